@@ -1,0 +1,3 @@
+//! Compiles generated CUDA with NVRTC, runs it, and runs the eigensolvers. Knows no physics.
+
+pub mod jit;

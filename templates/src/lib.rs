@@ -1,0 +1,8 @@
+//! Typed plans and the CUDA text made from them. A plan fixes every number; the text is a pure function of the plan.
+
+mod scalar;
+mod text;
+pub mod vector_program;
+
+pub use scalar::ScalarType;
+pub use text::{Cost, ElementFunctionText, KernelText, TextError};

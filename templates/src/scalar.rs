@@ -1,0 +1,30 @@
+//! The number type of vectors and values, a parameter of the whole path.
+
+use serde::{Deserialize, Serialize};
+
+/// Number type of vectors and matrix elements. Sums are always taken in f64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ScalarType {
+    /// IEEE double precision.
+    F64,
+    /// IEEE single precision.
+    F32,
+}
+
+impl ScalarType {
+    /// The CUDA type.
+    pub fn cuda(self) -> &'static str {
+        match self {
+            ScalarType::F64 => "double",
+            ScalarType::F32 => "float",
+        }
+    }
+
+    /// Bytes of one element.
+    pub fn bytes(self) -> usize {
+        match self {
+            ScalarType::F64 => 8,
+            ScalarType::F32 => 4,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Plan → text: the template environment and what every generated file carries.
+//!
+//! Templates are minijinja with delimiters that leave CUDA's braces alone: `<% for … %>`, `${value}`, `<# comment #>`;
+//! an undefined variable is an error. The prelude (`cuda/prelude.cuh`) is put in front, so the text needs no header.
+
+use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig};
+use serde::{Deserialize, Serialize};
+
+/// The least work of one launch: what a perfect kernel would still have to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Floating-point operations (an addition or a multiplication is one).
+    pub flops: f64,
+    /// Bytes moved through device memory, every input read once and every output written once.
+    pub bytes: f64,
+}
+
+impl std::ops::Add for Cost {
+    type Output = Cost;
+    fn add(self, other: Cost) -> Cost {
+        Cost { flops: self.flops + other.flops, bytes: self.bytes + other.bytes }
+    }
+}
+
+/// One generated CUDA file: a pure function of its plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelText {
+    /// A name a person can read; also the name of the cache folder.
+    pub name: String,
+    /// The whole CUDA text, prelude included, without any `#include`.
+    pub text: String,
+    /// The plan it came from, as RON.
+    pub plan: String,
+    /// The names of its `extern "C"` kernels.
+    pub entries: Vec<String>,
+}
+
+/// A function of the element index that a vector program may call, such as an operator's diagonal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElementFunctionText {
+    /// Its name in the program.
+    pub name: String,
+    /// CUDA text that defines `__device__ __forceinline__ T NAME(i64 i, PARAMETERS)`.
+    pub source: String,
+    /// CUDA type and name of each parameter after the index.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// A template and its plan do not fit together.
+#[derive(Debug, thiserror::Error)]
+pub enum TextError {
+    /// The template engine refused, with its own account.
+    #[error("template {template}: {source}; the plan and the template disagree, which is a fault of eigenforge")]
+    Template {
+        /// File name of the template.
+        template: &'static str,
+        /// What the engine said.
+        #[source]
+        source: minijinja::Error,
+    },
+}
+
+/// The prelude that starts every generated file: integer names, warp and block sums, bit tricks.
+pub const PRELUDE: &str = include_str!("../cuda/prelude.cuh");
+
+/// Renders one template with its plan. `source` is the text of the template, named `template` in errors.
+pub fn render<P: Serialize>(template: &'static str, source: &str, plan: &P) -> Result<String, TextError> {
+    let fail = |source| TextError::Template { template, source };
+    let syntax = SyntaxConfig::builder()
+        .block_delimiters("<%", "%>")
+        .variable_delimiters("${", "}")
+        .comment_delimiters("<#", "#>")
+        .build()
+        .map_err(fail)?;
+    let mut environment = Environment::new();
+    environment.set_syntax(syntax);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    environment.set_keep_trailing_newline(true);
+    environment.add_template(template, source).map_err(fail)?;
+    let body = environment.get_template(template).and_then(|t| t.render(plan)).map_err(fail)?;
+    Ok(body)
+}

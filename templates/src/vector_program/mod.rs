@@ -1,0 +1,1 @@
+//! Fused vector programs: language, parser and CUDA text.
