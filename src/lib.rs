@@ -1,2 +1,3 @@
 //! stub
+pub mod input;
 pub mod lattice;
