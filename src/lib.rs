@@ -1,3 +1,4 @@
 //! stub
 pub mod input;
 pub mod lattice;
+pub mod report;

@@ -54,6 +54,9 @@ pub(crate) struct Placed<T> {
     pub span: Range<usize>,
 }
 
+/// (i, j, weight).
+pub(crate) type Edge = (usize, usize, f64);
+
 /// One number for every item, or one an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Amount {
@@ -141,7 +144,12 @@ impl<'a> Section<'a> {
     }
 
     /// Looks a word up; a problem if it is not known.
-    pub fn chosen<T: Copy>(&self, key: &'static str, word: Placed<&str>, words: &[(&'static str, T)]) -> Option<Placed<T>> {
+    pub fn chosen<T: Copy>(
+        &self,
+        key: &'static str,
+        word: Placed<&str>,
+        words: &[(&'static str, T)],
+    ) -> Option<Placed<T>> {
         if let Some((_, value)) = words.iter().find(|(known, _)| *known == word.value) {
             return Some(Placed { value: *value, span: word.span });
         }
@@ -174,7 +182,8 @@ impl<'a> Section<'a> {
     }
 
     fn as_count(&self, key: &str, least: usize, value: &Spanned<DeValue<'_>>) -> Option<usize> {
-        let expected = if least == 0 { "a whole number, 0 or more".into() } else { format!("a whole number, {least} or more") };
+        let expected =
+            if least == 0 { "a whole number, 0 or more".into() } else { format!("a whole number, {least} or more") };
         let DeValue::Integer(integer) = value.get_ref() else {
             self.wrong_type(key, &expected, value);
             return None;
@@ -285,7 +294,7 @@ impl<'a> Section<'a> {
     }
 
     /// A list of edges `[i, j]` or `[i, j, weight]` (weight 1 if left out), each with its place.
-    pub fn edges(&self, key: &'static str) -> Option<Placed<Vec<Placed<(usize, usize, f64)>>>> {
+    pub fn edges(&self, key: &'static str) -> Option<Placed<Vec<Placed<Edge>>>> {
         let value = self.get(key)?;
         let expected = "a list of edges [i, j] or [i, j, weight]";
         let Some(items) = value.get_ref().as_array() else {
@@ -298,7 +307,7 @@ impl<'a> Section<'a> {
                 self.wrong_type(&name, "[i, j] or [i, j, weight]", item);
                 return None;
             };
-            let i = self.as_count(&format!("{name}[0]"), 0, parts.get(0)?);
+            let i = self.as_count(&format!("{name}[0]"), 0, parts.first()?);
             let j = self.as_count(&format!("{name}[1]"), 0, parts.get(1)?);
             let weight = match parts.get(2) {
                 Some(weight) => self.as_number(&format!("{name}[2]"), "a number", weight),

@@ -5,10 +5,10 @@
 use super::model::{Family, spin_name};
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The conserved quantum numbers of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SectorSpec {
     /// Numbers of up and down particles.
@@ -167,8 +167,7 @@ mod tests {
         for two_s in 1..=5 {
             for sites in 1..=7usize {
                 let most = i64::from(two_s) * sites as i64;
-                let sum: u128 =
-                    (-most..=most).map(|two_sz| Spins { two_sz }.dimension(sites, two_s).unwrap()).sum();
+                let sum: u128 = (-most..=most).map(|two_sz| Spins { two_sz }.dimension(sites, two_s).unwrap()).sum();
                 assert_eq!(sum, u128::from(two_s + 1).pow(sites as u32));
             }
         }
