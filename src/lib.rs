@@ -1,5 +1,7 @@
 //! stub
 pub mod basis;
 pub mod exact;
+pub mod input;
 pub mod lattice;
 pub mod operator;
+pub mod report;
