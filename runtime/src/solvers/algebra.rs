@@ -111,6 +111,19 @@ impl Algebra {
         Ok(program.run(&mut [Bind::Out(y), Bind::In(x)], &[value])?[0])
     }
 
+    /// r ← y − λ x and its squared norm, leaving y = A x as it is.
+    pub(super) fn residual_of<T: Scalar>(
+        &self,
+        r: &mut Vector<T>,
+        y: &Vector<T>,
+        x: &Vector<T>,
+        value: f64,
+    ) -> Result<f64> {
+        let text = "program residual_of\nvectors r : out\nvectors y x : in\nscalars theta\nr = y - theta * x\nsum rr = r * r\n";
+        let program = self.program::<T>("residual_of", || text.into())?;
+        Ok(program.run(&mut [Bind::Out(r), Bind::In(y), Bind::In(x)], &[value])?[0])
+    }
+
     /// Removes the components of `x` along orthonormal `basis` (twice, so that rounding leaves none) and gives x
     /// length 1. Returns the length that was left, relative to the length before.
     pub(super) fn orthonormalise<T: Scalar>(&self, x: &mut Vector<T>, basis: &[&Vector<T>]) -> Result<f64> {

@@ -81,7 +81,8 @@ fn compare<T: Scalar>(text: &str, n: usize, scalars: &[f64], tolerance: f64) {
             .collect();
         let sums = compiled.run(&mut binds, scalars).unwrap();
         for ((sum, (wanted, size)), name) in sums.iter().zip(&expected_sums).zip(&program.sums) {
-            let close = (sum - wanted).abs() <= 1e-12 * size.max(1e-300) || sum == wanted || (sum.is_nan() && wanted.is_nan());
+            let close =
+                (sum - wanted).abs() <= 1e-12 * size.max(1e-300) || sum == wanted || (sum.is_nan() && wanted.is_nan());
             assert!(close, "sum {name} = {sum}, expected {wanted}, n = {n}, {device:?}\n{text}");
         }
         for (v, (vector, wanted)) in vectors.iter().zip(&expected).enumerate() {
@@ -205,14 +206,20 @@ fn errors_say_where_and_what() {
 #[test]
 fn wrong_arguments_are_refused() {
     for device in test_devices() {
-        let program = VectorProgram::parse("program p\nvectors x : inout\nvectors y : in\nscalars a\nx = a * y\n").unwrap();
+        let program =
+            VectorProgram::parse("program p\nvectors x : inout\nvectors y : in\nscalars a\nx = a * y\n").unwrap();
         let program = device.program(&program, f64::TYPE, &[]).unwrap();
         let (mut x, y) = (device.zeros::<f64>(4).unwrap(), device.zeros::<f64>(4).unwrap());
         let short = device.zeros::<f64>(3).unwrap();
         let text = |r: eigenforge_runtime::Result<Vec<f64>>| r.unwrap_err().to_string();
         assert!(text(program.run(&mut [Bind::Out(&mut x)], &[1.0])).contains("expected 2, found 1"));
-        assert!(text(program.run(&mut [Bind::Out(&mut x), Bind::In(&y)], &[])).contains("scalars: expected 1, found 0"));
-        assert!(text(program.run(&mut [Bind::Out(&mut x), Bind::In(&short)], &[1.0])).contains("expected 4 elements, found 3"));
+        assert!(
+            text(program.run(&mut [Bind::Out(&mut x), Bind::In(&y)], &[])).contains("scalars: expected 1, found 0")
+        );
+        assert!(
+            text(program.run(&mut [Bind::Out(&mut x), Bind::In(&short)], &[1.0]))
+                .contains("expected 4 elements, found 3")
+        );
         assert!(text(program.run(&mut [Bind::In(&short), Bind::In(&y)], &[1.0])).contains("found Bind::In"));
     }
 }

@@ -14,7 +14,12 @@ fn check<T: Scalar>(operator: &Sparse, found: &Eigenpairs<T>, k: usize, toleranc
     let spectrum = operator.spectrum();
     assert_eq!(found.values.len(), k);
     for (i, (value, residual)) in found.values.iter().zip(&found.residuals).enumerate() {
-        assert!((value - spectrum[i]).abs() < tolerance, "state {i}: {value} against {} ({:?})", spectrum[i], found.stop);
+        assert!(
+            (value - spectrum[i]).abs() < tolerance,
+            "state {i}: {value} against {} ({:?})",
+            spectrum[i],
+            found.stop
+        );
         assert!(*residual <= tolerance, "state {i}: residual {residual:e}");
     }
     let all: Vec<_> = found.vectors.iter().chain(&found.extra_vectors).map(|v| v.download().unwrap()).collect();
