@@ -22,6 +22,7 @@ use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use crate::vector_program::{Bind, Program};
+use eigenforge_templates::vector_program::VectorProgram;
 use faer::Mat;
 
 /// Vectors of the two-vector form: v_j, v_{j−1}, A v_j and x.
@@ -34,6 +35,11 @@ const RUNS: usize = 6;
 const STEP: &str = "program lanczos_step\nvectors before : inout\nvectors y v : in\nscalars a b c\n\
     before = a * y - b * v - c * before\nsum norm2 = before * before\n";
 const GATHER: &str = "program lanczos_gather\nvectors x : inout\nvectors v : in\nscalars s\nx = x + s * v\n";
+
+/// The programs of this file.
+pub(super) fn programs() -> [VectorProgram; 2] {
+    [parse(STEP), parse(GATHER)]
+}
 
 /// The k lowest states.
 pub(super) fn search<T: Scalar>(
@@ -210,11 +216,10 @@ fn restore<T: Scalar>(
     scalars: &[f64],
     vectors: &[Vec<T>],
 ) -> Result<bool, SolveError> {
-    let ([restart, scale, scale_before, beta, coefficients @ ..], Some(start)) = (scalars, vectors.first()) else {
+    let ([_, scale, scale_before, beta, coefficients @ ..], Some(start)) = (scalars, vectors.first()) else {
         return Ok(false);
     };
     x.write(start)?;
-    phase.restart = 0 * *restart as usize;
     let [_, v, before] = vectors else { return Ok(false) };
     recurrence.v.write(v)?;
     recurrence.before.write(before)?;
@@ -291,7 +296,7 @@ fn thick_restart<T: Scalar>(
     let k = options.states;
     let (m, algebra) = (basis_size(k).min(n - 1), &run.algebra);
     let keep = (k + (m - k) / 3).min(m - 2);
-    run.plan_memory(operator, "thick-restart Lanczos", m + 2 + keep, "")?;
+    run.plan_memory(operator, "thick-restart Lanczos", m + 1 + keep, "")?;
     // v[0..m] and, in v[m], the next direction; `kept` takes the Ritz vectors at a restart.
     let mut v = (0..=m).map(|_| device.zeros::<T>(n)).collect::<Result<Vec<_>, _>>()?;
     let mut kept = (0..keep).map(|_| device.zeros::<T>(n)).collect::<Result<Vec<_>, _>>()?;

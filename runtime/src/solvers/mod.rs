@@ -14,7 +14,6 @@ mod lobpcg;
 mod options;
 mod run;
 
-pub use lobpcg::update_program;
 pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, Solver, StopReason,
 };
@@ -24,6 +23,7 @@ use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use certify::Main;
 use checkpoint::{Owner, Saver};
+use eigenforge_templates::vector_program::VectorProgram;
 use run::Run;
 
 /// The lowest `options.states` eigenpairs of `operator`, with true residuals and multiplicities.
@@ -86,4 +86,13 @@ pub fn solve<T: Scalar>(
         }
     };
     certify::complete(&run, operator, main)
+}
+
+/// The vector programs of the solvers, for benchmarks, the gallery and tests that compile them. The first is the fused
+/// LOBPCG update of eleven passes.
+pub fn vector_programs() -> Vec<VectorProgram> {
+    let mut programs = lobpcg::sweeps();
+    programs.extend(algebra::largest());
+    programs.extend(lanczos::programs());
+    programs
 }

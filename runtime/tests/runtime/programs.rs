@@ -223,3 +223,35 @@ fn wrong_arguments_are_refused() {
         assert!(text(program.run(&mut [Bind::In(&short), Bind::In(&y)], &[1.0])).contains("found Bind::In"));
     }
 }
+
+#[test]
+fn cuda_text_of_every_program_compiles_for_every_architecture() {
+    use eigenforge_runtime::jit::{Arch, Jit, Settings};
+    use eigenforge_templates::{ElementFunctionText, ScalarType};
+    let Some(jit) = Jit::for_tests(&Settings::from_env().unwrap()) else { return };
+    let diagonal = ElementFunctionText {
+        name: "random_start".into(),
+        source: RANDOM_START.into(),
+        parameters: vec![("u64".into(), "seed".into())],
+    }
+    .named("diagonal");
+    let everything = "program everything\nvectors x : inout\nvectors a : in\nvectors z : out\nscalars s\nfunctions diagonal\n\
+        let r = -s * (x - -a) / (2.5 + diagonal) - (a - (x - 1e-3))\n\
+        z = select(x < r, r / (a * a + 1), select(a <= r, -a, fma(s, x, r)))\n\
+        x = max(abs(z), sqrt(min(a, 2)))\nsum xz = x * z\n";
+    let mut programs = eigenforge_runtime::solvers::vector_programs();
+    programs.push(VectorProgram::parse(everything).unwrap());
+    programs.push(VectorProgram::parse("program copy_only\nvectors x : in\nvectors y : out\ny = x\n").unwrap());
+    for program in &programs {
+        for scalar in [ScalarType::F64, ScalarType::F32] {
+            let functions: Vec<_> = program.functions.iter().map(|_| diagonal.clone()).collect();
+            let text = program.text(scalar, &functions).unwrap();
+            for arch in [80, 90, 100] {
+                let cubin = jit.compile(&text, Arch(arch)).unwrap_or_else(|e| panic!("{e}\n{}", text.text));
+                for resources in &cubin.resources {
+                    assert!(!resources.spills(), "{} spills on sm_{arch}: {resources:?}", program.name);
+                }
+            }
+        }
+    }
+}
