@@ -56,13 +56,13 @@ fn sums_carry_their_text_line_and_cuda() {
     let [hopping, repulsion] = model.sums() else { panic!("expected two sums, found {:?}", model.sums()) };
     assert!(hopping.file.ends_with("gpu_operator.rs"), "{}", hopping.file);
     assert_eq!((hopping.line, repulsion.line), (14, 15));
-    assert_eq!(
-        hopping.text,
-        "sum!(<i, j> in lattice.bonds(), s in [Up, Down]; -t * (cdag(i, s) * c(j, s) + h.c.))"
-    );
+    assert_eq!(hopping.text, "sum!(<i, j> in lattice.bonds(), s in [Up, Down]; -t * (cdag(i, s) * c(j, s) + h.c.))");
     assert_eq!(hopping.indices, ["i", "j", "s"]);
     assert_eq!(hopping.rows, [[0.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 2.0, 1.0]]);
-    assert_eq!((hopping.cuda.as_deref(), hopping.coefficients.as_slice()), (None, ["-t", "-t"].map(String::from).as_slice()));
+    assert_eq!(
+        (hopping.cuda.as_deref(), hopping.coefficients.as_slice()),
+        (None, ["-t", "-t"].map(String::from).as_slice())
+    );
     assert_eq!((hopping.parameters[0].name.as_str(), hopping.parameters[0].values.as_slice()), ("t", &[1.5][..]));
     assert_eq!(repulsion.cuda.as_deref(), Some("u[i] * n_up(i) * n_dn(i)"));
     assert_eq!(repulsion.coefficients, ["u[i]"]);
@@ -74,7 +74,8 @@ fn sums_carry_their_text_line_and_cuda() {
 /// Extended Hubbard model: hopping and neighbour repulsion scale with the bond's weight, legs and rungs differ.
 #[gpu_operator(conserves(N, Sz))]
 fn extended_hubbard(lattice: &Lattice, t: &[f64; 2], u: f64, v: f64, mu: f64) -> Operator {
-    let hopping = sum!(<i, j, w, kind> in lattice.bonds(), s in [Up, Down]; -t[kind] * w * (cdag(i, s) * c(j, s) + h.c.));
+    let hopping =
+        sum!(<i, j, w, kind> in lattice.bonds(), s in [Up, Down]; -t[kind] * w * (cdag(i, s) * c(j, s) + h.c.));
     let interaction = sum!(i in lattice.sites(); u * (n(i, Up) - 0.5) * (n(i, Down) - 0.5) - mu * n(i))
         + sum!(<i, j, w> in lattice.bonds(); v * w * n(i) * n(j));
     hopping + interaction
@@ -212,7 +213,8 @@ fn options(length: usize, t: f64, μ: f64, field: Option<f64>, shells: usize) ->
     let mut total = sum!(i in 0..length; -μ * n(i));
     for shell in 1..=shells {
         let strength = t / shell as f64;
-        total = total + sum!(i in 0..length, s in [Up, Down]; -strength * (cdag(i, s) * c((i + shell) % length, s) + h.c.));
+        total =
+            total + sum!(i in 0..length, s in [Up, Down]; -strength * (cdag(i, s) * c((i + shell) % length, s) + h.c.));
     }
     if let Some(h) = field {
         total = total - sum!(i in 0..length, s in [Up, Down]; (if s == Up { h } else { -h }) * n(i, s) / 2);

@@ -1,7 +1,8 @@
 //! Every stage of a model's path as text, on any machine: what `eigenforge inspect` prints.
 
 use super::{Model, PrepareError, Prepared};
-use eigenforge_runtime::jit::{self, Arch, Jit, JitError};
+use eigenforge_runtime::jit::{self, Arch, Jit, JitError, KernelResources};
+use eigenforge_runtime::solvers;
 use eigenforge_templates::{Cost, KernelText, ScalarType, TextError};
 use std::fmt::Write;
 
@@ -59,7 +60,7 @@ impl Model {
     pub fn generated(&self) -> Result<Vec<GeneratedFile>, InspectError> {
         let prepared = Prepared::new(self, ScalarType::F64).map_err(PrepareError::from)?;
         let mut files = vec![GeneratedFile { text: prepared.text()?, cost: prepared.cost() }];
-        for program in programs() {
+        for program in solvers::vector_programs() {
             let text = program.text(ScalarType::F64, &[])?;
             files.push(GeneratedFile { text, cost: program.cost(self.dimension() as usize, ScalarType::F64) });
         }
@@ -149,13 +150,14 @@ fn stage_of(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, In
             }
             let mut out = String::new();
             for kernel in &cubin.resources {
-                let _ = writeln!(out, "{kernel:?}");
+                let KernelResources { name, registers, spill_stores, spill_loads, stack, shared, .. } = kernel;
+                let _ = writeln!(
+                    out,
+                    "{name:<28} {registers:>3} registers, {} bytes spilled, {stack} bytes stack, {shared} bytes static shared",
+                    spill_stores + spill_loads
+                );
             }
             Ok(out)
         }
     }
-}
-
-fn programs() -> Vec<eigenforge_templates::vector_program::VectorProgram> {
-    Vec::new()
 }

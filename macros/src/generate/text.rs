@@ -191,7 +191,11 @@ const RESERVED: &[&str] = &[
     "copysign",
     "min",
     "max",
-    "k", "up", "dn", "sum", "value",
+    "k",
+    "up",
+    "dn",
+    "sum",
+    "value",
 ];
 
 const GREEK: &[(char, &str)] = &[

@@ -272,13 +272,18 @@ enum Outcome {
     Refused(String),
 }
 
-/// The cubin, once every kernel that the text promises is seen in it.
+/// The cubin, once every kernel that the text promises is seen in it: each has its own section, `.text.NAME`. (The log
+/// would tell as well, but not every NVRTC writes ptxas's lines.)
 fn promised(kernel: &KernelText, cubin: Cubin) -> Result<Cubin, JitError> {
-    let found: Vec<String> = cubin.resources.iter().filter(|r| r.entry).map(|r| r.name.clone()).collect();
-    let missing: Vec<String> = kernel.entries.iter().filter(|entry| !found.contains(entry)).cloned().collect();
+    let has = |name: &str| {
+        let section = format!(".text.{name}\0").into_bytes();
+        cubin.image.windows(section.len()).any(|bytes| bytes == section)
+    };
+    let missing: Vec<String> = kernel.entries.iter().filter(|entry| !has(entry)).cloned().collect();
     if missing.is_empty() {
         return Ok(cubin);
     }
+    let found = cubin.resources.iter().filter(|r| r.entry).map(|r| r.name.clone()).collect();
     Err(JitError::MissingKernels { kernel: kernel.name.clone(), arch: cubin.arch, missing, found })
 }
 

@@ -45,6 +45,8 @@ struct Functions {
     ptx: Fill,
     _library: Library,
 }
+static COMPILING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 type Size = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> c_int;
 type Fill = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> c_int;
 
@@ -179,9 +181,12 @@ impl Nvrtc {
         }
         let program = Program { handle, functions: f };
         let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+        // One at a time: NVRTC 13.0 loses ptxas's resource lines when several threads compile.
+        let turn = COMPILING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // SAFETY: the program is alive and the pointers are to zero-terminated options that outlive the call.
         let status = unsafe { (f.compile)(program.handle, pointers.len() as c_int, pointers.as_ptr()) };
         let log = program.fetch(f.log_size, f.log).map(text_of).unwrap_or_default();
+        drop(turn);
         match status {
             SUCCESS => {}
             ERROR_COMPILATION => return Err(Failure::Text { log }),
