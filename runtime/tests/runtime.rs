@@ -1,5 +1,9 @@
 //! The runtime's tests: one binary, one module a subject. EIGENFORGE_TEST_DEVICE=cuda runs them on the GPU as well.
 
+#[path = "runtime/checkpoints.rs"]
+mod checkpoints;
+#[path = "runtime/devices.rs"]
+mod devices;
 #[path = "runtime/operators.rs"]
 mod operators;
 #[path = "runtime/programs.rs"]

@@ -22,6 +22,9 @@ pub enum ElementArgument {
     F64(f64),
 }
 
+/// Writes the values at start, start + 1, … into the slice.
+pub type HostFunction = Arc<dyn Fn(usize, &mut [f64]) + Send + Sync>;
+
 /// A function of the element index, as CUDA text with its arguments and as a host closure.
 #[derive(Clone)]
 pub struct ElementFunction {
@@ -30,7 +33,7 @@ pub struct ElementFunction {
     /// One argument a parameter; may be empty on the CPU.
     pub arguments: Vec<ElementArgument>,
     /// Writes the values at start, start + 1, … into the slice.
-    pub host: Arc<dyn Fn(usize, &mut [f64]) + Send + Sync>,
+    pub host: HostFunction,
 }
 
 impl ElementFunction {

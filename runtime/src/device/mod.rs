@@ -13,7 +13,7 @@ mod vector;
 
 pub use cpu::Cpu;
 pub use cuda::Cuda;
-pub use element_function::{ElementArgument, ElementFunction, random_start};
+pub use element_function::{ElementArgument, ElementFunction, HostFunction, random_start};
 pub use kernel::{Kernel, KernelArg, KernelRecord};
 pub use memory::{Buffer, Memory, OnDevice};
 pub use vector::Vector;

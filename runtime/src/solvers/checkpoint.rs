@@ -187,7 +187,8 @@ fn read_header(path: &Path) -> Option<Header> {
 fn intact(path: &Path, header: &Header) -> bool {
     header.vectors.iter().enumerate().all(|(i, sum)| {
         let bytes = fs::read(path.join(format!("vector-{i}.bin"))).unwrap_or_default();
-        let whole = bytes.len() % header.dimension.max(1) == 0 && blake3::hash(&bytes).to_hex().as_str() == sum;
+        let whole =
+            bytes.len().is_multiple_of(header.dimension.max(1)) && blake3::hash(&bytes).to_hex().as_str() == sum;
         if !whole {
             tracing::warn!(state = %path.display(), "a checkpoint is torn; the one before it is used");
         }

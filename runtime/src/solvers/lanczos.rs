@@ -233,6 +233,9 @@ fn restore<T: Scalar>(
 /// diagonal α and off-diagonal β[..n-1].
 fn lowest_of_tridiagonal(alpha: &[f64], beta: &[f64]) -> (f64, Vec<f64>) {
     let n = alpha.len();
+    if n == 1 {
+        return (alpha[0], vec![1.0]);
+    }
     let off = |i: usize| if i + 1 < n { beta[i] } else { 0.0 };
     let radius = |i: usize| off(i).abs() + if i > 0 { beta[i - 1].abs() } else { 0.0 };
     let mut low = (0..n).map(|i| alpha[i] - radius(i)).fold(f64::INFINITY, f64::min);

@@ -58,10 +58,6 @@ impl Sparse {
         Sparse::new(device, n, entries)
     }
 
-    pub fn diagonal_only(device: &Device, values: &[f64]) -> Sparse {
-        Sparse::new(device, values.len(), values.iter().enumerate().map(|(i, v)| (i, i, *v)))
-    }
-
     fn entry(&self, i: usize) -> f64 {
         self.rows[i].iter().filter(|e| e.0 == i).map(|e| e.1).sum()
     }

@@ -96,7 +96,7 @@ fn compare<T: Scalar>(text: &str, n: usize, scalars: &[f64], tolerance: f64) {
 }
 
 #[test]
-fn every_construct_agrees_with_the_naive_interpreter() {
+fn every_construct_agrees_with_the_naive_interpreter_memcheck() {
     let text = "program everything\nvectors x y : inout\nvectors a b : in\nvectors z : out\nscalars s t\n\
         let r = s * x - t * a + 2.5\n\
         y = y - s * x\n\

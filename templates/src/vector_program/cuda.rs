@@ -50,16 +50,26 @@ impl ElementFunctionText {
 /// Everything the template needs; every number of the text is here.
 #[derive(Serialize)]
 struct Plan<'a> {
-    program: &'a VectorProgram,
-    scalar: ScalarType,
+    name: &'a str,
+    /// The program, line by line, for the head of the file.
+    source: Vec<&'a str>,
+    passes: usize,
     real: &'static str,
+    /// Elements in 16 bytes.
     width: usize,
     threads: u32,
     vectors: Vec<VectorPlan<'a>>,
-    functions: Vec<FunctionPlan<'a>>,
+    sums: &'a [String],
+    /// CUDA text of the element functions.
+    functions: Vec<&'a str>,
+    /// Parameters of the device function of one element, a line a group.
+    element_parameters: Vec<String>,
+    /// Its call, with the kernel's names.
+    element_call: String,
+    /// Its statements.
     body: Vec<String>,
-    source_lines: Vec<&'a str>,
-    passes: usize,
+    /// Parameters of the kernel, one a line.
+    kernel_parameters: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -69,15 +79,6 @@ struct VectorPlan<'a> {
     written: bool,
 }
 
-#[derive(Serialize)]
-struct FunctionPlan<'a> {
-    name: &'a str,
-    source: &'a str,
-    parameters: Vec<[String; 2]>,
-    /// Whether the value is used; an unused function still takes its parameters.
-    call: String,
-}
-
 impl VectorProgram {
     /// The CUDA file of this program: kernel `NAME` and, if there are sums, `NAME_finish`.
     ///
@@ -85,28 +86,52 @@ impl VectorProgram {
     /// `double* partials` if there are sums, then `i64 n`. `NAME_finish(partials, blocks, sums)` runs with one block a
     /// sum. `functions` are in the program's order.
     pub fn text(&self, scalar: ScalarType, functions: &[ElementFunctionText]) -> Result<KernelText, TextError> {
-        let functions = functions.iter().map(|f| {
-            let parameters: Vec<[String; 2]> =
-                f.parameters.iter().map(|(kind, name)| [kind.clone(), format!("{}_{name}", f.name)]).collect();
-            let passed: Vec<String> = parameters.iter().map(|p| format!(", {}", p[1])).collect();
-            let call = format!("{}(i{})", f.name, passed.concat());
-            FunctionPlan { name: &f.name, source: &f.source, parameters, call }
+        let written = |v: &VectorDeclaration| v.access != Access::In;
+        let prefixed = |f: &ElementFunctionText, name: &str| format!("{}_{name}", f.name);
+        // The element function: i, then the vectors by reference where they are written, numbers, sums by reference.
+        let group = |kind: &str, names: &[String]| names.iter().map(|n| format!("{kind} {n}")).collect::<Vec<_>>();
+        let vectors = |v: &VectorDeclaration| format!("{} {}", if written(v) { "double&" } else { "double" }, v.name);
+        let groups = [
+            self.vectors.iter().map(vectors).collect(),
+            group("double", &self.scalars),
+            group("double", &self.functions),
+            group("double&", &self.sums),
+        ];
+        let groups = groups.iter().filter(|g| !g.is_empty()).map(|g| g.join(", "));
+        let calls = functions.iter().map(|f| {
+            let passed: Vec<String> = f.parameters.iter().map(|(_, name)| format!(", {}", prefixed(f, name))).collect();
+            format!("{}(i{})", f.name, passed.concat())
         });
+        let arguments = self.vectors.iter().map(|v| v.name.clone()).chain(self.scalars.iter().cloned());
+        let arguments: Vec<String> = arguments.chain(calls).chain(self.sums.iter().cloned()).collect();
+        let pointer = |v: &VectorDeclaration| {
+            format!("{}T* __restrict__ {}_vector", if written(v) { "" } else { "const " }, v.name)
+        };
+        let own = functions.iter().flat_map(|f| f.parameters.iter().map(|(t, n)| format!("{t} {}", prefixed(f, n))));
+        let partials = (!self.sums.is_empty()).then(|| "double* __restrict__ partials".to_owned());
         let plan = Plan {
-            program: self,
-            scalar,
+            name: &self.name,
+            source: self.source.lines().collect(),
+            passes: self.passes(),
             real: scalar.cuda(),
             width: 16 / scalar.bytes(),
             threads: THREADS,
             vectors: self
                 .vectors
                 .iter()
-                .map(|v| VectorPlan { name: &v.name, read: v.access != Access::Out, written: v.access != Access::In })
+                .map(|v| VectorPlan { name: &v.name, read: v.access != Access::Out, written: written(v) })
                 .collect(),
-            functions: functions.collect(),
+            sums: &self.sums,
+            functions: functions.iter().map(|f| f.source.as_str()).collect(),
+            element_parameters: std::iter::once("i64 i".to_owned()).chain(groups).collect(),
+            element_call: format!("{}_element(i, {})", self.name, arguments.join(", ")),
             body: self.statements.iter().map(|s| self.statement(s, scalar)).collect(),
-            source_lines: self.source.lines().collect(),
-            passes: self.passes(),
+            kernel_parameters: (self.vectors.iter().map(pointer))
+                .chain(group("double", &self.scalars))
+                .chain(own)
+                .chain(partials)
+                .chain(["i64 n".to_owned()])
+                .collect(),
         };
         let body = render("vector_program.cu.jinja", include_str!("../../cuda/vector_program.cu.jinja"), &plan)?;
         let (head, kernels) = body.split_once("// prelude\n").unwrap_or(("", &body));

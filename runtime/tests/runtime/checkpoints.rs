@@ -1,0 +1,163 @@
+//! Checkpoints: stop and go on, kill -9, torn files, other problems.
+
+use crate::operators::Sparse;
+use crate::test_devices;
+use eigenforge_runtime::solvers::*;
+use eigenforge_runtime::{Device, LinearOperator, Result, SolveError, Vector};
+use eigenforge_templates::Cost;
+use std::path::Path;
+use std::time::Duration;
+
+const SOLVERS: [(usize, Solver); 4] =
+    [(1, Solver::Lobpcg), (3, Solver::Lobpcg), (1, Solver::Lanczos), (3, Solver::Lanczos)];
+
+fn options(states: usize, folder: &Path, identity: &str, resume: bool) -> SolveOptions {
+    let checkpoint =
+        CheckpointOptions { folder: folder.to_path_buf(), every_seconds: 0.0, resume, identity: identity.into() };
+    SolveOptions { states, checkpoint: Some(checkpoint), ..SolveOptions::default() }
+}
+
+fn problem(device: &Device) -> Sparse {
+    Sparse::random(device, 900, 20.0, 6, 1.0, 5)
+}
+
+fn states(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|e| e.file_name().to_string_lossy().starts_with("state-")).count()
+}
+
+#[test]
+fn a_stopped_run_goes_on_to_the_same_energies_with_less_work() {
+    for device in test_devices() {
+        let operator = problem(&device);
+        for (k, solver) in SOLVERS {
+            let folder = tempfile::tempdir().unwrap();
+            let whole =
+                solve::<f64>(&operator, solver, &SolveOptions { states: k, ..SolveOptions::default() }).unwrap();
+            let half = whole.history.last().unwrap().0 * 2 / 3;
+            let first = SolveOptions { max_iterations: half, ..options(k, folder.path(), "a", false) };
+            assert_eq!(solve::<f64>(&operator, solver, &first).unwrap().stop, StopReason::MaxIterations);
+            assert!((1..=2).contains(&states(folder.path())));
+            let rest = solve::<f64>(&operator, solver, &options(k, folder.path(), "a", true)).unwrap();
+            assert_eq!(rest.stop, StopReason::Converged);
+            for (a, b) in rest.values.iter().zip(&whole.values) {
+                assert!((a - b).abs() < 1e-9, "{k} {solver:?}: {a} {b}");
+            }
+            assert!(rest.multiplies < whole.multiplies, "{k} {solver:?}: {} of {}", rest.multiplies, whole.multiplies);
+        }
+    }
+}
+
+#[test]
+fn other_problems_and_torn_states_are_told_apart() {
+    let device = Device::cpu();
+    let operator = problem(&device);
+    let folder = tempfile::tempdir().unwrap();
+    let run = |o: SolveOptions, solver| solve::<f64>(&operator, solver, &o);
+    run(options(1, folder.path(), "a", false), Solver::Lobpcg).unwrap();
+    assert_eq!(states(folder.path()), 2);
+    for resume in [false, true] {
+        let text = run(options(1, folder.path(), "b", resume), Solver::Lobpcg).unwrap_err().to_string();
+        assert!(text.contains("its problem is") && text.contains("use another folder"), "{text}");
+        let text = run(options(1, folder.path(), "a", resume), Solver::Lanczos).unwrap_err().to_string();
+        assert!(text.contains("its solver is lobpcg, this run's is lanczos"), "{text}");
+    }
+    // Tear the newest state: the one before is used. Tear both: the run starts anew.
+    let sorted = || {
+        let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path()).collect();
+        names.sort();
+        names
+    };
+    let tear = |state: &Path| {
+        let file = state.join("vector-0.bin");
+        let bytes = std::fs::read(&file).unwrap();
+        std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    };
+    let start = |found: Eigenpairs<f64>| found.history[0].0;
+    let few = |resume, max_iterations| SolveOptions { max_iterations, ..options(1, folder.path(), "a", resume) };
+    assert_eq!(start(run(few(false, 20), Solver::Lobpcg).unwrap()), 0);
+    assert_eq!(start(run(few(true, 30), Solver::Lobpcg).unwrap()), 20);
+    let [older, newest] = &sorted()[..] else { panic!("two states are kept") };
+    tear(newest);
+    let at: usize = std::fs::read_to_string(older.join("header.ron"))
+        .unwrap()
+        .lines()
+        .find_map(|l| l.trim().strip_prefix("iteration: ")?.trim_end_matches(',').parse().ok())
+        .unwrap();
+    assert!(at > 20);
+    assert_eq!(start(run(few(true, 40), Solver::Lobpcg).unwrap()), at);
+    sorted().iter().for_each(|state| tear(state));
+    let anew = run(options(1, folder.path(), "a", true), Solver::Lobpcg).unwrap();
+    assert_eq!(anew.stop, StopReason::Converged);
+    assert_eq!(start(anew), 0);
+    let blocked = folder.path().join("file");
+    std::fs::write(&blocked, "").unwrap();
+    let error = run(options(1, &blocked.join("x"), "a", false), Solver::Lobpcg).unwrap_err();
+    assert!(matches!(error, SolveError::Checkpoint { .. }), "{error}");
+}
+
+/// The same matrix, slowly, so that there is time to kill it.
+struct Slow(Sparse);
+
+impl LinearOperator<f64> for Slow {
+    fn dimension(&self) -> usize {
+        LinearOperator::<f64>::dimension(&self.0)
+    }
+    fn device(&self) -> &Device {
+        LinearOperator::<f64>::device(&self.0)
+    }
+    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<f64> {
+        std::thread::sleep(Duration::from_millis(4));
+        self.0.apply(x, y)
+    }
+    fn norm_bound(&self) -> f64 {
+        LinearOperator::<f64>::norm_bound(&self.0)
+    }
+    fn cost(&self) -> Cost {
+        LinearOperator::<f64>::cost(&self.0)
+    }
+}
+
+/// Not a test of its own: the process that `a_killed_run_goes_on` kills.
+#[test]
+#[ignore = "run by a_killed_run_goes_on"]
+fn victim() {
+    let Ok(folder) = std::env::var("EIGENFORGE_TEST_VICTIM") else { return };
+    let (k, solver) = SOLVERS[std::env::var("EIGENFORGE_TEST_SOLVER").unwrap().parse::<usize>().unwrap()];
+    solve(&Slow(problem(&Device::cpu())), solver, &options(k, Path::new(&folder), "a", false)).unwrap();
+}
+
+#[test]
+fn a_killed_run_goes_on() {
+    for (index, (k, solver)) in SOLVERS.into_iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "checkpoints::victim", "--ignored"])
+            .env("EIGENFORGE_TEST_VICTIM", folder.path())
+            .env("EIGENFORGE_TEST_SOLVER", index.to_string())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let newest = || {
+            let names = std::fs::read_dir(folder.path()).into_iter().flatten().flatten();
+            names.filter_map(|e| e.file_name().to_str()?.strip_prefix("state-")?.parse::<u32>().ok()).max().unwrap_or(0)
+        };
+        for _ in 0..2000 {
+            if newest() >= if solver == Solver::Lanczos && k > 1 { 2 } else { 20 } {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // SIGKILL, wherever it is: perhaps while it writes.
+        victim.kill().unwrap();
+        assert!(!victim.wait().unwrap().success(), "it was killed before it could end");
+        let operator = problem(&Device::cpu());
+        let found = solve::<f64>(&operator, solver, &options(k, folder.path(), "a", true)).unwrap();
+        let spectrum = operator.spectrum();
+        assert_eq!(found.stop, StopReason::Converged);
+        assert!(found.history[0].0 > 0, "it went on from a saved iteration: {:?}", found.history[0]);
+        for (value, wanted) in found.values.iter().zip(&spectrum) {
+            assert!((value - wanted).abs() < 1e-9, "{k} {solver:?}: {value} {wanted}");
+        }
+    }
+}
