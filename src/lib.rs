@@ -1,6 +1,7 @@
 //! stub
 extern crate self as eigenforge;
 pub mod basis;
+pub mod cli;
 pub mod exact;
 pub mod input;
 pub mod lattice;

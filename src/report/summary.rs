@@ -30,10 +30,18 @@ impl RunReport {
         writeln!(out)?;
         self.write_averages(out)?;
         let Seconds { setup, compile, solve, certify, observables, total } = self.seconds;
+        let how = match self.stop.as_str() {
+            "converged" => "converged",
+            "dense" => "whole spectrum",
+            "stagnated" => "STAGNATED above the tolerance",
+            "max_iterations" => "STOPPED at max_iterations",
+            other => other,
+        };
+        let (iterations, multiplies) = (self.iterations, self.multiplies);
         writeln!(
             out,
-            "{} by {} on {}: {} iterations, {} multiplies",
-            self.stop, self.solver, self.device, self.iterations, self.multiplies
+            "{how} by {} on {}: {iterations} iterations, {multiplies} multiplies",
+            self.solver, self.device
         )?;
         writeln!(
             out,
