@@ -1,9 +1,9 @@
 //! `eigenforge build MODEL.toml --arch sm_80,sm_90`: fills the kernel cache, for this machine or one without a compiler.
 
+use super::Outcome;
 use super::arguments::BuildArguments;
 use super::error::CommandError;
 use super::output::print;
-use super::Outcome;
 use crate::input::ModelFile;
 use eigenforge_runtime::jit::{Arch, Jit, JitError};
 use std::time::Instant;

@@ -1,9 +1,9 @@
 //! `eigenforge cache list|verify|clear`: the folder of compiled kernels.
 
+use super::Outcome;
 use super::arguments::{CacheArguments, CacheVerb};
 use super::error::CommandError;
 use super::output::{bytes, print, span};
-use super::Outcome;
 use eigenforge_runtime::jit::{Cache, Settings};
 use std::fmt::Write;
 

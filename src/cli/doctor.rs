@@ -1,9 +1,9 @@
 //! `eigenforge doctor`: what is on this machine, and what to do about what is missing.
 
+use super::Outcome;
 use super::arguments::DoctorArguments;
 use super::error::CommandError;
 use super::output::{bytes, print};
-use super::Outcome;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::jit::{Doctor, Settings};
 use std::fmt::Write;
@@ -43,7 +43,9 @@ fn table(found: &Doctor) -> String {
         Err(reason) => row("nvrtc", format!("MISSING: {}", without_search(reason))),
     }
     for (name, tool) in [("nvdisasm", &found.nvdisasm), ("cuobjdump", &found.cuobjdump)] {
-        let text = tool.as_ref().map_or_else(|reason| format!("missing: {}", without_search(reason)), |path| path.display().to_string());
+        let text = tool
+            .as_ref()
+            .map_or_else(|reason| format!("missing: {}", without_search(reason)), |path| path.display().to_string());
         row(name, text);
     }
     let cache = &found.cache;

@@ -1,9 +1,9 @@
 //! `eigenforge inspect MODEL.toml --stage …`: any stage of a model's path, as text on standard output.
 
+use super::Outcome;
 use super::arguments::{InspectArguments, StageName};
 use super::error::CommandError;
 use super::output::print;
-use super::Outcome;
 use crate::exact::Stage;
 use crate::input::ModelFile;
 

@@ -1,15 +1,15 @@
 //! `eigenforge solve MODEL.toml`: model file → model → device → solver → report.
 
+use super::Outcome;
 use super::arguments::SolveArguments;
 use super::error::CommandError;
 use super::output::print;
 use super::progress::Display;
-use super::Outcome;
 use crate::exact::{Model, Observables as Averages, Solution, Solve};
 use crate::input::{ModelFile, PreconditionerChoice, SolverChoice};
 use crate::report::{
-    BasisStates, CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord, Observables,
-    RunReport, Seconds, VectorFile,
+    BasisStates, CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord,
+    Observables, RunReport, Seconds, VectorFile,
 };
 use eigenforge_runtime::solvers::{Preconditioner, Solver, StopReason};
 use eigenforge_runtime::{Device, DeviceError};
@@ -144,7 +144,8 @@ fn record(
         cached: kernel.cached,
         overridden: kernel.edited,
     });
-    let history = pairs.history.iter().map(|&(iteration, energy, residual)| HistoryPoint { iteration, energy, residual });
+    let history =
+        pairs.history.iter().map(|&(iteration, energy, residual)| HistoryPoint { iteration, energy, residual });
     let cost = solution.cost();
     RunReport {
         model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },

@@ -38,11 +38,7 @@ impl RunReport {
             other => other,
         };
         let (iterations, multiplies) = (self.iterations, self.multiplies);
-        writeln!(
-            out,
-            "{how} by {} on {}: {iterations} iterations, {multiplies} multiplies",
-            self.solver, self.device
-        )?;
+        writeln!(out, "{how} by {} on {}: {iterations} iterations, {multiplies} multiplies", self.solver, self.device)?;
         writeln!(
             out,
             "{total:.2} s: setup {setup:.2}, compile {compile:.2}, solve {solve:.2}, certify {certify:.2}, observables \

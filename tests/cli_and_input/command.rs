@@ -26,7 +26,8 @@ fn stderr(output: &Output) -> String {
 }
 
 fn solved(arguments: &[&str]) -> RunReport {
-    let arguments: Vec<&str> = ["solve"].iter().chain(arguments).copied().chain(["--device", "cpu", "--json"]).collect();
+    let arguments: Vec<&str> =
+        ["solve"].iter().chain(arguments).copied().chain(["--device", "cpu", "--json"]).collect();
     let output = run(&arguments);
     assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
     RunReport::from_json(stdout(&output)).unwrap()
@@ -37,7 +38,8 @@ fn json_is_one_object_with_the_promised_fields() {
     let output = run(&["solve", "examples/heisenberg_kagome.toml", "--device", "cpu", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let value: Value = serde_json::from_slice(&output.stdout).unwrap(); // refuses anything beside one value
-    for field in ["model", "dimension", "energies", "residuals", "multiplicities", "observables", "iterations", "stop"] {
+    for field in ["model", "dimension", "energies", "residuals", "multiplicities", "observables", "iterations", "stop"]
+    {
         assert!(!value[field].is_null(), "{field}");
     }
     for field in ["device", "kernels", "seconds", "seed", "tolerance", "versions", "sector"] {
@@ -71,7 +73,8 @@ fn people_get_the_conventions_the_table_and_the_warnings() {
 
 #[test]
 fn the_command_line_takes_the_place_of_the_file() {
-    let report = solved(&["examples/heisenberg_triangular.toml", "--states", "2", "--seed", "9", "--tolerance", "1e-7"]);
+    let report =
+        solved(&["examples/heisenberg_triangular.toml", "--states", "2", "--seed", "9", "--tolerance", "1e-7"]);
     assert_eq!((report.energies.len(), report.seed, report.tolerance), (2, 9, 1e-7));
     let dense = solved(&["examples/hubbard_edges.toml", "--solver", "dense", "--states", "1"]);
     let lobpcg = solved(&["examples/hubbard_edges.toml", "--solver", "lobpcg", "--states", "1", "--tolerance", "1e-9"]);
@@ -96,7 +99,11 @@ fn a_bad_file_or_command_line_is_exit_code_2_and_leaves_standard_output_empty() 
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
-        assert!(!stderr(&output).is_empty() && !stderr(&output).contains("panicked"), "{arguments:?}: {}", stderr(&output));
+        assert!(
+            !stderr(&output).is_empty() && !stderr(&output).contains("panicked"),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
         if arguments.contains(&"--json") {
             assert_eq!(stdout(&output), "", "{arguments:?}");
         }
@@ -107,11 +114,25 @@ fn a_bad_file_or_command_line_is_exit_code_2_and_leaves_standard_output_empty() 
 
 #[test]
 fn a_solve_that_does_not_converge_is_exit_code_3_and_flagged() {
-    let arguments =
-        ["solve", "examples/heisenberg_chain.toml", "--device", "cpu", "--solver", "lobpcg", "--states", "1", "--max-iterations", "3"];
+    let arguments = [
+        "solve",
+        "examples/heisenberg_chain.toml",
+        "--device",
+        "cpu",
+        "--solver",
+        "lobpcg",
+        "--states",
+        "1",
+        "--max-iterations",
+        "3",
+    ];
     let output = run(&arguments);
     assert_eq!(output.status.code(), Some(3), "{}{}", stdout(&output), stderr(&output));
-    assert!(stdout(&output).contains("NOT CONVERGED") && stdout(&output).contains("did NOT converge"), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("NOT CONVERGED") && stdout(&output).contains("did NOT converge"),
+        "{}",
+        stdout(&output)
+    );
 }
 
 #[test]
@@ -119,7 +140,16 @@ fn output_writes_the_report_the_picture_and_on_request_the_vectors() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let out_text = out.to_str().unwrap();
-    let report = solved(&["examples/hubbard_disordered.toml", "--solver", "lobpcg", "--states", "1", "--output", out_text, "--vectors"]);
+    let report = solved(&[
+        "examples/hubbard_disordered.toml",
+        "--solver",
+        "lobpcg",
+        "--states",
+        "1",
+        "--output",
+        out_text,
+        "--vectors",
+    ]);
     let mut names: Vec<String> =
         std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -138,7 +168,10 @@ fn output_writes_the_report_the_picture_and_on_request_the_vectors() {
     };
     for site in 0..8 {
         let expected = report.observables.n_up.as_ref().unwrap()[site];
-        assert!((density(site, &up, &|index| index % 70) - expected).abs() < 1e-9, "site {site}: the up index runs fastest");
+        assert!(
+            (density(site, &up, &|index| index % 70) - expected).abs() < 1e-9,
+            "site {site}: the up index runs fastest"
+        );
         let expected = report.observables.n_dn.as_ref().unwrap()[site];
         assert!((density(site, &down, &|index| index / 70) - expected).abs() < 1e-9, "site {site}");
     }
@@ -150,8 +183,15 @@ fn an_output_folder_that_cannot_be_made_loses_nothing_of_what_was_found() {
     let blocked = folder.path().join("file");
     std::fs::write(&blocked, "").unwrap();
     let below = blocked.join("below");
-    let output =
-        run(&["solve", "examples/hubbard_edges.toml", "--device", "cpu", "--json", "--output", below.to_str().unwrap()]);
+    let output = run(&[
+        "solve",
+        "examples/hubbard_edges.toml",
+        "--device",
+        "cpu",
+        "--json",
+        "--output",
+        below.to_str().unwrap(),
+    ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(RunReport::from_json(stdout(&output)).is_ok(), "the result is printed all the same");
     assert!(stderr(&output).contains("output folder"), "{}", stderr(&output));

@@ -28,7 +28,8 @@ fn column(edges: &Value, column: usize) -> String {
 }
 
 fn pairs(edges: &Value) -> String {
-    let pairs: Vec<String> = edges.as_array().unwrap().iter().map(|edge| format!("[{}, {}]", edge[0], edge[1])).collect();
+    let pairs: Vec<String> =
+        edges.as_array().unwrap().iter().map(|edge| format!("[{}, {}]", edge[0], edge[1])).collect();
     format!("[{}]", pairs.join(", "))
 }
 
@@ -52,7 +53,8 @@ fn hubbard_files_give_the_reference_energies_and_correlations() {
     let mut checked = 0;
     for case in cases("hubbard.json").iter().filter(|case| case["dim"].as_u64().unwrap() <= LARGEST) {
         let id = case["id"].as_str().unwrap();
-        let potential = if case["eps"].is_null() { String::new() } else { format!("potential = {}\n", toml(&case["eps"])) };
+        let potential =
+            if case["eps"].is_null() { String::new() } else { format!("potential = {}\n", toml(&case["eps"])) };
         let energies = numbers(&case["eigenvalues"]);
         let text = format!(
             "[model]\nname = \"hubbard\"\nt = 1.0\nu = {}\n{potential}[lattice]\nsites = {}\nedges = {}\n[sector]\nup = {}\n\
@@ -69,7 +71,11 @@ fn hubbard_files_give_the_reference_energies_and_correlations() {
         let model = file.to_model().unwrap();
         let solution = Dense::new(&model).states(file.solve.states).run(&Device::cpu()).unwrap();
         close(id, "energies", solution.energies().to_vec(), &case["eigenvalues"]);
-        assert_eq!(solution.levels()[0].multiplicity as u64, case["ground_degeneracy_in_sector"].as_u64().unwrap(), "{id}");
+        assert_eq!(
+            solution.levels()[0].multiplicity as u64,
+            case["ground_degeneracy_in_sector"].as_u64().unwrap(),
+            "{id}"
+        );
         let (found, expected) = (solution.observables().unwrap(), &case["ground_observables"]);
         close(id, "n_up", found.n_up.unwrap(), &expected["n_up"]);
         close(id, "n_dn", found.n_dn.unwrap(), &expected["n_dn"]);
