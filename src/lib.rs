@@ -64,6 +64,7 @@
 extern crate self as eigenforge;
 
 pub mod basis;
+pub mod cli;
 pub mod exact;
 pub mod input;
 pub mod lattice;

@@ -1,2 +1,5 @@
-//! stub
-fn main() {}
+//! The `eigenforge` command: [`eigenforge::cli`] does the work.
+
+fn main() -> std::process::ExitCode {
+    eigenforge::cli::main()
+}

@@ -1,4 +1,8 @@
 //! The command and its input: one test binary, a module a subject.
 
+#[path = "cli_and_input/command.rs"]
+mod command;
 #[path = "cli_and_input/gallery.rs"]
 mod gallery;
+#[path = "cli_and_input/reference.rs"]
+mod reference;

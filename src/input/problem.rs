@@ -186,8 +186,9 @@ impl Wrong {
                 let near = if *two_sz > 0 { two_sz - 1 } else { two_sz + 1 };
                 format!("`two_sz` is twice the total Sz; choose an {expected} number such as {near}")
             }
-            Wrong::TooManyStates(states) => format!("ask for at most {}", states.dimension),
-            Wrong::WrongType { .. } | Wrong::OutOfRange { .. } | Wrong::Lattice(_) => return None,
+            Wrong::WrongType { .. } | Wrong::OutOfRange { .. } | Wrong::Lattice(_) | Wrong::TooManyStates(_) => {
+                return None;
+            }
         })
     }
 

@@ -72,7 +72,7 @@ pub struct SolveSpec {
     pub seed: u64,
     /// `guard`: extra vectors of a block that need not converge; chosen by the solver unless given.
     pub guard: Option<usize>,
-    /// `preconditioner`: "jacobi" unless given.
+    /// `preconditioner`: "none" unless given (Jacobi pays where the diagonal varies strongly, such as U much above t).
     pub preconditioner: PreconditionerChoice,
     /// `certify`: look for missed members of each level's multiplet afterwards; true unless given.
     pub certify: bool,
@@ -87,7 +87,7 @@ impl Default for SolveSpec {
             max_iterations: 2000,
             seed: 1,
             guard: None,
-            preconditioner: PreconditionerChoice::Jacobi,
+            preconditioner: PreconditionerChoice::None,
             certify: true,
         }
     }

@@ -26,7 +26,7 @@ fn the_file_of_the_issue_reads_as_written() {
         "model    hubbard: H = -t Σ_<ij>σ w_ij (c†_iσ c_jσ + h.c.) + U Σ_i n_i↑ n_i↓\n         t = 1, U = 4\n\
          lattice  square 4 x 4, open x open: 16 sites, 24 bonds; site = x + 4 y\n\
          sector   7 up, 7 down: dimension 130,873,600\n\
-         solve    solver lobpcg, 1 state, tolerance 1e-8 on |Hx - λx|, at most 2000 iterations, preconditioner jacobi, \
+         solve    solver lobpcg, 1 state, tolerance 1e-8 on |Hx - λx|, at most 2000 iterations, preconditioner none, \
          seed 1, multiplets certified"
     );
 }
@@ -37,7 +37,7 @@ fn every_key_of_the_xxz_model_and_of_solve_is_read() {
         "[model]\nname = \"xxz\"\nspin = 1.5\njxy = [1.0, 2]\njz = -0.5\nfield = [0.1, 0.2, 0.3]\nsingle_ion = 0.7\n\
          [lattice]\nsites = 3\nedges = [[2, 1], [0, 2, -0.5]]\n[sector]\ntwo_sz = -3\n\
          [solve]\nsolver = \"lanczos\"\nstates = 3\ntolerance = 1e-10\nmax_iterations = 77\nseed = 5\nguard = 2\n\
-         preconditioner = \"none\"\ncertify = false\n[output]\nfolder = \"run\"\nvectors = true\n",
+         preconditioner = \"jacobi\"\ncertify = false\n[output]\nfolder = \"run\"\nvectors = true\n",
     );
     assert_eq!(
         file.model,
@@ -59,7 +59,7 @@ fn every_key_of_the_xxz_model_and_of_solve_is_read() {
         max_iterations: 77,
         seed: 5,
         guard: Some(2),
-        preconditioner: PreconditionerChoice::None,
+        preconditioner: PreconditionerChoice::Jacobi,
         certify: false,
     };
     assert_eq!(file.solve, expected);

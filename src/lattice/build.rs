@@ -96,11 +96,12 @@ impl Spec {
                 found.entry((i.min(j), i.max(j))).or_insert((0.0, bond.kind)).0 += 1.0;
             }
         }
+        let met_twice = found.values().any(|(times, _)| *times > 1.0);
         let nearest: Vec<Bond> = found
             .into_iter()
             .map(|((i, j), (times, kind))| Bond { i, j, weight: if self.double_bonds { times } else { 1.0 }, kind })
             .collect();
-        let mut lattice = Lattice { spec: self, sites, xs, ys, nearest, bonds: vec![], error: None };
+        let mut lattice = Lattice { spec: self, sites, xs, ys, nearest, bonds: vec![], met_twice, error: None };
         lattice.bonds = lattice.weighted(cell.kinds.len());
         Ok(lattice)
     }

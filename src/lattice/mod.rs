@@ -147,6 +147,8 @@ pub struct Lattice {
     /// Nearest-neighbour bonds before `weights` and `further`.
     nearest: Vec<Bond>,
     bonds: Vec<Bond>,
+    /// Whether a periodic length of 2 reaches some neighbour both ways round.
+    met_twice: bool,
     error: Option<LatticeError>,
 }
 
@@ -201,6 +203,7 @@ impl Lattice {
             ys: vec![0.0; sites],
             nearest: bonds.clone(),
             bonds,
+            met_twice: false,
             error: None,
         })
     }
@@ -267,6 +270,7 @@ impl Lattice {
             ys: vec![],
             nearest: vec![],
             bonds: vec![],
+            met_twice: false,
             error: Some(error),
         })
     }
@@ -353,10 +357,9 @@ impl Lattice {
             LatticeKind::Kagome => format!("site = b + 3 (x + {lx} y)"),
         };
         let mut text = format!("{} {}, {}: {counts}; {number}", self.spec.kind, size.join(" x "), ends.join(" x "));
-        let short = (0..self.spec.size.len()).any(|d| self.spec.periodic()[d] && self.spec.size[d] == 2);
-        if short && self.spec.double_bonds {
+        if self.met_twice && self.spec.double_bonds {
             text += "; bonds around a periodic length of 2 have weight 2";
-        } else if short {
+        } else if self.met_twice {
             text += "; bonds around a periodic length of 2 are counted once";
         }
         if !self.spec.weights.is_empty() {

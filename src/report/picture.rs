@@ -79,6 +79,7 @@ fn draw(
         .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLACK.mix(0.5).stroke_width(1)));
     chart
         .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
         .label_font(("sans-serif", 14))
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.3))

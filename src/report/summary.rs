@@ -30,11 +30,15 @@ impl RunReport {
         writeln!(out)?;
         self.write_averages(out)?;
         let Seconds { setup, compile, solve, certify, observables, total } = self.seconds;
-        writeln!(
-            out,
-            "{} by {} on {}: {} iterations, {} multiplies",
-            self.stop, self.solver, self.device, self.iterations, self.multiplies
-        )?;
+        let how = match self.stop.as_str() {
+            "converged" => "converged",
+            "dense" => "whole spectrum",
+            "stagnated" => "STAGNATED above the tolerance",
+            "max_iterations" => "STOPPED at max_iterations",
+            other => other,
+        };
+        let (iterations, multiplies) = (self.iterations, self.multiplies);
+        writeln!(out, "{how} by {} on {}: {iterations} iterations, {multiplies} multiplies", self.solver, self.device)?;
         writeln!(
             out,
             "{total:.2} s: setup {setup:.2}, compile {compile:.2}, solve {solve:.2}, certify {certify:.2}, observables \

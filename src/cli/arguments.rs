@@ -1,0 +1,191 @@
+//! The command line, as clap parses it. The doc comments are the help texts.
+
+use crate::input::SolverChoice;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Quantum many-body eigenproblems on CUDA kernels generated for exactly one problem; runs without a GPU too.
+#[derive(Debug, Parser)]
+#[command(name = "eigenforge", version, after_help = AFTER)]
+pub(super) struct CommandLine {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const AFTER: &str = "Start with: eigenforge solve examples/hubbard_4x4.toml\n\n\
+    Exit codes: 0 done, 1 fault while running, 2 bad command line or model file, 3 not converged";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Find the lowest eigenstates of a model
+    Solve(SolveArguments),
+    /// Print a stage between model and machine code; no GPU needed
+    Inspect(InspectArguments),
+    /// Compile the kernels of a model into the cache ahead of time; no GPU needed
+    Build(BuildArguments),
+    /// Say what is on this machine: compiler, tools, cache, driver, cards
+    Doctor(DoctorArguments),
+    /// The cache of compiled kernels
+    Cache(CacheArguments),
+}
+
+/// `solve`: what is given here takes the place of the model file's [solve] and [output].
+#[derive(Debug, Args)]
+pub(super) struct SolveArguments {
+    /// The model file, such as examples/hubbard_4x4.toml
+    pub model: PathBuf,
+    /// auto (a GPU if there is one), cpu, cuda or cuda:N
+    #[arg(long, default_value = "auto")]
+    pub device: String,
+    /// auto, lobpcg, lanczos or dense
+    #[arg(long, value_parser = solver)]
+    pub solver: Option<SolverChoice>,
+    /// How many of the lowest eigenstates
+    #[arg(long, value_name = "K", value_parser = at_least_one)]
+    pub states: Option<usize>,
+    /// On the residual norm |Hx - λx|, in the units of H
+    #[arg(long, value_name = "T", value_parser = tolerance, allow_negative_numbers = true)]
+    pub tolerance: Option<f64>,
+    /// Iterations of one search
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub max_iterations: Option<usize>,
+    /// Of the random start vectors
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Write report.json and convergence.svg to this folder
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Write the eigenvectors too, as vectors.npz
+    #[arg(long)]
+    pub vectors: bool,
+    /// Save the state of the solver to this folder
+    #[arg(long, value_name = "DIR")]
+    pub checkpoint: Option<PathBuf>,
+    /// Seconds between two saves
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds, requires = "checkpoint")]
+    pub checkpoint_every: f64,
+    /// Go on from the last state in the --checkpoint folder
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
+    /// Print one JSON object on standard output and nothing else there
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Stages that `inspect` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum StageName {
+    /// The normal-ordered operator, its sector and the structure found
+    Ir,
+    /// Every fixed number
+    Plan,
+    /// The generated CUDA
+    Cuda,
+    /// NVRTC's PTX
+    Ptx,
+    /// Machine code
+    Sass,
+    /// Registers, spills, shared memory
+    Resources,
+    /// Flops and bytes
+    Cost,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct InspectArguments {
+    /// The model file
+    pub model: PathBuf,
+    /// Which stage
+    #[arg(long, value_enum, default_value = "cuda")]
+    pub stage: StageName,
+    /// One kernel or generated file only
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+    /// The architecture, for ptx, sass and resources
+    #[arg(long, default_value = "sm_90")]
+    pub arch: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct BuildArguments {
+    /// The model file
+    pub model: PathBuf,
+    /// Architectures, separated by commas
+    #[arg(long, value_delimiter = ',', required = true, value_name = "sm_80,sm_90,…")]
+    pub arch: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DoctorArguments {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CacheArguments {
+    #[command(subcommand)]
+    pub verb: CacheVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum CacheVerb {
+    /// Every kept kernel, the most recently used first
+    List {
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check every byte of every entry
+    Verify,
+    /// Remove every entry
+    Clear,
+}
+
+fn solver(word: &str) -> Result<SolverChoice, String> {
+    let known = SolverChoice::WORDS;
+    let choice = known.iter().find(|(name, _)| *name == word).map(|(_, choice)| *choice);
+    choice.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|number| *number >= 1).ok_or_else(|| "expected a whole number, 1 or more".into())
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let inside = |number: &f64| *number > 0.0 && *number < 1.0;
+    text.parse().ok().filter(inside).ok_or_else(|| "expected a number between 0 and 1, such as 1e-8".into())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let inside = |number: &f64| *number >= 0.0 && number.is_finite();
+    text.parse().ok().filter(inside).ok_or_else(|| "expected seconds, 0 or more".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn impossible_values_are_refused_by_name() {
+        for (wrong, said) in [
+            (vec!["solve", "m.toml", "--states", "0"], "1 or more"),
+            (vec!["solve", "m.toml", "--tolerance", "nan"], "between 0 and 1"),
+            (vec!["solve", "m.toml", "--tolerance", "-1e-8"], "tolerance"),
+            (vec!["solve", "m.toml", "--solver", "davidson"], "expected auto, lobpcg, lanczos, dense"),
+            (vec!["solve", "m.toml", "--resume"], "--checkpoint"),
+            (vec!["inspect", "m.toml", "--stage", "binary"], "possible values"),
+            (vec!["solve"], "<MODEL>"),
+        ] {
+            let arguments = std::iter::once("eigenforge").chain(wrong.iter().copied());
+            let error = CommandLine::try_parse_from(arguments).unwrap_err().to_string();
+            assert!(error.contains(said), "{wrong:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `eigenforge build MODEL.toml --arch sm_80,sm_90`: fills the kernel cache, for this machine or one without a compiler.
+
+use super::Outcome;
+use super::arguments::BuildArguments;
+use super::error::CommandError;
+use super::output::print;
+use crate::input::ModelFile;
+use eigenforge_runtime::jit::{Arch, Jit, JitError};
+use std::time::Instant;
+
+/// Runs the verb.
+pub(super) fn run(arguments: &BuildArguments) -> Result<Outcome, CommandError> {
+    let model = ModelFile::read(&arguments.model)?.to_model()?;
+    let archs = arguments.arch.iter().map(|name| name.parse()).collect::<Result<Vec<Arch>, JitError>>()?;
+    let files = model.generated()?;
+    let jit = Jit::new()?;
+    for arch in &archs {
+        for file in &files {
+            let start = Instant::now();
+            let cubin = jit.compile(&file.text, *arch)?;
+            let how = if cubin.cached { "cached".into() } else { format!("{:.2} s", start.elapsed().as_secs_f64()) };
+            let spills = if cubin.resources.iter().any(|kernel| kernel.spills()) { ", SPILLS" } else { "" };
+            let registers = cubin.resources.iter().map(|kernel| kernel.registers).max().unwrap_or(0);
+            print(&format!("{arch:<7} {:<48} {how:>8}  {registers:>3} registers{spills}\n", cubin.name))?;
+            if let Some(note) = &cubin.note {
+                eprintln!("warning: {note}");
+            }
+        }
+    }
+    let cache = jit.cache().root().map_or("nowhere: the cache is off".into(), |root| root.display().to_string());
+    print(&format!("{} kernel files for {} architectures, kept in {cache}\n", files.len(), archs.len()))?;
+    Ok(Outcome::Done)
+}

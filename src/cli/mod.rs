@@ -1,0 +1,59 @@
+//! The `eigenforge` command: arguments in, one verb run, an exit code out.
+//!
+//! | exit code | meaning |
+//! |---|---|
+//! | 0 | done, everything converged |
+//! | 1 | a fault while running: device, compiler, disk |
+//! | 2 | a command line or model file that cannot be run |
+//! | 3 | the solve ended without converging; what was found is printed, flagged |
+//!
+//! Results go to standard output; progress, warnings and errors to standard error. With `--json` standard output is one
+//! JSON object and nothing else.
+
+mod arguments;
+mod build;
+mod cache;
+mod doctor;
+mod error;
+mod inspect;
+
+mod output;
+mod progress;
+mod solve;
+
+use arguments::{Command, CommandLine};
+use clap::Parser;
+use error::CommandError;
+use std::process::ExitCode;
+
+/// How a verb ended when nothing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Done,
+    /// What was looked for turned up, such as a damaged cache entry.
+    Fault,
+    NotConverged,
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let arguments = CommandLine::parse(); // prints help or a usage error by itself, exit code 2
+    let outcome = match &arguments.command {
+        Command::Solve(arguments) => solve::run(arguments),
+        Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Build(arguments) => build::run(arguments),
+        Command::Doctor(arguments) => doctor::run(arguments),
+        Command::Cache(arguments) => cache::run(arguments),
+    };
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Fault) => ExitCode::from(1),
+        Ok(Outcome::NotConverged) => ExitCode::from(3),
+        Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let code = error.exit_code();
+            eprintln!("{:?}", miette::Report::new(error));
+            ExitCode::from(code)
+        }
+    }
+}

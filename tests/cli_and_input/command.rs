@@ -1,0 +1,266 @@
+//! The `eigenforge` command as a user runs it: standard output, standard error, exit codes, files.
+
+use super::gallery::root;
+use eigenforge::report::RunReport;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_eigenforge"));
+    command.current_dir(root()).args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn solved(arguments: &[&str]) -> RunReport {
+    let arguments: Vec<&str> =
+        ["solve"].iter().chain(arguments).copied().chain(["--device", "cpu", "--json"]).collect();
+    let output = run(&arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    RunReport::from_json(stdout(&output)).unwrap()
+}
+
+#[test]
+fn json_is_one_object_with_the_promised_fields() {
+    let output = run(&["solve", "examples/heisenberg_kagome.toml", "--device", "cpu", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap(); // refuses anything beside one value
+    for field in ["model", "dimension", "energies", "residuals", "multiplicities", "observables", "iterations", "stop"]
+    {
+        assert!(!value[field].is_null(), "{field}");
+    }
+    for field in ["device", "kernels", "seconds", "seed", "tolerance", "versions", "sector"] {
+        assert!(!value[field].is_null(), "{field}");
+    }
+    let report = RunReport::from_json(stdout(&output)).unwrap();
+    // tests/data/spins.json, kagome2x2_pbc
+    for (found, expected) in
+        report.energies.iter().zip([-5.444875216971853, -5.328392404516178, -5.298236540155665, -5.298236540155662])
+    {
+        assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+    }
+    assert_eq!(report.multiplicities, [1, 1, 2, 2]);
+    assert_eq!(report.observables.n_up, None, "spins have no densities");
+}
+
+#[test]
+fn people_get_the_conventions_the_table_and_the_warnings() {
+    let output = run(&["solve", "examples/hubbard_edges.toml", "--device", "cpu"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for part in [
+        "H = -t Σ_<ij>σ w_ij (c†_iσ c_jσ + h.c.) + U Σ_i n_i↑ n_i↓ - μ Σ_i n_i",
+        "3 up, 2 down",
+        "dimension 100",
+        "multiplicity",
+        "warning: the level at -3.4791168067 has 2 states in this sector and `states` cuts it after 1",
+    ] {
+        assert!(stdout(&output).contains(part), "{part} is not in {}", stdout(&output));
+    }
+}
+
+#[test]
+fn the_command_line_takes_the_place_of_the_file() {
+    let report =
+        solved(&["examples/heisenberg_triangular.toml", "--states", "2", "--seed", "9", "--tolerance", "1e-7"]);
+    assert_eq!((report.energies.len(), report.seed, report.tolerance), (2, 9, 1e-7));
+    let dense = solved(&["examples/hubbard_edges.toml", "--solver", "dense", "--states", "1"]);
+    let lobpcg = solved(&["examples/hubbard_edges.toml", "--solver", "lobpcg", "--states", "1", "--tolerance", "1e-9"]);
+    assert_eq!((dense.solver.as_str(), lobpcg.solver.as_str()), ("dense", "lobpcg"));
+    assert!((dense.energies[0] - lobpcg.energies[0]).abs() < 1e-9);
+    assert!(lobpcg.residuals[0] <= 1e-9);
+}
+
+#[test]
+fn a_bad_file_or_command_line_is_exit_code_2_and_leaves_standard_output_empty() {
+    for arguments in [
+        &["solve", "tests/input/unknown_model.toml", "--json"][..],
+        &["solve", "no_such_file.toml"],
+        &["solve", "examples"],
+        &["solve", "examples/hubbard_edges.toml", "--device", "tpu", "--json"],
+        &["solve", "examples/hubbard_edges.toml", "--states", "101"],
+        &["solve", "examples/hubbard_edges.toml", "--vectors", "--json"],
+        &["solve", "examples/hubbard_edges.toml", "--resume"],
+        &["solve"],
+        &["inspect", "examples/hubbard_edges.toml", "--kernel", "no_such_kernel"],
+        &["frobnicate"],
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(
+            !stderr(&output).is_empty() && !stderr(&output).contains("panicked"),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+        if arguments.contains(&"--json") {
+            assert_eq!(stdout(&output), "", "{arguments:?}");
+        }
+    }
+    let named = stderr(&run(&["solve", "tests/input/unknown_model.toml"]));
+    assert!(named.contains("did you mean `hubbard`?"), "{named}");
+}
+
+#[test]
+fn a_solve_that_does_not_converge_is_exit_code_3_and_flagged() {
+    let arguments = [
+        "solve",
+        "examples/heisenberg_chain.toml",
+        "--device",
+        "cpu",
+        "--solver",
+        "lobpcg",
+        "--states",
+        "1",
+        "--max-iterations",
+        "3",
+    ];
+    let output = run(&arguments);
+    assert_eq!(output.status.code(), Some(3), "{}{}", stdout(&output), stderr(&output));
+    assert!(
+        stdout(&output).contains("NOT CONVERGED") && stdout(&output).contains("did NOT converge"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
+fn output_writes_the_report_the_picture_and_on_request_the_vectors() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let out_text = out.to_str().unwrap();
+    let report = solved(&[
+        "examples/hubbard_disordered.toml",
+        "--solver",
+        "lobpcg",
+        "--states",
+        "1",
+        "--output",
+        out_text,
+        "--vectors",
+    ]);
+    let mut names: Vec<String> =
+        std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["convergence.svg", "report.json", "vectors.npz"]);
+    assert_eq!(RunReport::from_json(&std::fs::read_to_string(out.join("report.json")).unwrap()).unwrap(), report);
+
+    // The vectors are those of the energies: ⟨v|n_up|v⟩ from the file is the density in the report.
+    let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("vectors.npz")).unwrap()).unwrap();
+    let vectors: ndarray::Array2<f64> = npz.by_name("vectors").unwrap();
+    let up: ndarray::Array1<u64> = npz.by_name("up_states").unwrap();
+    let down: ndarray::Array1<u64> = npz.by_name("down_states").unwrap();
+    assert_eq!((vectors.shape(), up.len(), down.len()), (&[1, 4900][..], 70, 70));
+    let density = |site: usize, states: &ndarray::Array1<u64>, of: &dyn Fn(usize) -> usize| -> f64 {
+        let occupied = |index: &usize| states[of(*index)] >> site & 1 == 1;
+        (0..4900).filter(occupied).map(|index| vectors[[0, index]].powi(2)).sum()
+    };
+    for site in 0..8 {
+        let expected = report.observables.n_up.as_ref().unwrap()[site];
+        assert!(
+            (density(site, &up, &|index| index % 70) - expected).abs() < 1e-9,
+            "site {site}: the up index runs fastest"
+        );
+        let expected = report.observables.n_dn.as_ref().unwrap()[site];
+        assert!((density(site, &down, &|index| index / 70) - expected).abs() < 1e-9, "site {site}");
+    }
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_made_loses_nothing_of_what_was_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let blocked = folder.path().join("file");
+    std::fs::write(&blocked, "").unwrap();
+    let below = blocked.join("below");
+    let output = run(&[
+        "solve",
+        "examples/hubbard_edges.toml",
+        "--device",
+        "cpu",
+        "--json",
+        "--output",
+        below.to_str().unwrap(),
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(RunReport::from_json(stdout(&output)).is_ok(), "the result is printed all the same");
+    assert!(stderr(&output).contains("output folder"), "{}", stderr(&output));
+}
+
+#[test]
+fn every_stage_that_needs_no_compiler_is_printed() {
+    for (model, structure) in
+        [("examples/hubbard_4x4.toml", "Kronecker sum"), ("examples/heisenberg_kagome.toml", "flip mask")]
+    {
+        for (stage, part) in [("ir", structure), ("plan", "("), ("cuda", "__global__"), ("cost", "bytes")] {
+            let output = run(&["inspect", model, "--stage", stage]);
+            assert_eq!(output.status.code(), Some(0), "{model} {stage}: {}", stderr(&output));
+            assert!(stdout(&output).contains(part), "{model} {stage}: no {part}");
+        }
+    }
+}
+
+#[test]
+fn the_cache_verbs_and_doctor_work_on_a_machine_with_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let with_cache = |arguments: &[&str]| {
+        let output = command(arguments).env("EIGENFORGE_CACHE", folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+        stdout(&output).to_string()
+    };
+    assert!(with_cache(&["cache", "list"]).contains("0 entries"));
+    assert_eq!(with_cache(&["cache", "list", "--json"]).trim(), "[]");
+    assert!(with_cache(&["cache", "verify"]).contains("0 entries checked, 0 faulty"));
+    assert!(with_cache(&["cache", "clear"]).contains("0 entries removed"));
+    let doctor = run(&["doctor", "--json"]);
+    let found: Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    assert!(found.get("nvrtc").is_some() && found.get("cache").is_some());
+    assert!(stdout(&run(&["doctor"])).contains("driver"));
+}
+
+fn files_below(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| if entry.path().is_dir() { files_below(&entry.path()) } else { 1 }).sum()
+}
+
+#[test]
+fn a_killed_run_resumes_to_the_same_energy() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = folder.path().join("checkpoint");
+    // A ring of 16 sites, dimension 12,870, held up by a tolerance that takes many iterations.
+    let model = folder.path().join("model.toml");
+    std::fs::write(
+        &model,
+        "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 16\nboundary = \"periodic\"\n\
+         [sector]\ntwo_sz = 0\n[solve]\nsolver = \"lobpcg\"\ntolerance = 1e-10\ncertify = false\n",
+    )
+    .unwrap();
+    let (model, place) = (model.to_str().unwrap(), checkpoint.to_str().unwrap());
+    let arguments = ["solve", model, "--device", "cpu", "--checkpoint", place, "--checkpoint-every", "0"];
+    let mut child = command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while files_below(&checkpoint) == 0 && start.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    std::thread::sleep(Duration::from_millis(20));
+    child.kill().unwrap(); // SIGKILL
+    child.wait().unwrap();
+    assert!(files_below(&checkpoint) > 0, "no checkpoint was written");
+
+    let output = run(&[&arguments[..], &["--resume", "--json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let resumed = RunReport::from_json(stdout(&output)).unwrap();
+    // tests/data/spins.json, heis_ring16
+    assert!((resumed.energies[0] - -7.142296360616797).abs() < 1e-9, "{}", resumed.energies[0]);
+    assert!(resumed.residuals[0] <= 1e-10);
+}
