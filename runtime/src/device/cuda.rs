@@ -1,0 +1,324 @@
+//! One CUDA device through the driver API, loaded at run time: context, stream, memory, modules, events.
+//!
+//! Every call into the driver of this crate is here or in `kernel.rs` (the launch). One stream, so everything happens
+//! in the order it was asked for. Nothing panics when there is no driver: presence is checked before the first call.
+
+use super::kernel::{Kernel, KernelRecord, Module};
+use super::{Device, Memory};
+use crate::error::{DeviceError, Result};
+use crate::jit::{Arch, Jit};
+use crate::scalar::Pod;
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys::{self, CUdevice_attribute};
+use eigenforge_templates::KernelText;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One CUDA device: its primary context, a stream, the compiler and the kernels loaded so far.
+pub struct Cuda {
+    context: Arc<Context>,
+    jit: Jit,
+    arch: Arch,
+    name: String,
+    multiprocessors: u32,
+    loaded: Mutex<Loaded>,
+}
+
+#[derive(Default)]
+struct Loaded {
+    modules: HashMap<(String, String), Arc<Module>>,
+    records: Vec<KernelRecord>,
+}
+
+/// The driver's error with the call that gave it.
+pub(super) fn driver(call: &'static str) -> impl Fn(DriverError) -> DeviceError {
+    move |error| {
+        let text = |s: Result<&std::ffi::CStr, DriverError>| match s {
+            Ok(s) => s.to_string_lossy().into_owned(),
+            Err(_) => format!("error {}", error.0 as u32),
+        };
+        DeviceError::Driver { call, name: text(error.error_name()), message: text(error.error_string()) }
+    }
+}
+
+/// The primary context and the stream; closed when the last user lets go.
+pub(super) struct Context {
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    pub(super) stream: sys::CUstream,
+}
+
+// SAFETY: driver handles may be used from any thread once the context is made current there, which `enter` does.
+unsafe impl Send for Context {}
+// SAFETY: as above; the driver locks internally.
+unsafe impl Sync for Context {}
+
+impl Context {
+    fn open(ordinal: usize) -> Result<Context> {
+        // SAFETY: only looks for the library.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(DeviceError::NoDriver);
+        }
+        result::init().map_err(|_| DeviceError::NoDevice { ordinal, count: 0 })?;
+        let count = result::device::get_count().map_err(driver("cuDeviceGetCount"))? as usize;
+        if ordinal >= count {
+            return Err(DeviceError::NoDevice { ordinal, count });
+        }
+        let device = result::device::get(ordinal as i32).map_err(driver("cuDeviceGet"))?;
+        // SAFETY: `device` came from the driver just now; the context is released in `drop`.
+        let context = unsafe { result::primary_ctx::retain(device) }.map_err(driver("cuDevicePrimaryCtxRetain"))?;
+        // SAFETY: the context was retained above and is current on this thread from here on.
+        unsafe { result::ctx::set_current(context) }.map_err(driver("cuCtxSetCurrent"))?;
+        let stream =
+            result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
+        Ok(Context { device, context, stream })
+    }
+
+    /// Makes the context current on this thread; every use of the driver starts here.
+    pub(super) fn enter(&self) -> Result<()> {
+        // SAFETY: the context lives as long as `self`.
+        unsafe { result::ctx::set_current(self.context) }.map_err(driver("cuCtxSetCurrent"))
+    }
+
+    fn attribute(&self, attribute: CUdevice_attribute) -> Result<u32> {
+        // SAFETY: `device` is valid.
+        let value = unsafe { result::device::get_attribute(self.device, attribute) };
+        value.map(|v| v as u32).map_err(driver("cuDeviceGetAttribute"))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.enter()?;
+        // SAFETY: the stream lives as long as `self`.
+        unsafe { result::stream::synchronize(self.stream) }.map_err(driver("cuStreamSynchronize"))
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if self.enter().is_ok() {
+            // SAFETY: nobody else holds the stream or this reference to the primary context any more.
+            unsafe {
+                let _ = result::stream::destroy(self.stream);
+                let _ = result::primary_ctx::release(self.device);
+            }
+        }
+    }
+}
+
+impl Cuda {
+    /// Opens a device and finds NVRTC.
+    pub(super) fn open(ordinal: usize) -> Result<Arc<Cuda>> {
+        let context = Arc::new(Context::open(ordinal)?);
+        let jit = Jit::new()?;
+        let major = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let multiprocessors = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        let name = result::device::get_name(context.device).map_err(driver("cuDeviceGetName"))?;
+        let name = format!("{name} (cuda:{ordinal})");
+        let arch = Arch(10 * major + minor);
+        Ok(Arc::new(Cuda { context, jit, arch, name, multiprocessors, loaded: Mutex::default() }))
+    }
+
+    /// The card's name.
+    pub fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    /// The architecture kernels are compiled for.
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Number of multiprocessors, for grids.
+    pub fn multiprocessors(&self) -> u32 {
+        self.multiprocessors
+    }
+
+    /// Shared memory a block may ask for, in bytes.
+    pub fn shared_bytes_per_block(&self) -> Result<u32> {
+        self.context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        let sizes = self.context.enter().and_then(|()| result::mem_get_info().map_err(driver("cuMemGetInfo")));
+        let (free, total) = sizes.unwrap_or((0, 0));
+        Memory { free: free as u64, total: total as u64 }
+    }
+
+    pub(super) fn synchronize(&self) -> Result<()> {
+        self.context.synchronize()
+    }
+
+    /// Whether memory of this device may be given to kernels of that context.
+    pub(super) fn owns(&self, context: &Arc<Context>) -> bool {
+        Arc::ptr_eq(&self.context, context)
+    }
+
+    /// Compiles (or takes from the cache) and loads a kernel file; the same text is loaded once.
+    pub(super) fn kernel(&self, text: &KernelText) -> Result<Kernel> {
+        let id = (text.name.clone(), text.text.clone());
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(module) = loaded.modules.get(&id) {
+            return Ok(Kernel::new(module.clone()));
+        }
+        let cubin = self.jit.compile(text, self.arch)?;
+        let module = Arc::new(Module::load(&self.context, text, &cubin, self.arch)?);
+        loaded.records.push(KernelRecord::new(text, &cubin));
+        loaded.modules.insert(id, module.clone());
+        Ok(Kernel::new(module))
+    }
+
+    pub(super) fn kernels_used(&self) -> Vec<KernelRecord> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).records.clone()
+    }
+
+    pub(super) fn time<R>(&self, work: impl FnOnce() -> R) -> Result<(R, f64)> {
+        self.context.enter()?;
+        let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(driver("cuEventCreate"));
+        let (start, end) = (event()?, event()?);
+        // SAFETY: events and stream are valid until destroyed below.
+        unsafe {
+            result::event::record(start, self.context.stream).map_err(driver("cuEventRecord"))?;
+            let result_of_work = work();
+            self.context.enter()?;
+            result::event::record(end, self.context.stream).map_err(driver("cuEventRecord"))?;
+            result::event::synchronize(end).map_err(driver("cuEventSynchronize"))?;
+            let milliseconds = result::event::elapsed(start, end).map_err(driver("cuEventElapsedTime"))?;
+            let _ = result::event::destroy(start);
+            let _ = result::event::destroy(end);
+            Ok((result_of_work, f64::from(milliseconds)))
+        }
+    }
+}
+
+/// Owned device memory. Reads and writes are ordered with the kernels of the stream.
+pub(super) struct DeviceMemory {
+    address: u64,
+    bytes: usize,
+    device: Device,
+    context: Arc<Context>,
+}
+
+impl DeviceMemory {
+    /// Allocates; refused with the numbers when it would not fit. An empty request still gets an address.
+    pub(super) fn allocate(cuda: &Arc<Cuda>, bytes: usize) -> Result<DeviceMemory> {
+        let device = Device::Cuda(cuda.clone());
+        if bytes > 1 << 20 {
+            device.check_memory("an allocation", bytes as u64)?;
+        }
+        cuda.context.enter()?;
+        // SAFETY: the context is current; the memory is freed in `drop`.
+        let address = unsafe { result::malloc_sync(bytes.max(16)) }.map_err(driver("cuMemAlloc"))?;
+        Ok(DeviceMemory { address, bytes, device, context: cuda.context.clone() })
+    }
+
+    pub(super) fn address(&self) -> u64 {
+        self.address
+    }
+
+    pub(super) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// All bytes zero.
+    pub(super) fn clear(&mut self) -> Result<()> {
+        self.context.enter()?;
+        // SAFETY: the range is ours.
+        unsafe { result::memset_d8_async(self.address, 0, self.bytes, self.context.stream) }
+            .map_err(driver("cuMemsetD8Async"))
+    }
+
+    /// Copies from the host; `values` must fill the memory.
+    pub(super) fn write<U: Pod>(&mut self, values: &[U]) -> Result<()> {
+        assert_eq!(size_of_val(values), self.bytes, "callers compare lengths first");
+        self.context.enter()?;
+        // SAFETY: the range is ours and as long as `values`, which outlives the copy because we wait for it.
+        unsafe { result::memcpy_htod_async(self.address, values, self.context.stream) }
+            .map_err(driver("cuMemcpyHtoDAsync"))?;
+        self.context.synchronize()
+    }
+
+    /// Copies the first `len` elements to the host.
+    pub(super) fn read<U: Pod>(&self, len: usize) -> Result<Vec<U>> {
+        assert!(len * size_of::<U>() <= self.bytes, "callers ask for what they allocated");
+        let mut values = Vec::<U>::with_capacity(len);
+        self.context.enter()?;
+        // SAFETY: the source range is ours; the destination has room for `len` elements of a type for which every bit
+        // pattern is valid, and we wait for the copy before the length is set.
+        unsafe {
+            sys::cuMemcpyDtoHAsync_v2(
+                values.as_mut_ptr().cast::<c_void>(),
+                self.address,
+                len * size_of::<U>(),
+                self.context.stream,
+            )
+            .result()
+            .map_err(driver("cuMemcpyDtoHAsync"))?;
+            self.context.synchronize()?;
+            values.set_len(len);
+        }
+        Ok(values)
+    }
+
+    /// Copies from memory of the same device and size.
+    pub(super) fn copy_from(&mut self, other: &DeviceMemory) -> Result<()> {
+        assert_eq!(self.bytes, other.bytes, "callers compare lengths first");
+        self.context.enter()?;
+        // SAFETY: both ranges are `bytes` long and distinct, since one of them is borrowed mutably.
+        unsafe { result::memcpy_dtod_async(self.address, other.address, self.bytes, self.context.stream) }
+            .map_err(driver("cuMemcpyDtoDAsync"))
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            // SAFETY: allocated in `allocate`; cuMemFree waits for kernels that still use it.
+            let _ = unsafe { result::free_sync(self.address) };
+        }
+    }
+}
+
+/// Loads a cubin with the driver's log. The caller unloads the module.
+pub(super) fn load_module(context: &Context, image: &[u8]) -> Result<sys::CUmodule, (DriverError, String)> {
+    const LOG_BYTES: usize = 8192;
+    let mut log = vec![0u8; LOG_BYTES];
+    let mut options =
+        [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), LOG_BYTES as *mut c_void];
+    let mut module = std::ptr::null_mut();
+    // The driver reads up to the end that the image's own header states; a zero byte ends a PTX text.
+    let mut image = image.to_vec();
+    image.push(0);
+    context.enter().map_err(|_| (DriverError(sys::CUresult::CUDA_ERROR_INVALID_CONTEXT), String::new()))?;
+    // SAFETY: options and values have the same length and outlive the call, as do the log and the image.
+    let outcome = unsafe {
+        sys::cuModuleLoadDataEx(
+            &mut module,
+            image.as_ptr().cast::<c_void>(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    let end = log.iter().position(|&b| b == 0).unwrap_or(LOG_BYTES);
+    outcome.result().map_err(|error| (error, String::from_utf8_lossy(&log[..end]).into_owned()))?;
+    Ok(module)
+}
+
+/// The function `entry` of a loaded module.
+pub(super) fn module_function(module: sys::CUmodule, entry: &str) -> Result<sys::CUfunction> {
+    let name = std::ffi::CString::new(entry).map_err(|_| DeviceError::Arguments {
+        what: "a kernel name".into(),
+        expected: "no zero byte".into(),
+        found: entry.into(),
+    })?;
+    let mut function = std::ptr::null_mut();
+    let pointer: *const c_char = name.as_ptr();
+    // SAFETY: the module is loaded and the name ends with a zero byte.
+    unsafe { sys::cuModuleGetFunction(&mut function, module, pointer) }
+        .result()
+        .map_err(driver("cuModuleGetFunction"))?;
+    Ok(function)
+}

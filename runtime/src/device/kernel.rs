@@ -1,0 +1,269 @@
+//! A compiled CUDA file, and the one place where kernels are launched.
+//!
+//! The parameters of each entry are read from the CUDA text itself, so a launch with too few, too many or wrong
+//! arguments is an error here and not a fault on the card.
+
+use super::cuda::{Context, driver, load_module, module_function};
+use super::{Device, OnDevice};
+use crate::error::{DeviceError, Result};
+use crate::jit::{Arch, Cubin};
+use cudarc::driver::{result, sys};
+use eigenforge_templates::KernelText;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// What the report says of a kernel file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelRecord {
+    /// The file's name.
+    pub name: String,
+    /// Its key in the cache.
+    pub key: String,
+    /// Whether the cubin came from the cache.
+    pub cached: bool,
+    /// The folder that keeps text, plan, log and cubin.
+    pub folder: Option<std::path::PathBuf>,
+    /// Whether an edited text ran in place of the generated one.
+    pub edited: bool,
+}
+
+impl KernelRecord {
+    pub(super) fn new(text: &KernelText, cubin: &Cubin) -> KernelRecord {
+        KernelRecord {
+            name: text.name.clone(),
+            key: cubin.key.clone(),
+            cached: cubin.cached,
+            folder: cubin.folder.clone(),
+            edited: false,
+        }
+    }
+}
+
+/// One argument of a launch.
+pub enum KernelArg<'a> {
+    /// A vector or buffer that is read.
+    Memory(&'a dyn OnDevice),
+    /// A vector or buffer that is written.
+    MemoryMut(&'a mut dyn OnDevice),
+    /// `i64`.
+    I64(i64),
+    /// `u64`.
+    U64(u64),
+    /// `int`.
+    I32(i32),
+    /// `u32`.
+    U32(u32),
+    /// `double`.
+    F64(f64),
+    /// `float`.
+    F32(f32),
+}
+
+impl KernelArg<'_> {
+    /// The kind as the CUDA text has it, and the bytes to pass.
+    fn encode(&self) -> (&'static str, [u8; 8]) {
+        let four = |b: [u8; 4]| [b[0], b[1], b[2], b[3], 0, 0, 0, 0];
+        match self {
+            KernelArg::Memory(memory) => ("pointer", memory.address().map_or(0, |a| a.0).to_ne_bytes()),
+            KernelArg::MemoryMut(memory) => ("pointer", memory.address().map_or(0, |a| a.0).to_ne_bytes()),
+            KernelArg::I64(v) => ("i64", v.to_ne_bytes()),
+            KernelArg::U64(v) => ("u64", v.to_ne_bytes()),
+            KernelArg::I32(v) => ("int", four(v.to_ne_bytes())),
+            KernelArg::U32(v) => ("u32", four(v.to_ne_bytes())),
+            KernelArg::F64(v) => ("double", v.to_ne_bytes()),
+            KernelArg::F32(v) => ("float", four(v.to_ne_bytes())),
+        }
+    }
+
+    /// The memory's device, or nothing for a number; an error for host memory.
+    fn device(&self) -> Result<Option<&Device>, ()> {
+        match self {
+            KernelArg::Memory(memory) => memory.address().map(|a| Some(a.1)).ok_or(()),
+            KernelArg::MemoryMut(memory) => memory.address().map(|a| Some(a.1)).ok_or(()),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A loaded module with its entries and their parameters.
+pub(super) struct Module {
+    name: String,
+    module: sys::CUmodule,
+    entries: HashMap<String, Entry>,
+    context: Arc<Context>,
+}
+
+struct Entry {
+    function: sys::CUfunction,
+    parameters: Vec<Parameter>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Parameter {
+    name: String,
+    kind: String,
+}
+
+// SAFETY: module and function handles may be used from any thread with the context current.
+unsafe impl Send for Module {}
+// SAFETY: as above; launches only read the handles.
+unsafe impl Sync for Module {}
+
+impl Module {
+    pub(super) fn load(context: &Arc<Context>, text: &KernelText, cubin: &Cubin, arch: Arch) -> Result<Module> {
+        let handle = load_module(context, &cubin.image).map_err(|(error, log)| DeviceError::Load {
+            kernel: text.name.clone(),
+            arch: format!("sm_{}", arch.0),
+            message: driver("cuModuleLoadDataEx")(error).to_string(),
+            log,
+        })?;
+        let mut module =
+            Module { name: text.name.clone(), module: handle, entries: HashMap::new(), context: context.clone() };
+        for name in &text.entries {
+            let function = module_function(handle, name)?;
+            module.entries.insert(name.clone(), Entry { function, parameters: parameters(&text.text, name) });
+        }
+        Ok(module)
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            // SAFETY: loaded in `load`; nobody holds its functions any more.
+            let _ = unsafe { result::module::unload(self.module) };
+        }
+    }
+}
+
+/// A CUDA file, compiled and loaded.
+#[derive(Clone)]
+pub struct Kernel {
+    module: Arc<Module>,
+}
+
+impl Kernel {
+    pub(super) fn new(module: Arc<Module>) -> Kernel {
+        Kernel { module }
+    }
+
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        &self.module.name
+    }
+
+    /// Starts `entry` on `grid` blocks of `block` threads with `shared_bytes` of dynamic shared memory. It runs after
+    /// everything launched before it; an error of the kernel itself comes out of a later call.
+    pub fn launch(
+        &self,
+        entry: &str,
+        grid: [u32; 3],
+        block: u32,
+        shared_bytes: u32,
+        arguments: &[KernelArg<'_>],
+    ) -> Result<()> {
+        let module = &*self.module;
+        let fault = |what: String, expected: String, found: String| {
+            Err(DeviceError::Arguments { what: format!("kernel {entry} {what}"), expected, found })
+        };
+        let Some(Entry { function, parameters }) = module.entries.get(entry) else {
+            let known = module.entries.keys().cloned().collect::<Vec<_>>().join(", ");
+            return fault(format!("of {}", module.name), format!("one of {known}"), entry.into());
+        };
+        if parameters.len() != arguments.len() {
+            return fault("arguments".into(), parameters.len().to_string(), arguments.len().to_string());
+        }
+        let mut values = Vec::with_capacity(arguments.len());
+        for (argument, parameter) in arguments.iter().zip(parameters) {
+            let (kind, bytes) = argument.encode();
+            if kind != parameter.kind {
+                return fault(format!("parameter {}", parameter.name), parameter.kind.clone(), kind.into());
+            }
+            match argument.device() {
+                Ok(None) => {}
+                Ok(Some(Device::Cuda(cuda))) if cuda.owns(&module.context) => {}
+                Ok(Some(other)) => {
+                    return fault(format!("parameter {}", parameter.name), "memory of its device".into(), other.name());
+                }
+                Err(()) => {
+                    return fault(format!("parameter {}", parameter.name), "device memory".into(), "host memory".into());
+                }
+            }
+            values.push(u64::from_ne_bytes(bytes));
+        }
+        if grid.contains(&0) {
+            return Ok(());
+        }
+        module.context.enter()?;
+        if shared_bytes > 48 << 10 {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function belongs to a loaded module.
+            unsafe { result::function::set_function_attribute(*function, attribute, shared_bytes as i32) }
+                .map_err(driver("cuFuncSetAttribute"))?;
+        }
+        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
+        // SAFETY: the function is loaded, the arguments were compared with its declaration one by one, memory among
+        // them belongs to this context and lives at least until the stream is done (freeing it waits for the stream).
+        unsafe {
+            result::launch_kernel(
+                *function,
+                (grid[0], grid[1], grid[2]),
+                (block, 1, 1),
+                shared_bytes,
+                module.context.stream,
+                &mut pointers,
+            )
+        }
+        .map_err(driver("cuLaunchKernel"))
+    }
+}
+
+/// The parameters of an `extern "C"` kernel, read from its text.
+fn parameters(text: &str, entry: &str) -> Vec<Parameter> {
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n");
+    let mut from = 0;
+    while let Some(found) = code[from..].find(entry) {
+        let start = from + found;
+        from = start + entry.len();
+        let before = code[..start].chars().next_back();
+        let rest = code[from..].trim_start();
+        let whole = before.is_none_or(|c| c.is_whitespace() || c == ')');
+        let Some(inner) = rest.strip_prefix('(').filter(|_| whole) else { continue };
+        let Some(end) = inner.find(')') else { continue };
+        return inner[..end].split(',').map(str::trim).filter(|p| !p.is_empty()).map(parameter).collect();
+    }
+    Vec::new()
+}
+
+/// `const double* __restrict__ x` → pointer x; `long long n` → i64 n.
+fn parameter(declaration: &str) -> Parameter {
+    let words: Vec<&str> = declaration
+        .split(|c: char| c.is_whitespace() || c == '*')
+        .filter(|w| !w.is_empty() && *w != "const" && *w != "__restrict__" && *w != "__grid_constant__")
+        .collect();
+    let name = words.last().copied().unwrap_or("").to_owned();
+    if declaration.contains('*') {
+        return Parameter { name, kind: "pointer".into() };
+    }
+    let kind = match words[..words.len().saturating_sub(1)].join(" ").as_str() {
+        "long long" | "i64" => "i64",
+        "unsigned long long" | "u64" => "u64",
+        "unsigned int" | "unsigned" | "u32" => "u32",
+        other => return Parameter { name, kind: other.to_owned() },
+    };
+    Parameter { name, kind: kind.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_read_from_the_text() {
+        let text = "__device__ void add_one(i64 i);\n// add(x)\nextern \"C\" __global__ void __launch_bounds__(256) add(\n    double* __restrict__ x, // in\n    const u32* table, long long n,\n    double alpha, int blocks)\n{ add_one(3); }";
+        let found: Vec<_> = parameters(text, "add").into_iter().map(|p| (p.name, p.kind)).collect();
+        let expected = [("x", "pointer"), ("table", "pointer"), ("n", "i64"), ("alpha", "double"), ("blocks", "int")];
+        assert_eq!(found, expected.map(|(n, k)| (n.to_owned(), k.to_owned())));
+    }
+}

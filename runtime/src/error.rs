@@ -1,0 +1,164 @@
+//! What can go wrong on a device and in a solver, one enum a stage.
+
+use crate::jit::JitError;
+use eigenforge_templates::TextError;
+
+/// Short for results of the device stage.
+pub type Result<T, E = DeviceError> = std::result::Result<T, E>;
+
+fn gib(bytes: &u64) -> String {
+    match *bytes {
+        b if b >= 1 << 30 => format!("{:.2} GiB", b as f64 / (1u64 << 30) as f64),
+        b if b >= 1 << 20 => format!("{:.2} MiB", b as f64 / (1u64 << 20) as f64),
+        b => format!("{b} bytes"),
+    }
+}
+
+/// Devices, memory, kernels and vector programs.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// An allocation that would not fit; refused before it is made.
+    #[error("{what} needs {} and {device} has {} free of {}: {fits}", gib(needed), gib(free), gib(total))]
+    Memory {
+        /// What was to be allocated.
+        what: String,
+        /// On which device.
+        device: String,
+        /// Bytes asked for.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+        /// Bytes in all.
+        total: u64,
+        /// What would fit instead.
+        fits: String,
+    },
+    /// No CUDA driver library on this machine.
+    #[error("no CUDA driver (libcuda) was found; install an NVIDIA driver or use --device cpu")]
+    NoDriver,
+    /// A CUDA device that is not there.
+    #[error("CUDA device {ordinal} was asked for and there are {count}; use cuda:0 to cuda:N-1, or cpu")]
+    NoDevice {
+        /// The ordinal asked for.
+        ordinal: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A device name that is none of auto, cpu, cuda, cuda:N.
+    #[error("device '{0}' is not one of auto, cpu, cuda, cuda:N")]
+    UnknownDevice(String),
+    /// The driver refused a call.
+    #[error("the CUDA driver refused {call}: {name} ({message})")]
+    Driver {
+        /// The call.
+        call: &'static str,
+        /// The driver's name of the error.
+        name: String,
+        /// The driver's account.
+        message: String,
+    },
+    /// The driver refused a cubin.
+    #[error("the driver could not load kernel '{kernel}' for {arch}: {message}\n{log}")]
+    Load {
+        /// The kernel file's name.
+        kernel: String,
+        /// The architecture it was compiled for.
+        arch: String,
+        /// The driver's account.
+        message: String,
+        /// The driver's JIT log.
+        log: String,
+    },
+    /// NVRTC or its cache.
+    #[error(transparent)]
+    Jit(#[from] JitError),
+    /// Template and plan disagree.
+    #[error(transparent)]
+    Text(#[from] TextError),
+    /// Arguments of a launch or a program that do not match its declaration.
+    #[error("{what}: expected {expected}, found {found}")]
+    Arguments {
+        /// The kernel or program, and which of its arguments.
+        what: String,
+        /// What its declaration says.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+    /// A CUDA kernel asked of a CPU device, or memory of one device given to another.
+    #[error("{what} is on {found}, expected it on {expected}")]
+    WrongDevice {
+        /// Which argument.
+        what: String,
+        /// Where it should be.
+        expected: String,
+        /// Where it is.
+        found: String,
+    },
+    /// A fault found by an operator, in its own words.
+    #[error("{0}")]
+    Operator(String),
+}
+
+/// Eigensolvers.
+#[derive(Debug, thiserror::Error)]
+pub enum SolveError {
+    /// The device stage failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// More states than the matrix has.
+    #[error("{states} states were asked for and the matrix has dimension {dimension}; ask for 1 to {dimension}")]
+    States {
+        /// How many were asked for.
+        states: usize,
+        /// The dimension.
+        dimension: usize,
+    },
+    /// An option that makes no sense.
+    #[error("option {name} = {value}: expected {expected}")]
+    Option {
+        /// The option's name.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// The operator produced a value that is not finite.
+    #[error("the operator gave {value} for x.Ax at iteration {iteration}; its coefficients must be finite numbers")]
+    NotFinite {
+        /// The value.
+        value: f64,
+        /// When.
+        iteration: usize,
+    },
+    /// The dense eigensolver failed.
+    #[error("the dense eigensolver did not converge on a {0} x {0} matrix")]
+    Dense(usize),
+    /// Jacobi was asked for and the operator has no diagonal to give.
+    #[error("the Jacobi preconditioner needs the operator's diagonal, which this operator does not provide; use none")]
+    NoDiagonal,
+    /// A checkpoint of another problem.
+    #[error(
+        "the checkpoint in {folder} is of another run: its {what} is {found}, this run's is {expected}; use another folder or start anew without resume"
+    )]
+    OtherCheckpoint {
+        /// The folder.
+        folder: String,
+        /// Which entry differs.
+        what: &'static str,
+        /// The checkpoint's.
+        found: String,
+        /// This run's.
+        expected: String,
+    },
+    /// A checkpoint could not be written or read.
+    #[error("checkpoint {path}: {source}; choose a folder that can be written, with room for the vectors")]
+    Checkpoint {
+        /// The file or folder.
+        path: String,
+        /// The system's account.
+        #[source]
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,28 @@
+//! What a solver needs of a matrix: y = A x on a device, and a few numbers about A.
+
+use crate::device::{Device, ElementFunction, Vector};
+use crate::error::Result;
+use crate::scalar::Scalar;
+use eigenforge_templates::Cost;
+
+/// A real symmetric matrix that can be multiplied by a vector.
+pub trait LinearOperator<T: Scalar>: Send + Sync {
+    /// Rows, and columns.
+    fn dimension(&self) -> usize;
+    /// Where its vectors live.
+    fn device(&self) -> &Device;
+    /// y = A x; every element of y is written, whatever it held. Returns x·y, summed in f64 in a fixed order.
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64>;
+    /// y_j = A x_j for a block; returns all x_j·y_j. One by one unless the operator can share its reads.
+    fn apply_block(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<Vec<f64>> {
+        x.iter().zip(y).map(|(x, y)| self.apply(x, y)).collect()
+    }
+    /// The diagonal as a function of the index, if the operator can give it (for point Jacobi).
+    fn diagonal(&self) -> Option<ElementFunction> {
+        None
+    }
+    /// An upper bound of the spectral norm of A, such as the largest row sum of |A|.
+    fn norm_bound(&self) -> f64;
+    /// The least work of one multiply.
+    fn cost(&self) -> Cost;
+}

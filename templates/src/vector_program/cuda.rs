@@ -1,0 +1,164 @@
+//! Program → CUDA text. The statements stand once, in a device function of one element; the kernel around it moves
+//! 16 bytes a load and adds the sums in an order that depends on the length alone.
+
+use super::language::*;
+use crate::text::{PRELUDE, TextError, render};
+use crate::{ElementFunctionText, KernelText, ScalarType};
+use serde::Serialize;
+
+/// Threads of a block of a vector program.
+pub const THREADS: u32 = 256;
+
+/// Blocks for vectors of length `n`: a function of `n` only, so that sums have the same bits on every card. 1,056 blocks
+/// are eight on each of an H200's 132 multiprocessors.
+pub fn blocks(n: usize, scalar: ScalarType) -> u32 {
+    let elements = THREADS as usize * (16 / scalar.bytes());
+    n.div_ceil(elements).clamp(1, 1056) as u32
+}
+
+/// CUDA text of the random start: uniform in [-1, 1), splitmix64 of the index with its start moved by the seed.
+pub const RANDOM_START: &str = "\
+// Uniform in [-1, 1): splitmix64 (Steele, Lea, Flood 2014) of the index, its start moved by the seed; top 53 bits.
+__device__ __forceinline__ T random_start(i64 i, u64 seed)
+{
+    u64 z = (seed ^ 0x5851f42d4c957f2dull) * 0x2545f4914f6cdd1dull + ((u64)i + 1ull) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    z ^= z >> 31;
+    return (T)((double)(z >> 11) * (1.0 / 4503599627370496.0) - 1.0);
+}";
+
+impl ElementFunctionText {
+    /// The same function under another name, as a program declares it.
+    pub fn named(&self, name: &str) -> ElementFunctionText {
+        if self.name == name {
+            return self.clone();
+        }
+        let declared: Vec<String> = self.parameters.iter().map(|(t, p)| format!(", {t} {p}")).collect();
+        let passed: Vec<String> = self.parameters.iter().map(|(_, p)| format!(", {p}")).collect();
+        let source = format!(
+            "{}\n__device__ __forceinline__ T {name}(i64 i{})\n{{\n    return {}(i{});\n}}",
+            self.source,
+            declared.concat(),
+            self.name,
+            passed.concat()
+        );
+        ElementFunctionText { name: name.into(), source, parameters: self.parameters.clone() }
+    }
+}
+
+/// Everything the template needs; every number of the text is here.
+#[derive(Serialize)]
+struct Plan<'a> {
+    program: &'a VectorProgram,
+    scalar: ScalarType,
+    real: &'static str,
+    width: usize,
+    threads: u32,
+    vectors: Vec<VectorPlan<'a>>,
+    functions: Vec<FunctionPlan<'a>>,
+    body: Vec<String>,
+    source_lines: Vec<&'a str>,
+    passes: usize,
+}
+
+#[derive(Serialize)]
+struct VectorPlan<'a> {
+    name: &'a str,
+    read: bool,
+    written: bool,
+}
+
+#[derive(Serialize)]
+struct FunctionPlan<'a> {
+    name: &'a str,
+    source: &'a str,
+    parameters: Vec<[String; 2]>,
+    /// Whether the value is used; an unused function still takes its parameters.
+    call: String,
+}
+
+impl VectorProgram {
+    /// The CUDA file of this program: kernel `NAME` and, if there are sums, `NAME_finish`.
+    ///
+    /// Parameters of `NAME`: the vectors, the scalars, each function's parameters as `FUNCTION_PARAMETER`, then
+    /// `double* partials` if there are sums, then `i64 n`. `NAME_finish(partials, blocks, sums)` runs with one block a
+    /// sum. `functions` are in the program's order.
+    pub fn text(&self, scalar: ScalarType, functions: &[ElementFunctionText]) -> Result<KernelText, TextError> {
+        let functions = functions.iter().map(|f| {
+            let parameters: Vec<[String; 2]> =
+                f.parameters.iter().map(|(kind, name)| [kind.clone(), format!("{}_{name}", f.name)]).collect();
+            let passed: Vec<String> = parameters.iter().map(|p| format!(", {}", p[1])).collect();
+            let call = format!("{}(i{})", f.name, passed.concat());
+            FunctionPlan { name: &f.name, source: &f.source, parameters, call }
+        });
+        let plan = Plan {
+            program: self,
+            scalar,
+            real: scalar.cuda(),
+            width: 16 / scalar.bytes(),
+            threads: THREADS,
+            vectors: self
+                .vectors
+                .iter()
+                .map(|v| VectorPlan { name: &v.name, read: v.access != Access::Out, written: v.access != Access::In })
+                .collect(),
+            functions: functions.collect(),
+            body: self.statements.iter().map(|s| self.statement(s, scalar)).collect(),
+            source_lines: self.source.lines().collect(),
+            passes: self.passes(),
+        };
+        let body = render("vector_program.cu.jinja", include_str!("../../cuda/vector_program.cu.jinja"), &plan)?;
+        let (head, kernels) = body.split_once("// prelude\n").unwrap_or(("", &body));
+        let mut entries = vec![self.name.clone()];
+        if !self.sums.is_empty() {
+            entries.push(format!("{}_finish", self.name));
+        }
+        let pretty = ron::ser::PrettyConfig::new().depth_limit(2);
+        let plan = ron::ser::to_string_pretty(self, pretty).unwrap_or_else(|_| format!("{self:?}"));
+        Ok(KernelText { name: self.name.clone(), text: format!("{head}{PRELUDE}{kernels}"), plan, entries })
+    }
+
+    fn statement(&self, statement: &Statement, scalar: ScalarType) -> String {
+        let value = print(statement.value(), 0);
+        match statement {
+            Statement::Assign { vector, .. } if scalar == ScalarType::F32 => format!("{vector} = (float)({value});"),
+            Statement::Assign { vector, .. } => format!("{vector} = {value};"),
+            Statement::Let { name, .. } => format!("const double {name} = {value};"),
+            Statement::Sum { name, .. } => format!("{name} += {value};"),
+        }
+    }
+}
+
+/// CUDA text of an expression, with parentheses only where they are needed.
+/// `outer` is the strength of what stands around: 0 nothing, 1 a sum, 2 a product, 3 a unary minus or right factor.
+fn print(expression: &Expression, outer: u8) -> String {
+    let (text, strength) = match expression {
+        Expression::Number(value) => (format!("{value:?}"), 4),
+        Expression::Name(name) => (name.clone(), 4),
+        Expression::Negate(a) => (format!("-{}", print(a, 3)), if outer == 0 { 4 } else { 0 }),
+        Expression::Binary(operation, a, b) => match operation {
+            Binary::Add => (format!("{} + {}", print(a, 1), print(b, 2)), 1),
+            Binary::Subtract => (format!("{} - {}", print(a, 1), print(b, 2)), 1),
+            Binary::Multiply => (format!("{} * {}", print(a, 2), print(b, 3)), 2),
+            Binary::Divide => (format!("{} / {}", print(a, 2), print(b, 3)), 2),
+        },
+        Expression::Call(function, arguments) => {
+            let name = match function {
+                Function::Sqrt => "sqrt",
+                Function::Abs => "fabs",
+                Function::Min => "fmin",
+                Function::Max => "fmax",
+                Function::Fma => "fma",
+            };
+            let arguments: Vec<String> = arguments.iter().map(|a| print(a, 0)).collect();
+            (format!("{name}({})", arguments.join(", ")), 4)
+        }
+        Expression::Select { comparison, left, right, then, otherwise } => {
+            let sign = if *comparison == Comparison::Less { "<" } else { "<=" };
+            let (left, right) = (print(left, 1), print(right, 1));
+            (format!("({left} {sign} {right} ? {} : {})", print(then, 1), print(otherwise, 1)), 4)
+        }
+    };
+    if strength < outer { format!("({text})") } else { text }
+}
