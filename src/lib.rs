@@ -1,2 +1,6 @@
 //! stub
+pub mod basis;
 pub mod bench;
+pub mod exact;
+pub mod lattice;
+pub mod operator;

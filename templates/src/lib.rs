@@ -1,8 +1,9 @@
 //! Typed plans and the CUDA text made from them. A plan fixes every number; the text is a pure function of the plan.
 
+pub mod exact;
 mod scalar;
 mod text;
 pub mod vector_program;
 
 pub use scalar::ScalarType;
-pub use text::{Cost, ElementFunctionText, KernelText, TextError};
+pub use text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, ron};

@@ -63,8 +63,21 @@ pub enum TextError {
 /// The prelude that starts every generated file: integer names, warp and block sums, bit tricks.
 pub const PRELUDE: &str = include_str!("../cuda/prelude.cuh");
 
-/// Renders one template with its plan. `source` is the text of the template, named `template` in errors.
+/// Stands where generated lines go on after a `#line` that pointed into the user's file; [`render`] puts the number in.
+pub(crate) const RESUME_LINES: &str = "#line RESUME";
+
+/// A plan as RON, the form that is kept beside its text.
+pub fn ron<P: Serialize>(plan: &P) -> String {
+    ron::ser::to_string_pretty(plan, ron::ser::PrettyConfig::default()).expect("plans are plain data")
+}
+
+/// Renders a whole file from a template and its plan. `source` is the text of the template, named `template` in errors.
 pub fn render<P: Serialize>(template: &'static str, source: &str, plan: &P) -> Result<String, TextError> {
+    Ok(number_resumed_lines(&fragment(template, source, plan)?))
+}
+
+/// Renders a part of a file, to be put into another template.
+pub fn fragment<P: Serialize>(template: &'static str, source: &str, plan: &P) -> Result<String, TextError> {
     let fail = |source| TextError::Template { template, source };
     let syntax = SyntaxConfig::builder()
         .block_delimiters("<%", "%>")
@@ -79,6 +92,18 @@ pub fn render<P: Serialize>(template: &'static str, source: &str, plan: &P) -> R
     environment.set_lstrip_blocks(true);
     environment.set_keep_trailing_newline(true);
     environment.add_template(template, source).map_err(fail)?;
-    let body = environment.get_template(template).and_then(|t| t.render(plan)).map_err(fail)?;
-    Ok(body)
+    environment.get_template(template).and_then(|t| t.render(plan)).map_err(fail)
+}
+
+fn number_resumed_lines(text: &str) -> String {
+    let mut numbered = String::with_capacity(text.len());
+    for (k, line) in text.split_inclusive('\n').enumerate() {
+        if line.trim_end() == RESUME_LINES {
+            // The directive names the line after itself, counted from 1.
+            numbered.push_str(&format!("#line {} \"generated.cu\"\n", k + 2));
+        } else {
+            numbered.push_str(line);
+        }
+    }
+    numbered
 }

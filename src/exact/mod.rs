@@ -1,0 +1,18 @@
+//! Exact diagonalisation: a model's path from operator to certified eigenpairs.
+//!
+//! ```text
+//! Operator + Sector → Model → Structure → plan (templates) → text → Hamiltonian on a device → solver → Solution
+//!                     model.rs  structure.rs    multiply.rs                                   solve.rs
+//! ```
+
+mod general_cpu;
+mod kronecker_cpu;
+mod model;
+mod multiply;
+mod species;
+mod structure;
+
+pub use model::{LARGEST_DENSE, Model};
+pub use multiply::{Hamiltonian, PrepareError, Prepared};
+pub use species::SpeciesMatrix;
+pub use structure::{Moves, Structure};

@@ -1,0 +1,139 @@
+//! A model: an operator in a sector, checked, with its basis and its structure. Where the path of one problem starts.
+
+use super::structure::{Moves, Structure};
+use crate::basis::{Basis, Down, Sector, Up};
+use crate::operator::{Charge, Content, Operator, OperatorError, dense};
+use ndarray::Array2;
+
+/// An operator restricted to one sector, ready to be planned for a device.
+#[derive(Clone, Debug)]
+pub struct Model {
+    name: String,
+    operator: Operator,
+    sites: usize,
+    basis: Basis,
+    structure: Structure,
+}
+
+/// The largest sector whose dense matrix is made: 8192² doubles are 512 MiB.
+pub const LARGEST_DENSE: u64 = 8192;
+
+impl Operator {
+    /// The operator of fermions in the sector of `up` up and `down` down electrons.
+    pub fn sector(self, up: Up, down: Down) -> Result<Model, OperatorError> {
+        Model::new(self, Sector::Fermions { up: up.0, down: down.0 })
+    }
+
+    /// The operator of local moments in the sector of total 2Sᶻ = `two_sz`.
+    pub fn two_sz(self, two_sz: i64) -> Result<Model, OperatorError> {
+        Model::new(self, Sector::Spins { two_sz })
+    }
+}
+
+impl Model {
+    /// Checks the operator (finite, Hermitian, conserving the sector's numbers) and finds its structure.
+    pub fn new(operator: Operator, sector: Sector) -> Result<Model, OperatorError> {
+        if let Some(lattice) = operator.lattice() {
+            lattice.check()?;
+        }
+        let operator = operator.reduced();
+        let charges: &[Charge] = match sector {
+            Sector::Fermions { .. } => &[Charge::Up, Charge::Down],
+            Sector::Spins { .. } => &[Charge::TwoSz],
+        };
+        operator.check(charges)?;
+        let found = operator.content_name();
+        match (sector, operator.content()) {
+            (Sector::Fermions { .. }, Content::Spins) => Err(OperatorError::WrongSector {
+                found,
+                expected: "fermions",
+                advice: "use `.two_sz(…)`, or `two_sz` in the file's [sector]",
+            }),
+            (Sector::Spins { .. }, Content::Fermions) => Err(OperatorError::WrongSector {
+                found,
+                expected: "local moments",
+                advice: "use `.sector(Up(…), Down(…))`, or `up` and `down` in the file's [sector]",
+            }),
+            _ => Ok(()),
+        }?;
+        let sites = operator.sites();
+        let basis = Basis::new(sites, operator.two_s(), sector)?;
+        let structure = Structure::of(&operator, basis.word());
+        let name = match sector {
+            Sector::Fermions { up, down } => format!("fermions_{sites}sites_{up}up_{down}down"),
+            Sector::Spins { two_sz } => format!("spins_{sites}sites_2sz_{two_sz}").replace('-', "m"),
+        };
+        Ok(Model { name, operator, sites, basis, structure })
+    }
+
+    /// Gives the model a name, for kernels and reports: letters, digits and underscores.
+    pub fn named(mut self, name: &str) -> Model {
+        let clean = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        self.name = name.chars().map(clean).collect();
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The normal-ordered operator.
+    pub fn operator(&self) -> &Operator {
+        &self.operator
+    }
+
+    /// Number of lattice sites.
+    pub fn sites(&self) -> usize {
+        self.sites
+    }
+
+    /// The sector.
+    pub fn sector(&self) -> Sector {
+        self.basis.sector()
+    }
+
+    /// The basis of the sector.
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// Number of states.
+    pub fn dimension(&self) -> u64 {
+        self.basis.dimension()
+    }
+
+    /// Diagonal and off-diagonal parts.
+    pub fn structure(&self) -> &Structure {
+        &self.structure
+    }
+
+    /// Whether H is a Kronecker sum of one matrix for each spin species.
+    pub fn is_kronecker(&self) -> bool {
+        matches!(self.structure.moves, Moves::Kronecker { .. })
+    }
+
+    /// One line a `sum!` of the definition, for the head of generated files.
+    pub fn sources(&self) -> Vec<String> {
+        self.operator.sums().iter().map(|sum| format!("{}:{}  {}", sum.file, sum.line, sum.text)).collect()
+    }
+
+    /// H as a dense matrix in the order of the basis: the oracle. Refused above a dimension of 8,192.
+    pub fn dense(&self) -> Result<Array2<f64>, OperatorError> {
+        let dimension = self.dimension();
+        if dimension > LARGEST_DENSE {
+            return Err(OperatorError::TooLargeForDense { dimension, limit: LARGEST_DENSE });
+        }
+        let n = dimension as usize;
+        let mut matrix = Array2::zeros((n, n));
+        for column in 0..n {
+            let state = self.basis.configuration(column as u64);
+            for (reached, amplitude) in dense::apply(&self.operator, self.sites, &state) {
+                if let Some(row) = self.basis.index_of(&reached) {
+                    matrix[[row as usize, column]] += amplitude;
+                }
+            }
+        }
+        Ok(matrix)
+    }
+}

@@ -1,0 +1,172 @@
+//! From a description (kind, lengths, boundaries) to sites, positions and bonds.
+//!
+//! In: a [`Spec`]. Out: a [`Lattice`], or why there is none. Site numbers are those of [`Spec::site`]; bonds are sorted
+//! by (i, j), each pair once.
+
+use super::cell::unit_cell;
+use super::{Bond, Boundary, Lattice, LatticeError, LatticeKind, MOST_SITES};
+use std::collections::BTreeMap;
+
+/// Everything a named lattice is made from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Spec {
+    pub kind: LatticeKind,
+    /// Lengths, one a direction.
+    pub size: Vec<usize>,
+    /// One a direction.
+    pub boundary: Vec<Boundary>,
+    /// A pair reached twice around a short torus gets weight 2 (else 1).
+    pub double_bonds: bool,
+    /// A weight for each kind of nearest-neighbour bond; empty means 1.
+    pub weights: Vec<f64>,
+    /// Weights of the second, third, … neighbours' bonds.
+    pub further: Vec<f64>,
+}
+
+impl Spec {
+    pub fn new(kind: LatticeKind, size: Vec<usize>) -> Spec {
+        let boundary = vec![Boundary::Open; size.len()];
+        Spec { kind, size, boundary, double_bonds: false, weights: vec![], further: vec![] }
+    }
+
+    /// Lengths in both directions, 1 where there is none.
+    pub fn lengths(&self) -> [usize; 2] {
+        [self.size.first().copied().unwrap_or(1), self.size.get(1).copied().unwrap_or(1)]
+    }
+
+    /// Whether each direction closes on itself.
+    pub fn periodic(&self) -> [bool; 2] {
+        [0, 1].map(|direction| self.boundary.get(direction) == Some(&Boundary::Periodic))
+    }
+
+    /// Number of basis site `basis` of cell (x, y): basis + nb (x + lx y); on a ladder y + legs x.
+    pub fn site(&self, basis: usize, bases: usize, x: usize, y: usize) -> usize {
+        let [lx, ly] = self.lengths();
+        let cell = if self.kind == LatticeKind::Ladder { y + ly * x } else { x + lx * y };
+        basis + bases * cell
+    }
+
+    fn check(&self, bases: usize, kinds: &[&str]) -> Result<usize, LatticeError> {
+        let (kind, size) = (self.kind, self.size.clone());
+        if size.contains(&0) {
+            return Err(LatticeError::EmptyDirection { kind, size });
+        }
+        let sites = size.iter().fold(bases, |product, length| product.saturating_mul(*length));
+        if sites > MOST_SITES {
+            return Err(LatticeError::TooManySites { sites, most: MOST_SITES });
+        }
+        if self.boundary.len() != size.len() {
+            return Err(LatticeError::BoundaryCount { kind, expected: size.len(), found: self.boundary.clone() });
+        }
+        if let Some(direction) = (0..size.len()).find(|d| size[*d] == 1 && self.boundary[*d] == Boundary::Periodic) {
+            return Err(LatticeError::PeriodicLengthOne { kind, size, direction });
+        }
+        if !self.weights.is_empty() && self.weights.len() != kinds.len() {
+            let (expected, found) = (kinds.len(), self.weights.len());
+            return Err(LatticeError::WeightCount { kind, expected, names: kinds.join(", "), found });
+        }
+        for (number, weight) in self.weights.iter().enumerate() {
+            finite(*weight, || format!("the weight of bond kind {number} ({})", kinds[number]))?;
+        }
+        for (number, weight) in self.further.iter().enumerate() {
+            finite(*weight, || format!("the weight of neighbour shell {}", number + 2))?;
+        }
+        Ok(sites)
+    }
+
+    /// Sites and bonds, or what is wrong.
+    pub fn build(self) -> Result<Lattice, LatticeError> {
+        let cell = unit_cell(self.kind);
+        let bases = cell.basis.len();
+        let sites = self.check(bases, cell.kinds)?;
+        let [lx, ly] = self.lengths();
+        let (mut xs, mut ys) = (vec![0.0; sites], vec![0.0; sites]);
+        let mut found: BTreeMap<(usize, usize), (f64, usize)> = BTreeMap::new();
+        for (x, y) in (0..ly).flat_map(|y| (0..lx).map(move |x| (x, y))) {
+            for (basis, offset) in cell.basis.iter().enumerate() {
+                let site = self.site(basis, bases, x, y);
+                let [a1, a2] = cell.vectors;
+                xs[site] = x as f64 * a1[0] + y as f64 * a2[0] + offset[0];
+                ys[site] = x as f64 * a1[1] + y as f64 * a2[1] + offset[1];
+            }
+            for bond in &cell.bonds {
+                let Some([x2, y2]) = self.step([x, y], bond.step) else { continue };
+                let i = self.site(bond.from, bases, x, y);
+                let j = self.site(bond.to, bases, x2, y2);
+                found.entry((i.min(j), i.max(j))).or_insert((0.0, bond.kind)).0 += 1.0;
+            }
+        }
+        let nearest: Vec<Bond> = found
+            .into_iter()
+            .map(|((i, j), (times, kind))| Bond { i, j, weight: if self.double_bonds { times } else { 1.0 }, kind })
+            .collect();
+        let mut lattice = Lattice { spec: self, sites, xs, ys, nearest, bonds: vec![], error: None };
+        lattice.bonds = lattice.weighted(cell.kinds.len());
+        Ok(lattice)
+    }
+
+    /// The cell reached by `step`, around periodic directions; none beyond an open edge.
+    fn step(&self, cell: [usize; 2], step: [i64; 2]) -> Option<[usize; 2]> {
+        let (lengths, periodic) = (self.lengths(), self.periodic());
+        let mut out = [0; 2];
+        for d in 0..2 {
+            let length = lengths[d] as i64;
+            let place = cell[d] as i64 + step[d];
+            out[d] = if periodic[d] {
+                place.rem_euclid(length) as usize
+            } else {
+                usize::try_from(place).ok().filter(|place| *place < lengths[d])?
+            };
+        }
+        Some(out)
+    }
+}
+
+impl Lattice {
+    /// The nearest-neighbour bonds with their weights and the further shells asked for, sorted by (i, j).
+    fn weighted(&self, kinds: usize) -> Vec<Bond> {
+        let weight = |kind: usize| self.spec.weights.get(kind).copied().unwrap_or(1.0);
+        let mut bonds: Vec<Bond> =
+            self.nearest.iter().map(|bond| Bond { weight: bond.weight * weight(bond.kind), ..*bond }).collect();
+        let mut first_kind = kinds;
+        for (number, factor) in self.spec.further.iter().enumerate() {
+            let shell = self.bonds_at(number + 2);
+            bonds.extend(
+                shell.iter().map(|bond| Bond { weight: bond.weight * factor, kind: bond.kind + first_kind, ..*bond }),
+            );
+            first_kind += self.shell_kinds(number + 2);
+        }
+        bonds.sort_by_key(|bond| (bond.i, bond.j));
+        bonds
+    }
+}
+
+pub(super) fn finite(value: f64, what: impl FnOnce() -> String) -> Result<(), LatticeError> {
+    if value.is_finite() { Ok(()) } else { Err(LatticeError::WeightNotFinite { what: what(), found: value }) }
+}
+
+/// The bonds of an explicit edge list, in the order given, each with i < j.
+pub(super) fn from_edges(sites: usize, edges: &[(usize, usize, f64)]) -> Result<Vec<Bond>, LatticeError> {
+    if sites == 0 {
+        return Err(LatticeError::NoSites);
+    }
+    if sites > MOST_SITES {
+        return Err(LatticeError::TooManySites { sites, most: MOST_SITES });
+    }
+    let mut seen = BTreeMap::new();
+    let mut bonds = Vec::with_capacity(edges.len());
+    for (edge, &(i, j, weight)) in edges.iter().enumerate() {
+        if let Some(missing) = [i, j].into_iter().find(|site| *site >= sites) {
+            return Err(LatticeError::EdgeToMissingSite { edge, i, j, missing, sites });
+        }
+        if i == j {
+            return Err(LatticeError::EdgeToItself { edge, site: i });
+        }
+        if let Some(first) = seen.insert((i.min(j), i.max(j)), edge) {
+            return Err(LatticeError::RepeatedEdge { edge, first, i, j });
+        }
+        finite(weight, || format!("the weight of edge {edge}, [{i}, {j}],"))?;
+        bonds.push(Bond { i: i.min(j), j: i.max(j), weight, kind: 0 });
+    }
+    Ok(bonds)
+}

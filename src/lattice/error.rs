@@ -1,0 +1,113 @@
+//! What can be wrong with a lattice. Every message says what was expected, what was found and what to do.
+
+use super::{Boundary, LatticeKind};
+
+/// Why a lattice cannot be built.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LatticeError {
+    /// A direction of length zero.
+    #[error("a {kind} lattice of size {size:?} has no sites: every length must be at least 1")]
+    EmptyDirection {
+        /// Which lattice.
+        kind: LatticeKind,
+        /// The lengths asked for.
+        size: Vec<usize>,
+    },
+    /// An edge list with zero sites.
+    #[error("a lattice needs at least one site, found sites = 0")]
+    NoSites,
+    /// More sites than `Lattice` is made for.
+    #[error("{sites} sites: a lattice holds at most {most} (an exact vector ends near 40, a DMRG chain near 10,000)")]
+    TooManySites {
+        /// Sites asked for (saturated at `usize::MAX`).
+        sites: usize,
+        /// The limit, [`super::MOST_SITES`].
+        most: usize,
+    },
+    /// A periodic direction of length 1: each site would be bound to itself.
+    #[error(
+        "direction {direction} of the {kind} lattice {size:?} is periodic with length 1, which binds a site to \
+         itself: make it open, or at least 2 long"
+    )]
+    PeriodicLengthOne {
+        /// Which lattice.
+        kind: LatticeKind,
+        /// The lengths.
+        size: Vec<usize>,
+        /// 0 or 1.
+        direction: usize,
+    },
+    /// The number of boundaries is not the number of directions.
+    #[error("a {kind} lattice has {expected} direction(s), found {} boundary word(s) {found:?}: give one a direction", found.len())]
+    BoundaryCount {
+        /// Which lattice.
+        kind: LatticeKind,
+        /// Directions it has.
+        expected: usize,
+        /// What was given.
+        found: Vec<Boundary>,
+    },
+    /// An option that has no meaning for an explicit edge list.
+    #[error("`{option}` has no meaning for an explicit edge list: write the edges, with their weights, as they should be")]
+    NotForEdges {
+        /// Name of the option.
+        option: &'static str,
+    },
+    /// The number of weights is not the number of bond kinds.
+    #[error("a {kind} lattice has {expected} kind(s) of bond ({names}), found {found} weight(s): give one a kind, in this order")]
+    WeightCount {
+        /// Which lattice.
+        kind: LatticeKind,
+        /// Kinds of nearest-neighbour bond.
+        expected: usize,
+        /// Their names in order.
+        names: String,
+        /// How many weights were given.
+        found: usize,
+    },
+    /// A weight that is NaN or infinite.
+    #[error("{what} is {found}: a bond's weight must be a finite number")]
+    WeightNotFinite {
+        /// Which weight.
+        what: String,
+        /// Its value.
+        found: f64,
+    },
+    /// An edge to a site that is not there.
+    #[error("edge {edge}, [{i}, {j}], names site {missing}, but the sites are 0 to {}", sites - 1)]
+    EdgeToMissingSite {
+        /// Position in the edge list, from 0.
+        edge: usize,
+        /// First end.
+        i: usize,
+        /// Second end.
+        j: usize,
+        /// The end that is missing.
+        missing: usize,
+        /// Number of sites.
+        sites: usize,
+    },
+    /// An edge from a site to itself.
+    #[error("edge {edge}, [{site}, {site}], binds site {site} to itself: a term of one site is a `potential` or `field`")]
+    EdgeToItself {
+        /// Position in the edge list, from 0.
+        edge: usize,
+        /// The site.
+        site: usize,
+    },
+    /// The same pair twice, in either direction.
+    #[error(
+        "edge {edge}, [{i}, {j}], repeats edge {first}: list each pair once, in either direction, and add the weights if a \
+         doubled bond is meant"
+    )]
+    RepeatedEdge {
+        /// Position in the edge list, from 0.
+        edge: usize,
+        /// Position of the first occurrence.
+        first: usize,
+        /// First end as written.
+        i: usize,
+        /// Second end as written.
+        j: usize,
+    },
+}

@@ -1,0 +1,379 @@
+//! Lattices: which sites there are, where they lie and which pairs are bound.
+//!
+//! In: a name, lengths and boundaries, or a list of edges. Out: a [`Lattice`]: numbered sites, positions in units of the
+//! nearest-neighbour distance, and [`Bond`]s, each unordered pair once with its weight and kind.
+//!
+//! | lattice | sites | number of a site | kinds of bond |
+//! |---|---|---|---|
+//! | [`Lattice::chain`] (L) | L | x | 0 |
+//! | [`Lattice::ladder`] (\[length, legs\]) | length · legs | y + legs · x, rung after rung | 0 leg, 1 rung |
+//! | [`Lattice::square`] (\[lx, ly\]) | lx · ly | x + lx · y | 0 along x, 1 along y |
+//! | [`Lattice::triangular`] (\[lx, ly\]) | lx · ly | x + lx · y | 0 x, 1 y, 2 diagonal |
+//! | [`Lattice::honeycomb`] (\[l1, l2\]) | 2 · l1 · l2 | b + 2 (x + l1 · y) | 0, 1, 2 by direction |
+//! | [`Lattice::kagome`] (\[l1, l2\]) | 3 · l1 · l2 | b + 3 (x + l1 · y) | 0, 1, 2 by direction |
+//! | [`Lattice::from_edges`] | as given | as given | 0 |
+//!
+//! Pictures of them all are in `cell.rs`. For example
+//!
+//! ```text
+//!  square [3, 2], open           kagome [1, 1], open          triangular [2, 2], open
+//!    3 ── 4 ── 5                        2                       2 ── 3
+//!    │    │    │                       ╱ ╲                      │ ╱  │
+//!    0 ── 1 ── 2                      0 ── 1                    0 ── 1
+//! ```
+//!
+//! Boundaries are open until [`Lattice::periodic`] or [`Lattice::boundary`] says otherwise. **A periodic direction of
+//! length 2** reaches the same neighbour both ways round: that is *one bond of weight 1* unless [`Lattice::double_bonds`]
+//! asks for weight 2 (both are used in the literature, with different energies). A periodic direction of length 1 is
+//! refused.
+//!
+//! ```
+//! use eigenforge::lattice::{Boundary, Lattice};
+//! let open = Lattice::square([4, 4]).open();
+//! assert_eq!((open.sites().len(), open.bonds().len()), (16, 24));
+//! let cylinder = Lattice::square([4, 3]).boundary([Boundary::Open, Boundary::Periodic]);
+//! assert_eq!(cylinder.distance(0, 8), 1.0);           // (0, 0) and (0, 2), around the cylinder
+//! let j1_j2 = Lattice::chain(8).periodic().further(&[0.5]);
+//! assert_eq!(j1_j2.bonds().len(), 16);
+//! assert!(Lattice::square([0, 4]).check().is_err());  // no panic: the error waits until it is asked for
+//! ```
+
+mod build;
+mod cell;
+mod distance;
+mod error;
+
+pub use error::LatticeError;
+
+use build::Spec;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Range;
+
+/// The most sites a lattice may have.
+pub const MOST_SITES: usize = 1 << 20;
+
+/// A pair of bound sites, i < j.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bond {
+    /// The lower site number.
+    pub i: usize,
+    /// The higher site number.
+    pub j: usize,
+    /// Multiplies the model's amplitude (t, or Jxy and Jz) on this bond.
+    pub weight: f64,
+    /// Direction or type: the table in the [module's page](self).
+    pub kind: usize,
+}
+
+/// What happens at the end of a direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Boundary {
+    /// The lattice ends.
+    Open,
+    /// The last site is bound to the first.
+    Periodic,
+}
+
+/// The named lattices, and an explicit list of edges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are the documentation")]
+pub enum LatticeKind {
+    Chain,
+    Ladder,
+    Square,
+    Triangular,
+    Honeycomb,
+    Kagome,
+    /// [`Lattice::from_edges`].
+    Edges,
+}
+
+impl LatticeKind {
+    /// The lattices that have a name, in the order of the table above.
+    pub const NAMED: [LatticeKind; 6] = [
+        LatticeKind::Chain,
+        LatticeKind::Ladder,
+        LatticeKind::Square,
+        LatticeKind::Triangular,
+        LatticeKind::Honeycomb,
+        LatticeKind::Kagome,
+    ];
+
+    /// Its name in a model file.
+    pub fn name(self) -> &'static str {
+        match self {
+            LatticeKind::Chain => "chain",
+            LatticeKind::Ladder => "ladder",
+            LatticeKind::Square => "square",
+            LatticeKind::Triangular => "triangular",
+            LatticeKind::Honeycomb => "honeycomb",
+            LatticeKind::Kagome => "kagome",
+            LatticeKind::Edges => "edges",
+        }
+    }
+
+    /// Number of lengths that a model file's `size` has.
+    pub fn directions(self) -> usize {
+        match self {
+            LatticeKind::Edges => 0,
+            LatticeKind::Chain => 1,
+            _ => 2,
+        }
+    }
+
+    /// Names of the kinds of nearest-neighbour bond, in the order of [`Bond::kind`].
+    pub fn bond_kinds(self) -> &'static [&'static str] {
+        cell::unit_cell(self).kinds
+    }
+}
+
+impl fmt::Display for LatticeKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// Sites, positions and bonds. Made by the constructors below; an impossible request (a length of zero) gives a lattice
+/// without sites whose [`Lattice::check`] tells why, so that building one reads without `?`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lattice {
+    spec: Spec,
+    sites: usize,
+    xs: Vec<f64>,
+    ys: Vec<f64>,
+    /// Nearest-neighbour bonds before `weights` and `further`.
+    nearest: Vec<Bond>,
+    bonds: Vec<Bond>,
+    error: Option<LatticeError>,
+}
+
+impl Lattice {
+    /// `length` sites in a row, open.
+    pub fn chain(length: usize) -> Lattice {
+        Lattice::named(LatticeKind::Chain, &[length])
+    }
+
+    /// `[length, legs]`: site = y + legs · x for rung x and leg y, open. [`Lattice::periodic`] closes the legs into rings
+    /// and leaves the rungs open; a tube is `.boundary([Periodic, Periodic])`.
+    pub fn ladder(size: [usize; 2]) -> Lattice {
+        Lattice::named(LatticeKind::Ladder, &size)
+    }
+
+    /// `[lx, ly]`: site = x + lx · y, open.
+    pub fn square(size: [usize; 2]) -> Lattice {
+        Lattice::named(LatticeKind::Square, &size)
+    }
+
+    /// `[lx, ly]`: site = x + lx · y, open; a square lattice with the diagonal (x, y)–(x+1, y+1).
+    pub fn triangular(size: [usize; 2]) -> Lattice {
+        Lattice::named(LatticeKind::Triangular, &size)
+    }
+
+    /// `[l1, l2]` cells of two sites: site = b + 2 (x + l1 · y), open.
+    pub fn honeycomb(size: [usize; 2]) -> Lattice {
+        Lattice::named(LatticeKind::Honeycomb, &size)
+    }
+
+    /// `[l1, l2]` cells of three sites: site = b + 3 (x + l1 · y), open.
+    pub fn kagome(size: [usize; 2]) -> Lattice {
+        Lattice::named(LatticeKind::Kagome, &size)
+    }
+
+    /// A lattice by kind and lengths (as many as [`LatticeKind::directions`]), open.
+    pub fn named(kind: LatticeKind, size: &[usize]) -> Lattice {
+        Lattice::of(Spec::new(kind, size.to_vec()))
+    }
+
+    /// Any graph: `edges` of (i, j, weight), each pair once in either direction. [`Lattice::bonds`] keeps the order of
+    /// the list. There is no geometry: site i is put at x = i, and [`Lattice::distance`] counts edges.
+    ///
+    /// # Errors
+    /// No sites, an edge to a missing site, to itself, or twice, a weight that is not finite.
+    pub fn from_edges(sites: usize, edges: &[(usize, usize, f64)]) -> Result<Lattice, LatticeError> {
+        let bonds = build::from_edges(sites, edges)?;
+        Ok(Lattice {
+            spec: Spec::new(LatticeKind::Edges, vec![]),
+            sites,
+            xs: (0..sites).map(|site| site as f64).collect(),
+            ys: vec![0.0; sites],
+            nearest: bonds.clone(),
+            bonds,
+            error: None,
+        })
+    }
+
+    /// Open in every direction (also what the constructors give).
+    pub fn open(self) -> Lattice {
+        let boundary = vec![Boundary::Open; self.spec.size.len()];
+        self.boundary(boundary)
+    }
+
+    /// Periodic in every direction; of a ladder along its length only.
+    pub fn periodic(self) -> Lattice {
+        let mut boundary = vec![Boundary::Periodic; self.spec.size.len()];
+        if self.spec.kind == LatticeKind::Ladder {
+            boundary[1] = Boundary::Open;
+        }
+        self.boundary(boundary)
+    }
+
+    /// A boundary for each direction.
+    pub fn boundary(self, boundary: impl AsRef<[Boundary]>) -> Lattice {
+        let boundary = boundary.as_ref().to_vec();
+        self.rebuild("boundary", |spec| spec.boundary = boundary)
+    }
+
+    /// Gives weight 2 to a bond that a periodic direction of length 2 makes twice (the default is weight 1).
+    pub fn double_bonds(self) -> Lattice {
+        self.rebuild("double_bonds", |spec| spec.double_bonds = true)
+    }
+
+    /// A weight for each kind of nearest-neighbour bond, in the order of [`LatticeKind::bond_kinds`]: on a ladder
+    /// `.weights(&[1.0, 0.5])` halves the rungs.
+    pub fn weights(self, weights: &[f64]) -> Lattice {
+        let weights = weights.to_vec();
+        self.rebuild("weights", |spec| spec.weights = weights)
+    }
+
+    /// Adds the bonds of the second, third, … neighbours with these weights (t'/t, J2/J1): `.further(&[0.5])`. Their
+    /// kinds follow those of the nearest neighbours.
+    pub fn further(self, weights: &[f64]) -> Lattice {
+        let weights = weights.to_vec();
+        self.rebuild("further", |spec| spec.further = weights)
+    }
+
+    fn rebuild(self, option: &'static str, change: impl FnOnce(&mut Spec)) -> Lattice {
+        if self.spec.kind == LatticeKind::Edges {
+            // Open and closed ends are the edges' own affair; `.open()` on a graph therefore changes nothing.
+            let mut spec = self.spec.clone();
+            change(&mut spec);
+            let error = (spec != self.spec).then_some(LatticeError::NotForEdges { option });
+            return Lattice { error: self.error.clone().or(error), ..self };
+        }
+        let mut spec = self.spec;
+        change(&mut spec);
+        Lattice::of(spec)
+    }
+
+    fn of(spec: Spec) -> Lattice {
+        let kept = spec.clone();
+        spec.build().unwrap_or_else(|error| Lattice {
+            spec: kept,
+            sites: 0,
+            xs: vec![],
+            ys: vec![],
+            nearest: vec![],
+            bonds: vec![],
+            error: Some(error),
+        })
+    }
+
+    /// The lattice, or why what was asked for cannot be built.
+    ///
+    /// # Errors
+    /// Whatever the constructor or a later call found: a length of zero, a periodic length of 1, too many sites, …
+    pub fn check(&self) -> Result<&Lattice, LatticeError> {
+        self.error.clone().map_or(Ok(self), Err)
+    }
+
+    /// Site numbers, 0 to N − 1.
+    pub fn sites(&self) -> Range<usize> {
+        0..self.sites
+    }
+
+    /// Every bond once, with i < j, sorted by (i, j); of an explicit edge list in the order given. Lists of one value a
+    /// bond (t, Jxy, Jz) follow this order.
+    pub fn bonds(&self) -> &[Bond] {
+        &self.bonds
+    }
+
+    /// Which lattice it is.
+    pub fn kind(&self) -> LatticeKind {
+        self.spec.kind
+    }
+
+    /// Its lengths, one a direction.
+    pub fn size(&self) -> &[usize] {
+        &self.spec.size
+    }
+
+    /// Its boundaries, one a direction.
+    pub fn boundaries(&self) -> &[Boundary] {
+        &self.spec.boundary
+    }
+
+    /// x coordinate of a site, in units of the nearest-neighbour distance.
+    pub fn x(&self, site: usize) -> f64 {
+        self.xs[site]
+    }
+
+    /// y coordinate of a site, in units of the nearest-neighbour distance.
+    pub fn y(&self, site: usize) -> f64 {
+        self.ys[site]
+    }
+
+    /// All x coordinates, by site.
+    pub fn xs(&self) -> &[f64] {
+        &self.xs
+    }
+
+    /// All y coordinates, by site.
+    pub fn ys(&self) -> &[f64] {
+        &self.ys
+    }
+
+    /// (x, y) of a site, in units of the nearest-neighbour distance.
+    pub fn position(&self, site: usize) -> [f64; 2] {
+        [self.xs[site], self.ys[site]]
+    }
+
+    /// One line for people: kind, lengths, boundaries, numbering.
+    pub fn describe(&self) -> String {
+        if let Some(error) = &self.error {
+            return format!("not a lattice: {error}");
+        }
+        let counts = format!("{} sites, {} bonds", self.sites, self.bonds.len());
+        let size: Vec<String> = self.spec.size.iter().map(usize::to_string).collect();
+        let ends: Vec<&str> = self
+            .spec
+            .boundary
+            .iter()
+            .map(|boundary| if *boundary == Boundary::Open { "open" } else { "periodic" })
+            .collect();
+        let [lx, ly] = self.spec.lengths();
+        let number = match self.spec.kind {
+            LatticeKind::Edges => return format!("edge list: {counts}"),
+            LatticeKind::Chain => "site = x".to_string(),
+            LatticeKind::Ladder => format!("site = y + {ly} x (leg y, rung x)"),
+            LatticeKind::Square | LatticeKind::Triangular => format!("site = x + {lx} y"),
+            LatticeKind::Honeycomb => format!("site = b + 2 (x + {lx} y)"),
+            LatticeKind::Kagome => format!("site = b + 3 (x + {lx} y)"),
+        };
+        let mut text = format!("{} {}, {}: {counts}; {number}", self.spec.kind, size.join(" x "), ends.join(" x "));
+        let short = (0..self.spec.size.len()).any(|d| self.spec.periodic()[d] && self.spec.size[d] == 2);
+        if short && self.spec.double_bonds {
+            text += "; bonds around a periodic length of 2 have weight 2";
+        } else if short {
+            text += "; bonds around a periodic length of 2 are counted once";
+        }
+        if !self.spec.weights.is_empty() {
+            text += &format!("; weights {:?} by kind ({})", self.spec.weights, self.spec.kind.bond_kinds().join(", "));
+        }
+        if !self.spec.further.is_empty() {
+            text += &format!("; further neighbours with weights {:?}", self.spec.further);
+        }
+        text
+    }
+}
+
+impl fmt::Display for Lattice {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.describe())
+    }
+}
+
+#[cfg(test)]
+mod tests;

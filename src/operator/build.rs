@@ -1,0 +1,81 @@
+//! The vocabulary of a model definition; `#[gpu_operator]` expands to calls of these functions.
+//!
+//! Fermions: c†, c, n. Local moments: S⁺, S⁻, Sˣ, Sᶻ, S·S with S = σ/2 for spin ½. The `electron_*` forms are the spin
+//! of the electrons at a site: S⁺ = c†_↑ c_↓, Sᶻ = (n_↑ − n_↓)/2.
+
+use super::{Factor, Operator, Spin};
+
+/// c†_{site, spin}
+pub fn cdag(site: usize, spin: Spin) -> Operator {
+    Operator::product(&[Factor::Create(spin, site)])
+}
+
+/// c_{site, spin}
+pub fn c(site: usize, spin: Spin) -> Operator {
+    Operator::product(&[Factor::Annihilate(spin, site)])
+}
+
+/// n_{site, spin} = c† c
+pub fn n(site: usize, spin: Spin) -> Operator {
+    Operator::product(&[Factor::Create(spin, site), Factor::Annihilate(spin, site)])
+}
+
+/// n_site = n_↑ + n_↓
+pub fn n_total(site: usize) -> Operator {
+    n(site, Spin::Up) + n(site, Spin::Down)
+}
+
+/// S⁺ of a local moment.
+pub fn sp(site: usize) -> Operator {
+    Operator::product(&[Factor::Raise(site)])
+}
+
+/// S⁻ of a local moment.
+pub fn sm(site: usize) -> Operator {
+    Operator::product(&[Factor::Lower(site)])
+}
+
+/// Sᶻ of a local moment.
+pub fn sz(site: usize) -> Operator {
+    Operator::product(&[Factor::Sz(site)])
+}
+
+/// Sˣ = (S⁺ + S⁻)/2 of a local moment.
+pub fn sx(site: usize) -> Operator {
+    0.5 * (sp(site) + sm(site))
+}
+
+/// Sᵢ·Sⱼ = ½(S⁺ᵢS⁻ⱼ + S⁻ᵢS⁺ⱼ) + SᶻᵢSᶻⱼ of local moments.
+pub fn sdots(i: usize, j: usize) -> Operator {
+    0.5 * (sp(i) * sm(j) + sm(i) * sp(j)) + sz(i) * sz(j)
+}
+
+/// S⁺ = c†_↑ c_↓ of the electrons at a site.
+pub fn electron_sp(site: usize) -> Operator {
+    Operator::product(&[Factor::Create(Spin::Up, site), Factor::Annihilate(Spin::Down, site)])
+}
+
+/// S⁻ = c†_↓ c_↑ of the electrons at a site.
+pub fn electron_sm(site: usize) -> Operator {
+    Operator::product(&[Factor::Create(Spin::Down, site), Factor::Annihilate(Spin::Up, site)])
+}
+
+/// Sᶻ = (n_↑ − n_↓)/2 of the electrons at a site.
+pub fn electron_sz(site: usize) -> Operator {
+    0.5 * (n(site, Spin::Up) - n(site, Spin::Down))
+}
+
+/// Sˣ = (S⁺ + S⁻)/2 of the electrons at a site.
+pub fn electron_sx(site: usize) -> Operator {
+    0.5 * (electron_sp(site) + electron_sm(site))
+}
+
+/// Sᵢ·Sⱼ of the electrons at two sites.
+pub fn electron_sdots(i: usize, j: usize) -> Operator {
+    0.5 * (electron_sp(i) * electron_sm(j) + electron_sm(i) * electron_sp(j)) + electron_sz(i) * electron_sz(j)
+}
+
+/// A multiple of the identity.
+pub fn scalar(value: f64) -> Operator {
+    value * Operator::product(&[])
+}

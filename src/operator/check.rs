@@ -1,0 +1,207 @@
+//! What an operator must satisfy before it is planned: finite, Hermitian, on its sites, conserving the sector's charges.
+
+use super::{Content, Factor, Operator, Spin, display::product_text};
+
+/// A quantity that a sector fixes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charge {
+    /// Number of up electrons.
+    Up,
+    /// Number of down electrons.
+    Down,
+    /// Twice the total Sᶻ of local moments.
+    TwoSz,
+}
+
+impl Charge {
+    /// How much a product changes the charge.
+    pub fn change(self, product: &[Factor]) -> i64 {
+        let of = |factor: &Factor| match (self, factor) {
+            (Charge::Up, Factor::Create(Spin::Up, _)) | (Charge::Down, Factor::Create(Spin::Down, _)) => 1,
+            (Charge::Up, Factor::Annihilate(Spin::Up, _)) | (Charge::Down, Factor::Annihilate(Spin::Down, _)) => -1,
+            (Charge::TwoSz, Factor::Raise(_)) => 2,
+            (Charge::TwoSz, Factor::Lower(_)) => -2,
+            _ => 0,
+        };
+        product.iter().map(of).sum()
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Charge::Up => "the number of up electrons",
+            Charge::Down => "the number of down electrons",
+            Charge::TwoSz => "the total Sz",
+        }
+    }
+}
+
+/// Why an operator, or an operator in a sector, was refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OperatorError {
+    /// A coefficient is NaN or infinite.
+    #[error("the coefficient of {term} is {value}; every coefficient must be finite: check the parameters of the model")]
+    NotFinite {
+        /// The term.
+        term: String,
+        /// Its coefficient.
+        value: f64,
+    },
+    /// H ≠ H†.
+    #[error(
+        "the operator is not Hermitian: {term} has coefficient {found}, its conjugate {conjugate} has {other}; add `+ h.c.` to the sum that holds it"
+    )]
+    NotHermitian {
+        /// A term without its conjugate.
+        term: String,
+        /// Its coefficient.
+        found: f64,
+        /// The conjugate product.
+        conjugate: String,
+        /// The coefficient found there.
+        other: f64,
+    },
+    /// A term changes a charge of the sector.
+    #[error(
+        "{term} changes {charge} by {change}, but the sector fixes it; drop the term, or choose a sector of charges that the model conserves"
+    )]
+    NotConserved {
+        /// The term.
+        term: String,
+        /// The charge in words.
+        charge: &'static str,
+        /// By how much.
+        change: i64,
+    },
+    /// A factor at a site that is not there.
+    #[error("the operator acts on site {site}, but the lattice has {sites} sites (0 to {last}); check the bonds and sums")]
+    SiteOutside {
+        /// The largest site mentioned.
+        site: usize,
+        /// Number of sites.
+        sites: usize,
+        /// The last valid one.
+        last: usize,
+    },
+    /// Fermions and local moments in one operator.
+    #[error(
+        "the operator mixes fermions (c, cdag, n) with local moments (sp, sm, sz built outside `#[gpu_operator]`); eigenforge has sectors for one or the other: use electron_sp, electron_sz, … for the spin of electrons"
+    )]
+    Mixed,
+    /// An odd number of fermion factors in a product.
+    #[error("{term} has an odd number of fermion operators; a Hamiltonian has an even number in every term")]
+    OddParity {
+        /// The term.
+        term: String,
+    },
+    /// The sector is of the other kind.
+    #[error("the model is made of {found}, but the sector is for {expected}; {advice}")]
+    WrongSector {
+        /// What the operator has.
+        found: &'static str,
+        /// What the sector is for.
+        expected: &'static str,
+        /// What to call.
+        advice: &'static str,
+    },
+    /// The sector holds no state.
+    #[error("{sector} holds no state of {sites} sites: {reason}")]
+    EmptySector {
+        /// The sector in words.
+        sector: String,
+        /// Number of sites.
+        sites: usize,
+        /// Why.
+        reason: String,
+    },
+    /// The state word is too long.
+    #[error("{sites} sites need {bits} bits a state; eigenforge has {limit}: use a smaller lattice")]
+    TooManySites {
+        /// Number of sites.
+        sites: usize,
+        /// Bits needed.
+        bits: u32,
+        /// Bits there are.
+        limit: u32,
+    },
+    /// The dimension overflows 64 bits, or its tables would not fit.
+    #[error("the sector has about {dimension:.3e} states, more than can be indexed here; choose a smaller sector")]
+    TooLarge {
+        /// Number of states.
+        dimension: f64,
+    },
+    /// A dense matrix was asked for that is too large.
+    #[error("a dense matrix of dimension {dimension} was asked for; it is the oracle of small sectors, up to {limit}")]
+    TooLargeForDense {
+        /// Dimension of the sector.
+        dimension: u64,
+        /// The largest allowed.
+        limit: u64,
+    },
+    /// The lattice was impossible.
+    #[error(transparent)]
+    Lattice(#[from] crate::lattice::LatticeError),
+}
+
+impl Operator {
+    /// Checks that every coefficient is finite, every site is there, every product has even fermion parity, the
+    /// operator is Hermitian, and each of `charges` is conserved. Works on the reduced operator.
+    pub(crate) fn check(&self, charges: &[Charge]) -> Result<(), OperatorError> {
+        let (sites, two_s) = (self.sites(), self.two_s());
+        if let Some(site) = self.largest_site().filter(|site| *site >= sites) {
+            return Err(OperatorError::SiteOutside { site, sites, last: sites.saturating_sub(1) });
+        }
+        let _ = two_s;
+        let fermionic = |f: &Factor| f.is_fermion();
+        let (mut fermions, mut spins) = (false, false);
+        for (product, value) in self.terms() {
+            let term = || product_text(product);
+            if !value.is_finite() {
+                return Err(OperatorError::NotFinite { term: term(), value });
+            }
+            fermions |= product.iter().any(fermionic);
+            spins |= product.iter().any(|f| !f.is_fermion());
+            if product.iter().filter(|f| f.is_fermion()).count() % 2 == 1 {
+                return Err(OperatorError::OddParity { term: term() });
+            }
+            for charge in charges {
+                let change = charge.change(product);
+                if change != 0 {
+                    return Err(OperatorError::NotConserved { term: term(), charge: charge.name(), change });
+                }
+            }
+        }
+        if fermions && spins {
+            return Err(OperatorError::Mixed);
+        }
+        self.check_hermitian()
+    }
+
+    fn check_hermitian(&self) -> Result<(), OperatorError> {
+        let adjoint = self.adjoint().reduced();
+        let scale = self.terms().fold(0.0f64, |scale, (_, c)| scale.max(c.abs()));
+        let coefficient = |operator: &Operator, product: &[Factor]| operator.terms.get(product).copied().unwrap_or(0.0);
+        for product in self.terms.keys().chain(adjoint.terms.keys()) {
+            let (found, other) = (coefficient(self, product), coefficient(&adjoint, product));
+            // Coefficients are sums of a few user numbers: what rounding leaves is far below 1e-12 of the largest.
+            if (found - other).abs() > 1e-12 * scale {
+                let conjugate: Vec<Factor> = product.iter().rev().map(|factor| factor.adjoint()).collect();
+                return Err(OperatorError::NotHermitian {
+                    term: product_text(product),
+                    found,
+                    conjugate: product_text(&conjugate),
+                    other,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Names the kind of an operator for an error.
+    pub(crate) fn content_name(&self) -> &'static str {
+        match self.content() {
+            Content::Nothing => "no operators at all",
+            Content::Fermions => "fermions",
+            Content::Spins => "local moments",
+        }
+    }
+}

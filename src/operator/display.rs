@@ -1,0 +1,34 @@
+//! Operators as text, the way they are written on paper: `-1 c†_0↑ c_1↑`.
+
+use super::{Factor, Operator, Spin};
+use std::fmt;
+
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arrow = |spin: &Spin| if *spin == Spin::Up { '↑' } else { '↓' };
+        match self {
+            Factor::Create(spin, site) => write!(f, "c†_{site}{}", arrow(spin)),
+            Factor::Annihilate(spin, site) => write!(f, "c_{site}{}", arrow(spin)),
+            Factor::Raise(site) => write!(f, "S⁺_{site}"),
+            Factor::Sz(site) => write!(f, "Sᶻ_{site}"),
+            Factor::Lower(site) => write!(f, "S⁻_{site}"),
+        }
+    }
+}
+
+/// A product in words; "1" for the identity.
+pub(super) fn product_text(product: &[Factor]) -> String {
+    match product {
+        [] => "1".into(),
+        factors => factors.iter().map(|factor| factor.to_string()).collect::<Vec<_>>().join(" "),
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (product, coefficient) in self.terms() {
+            writeln!(f, "{coefficient:>+22.15}  {}", product_text(product))?;
+        }
+        Ok(())
+    }
+}

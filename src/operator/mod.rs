@@ -1,0 +1,271 @@
+//! The operator IR: what a many-body Hamiltonian *is* between the user's definition and the generated kernel.
+//!
+//! An [`Operator`] is a finite real linear combination of products of elementary factors, kept **normal-ordered**, so
+//! that two operators are equal exactly when their term maps are:
+//!
+//! * **Fermions.** Modes are (spin, site), all up modes before all down modes, sites ascending. A product is
+//!   c†ₐ c†ᵦ … c_δ c_γ: creators left of annihilators, creators ascending, annihilators descending. The reference
+//!   state is |n⟩ = Π c†_{i↑} Π c†_{j↓} |0⟩, so an operator of mode m passes the occupied modes before m and takes
+//!   (−1) for each. In a state word the up electron of site i is bit i, the down electron bit L + i.
+//! * **Spins.** Site by site, ascending; within a site (S⁺)ᵃ (Sᶻ)ᵇ or (Sᶻ)ᵇ (S⁻)ᶜ. Products of S⁺ and S⁻ are
+//!   reduced by S⁺S⁻ = S(S+1) − Sᶻ(Sᶻ−1) once the spin is known ([`Operator::spin`]); S = σ/2 for spin ½, never Pauli
+//!   matrices.
+//!
+//! ```text
+//! user's sum!(…)  →  factors  →  normal order  →  Hermitian? conserved?  →  diagonal | one species | rest
+//!    build.rs        factor.rs     normal.rs           check.rs                  structure.rs
+//! ```
+//!
+//! Every sum remembers where it was written ([`SumSource`]), so generated text and errors can name the user's line.
+//! The dense matrix of [`dense`] applies the factors one by one, without any of the bit tricks that the kernels use: it
+//! is the oracle.
+
+pub mod build;
+mod check;
+pub mod dense;
+mod display;
+mod factor;
+mod normal;
+mod sum;
+pub mod transition;
+
+use crate::lattice::Lattice;
+use std::collections::BTreeMap;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+pub use check::{Charge, OperatorError};
+pub use factor::{Factor, Spin};
+pub use sum::{ModelParameter, Parameter, RecordedSum, Sum, SumSource};
+
+/// A normal-ordered product of factors; empty for the identity.
+pub type Product = Vec<Factor>;
+
+/// What the sites carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Only the identity so far.
+    Nothing,
+    /// Spin-½ fermions.
+    Fermions,
+    /// Local moments.
+    Spins,
+}
+
+/// A real linear combination of normal-ordered products. See the [module](self) for what that means.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    terms: BTreeMap<Product, f64>,
+    two_s: u32,
+    sites: Option<usize>,
+    lattice: Option<Lattice>,
+    sums: Vec<RecordedSum>,
+    /// False once the operator was multiplied or scaled after its sums were recorded.
+    sums_current: bool,
+}
+
+impl Operator {
+    /// The zero operator.
+    pub fn zero() -> Operator {
+        Operator { terms: BTreeMap::new(), two_s: 1, sites: None, lattice: None, sums: Vec::new(), sums_current: true }
+    }
+
+    /// One product of factors in any order, normal-ordered here.
+    pub fn product(factors: &[Factor]) -> Operator {
+        let mut operator = Operator::zero();
+        normal::order_into(&mut operator.terms, factors.to_vec(), 1.0);
+        operator.drop_zeros();
+        operator
+    }
+
+    /// Sets the length of the local moments, 2S (1 for spin ½, the default), and reduces every product for it.
+    pub fn spin(mut self, two_s: u32) -> Operator {
+        self.two_s = two_s;
+        self
+    }
+
+    /// States the number of sites; without it the largest site mentioned decides.
+    pub fn on_sites(mut self, sites: usize) -> Operator {
+        self.sites = Some(sites);
+        self
+    }
+
+    /// Attaches the lattice the model was written on: its number of sites, and its name for reports.
+    pub fn on_lattice(mut self, lattice: &Lattice) -> Operator {
+        self.sites = Some(lattice.sites().len());
+        self.lattice = Some(lattice.clone());
+        self
+    }
+
+    /// The normal-ordered terms and their coefficients, in a fixed order.
+    pub fn terms(&self) -> impl Iterator<Item = (&[Factor], f64)> {
+        self.terms.iter().map(|(product, coefficient)| (product.as_slice(), *coefficient))
+    }
+
+    /// Number of normal-ordered terms.
+    pub fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Whether this is the zero operator.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// 2S of the local moments.
+    pub fn two_s(&self) -> u32 {
+        self.two_s
+    }
+
+    /// The lattice it was written on, if one was attached.
+    pub fn lattice(&self) -> Option<&Lattice> {
+        self.lattice.as_ref()
+    }
+
+    /// The sums it was written as; empty when later algebra has made them stale.
+    pub fn sums(&self) -> &[RecordedSum] {
+        if self.sums_current { &self.sums } else { &[] }
+    }
+
+    /// Number of sites: as stated, or one more than the largest site mentioned.
+    pub fn sites(&self) -> usize {
+        let mentioned = self.largest_site().map_or(0, |site| site + 1);
+        self.sites.unwrap_or(mentioned)
+    }
+
+    pub(crate) fn largest_site(&self) -> Option<usize> {
+        self.terms.keys().flatten().map(|factor| factor.site()).max()
+    }
+
+    /// What its factors act on.
+    pub fn content(&self) -> Content {
+        let (mut fermions, mut spins) = (false, false);
+        for factor in self.terms.keys().flatten() {
+            if factor.is_fermion() { fermions = true } else { spins = true }
+        }
+        match (fermions, spins) {
+            (true, _) => Content::Fermions,
+            (false, true) => Content::Spins,
+            (false, false) => Content::Nothing,
+        }
+    }
+
+    /// The Hermitian conjugate.
+    pub fn adjoint(&self) -> Operator {
+        let mut adjoint = Operator { terms: BTreeMap::new(), ..self.clone() };
+        for (product, coefficient) in &self.terms {
+            let reversed = product.iter().rev().map(|factor| factor.adjoint()).collect();
+            normal::order_into(&mut adjoint.terms, reversed, *coefficient);
+        }
+        adjoint.sums_current = false;
+        adjoint.drop_zeros();
+        adjoint
+    }
+
+    /// The same operator with every spin product reduced for its 2S; what every later stage works on.
+    pub(crate) fn reduced(&self) -> Operator {
+        let mut reduced = Operator { terms: BTreeMap::new(), ..self.clone() };
+        for (product, coefficient) in &self.terms {
+            normal::reduce_spin_into(&mut reduced.terms, product, *coefficient, self.two_s);
+        }
+        reduced.drop_zeros();
+        reduced
+    }
+
+    fn drop_zeros(&mut self) {
+        self.terms.retain(|_, coefficient| *coefficient != 0.0);
+    }
+
+    fn add_terms(&mut self, other: Operator, sign: f64) {
+        for (product, coefficient) in other.terms {
+            *self.terms.entry(product).or_insert(0.0) += sign * coefficient;
+        }
+        self.sites = self.sites.max(other.sites);
+        self.two_s = self.two_s.max(other.two_s);
+        self.lattice = self.lattice.take().or(other.lattice);
+    }
+
+    fn scale(mut self, factor: f64) -> Operator {
+        self.terms.values_mut().for_each(|coefficient| *coefficient *= factor);
+        self.sums_current = false;
+        self.drop_zeros();
+        self
+    }
+}
+
+impl Add for Operator {
+    type Output = Operator;
+    fn add(mut self, other: Operator) -> Operator {
+        self.sums_current &= other.sums_current && (other.sums.is_empty() == other.terms.is_empty());
+        self.sums_current &= self.sums.is_empty() == self.terms.is_empty();
+        self.sums.extend(other.sums.iter().cloned());
+        self.add_terms(other, 1.0);
+        self.drop_zeros();
+        self
+    }
+}
+
+impl Sub for Operator {
+    type Output = Operator;
+    fn sub(self, other: Operator) -> Operator {
+        self + other.scale(-1.0)
+    }
+}
+
+impl Neg for Operator {
+    type Output = Operator;
+    fn neg(self) -> Operator {
+        self.scale(-1.0)
+    }
+}
+
+impl Mul for Operator {
+    type Output = Operator;
+    fn mul(self, other: Operator) -> Operator {
+        let mut product = Operator::zero();
+        for (left, a) in &self.terms {
+            for (right, b) in &other.terms {
+                let factors = left.iter().chain(right).copied().collect();
+                normal::order_into(&mut product.terms, factors, a * b);
+            }
+        }
+        product.sites = self.sites.max(other.sites);
+        product.two_s = self.two_s.max(other.two_s);
+        product.lattice = self.lattice.or(other.lattice);
+        product.sums_current = false;
+        product.drop_zeros();
+        product
+    }
+}
+
+impl Mul<f64> for Operator {
+    type Output = Operator;
+    fn mul(self, factor: f64) -> Operator {
+        self.scale(factor)
+    }
+}
+
+impl Mul<Operator> for f64 {
+    type Output = Operator;
+    fn mul(self, operator: Operator) -> Operator {
+        operator.scale(self)
+    }
+}
+
+impl Div<f64> for Operator {
+    type Output = Operator;
+    fn div(self, divisor: f64) -> Operator {
+        self.scale(1.0 / divisor)
+    }
+}
+
+impl std::iter::Sum for Operator {
+    fn sum<I: Iterator<Item = Operator>>(operators: I) -> Operator {
+        operators.fold(Operator::zero(), |sum, operator| sum + operator)
+    }
+}
+
+impl PartialEq for Operator {
+    fn eq(&self, other: &Operator) -> bool {
+        self.terms == other.terms
+    }
+}

@@ -1,0 +1,151 @@
+//! Normal ordering: any product of factors in, a sum of normal-ordered products out.
+//!
+//! Fermions: {c_a, c†_b} = δ_ab. Spins of one site: [Sᶻ, S^±] = ±S^±, [S⁺, S⁻] = 2Sᶻ. Everything else commutes. The
+//! rewriting swaps one neighbouring pair at a time and adds what the commutator leaves; it ends because every
+//! commutator term is shorter, or as long and closer to the order.
+
+use super::{Factor, Product};
+use std::collections::BTreeMap;
+
+/// Adds `coefficient` · (the product of `factors`) to `terms`, normal-ordered.
+pub(super) fn order_into(terms: &mut BTreeMap<Product, f64>, factors: Product, coefficient: f64) {
+    let mut pending = vec![(factors, coefficient)];
+    'next: while let Some((mut factors, mut coefficient)) = pending.pop() {
+        let mut k = 0;
+        while k + 1 < factors.len() {
+            match exchange(factors[k], factors[k + 1]) {
+                Exchange::InOrder => k += 1,
+                Exchange::Vanishes => continue 'next,
+                Exchange::Swap { sign, rest } => {
+                    for (extra, weight) in rest {
+                        let mut shorter = factors[..k].to_vec();
+                        shorter.extend(extra);
+                        shorter.extend(&factors[k + 2..]);
+                        pending.push((shorter, weight * coefficient));
+                    }
+                    coefficient *= sign;
+                    factors.swap(k, k + 1);
+                    k = k.saturating_sub(1);
+                }
+            }
+        }
+        *terms.entry(factors).or_insert(0.0) += coefficient;
+    }
+}
+
+/// What two neighbours do.
+enum Exchange {
+    InOrder,
+    /// The product is zero (Pauli).
+    Vanishes,
+    /// a b = sign · b a + rest.
+    Swap {
+        sign: f64,
+        rest: Vec<(Product, f64)>,
+    },
+}
+
+fn exchange(a: Factor, b: Factor) -> Exchange {
+    use Factor::*;
+    let swap = |sign, rest| Exchange::Swap { sign, rest };
+    match (a, b) {
+        (Create(s, i), Create(t, j)) | (Annihilate(t, j), Annihilate(s, i)) => match (s, i).cmp(&(t, j)) {
+            std::cmp::Ordering::Less => Exchange::InOrder,
+            std::cmp::Ordering::Equal => Exchange::Vanishes,
+            std::cmp::Ordering::Greater => swap(-1.0, vec![]),
+        },
+        (Create(..), Annihilate(..)) => Exchange::InOrder,
+        (Annihilate(s, i), Create(t, j)) if (s, i) == (t, j) => swap(-1.0, vec![(vec![], 1.0)]),
+        (Annihilate(..), Create(..)) => swap(-1.0, vec![]),
+        (Create(..) | Annihilate(..), _) => Exchange::InOrder,
+        (_, Create(..) | Annihilate(..)) => swap(1.0, vec![]),
+        (x, y) if x.site() < y.site() => Exchange::InOrder,
+        (x, y) if x.site() > y.site() => swap(1.0, vec![]),
+        (x, y) if x.spin_rank() <= y.spin_rank() => Exchange::InOrder,
+        // Sz S+ = S+ Sz + S+
+        (Sz(_), Raise(i)) => swap(1.0, vec![(vec![Raise(i)], 1.0)]),
+        // S- Sz = Sz S- + S-
+        (Lower(_), Sz(i)) => swap(1.0, vec![(vec![Lower(i)], 1.0)]),
+        // S- S+ = S+ S- - 2 Sz
+        (Lower(_), Raise(i)) => swap(1.0, vec![(vec![Sz(i)], -2.0)]),
+        (a, b) => unreachable!("{a:?} {b:?} are in order"),
+    }
+}
+
+/// Reduces the spin part of a normal-ordered product for spin S = two_s/2 and adds it to `terms`:
+/// (S⁺)ᵃ(Sᶻ)ᵇ(S⁻)ᶜ with a, c > 0 loses a pair by S⁺ f(Sᶻ) S⁻ = [S(S+1) − Sᶻ(Sᶻ−1)] f(Sᶻ−1); a or c > 2S vanishes;
+/// for spin ½ also (Sᶻ)² = ¼, S⁺Sᶻ = −½S⁺ and SᶻS⁻ = −½S⁻.
+pub(super) fn reduce_spin_into(terms: &mut BTreeMap<Product, f64>, product: &[Factor], coefficient: f64, two_s: u32) {
+    let mut partial: Vec<(Product, f64)> =
+        vec![(product.iter().copied().filter(|factor| factor.is_fermion()).collect(), coefficient)];
+    let mut sites: Vec<usize> = product.iter().filter(|f| !f.is_fermion()).map(|f| f.site()).collect();
+    sites.dedup();
+    for site in sites {
+        let count = |which: Factor| product.iter().filter(|factor| **factor == which).count();
+        let (a, b, c) = (count(Factor::Raise(site)), count(Factor::Sz(site)), count(Factor::Lower(site)));
+        let local = reduce_site(a, b, c, two_s);
+        let mut next = Vec::with_capacity(partial.len() * local.len());
+        for (head, weight) in &partial {
+            for &(raise, sz, lower, factor) in &local {
+                let mut factors = head.clone();
+                factors.extend(std::iter::repeat_n(Factor::Raise(site), raise));
+                factors.extend(std::iter::repeat_n(Factor::Sz(site), sz));
+                factors.extend(std::iter::repeat_n(Factor::Lower(site), lower));
+                next.push((factors, weight * factor));
+            }
+        }
+        partial = next;
+    }
+    for (factors, weight) in partial {
+        *terms.entry(factors).or_insert(0.0) += weight;
+    }
+}
+
+/// (S⁺)ᵃ (Sᶻ)ᵇ (S⁻)ᶜ as a sum of (a', b', c', weight) with a' c' = 0.
+fn reduce_site(a: usize, b: usize, c: usize, two_s: u32) -> Vec<(usize, usize, usize, f64)> {
+    if a > two_s as usize || c > two_s as usize {
+        return vec![];
+    }
+    // A polynomial in Sz between a raisers and c lowerers, lowest power first.
+    let mut polynomial = vec![0.0; b + 1];
+    polynomial[b] = 1.0;
+    let (mut raise, mut lower) = (a, c);
+    let s = 0.5 * f64::from(two_s);
+    while raise > 0 && lower > 0 {
+        let shifted = shift_argument(&polynomial);
+        let casimir = [s * (s + 1.0), 1.0, -1.0];
+        polynomial = vec![0.0; shifted.len() + 2];
+        for (i, p) in shifted.iter().enumerate() {
+            for (j, q) in casimir.iter().enumerate() {
+                polynomial[i + j] += p * q;
+            }
+        }
+        raise -= 1;
+        lower -= 1;
+    }
+    if two_s == 1 {
+        // Sz² = 1/4 folds the polynomial to two coefficients; next to S+ on its left or S- on its right Sz is −1/2.
+        let (mut even, mut odd) = (0.0, 0.0);
+        for (power, p) in polynomial.iter().enumerate() {
+            let folded = p * 0.25f64.powi((power / 2) as i32);
+            if power % 2 == 0 { even += folded } else { odd += folded }
+        }
+        polynomial = if raise + lower > 0 { vec![even - 0.5 * odd] } else { vec![even, odd] };
+    }
+    let nonzero = polynomial.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+    nonzero.map(|(power, weight)| (raise, power, lower, *weight)).collect()
+}
+
+/// f(z) → f(z − 1).
+fn shift_argument(polynomial: &[f64]) -> Vec<f64> {
+    let mut shifted = vec![0.0; polynomial.len()];
+    for (power, p) in polynomial.iter().enumerate() {
+        let mut binomial = 1.0;
+        for k in 0..=power {
+            let sign = if (power - k) % 2 == 0 { 1.0 } else { -1.0 };
+            shifted[k] += p * binomial * sign;
+            binomial = binomial * (power - k) as f64 / (k + 1) as f64;
+        }
+    }
+    shifted
+}

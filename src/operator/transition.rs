@@ -1,0 +1,208 @@
+//! Terms as elementary transitions of state words: what every multiply is generated from.
+//!
+//! A normal-ordered product T takes |s⟩ to amplitude · |s ⊕ flip⟩ when (s & care) == pattern, and to zero otherwise; the
+//! fermion sign is (−1)^popcount(s & sign). A spin product with S > ½ becomes one transition for each set of local
+//! levels. Diagonal products become [`DiagonalTerm`]s.
+
+use super::{Factor, Operator, Spin};
+use serde::{Deserialize, Serialize};
+
+/// Where each degree of freedom sits in a state word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Word {
+    /// Up electron of site i at bit i, down electron at bit sites + i.
+    Fermions {
+        /// Number of sites.
+        sites: usize,
+    },
+    /// Level m = Sᶻ + S of site i (0 … 2S) in bits i·width … (i+1)·width.
+    Spins {
+        /// Number of sites.
+        sites: usize,
+        /// 2S.
+        two_s: u32,
+        /// Bits a site.
+        width: u32,
+    },
+}
+
+impl Word {
+    /// Bits of a whole state.
+    pub fn bits(self) -> u32 {
+        match self {
+            Word::Fermions { sites } => 2 * sites as u32,
+            Word::Spins { sites, width, .. } => sites as u32 * width,
+        }
+    }
+
+    /// Bit position of a fermion mode.
+    pub fn mode(self, spin: Spin, site: usize) -> u32 {
+        match (self, spin) {
+            (Word::Fermions { .. }, Spin::Up) => site as u32,
+            (Word::Fermions { sites }, Spin::Down) => (sites + site) as u32,
+            (Word::Spins { .. }, _) => unreachable!("checked: no fermions in a spin word"),
+        }
+    }
+}
+
+/// An off-diagonal elementary transition.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Transition {
+    /// Bits that must match.
+    pub care: u64,
+    /// What they must be.
+    pub pattern: u64,
+    /// Bits that change.
+    pub flip: u64,
+    /// Bits whose parity is the fermion sign.
+    pub sign: u64,
+    /// Amplitude, constant signs included.
+    pub amplitude: f64,
+}
+
+/// A diagonal product as a function of the state word.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum DiagonalTerm {
+    /// coefficient · [all bits of `mask` are set]: Π n.
+    Occupied {
+        /// The bits.
+        mask: u64,
+        /// The coefficient.
+        coefficient: f64,
+    },
+    /// coefficient · (−1)^(number of clear bits of `mask`): Π 2Sᶻ of spins ½, the halves in the coefficient.
+    Parity {
+        /// The bits.
+        mask: u64,
+        /// The coefficient, (½)ᵏ included.
+        coefficient: f64,
+    },
+    /// coefficient · Π (Sᶻ_site)^power.
+    Levels {
+        /// (site, power) pairs.
+        factors: Vec<(usize, u32)>,
+        /// The coefficient.
+        coefficient: f64,
+    },
+}
+
+/// Whether a normal-ordered product is diagonal in the occupation basis.
+pub fn is_diagonal(product: &[Factor]) -> bool {
+    let count = |factor: Factor| product.iter().filter(|other| **other == factor).count();
+    product.iter().all(|factor| count(*factor) == count(factor.adjoint()))
+}
+
+/// Splits a reduced operator into its diagonal terms and off-diagonal transitions.
+pub fn transitions(operator: &Operator, word: Word) -> (Vec<DiagonalTerm>, Vec<Transition>) {
+    let (mut diagonal, mut moves) = (Vec::new(), Vec::new());
+    for (product, coefficient) in operator.terms() {
+        match (word, is_diagonal(product)) {
+            (Word::Fermions { .. }, true) => diagonal.push(occupied(product, coefficient, word)),
+            (Word::Fermions { .. }, false) => moves.push(fermion_transition(product, coefficient, word)),
+            (Word::Spins { two_s, .. }, true) => diagonal.push(spin_diagonal(product, coefficient, two_s)),
+            (Word::Spins { two_s, width, .. }, false) => {
+                spin_transitions(product, coefficient, two_s, width, &mut moves);
+            }
+        }
+    }
+    (diagonal, moves)
+}
+
+fn occupied(product: &[Factor], coefficient: f64, word: Word) -> DiagonalTerm {
+    // c†₁ c†₂ c₂ c₁ = n₁ n₂: creators ascending and annihilators descending cancel every sign.
+    let creators = product.iter().filter_map(|factor| match factor {
+        Factor::Create(spin, site) => Some(1u64 << word.mode(*spin, *site)),
+        _ => None,
+    });
+    DiagonalTerm::Occupied { mask: creators.fold(0, |mask, bit| mask | bit), coefficient }
+}
+
+fn fermion_transition(product: &[Factor], coefficient: f64, word: Word) -> Transition {
+    let (mut care, mut pattern, mut flipped, mut sign, mut odd) = (0u64, 0u64, 0u64, 0u64, false);
+    for factor in product.iter().rev() {
+        let (mode, needed) = match factor {
+            Factor::Create(spin, site) => (word.mode(*spin, *site), false),
+            Factor::Annihilate(spin, site) => (word.mode(*spin, *site), true),
+            _ => unreachable!("checked: no spins in a fermion word"),
+        };
+        let (bit, below) = (1u64 << mode, (1u64 << mode) - 1);
+        if care & bit == 0 {
+            care |= bit;
+            pattern |= if needed { bit } else { 0 };
+        }
+        // The state met here is s ⊕ flipped, so its sign splits into one of s and a constant one.
+        sign ^= below;
+        odd ^= (flipped & below).count_ones() % 2 == 1;
+        flipped ^= bit;
+    }
+    // Bits that are fixed by the pattern give a constant sign too.
+    odd ^= (pattern & sign & care).count_ones() % 2 == 1;
+    sign &= !care;
+    Transition { care, pattern, flip: flipped, sign, amplitude: if odd { -coefficient } else { coefficient } }
+}
+
+fn spin_diagonal(product: &[Factor], coefficient: f64, two_s: u32) -> DiagonalTerm {
+    let mut factors: Vec<(usize, u32)> = Vec::new();
+    for factor in product {
+        let Factor::Sz(site) = factor else { unreachable!("reduced diagonal spin products hold Sz only") };
+        match factors.last_mut().filter(|(last, _)| last == site) {
+            Some((_, power)) => *power += 1,
+            None => factors.push((*site, 1)),
+        }
+    }
+    if two_s == 1 {
+        let mask = factors.iter().fold(0u64, |mask, (site, _)| mask | 1 << site);
+        DiagonalTerm::Parity { mask, coefficient: coefficient * 0.5f64.powi(factors.len() as i32) }
+    } else {
+        DiagonalTerm::Levels { factors, coefficient }
+    }
+}
+
+/// One transition for each choice of levels at the sites that a spin product touches.
+fn spin_transitions(product: &[Factor], coefficient: f64, two_s: u32, width: u32, moves: &mut Vec<Transition>) {
+    let site_mask = (1u64 << width) - 1;
+    let mut partial = vec![Transition { care: 0, pattern: 0, flip: 0, sign: 0, amplitude: coefficient }];
+    let mut sites: Vec<usize> = product.iter().map(|factor| factor.site()).collect();
+    sites.dedup();
+    for site in sites {
+        let local: Vec<Factor> = product.iter().copied().filter(|factor| factor.site() == site).collect();
+        let shift = site as u32 * width;
+        let mut next = Vec::new();
+        for level in 0..=two_s {
+            let Some((reached, amplitude)) = local_element(&local, level, two_s) else { continue };
+            for transition in &partial {
+                next.push(Transition {
+                    care: transition.care | site_mask << shift,
+                    pattern: transition.pattern | u64::from(level) << shift,
+                    flip: transition.flip | u64::from(level ^ reached) << shift,
+                    sign: 0,
+                    amplitude: transition.amplitude * amplitude,
+                });
+            }
+        }
+        partial = next;
+    }
+    moves.extend(partial.into_iter().filter(|transition| transition.amplitude != 0.0));
+}
+
+/// Applies a product of one site's spin operators to a level: (level reached, amplitude), `None` when it vanishes.
+pub(super) fn local_element(local: &[Factor], level: u32, two_s: u32) -> Option<(u32, f64)> {
+    let s = 0.5 * f64::from(two_s);
+    let (mut level, mut amplitude) = (level, 1.0);
+    for factor in local.iter().rev() {
+        let z = f64::from(level) - s;
+        match factor {
+            Factor::Raise(_) if level < two_s => {
+                amplitude *= (s * (s + 1.0) - z * (z + 1.0)).sqrt();
+                level += 1;
+            }
+            Factor::Lower(_) if level > 0 => {
+                amplitude *= (s * (s + 1.0) - z * (z - 1.0)).sqrt();
+                level -= 1;
+            }
+            Factor::Sz(_) => amplitude *= z,
+            _ => return None,
+        }
+    }
+    Some((level, amplitude))
+}

@@ -1,0 +1,238 @@
+//! The diagonal of H as a function of the state words.
+//!
+//! Terms of equal coefficient are counted at once: Σ nᵢ over a set of sites is popcount(word & mask); Σ nᵢnⱼ over pairs
+//! whose bits lie k apart is popcount(word & (word' >> k) & mask); for spins ½ Σ SᶻᵢSᶻⱼ counts the pairs that differ, by
+//! exclusive or. So the repulsion of a uniform Hubbard model is `4.0 * __popc(up & dn)`. A model whose couplings all
+//! differ keeps the user's own expression instead ([`ExpressionPlan`]), translated by `#[gpu_operator]`.
+
+use super::ExpressionPlan;
+use serde::{Deserialize, Serialize};
+
+/// Which word a set of bits is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum StateWord {
+    /// The whole state.
+    State,
+    /// The word of the up electrons.
+    Up,
+    /// The word of the down electrons.
+    Down,
+}
+
+impl StateWord {
+    fn name(self) -> &'static str {
+        match self {
+            StateWord::State => "state",
+            StateWord::Up => "up",
+            StateWord::Down => "dn",
+        }
+    }
+}
+
+/// coefficient · popcount(left & mask), or with a partner: coefficient · popcount(left ∘ (right >> shift) & mask).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CountGroup {
+    /// Weight of each counted bit.
+    pub coefficient: f64,
+    /// Word of the first bits.
+    pub left: StateWord,
+    /// Word of the partner bits and how far they are shifted down (up when negative).
+    pub right: Option<(StateWord, i32)>,
+    /// The counted positions in `left`.
+    pub mask: u64,
+    /// Count pairs that differ (exclusive or) in place of pairs both set (and).
+    pub differs: bool,
+}
+
+/// coefficient · [all bits set], or coefficient · (−1)^(number of clear bits): products of three and more factors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProductTerm {
+    /// Weight.
+    pub coefficient: f64,
+    /// Bits of the whole state (up word low, down word above it).
+    pub mask: u64,
+    /// Sign form in place of the all-set form.
+    pub parity: bool,
+}
+
+/// coefficient · Π (Sᶻ)^power for spins above ½.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelTerm {
+    /// Weight.
+    pub coefficient: f64,
+    /// (site, power).
+    pub factors: Vec<(u32, u32)>,
+}
+
+/// The diagonal in all its forms; empty lists cost nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DiagonalPlan {
+    /// Added to every element.
+    pub constant: f64,
+    /// Counted terms.
+    pub counts: Vec<CountGroup>,
+    /// Products of many factors.
+    pub products: Vec<ProductTerm>,
+    /// Products of Sᶻ above spin ½.
+    pub levels: Vec<LevelTerm>,
+    /// Bits a site of a spin word, and 2S.
+    pub level_width: u32,
+    /// 2S of the levels.
+    pub two_s: u32,
+    /// Sites of the up word, where a Kronecker split has two words.
+    pub sites: u32,
+    /// The user's expressions; where present the CUDA text is made of these and not of the lists above.
+    pub expressions: Vec<ExpressionPlan>,
+}
+
+/// More counted groups than this and a diagonal with translated expressions is written as those.
+const MOST_GROUPS_BEFORE_EXPRESSIONS: usize = 8;
+
+impl DiagonalPlan {
+    /// Keeps the expressions only where they are the better text: many groups and nothing else.
+    pub fn choose_strategy(&mut self) {
+        if self.counts.len() + self.products.len() + self.levels.len() <= MOST_GROUPS_BEFORE_EXPRESSIONS {
+            self.expressions.clear();
+        }
+    }
+
+    /// Whether the element is the same everywhere.
+    pub fn is_constant(&self) -> bool {
+        self.counts.is_empty() && self.products.is_empty() && self.levels.is_empty()
+    }
+
+    /// The diagonal element of a whole state word, cut into an (up, down) pair where the counts need it.
+    #[inline]
+    pub fn of_state(&self, state: u64) -> f64 {
+        if self.sites == 0 {
+            return self.of_words(state, 0, 0);
+        }
+        let low = if self.sites >= 64 { u64::MAX } else { (1 << self.sites) - 1 };
+        self.of_words(state, state & low, state.checked_shr(self.sites).unwrap_or(0))
+    }
+
+    /// The diagonal element of an (up, down) pair.
+    #[inline]
+    pub fn of_pair(&self, up: u64, down: u64) -> f64 {
+        self.of_words(up | down.checked_shl(self.sites).unwrap_or(0), up, down)
+    }
+
+    #[inline]
+    fn of_words(&self, state: u64, up: u64, down: u64) -> f64 {
+        let word = |which| match which {
+            StateWord::State => state,
+            StateWord::Up => up,
+            StateWord::Down => down,
+        };
+        let mut sum = self.constant;
+        for group in &self.counts {
+            sum += group.coefficient * f64::from(group.bits(word).count_ones());
+        }
+        for term in &self.products {
+            let clear = (!state & term.mask).count_ones();
+            let value = match term.parity {
+                true => 1.0 - 2.0 * f64::from(clear & 1),
+                false => f64::from(u8::from(clear == 0)),
+            };
+            sum += term.coefficient * value;
+        }
+        for term in &self.levels {
+            let z = |site: u32| {
+                let level = state >> (site * self.level_width) & ((1 << self.level_width) - 1);
+                level as f64 - 0.5 * f64::from(self.two_s)
+            };
+            let product = |product: f64, factor: &(u32, u32)| product * z(factor.0).powi(factor.1 as i32);
+            sum += term.factors.iter().fold(term.coefficient, product);
+        }
+        sum
+    }
+
+    /// The part that depends on both words, for splitting D(up, dn) = a(up) + b(dn) + cross(up, dn).
+    pub fn cross(&self) -> DiagonalPlan {
+        let crosses = |group: &&CountGroup| group.right.is_some_and(|(right, _)| right != group.left);
+        let both = |term: &&ProductTerm| term.mask >> self.sites != 0 && term.mask & ((1 << self.sites) - 1) != 0;
+        DiagonalPlan {
+            counts: self.counts.iter().filter(crosses).cloned().collect(),
+            products: self.products.iter().filter(both).cloned().collect(),
+            sites: self.sites,
+            ..DiagonalPlan::default()
+        }
+    }
+
+    /// File-scope CUDA that the diagonal needs: the user's expressions with their tables.
+    pub fn declarations(&self, word_type: &str) -> String {
+        let names = self.word_parameters(word_type);
+        let declare = |(k, sum): (usize, &ExpressionPlan)| sum.declaration(k, &names, self);
+        self.expressions.iter().enumerate().map(declare).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Parameter list of the diagonal function: `u32 up, u32 dn` or `u64 state`.
+    pub fn word_parameters(&self, word_type: &str) -> String {
+        if self.sites > 0 { format!("{word_type} up, {word_type} dn") } else { format!("{word_type} state") }
+    }
+
+    /// Statements that add the diagonal to `value`, one a line.
+    pub fn statements(&self, wide: bool) -> Vec<String> {
+        let arguments = if self.sites > 0 { "up, dn" } else { "state" };
+        let mut lines = vec![format!("double value = {:?};", self.constant)];
+        if !self.expressions.is_empty() {
+            let call = |k| format!("value += sum_{k}::value({arguments});");
+            return lines.into_iter().chain((0..self.expressions.len()).map(call)).collect();
+        }
+        let (count, suffix) = if wide { ("__popcll", "ull") } else { ("__popc", "u") };
+        for group in &self.counts {
+            lines.push(format!("value += {:?} * {count}({});", group.coefficient, group.text(suffix)));
+        }
+        let state = if self.sites > 0 { format!("((u64)up | (u64)dn << {})", self.sites) } else { "(u64)state".into() };
+        for term in &self.products {
+            let mask = term.mask;
+            lines.push(match term.parity {
+                true => format!("value += parity(~{state} & {mask:#x}ull) ? {:?} : {:?};", -term.coefficient, term.coefficient),
+                false => format!("if (({state} & {mask:#x}ull) == {mask:#x}ull) value += {:?};", term.coefficient),
+            });
+        }
+        for term in &self.levels {
+            let factors: Vec<String> = term.factors.iter().flat_map(|(s, p)| vec![format!("sz({s})"); *p as usize]).collect();
+            lines.push(format!("value += {:?} * {};", term.coefficient, factors.join(" * ")));
+        }
+        lines
+    }
+
+    /// Definition of `sz(i)` where the statements or the expressions use it.
+    pub fn level_macro(&self) -> Option<String> {
+        if self.two_s == 0 {
+            return None;
+        }
+        let (width, mask) = (self.level_width, (1u64 << self.level_width) - 1);
+        let half = 0.5 * f64::from(self.two_s);
+        let shift = if width == 1 { "(i)".into() } else { format!("((i) * {width})") };
+        Some(format!("#define sz(i) ((double)((state >> {shift}) & {mask}u) - {half:?})  // level - S"))
+    }
+
+    /// Operations of one evaluation, for the cost model.
+    pub fn flops(&self) -> f64 {
+        (2 * self.counts.len() + self.products.len() + 3 * self.levels.len()) as f64
+    }
+}
+
+impl CountGroup {
+    #[inline]
+    fn bits(&self, word: impl Fn(StateWord) -> u64) -> u64 {
+        let left = word(self.left);
+        let Some((right, shift)) = self.right else { return left & self.mask };
+        let partner = if shift >= 0 { word(right) >> shift } else { word(right) << -shift };
+        (if self.differs { left ^ partner } else { left & partner }) & self.mask
+    }
+
+    fn text(&self, suffix: &str) -> String {
+        let mask = format!("{:#x}{suffix}", self.mask);
+        let left = self.left.name();
+        let Some((right, shift)) = self.right else { return format!("{left} & {mask}") };
+        let partner = match shift {
+            0 => right.name().to_string(),
+            shift if shift > 0 => format!("({} >> {shift})", right.name()),
+            shift => format!("({} << {})", right.name(), -shift),
+        };
+        if self.differs { format!("({left} ^ {partner}) & {mask}") } else { format!("{left} & {partner} & {mask}") }
+    }
+}

@@ -1,0 +1,167 @@
+//! The general matrix-free multiply: any real Hermitian operator on any sector.
+//!
+//! y_r = D_r x_r + Σ over flip masks f: a_f(s_r) · x[rank(s_r ⊕ f)], with a_f the sum of the amplitudes of the terms that
+//! match s_r. Rows are found from indices and indices from words by Lin's two tables. A short operator is unrolled, a
+//! long one runs over a table (one function of 1,024 unrolled terms takes NVRTC 1.3 to 2.5 s, of 4,096 some 20 s).
+
+use super::DiagonalPlan;
+use crate::text::{Cost, KernelText, PRELUDE, TextError, fragment, render};
+use crate::ScalarType;
+use serde::{Deserialize, Serialize};
+
+/// One elementary term: amplitude · (−1)^popcount(s & sign) where (s & care) == pattern.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MaskedTerm {
+    /// Bits that must match.
+    pub care: u64,
+    /// What they must be.
+    pub pattern: u64,
+    /// Bits of the fermion sign.
+    pub sign: u64,
+    /// The amplitude.
+    pub amplitude: f64,
+}
+
+/// Terms that flip the same bits: they share one rank and one load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlipGroup {
+    /// Bits that change.
+    pub flip: u64,
+    /// The terms.
+    pub terms: Vec<MaskedTerm>,
+}
+
+/// Every number of the general multiply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GeneralPlan {
+    /// Name of the model and sector, for people.
+    pub name: String,
+    /// Number type of the vectors.
+    pub scalar: ScalarType,
+    /// Bits of the low part of a state word.
+    pub low_bits: u32,
+    /// High parts that hold states.
+    pub parts: u64,
+    /// States.
+    pub dimension: u64,
+    /// The diagonal.
+    pub diagonal: DiagonalPlan,
+    /// Off-diagonal terms by flip mask.
+    pub groups: Vec<FlipGroup>,
+    /// Where the model came from: one line a `sum!`.
+    pub sources: Vec<String>,
+    /// Whether the terms are written out or run over a table.
+    pub unrolled: bool,
+    /// Threads a block.
+    pub threads: u32,
+    /// Blocks.
+    pub blocks: u32,
+}
+
+/// The most terms that are written out in one function.
+const UNROLL_BUDGET: usize = 256;
+
+impl GeneralPlan {
+    /// Fixes the shapes; the lists are as the model has them.
+    #[expect(clippy::too_many_arguments, reason = "each is one fact of the model")]
+    pub fn new(
+        name: String,
+        scalar: ScalarType,
+        low_bits: u32,
+        parts: u64,
+        dimension: u64,
+        diagonal: DiagonalPlan,
+        groups: Vec<FlipGroup>,
+        sources: Vec<String>,
+    ) -> GeneralPlan {
+        let terms: usize = groups.iter().map(|group| group.terms.len()).sum();
+        let threads = 256;
+        let blocks = dimension.div_ceil(u64::from(threads)).clamp(1, 1 << 16) as u32;
+        let unrolled = terms <= UNROLL_BUDGET;
+        GeneralPlan { name, scalar, low_bits, parts, dimension, diagonal, groups, sources, unrolled, threads, blocks }
+    }
+
+    /// Reads x at every flip that applies (counted once each), writes y once.
+    pub fn cost(&self) -> Cost {
+        let n = self.dimension as f64;
+        let terms: usize = self.groups.iter().map(|group| group.terms.len()).sum();
+        let flops = n * (2.0 * terms as f64 + self.diagonal.flops() + 2.0);
+        Cost { flops, bytes: 2.0 * n * self.scalar.bytes() as f64 }
+    }
+
+    /// The CUDA text.
+    pub fn text(&self) -> Result<KernelText, TextError> {
+        #[derive(Serialize)]
+        struct Term {
+            care: String,
+            pattern: String,
+            sign: Option<String>,
+            plus: String,
+            minus: String,
+        }
+        #[derive(Serialize)]
+        struct Group {
+            flip: String,
+            terms: Vec<Term>,
+        }
+        #[derive(Serialize)]
+        struct View<'a> {
+            plan: &'a GeneralPlan,
+            prelude: &'a str,
+            real: &'a str,
+            low_mask: String,
+            groups: Vec<Group>,
+            group_count: usize,
+            functions: String,
+            cost: Cost,
+        }
+        let hex = |bits: u64| format!("{bits:#x}ull");
+        let term = |term: &MaskedTerm| Term {
+            care: hex(term.care),
+            pattern: hex(term.pattern),
+            sign: (term.sign != 0).then(|| hex(term.sign)),
+            plus: format!("{:?}", term.amplitude),
+            minus: format!("{:?}", -term.amplitude),
+        };
+        let group =
+            |group: &FlipGroup| Group { flip: hex(group.flip), terms: group.terms.iter().map(term).collect() };
+        let view = View {
+            plan: self,
+            prelude: PRELUDE,
+            real: self.scalar.cuda(),
+            low_mask: hex((1 << self.low_bits) - 1),
+            groups: if self.unrolled { self.groups.iter().map(group).collect() } else { Vec::new() },
+            group_count: self.groups.len(),
+            functions: self.state_functions(),
+            cost: self.cost(),
+        };
+        let text = render("general.cu.jinja", include_str!("../../cuda/general.cu.jinja"), &view)?;
+        let entries = vec!["multiply".to_string(), "finish".into()];
+        Ok(KernelText { name: format!("{}_multiply", self.name), text, plan: crate::text::ron(self), entries })
+    }
+
+    /// `state_of(row, tables)` and `diagonal_of(state)`, for the multiply and for vector programs.
+    pub fn state_functions(&self) -> String {
+        #[derive(Serialize)]
+        struct View {
+            parts: u64,
+            low_bits: u32,
+            declarations: String,
+            level_macro: Option<String>,
+            statements: Vec<String>,
+            sites: u32,
+            up_mask: String,
+        }
+        let view = View {
+            parts: self.parts,
+            low_bits: self.low_bits,
+            declarations: self.diagonal.declarations("u64"),
+            level_macro: self.diagonal.level_macro().filter(|_| self.diagonal.expressions.is_empty()),
+            statements: self.diagonal.statements(true),
+            sites: self.diagonal.sites,
+            up_mask: format!("{:#x}ull", 1u64.checked_shl(self.diagonal.sites).unwrap_or(0).wrapping_sub(1)),
+        };
+        fragment("states.cu.jinja", include_str!("../../cuda/states.cu.jinja"), &view)
+            .unwrap_or_else(|error| format!("#error \"{error}\"\n"))
+    }
+}

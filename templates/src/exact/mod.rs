@@ -1,0 +1,15 @@
+//! Exact diagonalisation: plans of the Hamiltonian multiply and their CUDA text.
+//!
+//! * [`KroneckerPlan`]: H = D + I ⊗ A↑ + A↓ ⊗ I, for models whose hops stay within one spin species.
+//! * [`GeneralPlan`]: any Hermitian operator, matrix-free: transitions grouped by flip mask, ranks by Lin tables.
+//! * [`DiagonalPlan`]: the diagonal, computed from the state words wherever it is needed and never stored.
+
+mod diagonal;
+mod expression;
+mod general;
+mod kronecker;
+
+pub use diagonal::{CountGroup, DiagonalPlan, LevelTerm, ProductTerm, StateWord};
+pub use expression::{ExpressionParameter, ExpressionPlan};
+pub use general::{FlipGroup, GeneralPlan, MaskedTerm};
+pub use kronecker::{Amplitudes, IndexWord, KroneckerPlan, SpeciesPlan, Staging};
