@@ -2,5 +2,6 @@
 pub mod basis;
 pub mod bench;
 pub mod exact;
+pub mod input;
 pub mod lattice;
 pub mod operator;

@@ -1,0 +1,109 @@
+//! `[lattice]`: a named lattice, or sites and edges.
+//!
+//! In: the section. Out: a valid [`Lattice`], or problems with their places.
+
+use super::problem::Wrong;
+use super::section::{Placed, Problems, Section};
+use crate::lattice::{Boundary, Lattice, LatticeError, LatticeKind};
+
+/// Reads the section.
+pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Lattice> {
+    let by_edges = section.has("edges") || (section.has("sites") && !section.has("kind"));
+    let lattice = if by_edges { edge_list(&section, problems) } else { named(&section, problems) };
+    section.finish("key", |key| match key {
+        "sites" | "edges" => Some("a lattice has either `kind` and `size`, or `sites` and `edges`".into()),
+        "kind" | "size" | "boundary" | "double_bonds" | "weights" | "further" if by_edges => {
+            Some(format!("an explicit edge list has no `{key}`: write the edges, with their weights, as they should be"))
+        }
+        _ => None,
+    });
+    lattice
+}
+
+fn edge_list(section: &Section<'_>, problems: &Problems) -> Option<Lattice> {
+    section.require("sites", "the number of sites: sites = 16");
+    section.require("edges", "the edges: edges = [[0, 1, 1.0], [1, 2, 1.0]] (weight 1 if left out)");
+    let (sites, edges) = (section.count("sites", 1), section.edges("edges"));
+    let (sites, edges) = (sites?, edges?);
+    let list: Vec<(usize, usize, f64)> = edges.value.iter().map(|edge| edge.value).collect();
+    Lattice::from_edges(sites.value, &list)
+        .map_err(|error| {
+            let span = match &error {
+                LatticeError::EdgeToMissingSite { edge, .. }
+                | LatticeError::EdgeToItself { edge, .. }
+                | LatticeError::RepeatedEdge { edge, .. } => edges.value[*edge].span.clone(),
+                _ => sites.span.clone(),
+            };
+            problems.add(span, Wrong::Lattice(error));
+        })
+        .ok()
+}
+
+fn named(section: &Section<'_>, problems: &Problems) -> Option<Lattice> {
+    section.require("kind", "the lattice: kind = \"square\" and size = [4, 4], or sites = 16 and edges = [[0, 1, 1.0], …]");
+    let words: Vec<(&'static str, LatticeKind)> = LatticeKind::NAMED.iter().map(|kind| (kind.name(), *kind)).collect();
+    let kind = section.choice("kind", &words).map(|kind| kind.value);
+    if section.has("kind") {
+        section.require("size", "the lengths: size = [4, 4] (of a chain size = 10)");
+    }
+    let (size, boundary) = (section.counts("size", 1), boundaries(section, kind));
+    let (double_bonds, weights, further) = (section.flag("double_bonds"), section.numbers("weights"), section.numbers("further"));
+    let (kind, size, boundary) = (kind?, size?, boundary?);
+
+    if size.value.len() != kind.directions() {
+        let expected = format!("{} length(s), as a {kind} lattice has", kind.directions());
+        let found = format!("{:?}", size.value);
+        problems.add(size.span, Wrong::OutOfRange { key: "size".into(), expected, found });
+        return None;
+    }
+    let mut lattice = Lattice::named(kind, &size.value);
+    lattice = match boundary.as_slice() {
+        [] => lattice,
+        [Boundary::Open] => lattice.open(),
+        [Boundary::Periodic] => lattice.periodic(),
+        each => lattice.boundary(each),
+    };
+    if double_bonds == Some(true) {
+        lattice = lattice.double_bonds();
+    }
+    if let Some(weights) = weights {
+        lattice = lattice.weights(&weights.value);
+    }
+    if let Some(further) = further {
+        lattice = lattice.further(&further.value);
+    }
+    if let Err(error) = lattice.check() {
+        let key = match &error {
+            LatticeError::EmptyDirection { .. } | LatticeError::TooManySites { .. } => "size",
+            LatticeError::PeriodicLengthOne { .. } | LatticeError::BoundaryCount { .. } => "boundary",
+            LatticeError::WeightCount { .. } => "weights",
+            _ => "kind",
+        };
+        problems.add(section.place(key), Wrong::Lattice(error));
+        return None;
+    }
+    Some(lattice)
+}
+
+/// No word (open), one word for all directions, or one a direction.
+fn boundaries(section: &Section<'_>, kind: Option<LatticeKind>) -> Option<Vec<Boundary>> {
+    let expected = "\"open\", \"periodic\", or a list of one a direction";
+    if !section.has("boundary") {
+        section.words("boundary", expected); // makes the key known
+        return Some(vec![]);
+    }
+    let words = section.words("boundary", expected)?;
+    let known = [("open", Boundary::Open), ("periodic", Boundary::Periodic)];
+    let place = |word: Placed<&str>| section.chosen("boundary", word, &known).map(|boundary| boundary.value);
+    let boundaries: Vec<Option<Boundary>> = words.value.into_iter().map(place).collect();
+    let boundaries: Vec<Boundary> = boundaries.into_iter().collect::<Option<_>>()?;
+    // A list of one is a word in brackets only where there is one direction.
+    let counts = [1, kind.map_or(boundaries.len(), LatticeKind::directions)];
+    if !counts.contains(&boundaries.len()) {
+        let kind = kind?;
+        let error = LatticeError::BoundaryCount { kind, expected: kind.directions(), found: boundaries };
+        section.problem("boundary", Wrong::Lattice(error));
+        return None;
+    }
+    Some(boundaries)
+}

@@ -1,0 +1,231 @@
+//! `[model]`: which Hamiltonian, with which amplitudes.
+//!
+//! In: the section and the lattice. Out: a [`ModelSpec`] with one value a bond or site.
+
+use super::problem::Wrong;
+use super::section::{Amount, Placed, Problems, Section};
+use crate::lattice::Lattice;
+use serde::Serialize;
+
+/// The Hamiltonian and its amplitudes, one a bond in the order of [`Lattice::bonds`] or one a site. Bond amplitudes are
+/// **as written, without the bond's weight**: the term of bond b is amplitude\[b\] · `bonds()[b].weight`
+/// ([`ModelSpec::weighted`] multiplies).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum ModelSpec {
+    /// H = −Σ_{⟨ij⟩σ} t_ij w_ij (c†_iσ c_jσ + h.c.) + Σ_i U_i n_i↑ n_i↓ + Σ_i (ε_i − μ) n_i + Σ_{⟨ij⟩} V_ij n_i n_j,
+    /// n_i = n_i↑ + n_i↓. The weight w multiplies t only.
+    Hubbard {
+        /// t, one a bond; the minus sign is inside the Hamiltonian.
+        t: Vec<f64>,
+        /// U, one a site.
+        u: Vec<f64>,
+        /// ε, one a site (default 0).
+        potential: Vec<f64>,
+        /// μ (default 0).
+        mu: f64,
+        /// V, one a bond (default 0), not multiplied by the bond's weight.
+        v: Vec<f64>,
+    },
+    /// H = Σ_{⟨ij⟩} w_ij [Jxy_ij (Sx_i Sx_j + Sy_i Sy_j) + Jz_ij Sz_i Sz_j] + Σ_i h_i Sz_i + Σ_i D_i (Sz_i)².
+    /// Spin operators, not Pauli matrices; J > 0 is antiferromagnetic.
+    Xxz {
+        /// Twice the spin of a site (1 for spin ½).
+        two_s: u32,
+        /// Jxy, one a bond.
+        jxy: Vec<f64>,
+        /// Jz, one a bond.
+        jz: Vec<f64>,
+        /// h, one a site (default 0).
+        field: Vec<f64>,
+        /// D, one a site (default 0).
+        single_ion: Vec<f64>,
+    },
+}
+
+impl ModelSpec {
+    /// Its name in a model file.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ModelSpec::Hubbard { .. } => "hubbard",
+            ModelSpec::Xxz { .. } => "xxz",
+        }
+    }
+
+    /// Bond amplitudes times the weights of the bonds.
+    pub fn weighted(amplitudes: &[f64], lattice: &Lattice) -> Vec<f64> {
+        amplitudes.iter().zip(lattice.bonds()).map(|(amplitude, bond)| amplitude * bond.weight).collect()
+    }
+
+    /// The Hamiltonian as it is printed before a run; terms that vanish are left out.
+    pub fn formula(&self) -> String {
+        let any = |values: &[f64]| values.iter().any(|value| *value != 0.0);
+        match self {
+            ModelSpec::Hubbard { potential, mu, v, .. } => {
+                let mut text = "H = -t Σ_<ij>σ w_ij (c†_iσ c_jσ + h.c.) + U Σ_i n_i↑ n_i↓".to_string();
+                text += if any(potential) { " + Σ_i ε_i n_i" } else { "" };
+                text += if *mu != 0.0 { " - μ Σ_i n_i" } else { "" };
+                text += if any(v) { " + V Σ_<ij> n_i n_j" } else { "" };
+                text
+            }
+            ModelSpec::Xxz { field, single_ion, .. } => {
+                let mut text = "H = Σ_<ij> w_ij [Jxy (Sx_i Sx_j + Sy_i Sy_j) + Jz Sz_i Sz_j]".to_string();
+                text += if any(field) { " + Σ_i h_i Sz_i" } else { "" };
+                text += if any(single_ion) { " + Σ_i D_i (Sz_i)²" } else { "" };
+                text
+            }
+        }
+    }
+
+    /// The amplitudes in a line: a number where all are equal, else their range.
+    pub fn amplitudes(&self) -> String {
+        let all = |name: &str, values: &[f64]| format!("{name} {}", range(values));
+        let shown = |values: &[f64]| values.iter().any(|value| *value != 0.0);
+        let mut parts = vec![];
+        match self {
+            ModelSpec::Hubbard { t, u, potential, mu, v } => {
+                parts.extend([all("t", t), all("U", u)]);
+                parts.extend(shown(potential).then(|| all("ε", potential)));
+                parts.extend((*mu != 0.0).then(|| format!("μ = {mu}")));
+                parts.extend(shown(v).then(|| all("V", v)));
+            }
+            ModelSpec::Xxz { two_s, jxy, jz, field, single_ion } => {
+                parts.extend([format!("S = {}", spin_name(*two_s)), all("Jxy", jxy), all("Jz", jz)]);
+                parts.extend(shown(field).then(|| all("h", field)));
+                parts.extend(shown(single_ion).then(|| all("D", single_ion)));
+            }
+        }
+        parts.join(", ")
+    }
+}
+
+fn range(values: &[f64]) -> String {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    match values {
+        [] => "has no bond".into(),
+        _ if least == most => format!("= {least}"),
+        _ => format!("from {least} to {most}"),
+    }
+}
+
+/// 1 → "1/2", 2 → "1".
+pub(crate) fn spin_name(two_s: u32) -> String {
+    if two_s.is_multiple_of(2) { (two_s / 2).to_string() } else { format!("{two_s}/2") }
+}
+
+/// The section as read, before the lattice is known.
+pub(super) enum Draft {
+    Hubbard { t: Given, u: Given, potential: Given, mu: f64, v: Given },
+    Xxz { two_s: u32, jxy: Given, jz: Given, field: Given, single_ion: Given },
+}
+
+/// An amplitude that may have been given, and its key.
+pub(super) struct Given {
+    key: &'static str,
+    amount: Option<Placed<Amount>>,
+}
+
+/// Which sector keys the model has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Family {
+    Hubbard,
+    Xxz,
+}
+
+/// Reads the section; problems go to the list, and `None` comes back if the model cannot be named. The family is known
+/// as soon as the name is, so that the sector can be checked although an amplitude is wrong.
+pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<(Family, Option<Draft>)> {
+    section.require("name", "name = \"hubbard\" or name = \"xxz\"");
+    let family = section.choice("name", &[("hubbard", Family::Hubbard), ("xxz", Family::Xxz)]);
+    let Some(Placed { value: family, .. }) = family else {
+        return None; // without a name no other key can be judged
+    };
+    let before = problems.len();
+    let given = |key| Given { key, amount: section.amount(key) };
+    let draft = match family {
+        Family::Hubbard => {
+            section.require("t", "the hopping: t = 1.0, or a list of one a bond");
+            section.require("u", "the repulsion on a site: u = 4.0, or a list of one a site");
+            let (t, u, potential, v) = (given("t"), given("u"), given("potential"), given("v"));
+            Draft::Hubbard { t, u, potential, mu: section.number("mu").map_or(0.0, |mu| mu.value), v }
+        }
+        Family::Xxz => {
+            section.require("jxy", "the coupling of Sx and Sy: jxy = 1.0, or a list of one a bond");
+            section.require("jz", "the coupling of Sz: jz = 1.0, or a list of one a bond");
+            let (jxy, jz, field, single_ion) = (given("jxy"), given("jz"), given("field"), given("single_ion"));
+            Draft::Xxz { two_s: read_spin(&section, problems), jxy, jz, field, single_ion }
+        }
+    };
+    section.finish("key", |key| match (family, key) {
+        (Family::Hubbard, "jxy" | "jz" | "spin" | "field" | "single_ion") => {
+            Some(format!("`{key}` belongs to the model xxz"))
+        }
+        (Family::Xxz, "t" | "u" | "mu" | "v" | "potential") => Some(format!("`{key}` belongs to the model hubbard")),
+        _ => None,
+    });
+    Some((family, (problems.len() == before).then_some(draft)))
+}
+
+/// Twice the spin; ½ if there is none.
+fn read_spin(section: &Section<'_>, problems: &Problems) -> u32 {
+    let Some(spin) = section.number("spin") else { return 1 };
+    let two_s = 2.0 * spin.value;
+    if (1.0..=60.0).contains(&two_s) && two_s.fract() == 0.0 {
+        return two_s as u32;
+    }
+    let (expected, found) = ("one of 0.5, 1, 1.5, … up to 30".into(), spin.value.to_string());
+    problems.add(spin.span, Wrong::OutOfRange { key: "spin".into(), expected, found });
+    1
+}
+
+impl Draft {
+    /// One value a bond or site, now that there is a lattice; `None` (and problems) where a list has another length.
+    pub fn on(self, lattice: &Lattice, problems: &Problems) -> Option<ModelSpec> {
+        let (sites, bonds) = (lattice.sites().len(), lattice.bonds().len());
+        let bond = |given: Given| given.spread(bonds, "bond", || bond_order(lattice), problems);
+        let site = |given: Given| given.spread(sites, "site", || format!("site 0 to site {}", sites - 1), problems);
+        Some(match self {
+            Draft::Hubbard { t, u, potential, mu, v } => {
+                let (t, u, potential, v) = (bond(t), site(u), site(potential), bond(v));
+                ModelSpec::Hubbard { t: t?, u: u?, potential: potential?, mu, v: v? }
+            }
+            Draft::Xxz { two_s, jxy, jz, field, single_ion } => {
+                let (jxy, jz, field, single_ion) = (bond(jxy), bond(jz), site(field), site(single_ion));
+                ModelSpec::Xxz { two_s, jxy: jxy?, jz: jz?, field: field?, single_ion: single_ion? }
+            }
+        })
+    }
+}
+
+impl Given {
+    fn spread(
+        self,
+        expected: usize,
+        item: &'static str,
+        order: impl FnOnce() -> String,
+        problems: &Problems,
+    ) -> Option<Vec<f64>> {
+        let Some(Placed { value, span }) = self.amount else { return Some(vec![0.0; expected]) };
+        match value {
+            Amount::One(value) => Some(vec![value; expected]),
+            Amount::Each(values) if values.len() == expected => Some(values),
+            Amount::Each(values) => {
+                let (key, found) = (self.key.into(), values.len());
+                problems.add(span, Wrong::WrongLength { key, item, expected, found, order: order() });
+                None
+            }
+        }
+    }
+}
+
+/// "0–1, 0–4, 1–2, …": the order of a list of one value a bond.
+fn bond_order(lattice: &Lattice) -> String {
+    const SHOWN: usize = 60;
+    let mut pairs: Vec<String> =
+        lattice.bonds().iter().take(SHOWN).map(|bond| format!("{}-{}", bond.i, bond.j)).collect();
+    if lattice.bonds().len() > SHOWN {
+        pairs.push(format!("… ({} bonds, sorted by their two sites)", lattice.bonds().len()));
+    }
+    if pairs.is_empty() { "there is no bond".into() } else { format!("bonds {}", pairs.join(", ")) }
+}

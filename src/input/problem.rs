@@ -1,0 +1,200 @@
+//! What can be wrong with a model file, and how it is shown: message, the place in the source, and what to do.
+//!
+//! All independent problems of a file are collected and shown together, in the order of the text.
+
+use crate::lattice::LatticeError;
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// Why a model file was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The file could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not text.
+    #[error("{} is not UTF-8 text (byte {valid}): a model file is TOML, like those in examples/", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// Length of its valid beginning.
+        valid: usize,
+    },
+    /// The text is not a valid model.
+    #[error("{}", headline(problems, text.name()))]
+    Invalid {
+        /// The text, with its name.
+        text: NamedSource<String>,
+        /// At least one, in the order of the text.
+        problems: Vec<Problem>,
+    },
+}
+
+/// One problem speaks for itself; several get a line above them.
+fn headline(problems: &[Problem], name: &str) -> String {
+    match problems {
+        [only] => only.to_string(),
+        _ => format!("there are {} problems in {name}", problems.len()),
+    }
+}
+
+impl Diagnostic for InputError {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        match self {
+            InputError::Invalid { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        match self {
+            InputError::Invalid { problems, .. } if problems.len() > 1 => {
+                Some(Box::new(problems.iter().map(|problem| problem as &dyn Diagnostic)))
+            }
+            _ => None,
+        }
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.only().and_then(Diagnostic::labels)
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        match self {
+            InputError::Read { .. } => Some(Box::new("give the path of a model file, such as examples/hubbard_4x4.toml")),
+            _ => self.only().and_then(Diagnostic::help),
+        }
+    }
+}
+
+impl InputError {
+    fn only(&self) -> Option<&Problem> {
+        match self {
+            InputError::Invalid { problems, .. } if problems.len() == 1 => problems.first(),
+            _ => None,
+        }
+    }
+}
+
+/// One problem and the bytes of the text it is about.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{what}")]
+pub struct Problem {
+    /// What is wrong.
+    pub what: Wrong,
+    /// Where, in bytes from the start of the text.
+    pub span: Range<usize>,
+}
+
+impl Diagnostic for Problem {
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let label = self.what.label();
+        Some(Box::new(std::iter::once(LabeledSpan::new(Some(label), self.span.start, self.span.len()))))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.what.help().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+}
+
+/// Everything a model file can get wrong. The text says what was expected and what was found; [`Wrong::help`] what to do.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "the message of each variant names its fields")]
+pub enum Wrong {
+    #[error("this is not TOML: {message}")]
+    Syntax { message: String },
+    #[error("the file is empty")]
+    Empty,
+    #[error("the section [{table}] is missing")]
+    MissingTable { table: &'static str, example: &'static str },
+    #[error("`{key}` is missing from [{table}]")]
+    MissingKey { table: String, key: &'static str, meaning: &'static str },
+    #[error("unknown {what} `{found}`{}", within.as_ref().map(|table| format!(" in [{table}]")).unwrap_or_default())]
+    Unknown {
+        what: &'static str,
+        found: String,
+        within: Option<String>,
+        nearest: Option<&'static str>,
+        known: Vec<&'static str>,
+        note: Option<String>,
+    },
+    #[error("`{key}` should be {expected}, found {found}")]
+    WrongType { key: String, expected: String, found: String },
+    #[error("`{key}` is {found}: it must be a finite number")]
+    NotFinite { key: String, found: String },
+    #[error("`{key}` should be {expected}, found {found}")]
+    OutOfRange { key: String, expected: String, found: String },
+    #[error("`{key}` should have {expected} values, one a {item}, found {found}")]
+    WrongLength { key: String, item: &'static str, expected: usize, found: usize, order: String },
+    #[error("`{key}` and `{other}` cannot both be given")]
+    Conflict { key: &'static str, other: &'static str, why: &'static str },
+    #[error("{0}")]
+    Lattice(LatticeError),
+    #[error("{found} {species} particles do not fit on {sites} sites: at most one {species} particle a site")]
+    TooManyParticles { species: &'static str, found: usize, sites: usize },
+    #[error("two_sz = {two_sz} is beyond ±{most}, the most that {sites} sites of spin {spin} can have (2 S N)")]
+    TooMuchSpin { two_sz: i64, most: i64, sites: usize, spin: String },
+    #[error("two_sz = {two_sz} is {found}, but {sites} sites of spin {spin} have {expected} 2 Sz")]
+    SpinParity { two_sz: i64, found: &'static str, expected: &'static str, sites: usize, spin: String },
+    #[error("states = {states}, but the sector has dimension {dimension}")]
+    TooManyStates { states: usize, dimension: u128 },
+}
+
+impl Wrong {
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Wrong::Syntax { .. } => {
+                "a model file has sections [model], [lattice], [sector], [solve] of lines `key = value`; see examples/".into()
+            }
+            Wrong::Empty => "start from examples/hubbard_4x4.toml".into(),
+            Wrong::MissingTable { example, .. } => format!("add it, for example\n\n{example}"),
+            Wrong::MissingKey { meaning, .. } => format!("add {meaning}"),
+            Wrong::Unknown { nearest, known, note, .. } => {
+                let note = note.as_ref().map(|note| format!("\n{note}")).unwrap_or_default();
+                match nearest {
+                    Some(word) => format!("did you mean `{word}`? Known here: {}{note}", known.join(", ")),
+                    None => format!("known here: {}{note}", known.join(", ")),
+                }
+            }
+            Wrong::NotFinite { .. } => "write a number such as 1.0 or -0.25".into(),
+            Wrong::WrongLength { order, .. } => format!("give one number for all, or a list in this order: {order}"),
+            Wrong::Conflict { why, .. } => (*why).into(),
+            Wrong::TooManyParticles { sites, .. } => format!("choose `up` and `down` from 0 to {sites}"),
+            Wrong::TooMuchSpin { most, .. } => format!("choose `two_sz` (twice the total Sz) from -{most} to {most}"),
+            Wrong::SpinParity { expected, two_sz, .. } => {
+                let near = if *two_sz > 0 { two_sz - 1 } else { two_sz + 1 };
+                format!("`two_sz` is twice the total Sz; choose an {expected} number such as {near}")
+            }
+            Wrong::TooManyStates { dimension, .. } => format!("ask for at most {dimension}"),
+            Wrong::WrongType { .. } | Wrong::OutOfRange { .. } | Wrong::Lattice(_) => return None,
+        })
+    }
+
+    /// The few words under the marked place.
+    fn label(&self) -> String {
+        match self {
+            Wrong::Syntax { .. } => "here".into(),
+            Wrong::Empty => "nothing here".into(),
+            Wrong::MissingTable { .. } => "in this file".into(),
+            Wrong::MissingKey { key, .. } => format!("no `{key}` in this section"),
+            Wrong::Unknown { .. } => "not known".into(),
+            Wrong::WrongType { expected, .. } | Wrong::OutOfRange { expected, .. } => format!("should be {expected}"),
+            Wrong::NotFinite { .. } => "not finite".into(),
+            Wrong::WrongLength { found, .. } => format!("{found} values"),
+            Wrong::Conflict { other, .. } => format!("`{other}` is given too"),
+            Wrong::Lattice(_) => "this lattice cannot be built".into(),
+            Wrong::TooManyParticles { sites, .. } => format!("more than {sites}"),
+            Wrong::TooMuchSpin { .. } => "too large".into(),
+            Wrong::SpinParity { expected, .. } => format!("should be {expected}"),
+            Wrong::TooManyStates { dimension, .. } => format!("more than {dimension}"),
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! A strict reader for one section of a model file.
+//!
+//! In: a parsed TOML table with the byte range of every key and value. Out: typed values with their places, and a list of
+//! problems. A key that nobody asked for is a problem, with the nearest one that is known.
+
+use super::nearest::nearest;
+use super::problem::{Problem, Wrong};
+use std::cell::RefCell;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Collects the problems of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Problems(RefCell<Vec<Problem>>);
+
+impl Problems {
+    pub fn add(&self, span: Range<usize>, what: Wrong) {
+        self.0.borrow_mut().push(Problem { what, span });
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    pub fn into_sorted(self) -> Vec<Problem> {
+        let mut problems = self.0.into_inner();
+        // A misspelt key is also a missing one: once is enough.
+        let meant: Vec<&'static str> = problems
+            .iter()
+            .filter_map(|problem| match &problem.what {
+                Wrong::Unknown { nearest, .. } => *nearest,
+                _ => None,
+            })
+            .collect();
+        problems.retain(|problem| match &problem.what {
+            Wrong::MissingKey { key, .. } => !meant.contains(key),
+            Wrong::MissingTable { table, .. } => !meant.contains(table),
+            _ => true,
+        });
+        problems.sort_by_key(|problem| problem.span.start);
+        problems
+    }
+}
+
+/// A value and its place in the text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Placed<T> {
+    pub value: T,
+    pub span: Range<usize>,
+}
+
+/// One number for every item, or one an item.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Amount {
+    One(f64),
+    Each(Vec<f64>),
+}
+
+/// A table of the file that is being read key by key.
+pub(crate) struct Section<'a> {
+    name: String,
+    table: &'a DeTable<'a>,
+    /// The header, `[name]`.
+    pub span: Range<usize>,
+    problems: &'a Problems,
+    known: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Section<'a> {
+    pub fn new(name: &str, table: &'a DeTable<'a>, span: Range<usize>, problems: &'a Problems) -> Section<'a> {
+        Section { name: name.into(), table, span, problems, known: RefCell::default() }
+    }
+
+    /// The section `name` of the file; a problem if it is not a table.
+    pub fn open(&self, name: &'static str) -> Option<Section<'a>> {
+        let value = self.get(name)?;
+        match value.get_ref() {
+            DeValue::Table(table) => Some(Section::new(name, table, value.span(), self.problems)),
+            other => {
+                let (key, found) = (name.into(), show(other));
+                let expected = format!("a section [{name}]");
+                self.problems.add(value.span(), Wrong::WrongType { key, expected, found });
+                None
+            }
+        }
+    }
+
+    pub fn has(&self, key: &'static str) -> bool {
+        self.table.get(key).is_some()
+    }
+
+    /// The place of a value that is there (else of the section).
+    pub fn place(&self, key: &'static str) -> Range<usize> {
+        self.table.get(key).map_or(self.span.clone(), Spanned::span)
+    }
+
+    /// A problem at the place of a key.
+    pub fn problem(&self, key: &'static str, what: Wrong) {
+        self.problems.add(self.place(key), what);
+    }
+
+    fn get(&self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.known.borrow_mut().push(key);
+        self.table.get(key)
+    }
+
+    /// Says that a key is missing if it is.
+    pub fn require(&self, key: &'static str, meaning: &'static str) {
+        if !self.has(key) {
+            self.problems.add(self.span.clone(), Wrong::MissingKey { table: self.name.clone(), key, meaning });
+        }
+    }
+
+    fn wrong_type(&self, key: &str, expected: &str, value: &Spanned<DeValue<'_>>) {
+        let (key, expected, found) = (key.into(), expected.into(), show(value.get_ref()));
+        self.problems.add(value.span(), Wrong::WrongType { key, expected, found });
+    }
+
+    /// A word.
+    pub fn word(&self, key: &'static str, expected: &str) -> Option<Placed<&'a str>> {
+        let value = self.get(key)?;
+        match value.get_ref() {
+            DeValue::String(word) => Some(Placed { value: word.as_ref(), span: value.span() }),
+            _ => {
+                self.wrong_type(key, expected, value);
+                None
+            }
+        }
+    }
+
+    /// One of a few words, with what it stands for.
+    pub fn choice<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Option<Placed<T>> {
+        let known: Vec<&'static str> = words.iter().map(|(word, _)| *word).collect();
+        let word = self.word(key, &format!("one of \"{}\"", known.join("\", \"")))?;
+        self.chosen(key, word, words)
+    }
+
+    /// Looks a word up; a problem if it is not known.
+    pub fn chosen<T: Copy>(&self, key: &'static str, word: Placed<&str>, words: &[(&'static str, T)]) -> Option<Placed<T>> {
+        if let Some((_, value)) = words.iter().find(|(known, _)| *known == word.value) {
+            return Some(Placed { value: *value, span: word.span });
+        }
+        let known: Vec<&'static str> = words.iter().map(|(word, _)| *word).collect();
+        let near = nearest(word.value, &known);
+        let (found, within) = (word.value.to_string(), Some(self.name.clone()));
+        let what = match key {
+            "name" => "model",
+            "kind" => "lattice",
+            _ => key,
+        };
+        self.problems.add(word.span, Wrong::Unknown { what, found, within, nearest: near, known, note: None });
+        None
+    }
+
+    /// true or false.
+    pub fn flag(&self, key: &'static str) -> Option<bool> {
+        let value = self.get(key)?;
+        let flag = value.get_ref().as_bool();
+        if flag.is_none() {
+            self.wrong_type(key, "true or false", value);
+        }
+        flag
+    }
+
+    /// A whole number at least `least`.
+    pub fn count(&self, key: &'static str, least: usize) -> Option<Placed<usize>> {
+        let value = self.get(key)?;
+        self.as_count(key, least, value).map(|count| Placed { value: count, span: value.span() })
+    }
+
+    fn as_count(&self, key: &str, least: usize, value: &Spanned<DeValue<'_>>) -> Option<usize> {
+        let expected = if least == 0 { "a whole number, 0 or more".into() } else { format!("a whole number, {least} or more") };
+        let DeValue::Integer(integer) = value.get_ref() else {
+            self.wrong_type(key, &expected, value);
+            return None;
+        };
+        let count = usize::from_str_radix(integer.as_str(), integer.radix()).ok().filter(|count| *count >= least);
+        if count.is_none() {
+            let (key, found) = (key.into(), integer.to_string());
+            self.problems.add(value.span(), Wrong::OutOfRange { key, expected, found });
+        }
+        count
+    }
+
+    /// A whole number of either sign.
+    pub fn integer(&self, key: &'static str) -> Option<Placed<i64>> {
+        let value = self.get(key)?;
+        let integer = match value.get_ref() {
+            DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix()).ok(),
+            _ => None,
+        };
+        if integer.is_none() {
+            self.wrong_type(key, "a whole number", value);
+        }
+        Some(Placed { value: integer?, span: value.span() })
+    }
+
+    /// A finite number.
+    pub fn number(&self, key: &'static str) -> Option<Placed<f64>> {
+        let value = self.get(key)?;
+        Some(Placed { value: self.as_number(key, "a number", value)?, span: value.span() })
+    }
+
+    fn as_number(&self, key: &str, expected: &str, value: &Spanned<DeValue<'_>>) -> Option<f64> {
+        let text = match value.get_ref() {
+            DeValue::Float(float) => float.as_str().to_string(),
+            DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().to_string(),
+            _ => {
+                self.wrong_type(key, expected, value);
+                return None;
+            }
+        };
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+        if number.is_none() {
+            self.problems.add(value.span(), Wrong::NotFinite { key: key.into(), found: text });
+        }
+        number
+    }
+
+    /// A finite number, or a list of them.
+    pub fn amount(&self, key: &'static str) -> Option<Placed<Amount>> {
+        let value = self.get(key)?;
+        let amount = match value.get_ref() {
+            DeValue::Array(_) => Amount::Each(self.as_numbers(key, value)?),
+            _ => Amount::One(self.as_number(key, "a number or a list of numbers", value)?),
+        };
+        Some(Placed { value: amount, span: value.span() })
+    }
+
+    /// A list of finite numbers.
+    pub fn numbers(&self, key: &'static str) -> Option<Placed<Vec<f64>>> {
+        let value = self.get(key)?;
+        Some(Placed { value: self.as_numbers(key, value)?, span: value.span() })
+    }
+
+    fn as_numbers(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<f64>> {
+        let Some(items) = value.get_ref().as_array() else {
+            self.wrong_type(key, "a list of numbers", value);
+            return None;
+        };
+        let item = |(index, item)| self.as_number(&format!("{key}[{index}]"), "a number", item);
+        // Every bad item is reported, then the list as a whole is given up.
+        let numbers: Vec<Option<f64>> = items.iter().enumerate().map(item).collect();
+        numbers.into_iter().collect()
+    }
+
+    /// A list of whole numbers at least `least`; one number alone is a list of one.
+    pub fn counts(&self, key: &'static str, least: usize) -> Option<Placed<Vec<usize>>> {
+        let value = self.get(key)?;
+        let counts = match value.get_ref() {
+            DeValue::Array(items) => {
+                let item = |(index, item)| self.as_count(&format!("{key}[{index}]"), least, item);
+                let counts: Vec<Option<usize>> = items.iter().enumerate().map(item).collect();
+                counts.into_iter().collect::<Option<Vec<usize>>>()?
+            }
+            DeValue::Integer(_) => vec![self.as_count(key, least, value)?],
+            _ => {
+                self.wrong_type(key, "a list of whole numbers", value);
+                return None;
+            }
+        };
+        Some(Placed { value: counts, span: value.span() })
+    }
+
+    /// A word, or a list of words.
+    pub fn words(&self, key: &'static str, expected: &str) -> Option<Placed<Vec<Placed<&'a str>>>> {
+        let value = self.get(key)?;
+        let as_word = |value: &'a Spanned<DeValue<'a>>| match value.get_ref() {
+            DeValue::String(word) => Some(Placed { value: word.as_ref(), span: value.span() }),
+            _ => {
+                self.wrong_type(key, expected, value);
+                None
+            }
+        };
+        let words = match value.get_ref() {
+            DeValue::Array(items) => items.iter().map(as_word).collect::<Option<Vec<_>>>()?,
+            _ => vec![as_word(value)?],
+        };
+        Some(Placed { value: words, span: value.span() })
+    }
+
+    /// A list of edges `[i, j]` or `[i, j, weight]` (weight 1 if left out), each with its place.
+    pub fn edges(&self, key: &'static str) -> Option<Placed<Vec<Placed<(usize, usize, f64)>>>> {
+        let value = self.get(key)?;
+        let expected = "a list of edges [i, j] or [i, j, weight]";
+        let Some(items) = value.get_ref().as_array() else {
+            self.wrong_type(key, expected, value);
+            return None;
+        };
+        let edge = |(index, item): (usize, &Spanned<DeValue<'_>>)| {
+            let name = format!("{key}[{index}]");
+            let Some(parts) = item.get_ref().as_array().filter(|parts| matches!(parts.len(), 2 | 3)) else {
+                self.wrong_type(&name, "[i, j] or [i, j, weight]", item);
+                return None;
+            };
+            let i = self.as_count(&format!("{name}[0]"), 0, parts.get(0)?);
+            let j = self.as_count(&format!("{name}[1]"), 0, parts.get(1)?);
+            let weight = match parts.get(2) {
+                Some(weight) => self.as_number(&format!("{name}[2]"), "a number", weight),
+                None => Some(1.0),
+            };
+            Some(Placed { value: (i?, j?, weight?), span: item.span() })
+        };
+        let edges: Vec<Option<_>> = items.iter().enumerate().map(edge).collect();
+        Some(Placed { value: edges.into_iter().collect::<Option<Vec<_>>>()?, span: value.span() })
+    }
+
+    /// Every key that was not asked for is a problem. `note` adds a line for keys that belong elsewhere.
+    pub fn finish(self, what: &'static str, note: impl Fn(&str) -> Option<String>) {
+        let known = self.known.into_inner();
+        for key in self.table.keys() {
+            let word = key.get_ref().as_ref();
+            if known.contains(&word) {
+                continue;
+            }
+            let within = Some(self.name.clone()).filter(|name| !name.is_empty());
+            let found = word.to_string();
+            let (nearest, note) = (nearest(word, &known), note(word));
+            self.problems.add(key.span(), Wrong::Unknown { what, found, within, nearest, known: known.clone(), note });
+        }
+    }
+}
+
+/// A value as an error message shows it: its type, and itself if short.
+fn show(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) if text.chars().count() <= 40 => format!("the text \"{text}\""),
+        DeValue::String(_) => "a long text".into(),
+        DeValue::Integer(number) => format!("the whole number {number}"),
+        DeValue::Float(number) => format!("the number {number}"),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::Datetime(_) => "a date or time".into(),
+        DeValue::Array(items) => format!("a list of {}", items.len()),
+        DeValue::Table(_) => "a table".into(),
+    }
+}

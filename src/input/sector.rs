@@ -1,0 +1,176 @@
+//! `[sector]`: particle numbers or total Sz, and the dimension that follows.
+//!
+//! In: the section, the number of sites and the spin. Out: a [`SectorSpec`] that has at least one state.
+
+use super::model::{Family, spin_name};
+use super::problem::Wrong;
+use super::section::{Placed, Problems, Section};
+use serde::Serialize;
+
+/// The conserved quantum numbers of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum SectorSpec {
+    /// Numbers of up and down particles.
+    Fermions {
+        /// Up particles.
+        up: usize,
+        /// Down particles.
+        down: usize,
+    },
+    /// Twice the total Sz.
+    Spins {
+        /// 2 Sz.
+        two_sz: i64,
+    },
+}
+
+impl SectorSpec {
+    /// Number of states: C(N, up) · C(N, down), or the ways to reach 2 Sz with N spins; `None` above 2¹²⁷.
+    ///
+    /// `two_s` is twice the spin of a site (unused for fermions).
+    pub fn dimension(&self, sites: usize, two_s: u32) -> Option<u128> {
+        match *self {
+            SectorSpec::Fermions { up, down } => binomial(sites, up)?.checked_mul(binomial(sites, down)?),
+            SectorSpec::Spins { two_sz } => spin_states(sites, two_s, two_sz),
+        }
+    }
+
+    /// As it is printed.
+    pub fn describe(&self) -> String {
+        match self {
+            SectorSpec::Fermions { up, down } => format!("{up} up, {down} down"),
+            SectorSpec::Spins { two_sz } => format!("2 Sz = {two_sz}"),
+        }
+    }
+}
+
+/// C(n, k), exact.
+fn binomial(n: usize, k: usize) -> Option<u128> {
+    if k > n {
+        return Some(0);
+    }
+    // After each step the product is C(n, i + 1), so the division leaves no remainder.
+    (0..k.min(n - k)).try_fold(1u128, |product, i| Some(product.checked_mul((n - i) as u128)? / (i as u128 + 1)))
+}
+
+/// Number of configurations of `sites` spins of 2S + 1 levels whose 2m add up to `two_sz`: coefficients of
+/// (1 + z + … + z^2S)^N, by repeated multiplication.
+fn spin_states(sites: usize, two_s: u32, two_sz: i64) -> Option<u128> {
+    let most = i64::from(two_s) * i64::try_from(sites).ok()?;
+    if two_sz.abs() > most || (most - two_sz) % 2 != 0 {
+        return Some(0);
+    }
+    let raised = usize::try_from((most - two_sz.abs()) / 2).ok()?;
+    if two_s == 1 {
+        return binomial(sites, raised);
+    }
+    // Numbers of states with 0 … raised quanta; a prefix sum makes each multiplication linear.
+    let mut ways = vec![0u128; raised + 1];
+    ways[0] = 1;
+    for _ in 0..sites {
+        let mut window = 0u128;
+        let mut next = Vec::with_capacity(raised + 1);
+        for quanta in 0..=raised {
+            window = window.checked_add(ways[quanta])?;
+            if quanta > two_s as usize {
+                window -= ways[quanta - two_s as usize - 1];
+            }
+            next.push(window);
+        }
+        ways = next;
+    }
+    Some(ways[raised])
+}
+
+/// The section as read, before the lattice is known.
+pub(super) enum Draft {
+    Fermions { up: Placed<usize>, down: Placed<usize> },
+    Spins { two_sz: Placed<i64> },
+}
+
+/// Reads the section.
+pub(super) fn read(section: Section<'_>, family: Family) -> Option<Draft> {
+    let draft = match family {
+        Family::Hubbard => {
+            section.require("up", "the number of up particles: up = 4");
+            section.require("down", "the number of down particles: down = 4");
+            let (up, down) = (section.count("up", 0), section.count("down", 0));
+            up.zip(down).map(|(up, down)| Draft::Fermions { up, down })
+        }
+        Family::Xxz => {
+            section.require("two_sz", "twice the total Sz, a whole number: two_sz = 0");
+            section.integer("two_sz").map(|two_sz| Draft::Spins { two_sz })
+        }
+    };
+    section.finish("key", |key| match (family, key) {
+        (Family::Hubbard, "two_sz") => Some("the sector of the hubbard model is `up` and `down`".into()),
+        (Family::Xxz, "up" | "down") => Some("the sector of the xxz model is `two_sz`, twice the total Sz".into()),
+        _ => None,
+    });
+    draft
+}
+
+impl Draft {
+    /// The sector, if the lattice can hold it.
+    pub fn on(self, sites: usize, two_s: u32, problems: &Problems) -> Option<SectorSpec> {
+        match self {
+            Draft::Fermions { up, down } => {
+                let mut fits = true;
+                for (species, number) in [("up", &up), ("down", &down)] {
+                    if number.value > sites {
+                        fits = false;
+                        let what = Wrong::TooManyParticles { species, found: number.value, sites };
+                        problems.add(number.span.clone(), what);
+                    }
+                }
+                fits.then_some(SectorSpec::Fermions { up: up.value, down: down.value })
+            }
+            Draft::Spins { two_sz: Placed { value: two_sz, span } } => {
+                let most = i64::from(two_s) * sites as i64;
+                let parity = |number: i64| if number % 2 == 0 { "even" } else { "odd" };
+                let (spin, found, expected) = (spin_name(two_s), parity(two_sz), parity(most));
+                if two_sz.unsigned_abs() > most as u64 {
+                    problems.add(span, Wrong::TooMuchSpin { two_sz, most, sites, spin });
+                    return None;
+                }
+                if found != expected {
+                    problems.add(span, Wrong::SpinParity { two_sz, found, expected, sites, spin });
+                    return None;
+                }
+                Some(SectorSpec::Spins { two_sz })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SectorSpec::{Fermions, Spins};
+
+    #[test]
+    fn dimensions_are_those_of_the_reference_data_and_the_paper() {
+        // The paper's case, and the cases of tests/data.
+        assert_eq!(Fermions { up: 7, down: 7 }.dimension(16, 1), Some(130_873_600));
+        assert_eq!(Fermions { up: 4, down: 4 }.dimension(16, 1), Some(3_312_400));
+        assert_eq!(Fermions { up: 0, down: 0 }.dimension(4, 1), Some(1));
+        assert_eq!(Spins { two_sz: 0 }.dimension(20, 1), Some(184_756));
+        assert_eq!(Spins { two_sz: 0 }.dimension(10, 2), Some(8953));
+        assert_eq!(Spins { two_sz: 0 }.dimension(6, 3), Some(580));
+        assert_eq!(Fermions { up: 5, down: 0 }.dimension(4, 1), Some(0));
+        assert_eq!(Spins { two_sz: 1 }.dimension(4, 1), Some(0));
+        assert_eq!(Fermions { up: 500, down: 500 }.dimension(1000, 1), None);
+    }
+
+    #[test]
+    fn the_sectors_of_a_spin_system_add_up_to_all_states() {
+        for two_s in 1..=5 {
+            for sites in 1..=7usize {
+                let most = i64::from(two_s) * sites as i64;
+                let sum: u128 =
+                    (-most..=most).map(|two_sz| Spins { two_sz }.dimension(sites, two_s).unwrap()).sum();
+                assert_eq!(sum, u128::from(two_s + 1).pow(sites as u32));
+            }
+        }
+    }
+}

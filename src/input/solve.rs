@@ -1,0 +1,138 @@
+//! `[solve]` and `[output]`: how to solve and what to keep. Both may be left out.
+//!
+//! In: the sections. Out: [`SolveSpec`] and [`OutputSpec`], defaults filled in.
+
+use super::problem::Wrong;
+use super::section::{Problems, Section};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Which eigensolver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SolverChoice {
+    /// Chosen by dimension and number of states, and said so in the report.
+    Auto,
+    /// Locally optimal block preconditioned conjugate gradients.
+    Lobpcg,
+    /// Lanczos, thick restart for several states.
+    Lanczos,
+    /// The whole spectrum by a dense solver; small sectors only.
+    Dense,
+}
+
+impl SolverChoice {
+    /// The words of a model file and of `--solver`.
+    pub const WORDS: [(&'static str, SolverChoice); 4] = [
+        ("auto", SolverChoice::Auto),
+        ("lobpcg", SolverChoice::Lobpcg),
+        ("lanczos", SolverChoice::Lanczos),
+        ("dense", SolverChoice::Dense),
+    ];
+
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        SolverChoice::WORDS.iter().find(|(_, choice)| *choice == self).map_or("auto", |(word, _)| word)
+    }
+}
+
+/// What the residual is multiplied with before it becomes a search direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PreconditionerChoice {
+    /// Nothing.
+    None,
+    /// Point Jacobi with an adaptive shift.
+    Jacobi,
+}
+
+impl PreconditionerChoice {
+    /// The words of a model file.
+    pub const WORDS: [(&'static str, PreconditionerChoice); 2] =
+        [("none", PreconditionerChoice::None), ("jacobi", PreconditionerChoice::Jacobi)];
+
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        if self == PreconditionerChoice::None { "none" } else { "jacobi" }
+    }
+}
+
+/// How to solve. [`SolveSpec::default`] holds every default.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SolveSpec {
+    /// `solver`: "auto" unless given.
+    pub solver: SolverChoice,
+    /// `states`: how many of the lowest eigenpairs; 1 unless given.
+    pub states: usize,
+    /// `tolerance` on the residual norm ‖Hx − λx‖, in the units of H; 1e-8 unless given.
+    pub tolerance: f64,
+    /// `max_iterations`: 2000 unless given.
+    pub max_iterations: usize,
+    /// `seed` of the random start vectors: 1 unless given.
+    pub seed: u64,
+    /// `guard`: extra vectors of a block that need not converge; chosen by the solver unless given.
+    pub guard: Option<usize>,
+    /// `preconditioner`: "jacobi" unless given.
+    pub preconditioner: PreconditionerChoice,
+    /// `certify`: look for missed members of each level's multiplet afterwards; true unless given.
+    pub certify: bool,
+}
+
+impl Default for SolveSpec {
+    fn default() -> SolveSpec {
+        SolveSpec {
+            solver: SolverChoice::Auto,
+            states: 1,
+            tolerance: 1e-8,
+            max_iterations: 2000,
+            seed: 1,
+            guard: None,
+            preconditioner: PreconditionerChoice::Jacobi,
+            certify: true,
+        }
+    }
+}
+
+/// What to keep of a run beside what is printed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct OutputSpec {
+    /// `folder` for report.json and convergence.svg: nothing is written unless it is given here or by `--output`.
+    pub folder: Option<PathBuf>,
+    /// `vectors`: also write vectors.npz; false unless given.
+    pub vectors: bool,
+}
+
+/// Reads `[solve]`.
+pub(super) fn read(section: Section<'_>, problems: &Problems) -> SolveSpec {
+    let default = SolveSpec::default();
+    let tolerance = section.number("tolerance").map_or(default.tolerance, |tolerance| {
+        if tolerance.value <= 0.0 || tolerance.value >= 1.0 {
+            let (key, found) = ("tolerance".into(), tolerance.value.to_string());
+            let expected = "between 0 and 1, such as 1e-8".into();
+            problems.add(tolerance.span, Wrong::OutOfRange { key, expected, found });
+        }
+        tolerance.value
+    });
+    let spec = SolveSpec {
+        solver: section.choice("solver", &SolverChoice::WORDS).map_or(default.solver, |solver| solver.value),
+        states: section.count("states", 1).map_or(default.states, |states| states.value),
+        tolerance,
+        max_iterations: section.count("max_iterations", 1).map_or(default.max_iterations, |number| number.value),
+        seed: section.count("seed", 0).map_or(default.seed, |seed| seed.value as u64),
+        guard: section.count("guard", 0).map(|guard| guard.value),
+        preconditioner: section
+            .choice("preconditioner", &PreconditionerChoice::WORDS)
+            .map_or(default.preconditioner, |choice| choice.value),
+        certify: section.flag("certify").unwrap_or(default.certify),
+    };
+    section.finish("key", |_| None);
+    spec
+}
+
+/// Reads `[output]`.
+pub(super) fn read_output(section: Section<'_>) -> OutputSpec {
+    let folder = section.word("folder", "the path of a folder, in quotes").map(|path| PathBuf::from(path.value));
+    let vectors = section.flag("vectors").unwrap_or(false);
+    section.finish("key", |_| None);
+    OutputSpec { folder, vectors }
+}
