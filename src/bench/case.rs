@@ -3,8 +3,11 @@
 //! In: the text. Out: a rectangle with open boundaries and a filling, or the path of a model file.
 //! Errors say what was expected and what was found.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+
+use crate::input::{InputError, ModelFile};
 
 /// A problem to time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,21 +85,30 @@ impl FromStr for Case {
     }
 }
 
-/// Bonds of an open rectangle, site = x + length_x · y, each pair once.
-pub fn open_rectangle(length_x: usize, length_y: usize) -> Vec<(usize, usize)> {
-    let mut bonds = Vec::new();
-    for y in 0..length_y {
-        for x in 0..length_x {
-            let site = x + length_x * y;
-            if x + 1 < length_x {
-                bonds.push((site, site + 1));
-            }
-            if y + 1 < length_y {
-                bonds.push((site, site + length_x));
+impl Case {
+    /// The model file of the case: read, or written here for a rectangle.
+    pub fn model_file(&self) -> Result<ModelFile, InputError> {
+        match self {
+            Case::File(path) => ModelFile::read(path),
+            Case::Rectangle { length_x, length_y, up, down } => {
+                let text = format!(
+                    "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n\n\
+                     [lattice]\nkind = \"square\"\nsize = [{length_x}, {length_y}]\nboundary = [\"open\", \"open\"]\n\n\
+                     [sector]\nup = {up}\ndown = {down}\n"
+                );
+                ModelFile::parse(&self.to_string(), &text)
             }
         }
     }
-    bonds
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Case::Rectangle { length_x, length_y, up, down } => write!(f, "{length_x}x{length_y}:{up},{down}"),
+            Case::File(path) => write!(f, "{}", path.display()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -127,9 +139,12 @@ mod tests {
         }
     }
 
-    /// 4×4 open has 24 bonds (the paper's 144,144 = 24 · 6,006).
+    /// 4×4 open has 24 bonds (the paper's 144,144 = 24 · 6,006), and the case reads back as itself.
     #[test]
     fn the_papers_lattice_has_24_bonds() {
-        assert_eq!(open_rectangle(4, 4).len(), 24);
+        let case: Case = "paper".parse().unwrap();
+        let file = case.model_file().unwrap();
+        assert_eq!(file.lattice.bonds().len(), 24);
+        assert_eq!(case.to_string().parse(), Ok(case));
     }
 }

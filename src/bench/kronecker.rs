@@ -1,12 +1,14 @@
 //! The Hubbard Hamiltonian as two sparse matrices and a diagonal: what the vendor's libraries are given,
 //! and a plain multiply that shares no code with the generated ones.
 //!
-//! In: sites, bonds (i, j, amplitude), on-site interaction and potential, particle numbers of both spins.
+//! In: a Hubbard model as [`Hubbard`] holds it, or a model file.
 //! Out: A_up and A_dn in compressed rows, the diagonal D, and y = D x + (I ⊗ A_up) x + (A_dn ⊗ I) x
 //! (Yamada, Machida, Imamura 2020, eq. 2), index = up + n_up * down, bit strings ascending, site 0 the
 //! least significant bit. A_ij = amplitude * (-1)^(occupied sites between i and j), amplitude = -t.
 
 use rayon::prelude::*;
+
+use crate::input::{ModelFile, ModelSpec, SectorSpec};
 
 /// A sparse matrix in compressed rows, square, with the 32-bit indices that cuSPARSE reads fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,41 +91,68 @@ pub fn hopping_matrix(states: &[u64], bonds: &[(usize, usize, f64)]) -> Csr {
     csr
 }
 
+/// -t Σ (c†c + h.c.) + Σ U_i n_iup n_idn + Σ ε_i n_i + Σ V_ij n_i n_j with `up` and `down` electrons.
+#[derive(Clone, Debug, Default)]
+pub struct Hubbard {
+    /// What it is, for titles.
+    pub title: String,
+    /// (i, j, amplitude) with amplitude = -t w.
+    pub hopping: Vec<(usize, usize, f64)>,
+    /// U, one a site.
+    pub interaction: Vec<f64>,
+    /// ε - μ, one a site.
+    pub potential: Vec<f64>,
+    /// (i, j, V).
+    pub neighbours: Vec<(usize, usize, f64)>,
+    /// Up electrons.
+    pub up: usize,
+    /// Down electrons.
+    pub down: usize,
+}
+
+impl Hubbard {
+    /// The Hubbard model of a file; `None` if the file holds another model.
+    pub fn of(file: &ModelFile) -> Option<Hubbard> {
+        let (ModelSpec::Hubbard { t, u, potential, mu, v }, SectorSpec::Fermions { up, down }) = (&file.model, file.sector)
+        else {
+            return None;
+        };
+        let bonds = file.lattice.bonds();
+        Some(Hubbard {
+            title: format!("{}, {}, {}", file.lattice.describe(), file.sector.describe(), file.model.amplitudes()),
+            hopping: bonds.iter().zip(t).map(|(bond, t)| (bond.i, bond.j, -t * bond.weight)).collect(),
+            interaction: u.clone(),
+            potential: potential.iter().map(|epsilon| epsilon - mu).collect(),
+            neighbours: bonds.iter().zip(v).map(|(bond, v)| (bond.i, bond.j, *v)).filter(|bond| bond.2 != 0.0).collect(),
+            up,
+            down,
+        })
+    }
+}
+
 /// One Hubbard sector in Kronecker form.
 #[derive(Clone, Debug)]
 pub struct KroneckerProblem {
-    /// What is solved, for titles: "4x4 open, 7 up, 7 down, t = 1, U = 4".
-    pub title: String,
     /// Hopping of the up electrons, n_up × n_up.
     pub up: Csr,
     /// Hopping of the down electrons, n_dn × n_dn.
     pub down: Csr,
     up_states: Vec<u64>,
     down_states: Vec<u64>,
-    interaction: Vec<f64>,
-    potential: Vec<f64>,
+    model: Hubbard,
 }
 
 impl KroneckerProblem {
-    /// The sector with `up` and `down` electrons of -t Σ (c†c + h.c.) + Σ U_i n_iup n_idn + Σ ε_i n_i;
-    /// `bonds` carry the amplitude -t w, `interaction` and `potential` one value a site.
-    pub fn new(
-        title: String,
-        bonds: &[(usize, usize, f64)],
-        interaction: Vec<f64>,
-        potential: Vec<f64>,
-        (up, down): (usize, usize),
-    ) -> KroneckerProblem {
-        let sites = interaction.len();
-        let (up_states, down_states) = (species_states(sites, up), species_states(sites, down));
+    /// Lists the states and the hops.
+    pub fn new(model: Hubbard) -> KroneckerProblem {
+        let sites = model.interaction.len();
+        let (up_states, down_states) = (species_states(sites, model.up), species_states(sites, model.down));
         KroneckerProblem {
-            title,
-            up: hopping_matrix(&up_states, bonds),
-            down: hopping_matrix(&down_states, bonds),
+            up: hopping_matrix(&up_states, &model.hopping),
+            down: hopping_matrix(&down_states, &model.hopping),
             up_states,
             down_states,
-            interaction,
-            potential,
+            model,
         }
     }
 
@@ -144,21 +173,25 @@ impl KroneckerProblem {
 
     /// The diagonal of one down state, one value an up state.
     fn diagonal_column(&self, down: usize, out: &mut [f64]) {
-        let uniform = self.interaction.windows(2).all(|pair| pair[0] == pair[1]);
+        let Hubbard { interaction, potential, neighbours, .. } = &self.model;
+        let down_state = self.down_states[down];
         let on_sites = |state: u64, values: &[f64]| -> f64 {
             values.iter().enumerate().filter(|(site, _)| state >> site & 1 == 1).map(|(_, value)| value).sum()
         };
-        let down_state = self.down_states[down];
-        let flat = self.potential.iter().all(|&value| value == 0.0);
+        // the plain model needs no loop over the sites
+        let uniform = interaction.first().copied().filter(|u| interaction.iter().all(|other| other == u));
+        let plain = neighbours.is_empty() && potential.iter().all(|&value| value == 0.0);
         for (value, &up_state) in out.iter_mut().zip(&self.up_states) {
             let both = up_state & down_state;
-            let doubly = match (uniform, self.interaction.first()) {
-                (true, Some(u)) => u * f64::from(both.count_ones()),
-                _ => on_sites(both, &self.interaction),
+            *value = match uniform {
+                Some(u) => u * f64::from(both.count_ones()),
+                None => on_sites(both, interaction),
             };
-            let sites =
-                if flat { 0.0 } else { on_sites(up_state, &self.potential) + on_sites(down_state, &self.potential) };
-            *value = doubly + sites;
+            if !plain {
+                let electrons = |site: usize| ((up_state >> site & 1) + (down_state >> site & 1)) as f64;
+                *value += on_sites(up_state, potential) + on_sites(down_state, potential);
+                *value += neighbours.iter().map(|&(i, j, v)| v * electrons(i) * electrons(j)).sum::<f64>();
+            }
         }
     }
 
@@ -197,11 +230,12 @@ impl KroneckerProblem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lattice::Lattice;
 
     /// 4×4 open, 7 of 16: 11,440 states, 144,144 non-zeros (the paper's Table 1).
     #[test]
     fn the_papers_factor_has_144144_entries() {
-        let bonds: Vec<_> = crate::bench::case::open_rectangle(4, 4).into_iter().map(|(i, j)| (i, j, -1.0)).collect();
+        let bonds: Vec<_> = Lattice::square([4, 4]).bonds().iter().map(|bond| (bond.i, bond.j, -1.0)).collect();
         let states = species_states(16, 7);
         let a = hopping_matrix(&states, &bonds);
         assert_eq!((a.rows(), a.nonzeros()), (11_440, 144_144));
@@ -212,13 +246,25 @@ mod tests {
         }
     }
 
+    fn two_sites(hopping: f64, interaction: [f64; 2], potential: [f64; 2], v: f64) -> KroneckerProblem {
+        KroneckerProblem::new(Hubbard {
+            hopping: vec![(0, 1, -hopping)],
+            interaction: interaction.to_vec(),
+            potential: potential.to_vec(),
+            neighbours: vec![(0, 1, v)],
+            up: 1,
+            down: 1,
+            ..Hubbard::default()
+        })
+    }
+
     /// Two sites, one electron of each spin: E0 = U/2 - sqrt(U²/4 + 4 t²), its vector known.
     #[test]
     fn the_dimer_has_its_ground_state() {
         let u = 4.0;
-        let problem = KroneckerProblem::new("dimer".into(), &[(0, 1, -1.0)], vec![u; 2], vec![0.0; 2], (1, 1));
+        let problem = two_sites(1.0, [u; 2], [0.0; 2], 0.0);
         let energy = u / 2.0 - (u * u / 4.0 + 4.0f64).sqrt();
-        // basis: (site of up, site of down) = (0,0) (1,0) (0,1) (1,1); doubly occupied : singly = -E/2 : ...
+        // (site of up, site of down) = (0,0) (1,0) (0,1) (1,1): doubly (U - E) = 2 t singly
         let doubly = 2.0 / (u - energy);
         let x = [doubly, 1.0, 1.0, doubly];
         let mut y = [0.0; 4];
@@ -228,10 +274,10 @@ mod tests {
         }
     }
 
-    /// The potential of a site counts once for every electron on it, the interaction once for a pair.
+    /// The potential of a site counts once for every electron on it, U once for a pair, V once for n_0 n_1.
     #[test]
     fn the_diagonal_counts_electrons_and_pairs() {
-        let problem = KroneckerProblem::new("two sites".into(), &[], vec![1.0, 10.0], vec![0.25, 0.5], (1, 1));
-        assert_eq!(problem.diagonal(), vec![1.0 + 0.5, 0.75, 0.75, 10.0 + 1.0]);
+        let problem = two_sites(1.0, [1.0, 10.0], [0.25, 0.5], 0.125);
+        assert_eq!(problem.diagonal(), vec![1.0 + 0.5, 0.75 + 0.125, 0.75 + 0.125, 10.0 + 1.0]);
     }
 }

@@ -4,8 +4,10 @@
 //! numbers by which results are compared (x·x, x·Hx, z·Hx, ‖Hx‖ of seeded vectors).
 
 pub mod case;
+pub mod hubbard;
 pub mod kronecker;
 mod pencil;
+pub mod report;
 pub mod seeded;
 pub mod vendor;
 

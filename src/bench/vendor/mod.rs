@@ -202,11 +202,19 @@ pub fn run(problem: &KroneckerProblem, ordinal: usize, options: &VendorOptions) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::kronecker::Hubbard;
 
     /// Without the libraries or a card it is an error that says what is missing, never a panic.
     #[test]
     fn a_machine_without_cuda_gets_an_error() {
-        let problem = KroneckerProblem::new("dimer".into(), &[(0, 1, -1.0)], vec![4.0; 2], vec![0.0; 2], (1, 1));
+        let problem = KroneckerProblem::new(Hubbard {
+            hopping: vec![(0, 1, -1.0)],
+            interaction: vec![4.0; 2],
+            potential: vec![0.0; 2],
+            up: 1,
+            down: 1,
+            ..Hubbard::default()
+        });
         let options = VendorOptions { seed: 1, tolerance: 1e-10, max_iterations: 50, repeats: 2, solve: true };
         match run(&problem, 0, &options) {
             // with a card: the dimer's exact energy U/2 - sqrt(U²/4 + 4 t²)
