@@ -45,7 +45,8 @@ impl LinTables {
         up.iter().enumerate().for_each(|(i, word)| low_index[*word as usize] = i as u32);
         let mut high_offset = vec![u64::MAX; 1 << sites];
         let n_up = up.len() as u64;
-        let part = |(j, high): (usize, &u64)| HighPart { high: *high, start: j as u64 * n_up, first_low: 0, count: n_up };
+        let part =
+            |(j, high): (usize, &u64)| HighPart { high: *high, start: j as u64 * n_up, first_low: 0, count: n_up };
         let parts: Vec<HighPart> = down.iter().enumerate().map(part).collect();
         parts.iter().for_each(|part| high_offset[part.high as usize] = part.start);
         Ok(LinTables { low_bits: sites as u32, high_offset, low_index, low_states: up.to_vec(), parts })

@@ -16,6 +16,9 @@ use rayon::prelude::*;
 /// Columns of V that the up half works on together.
 const COLUMNS: usize = 8;
 
+/// Rows of V that stay in registers in the down half.
+const BLOCK: usize = 32;
+
 /// A host Kronecker operator: y = (D + I ⊗ A↑ + A↓ ⊗ I) x.
 pub struct KroneckerCpu {
     up: Half,
@@ -100,8 +103,8 @@ impl KroneckerCpu {
             y.par_chunks_mut(n_up.max(1)).for_each(|column| column.fill(T::default()));
             return;
         }
-        // A packed tile of about 1 MiB: what a core's second-level cache holds.
-        let rows = ((1 << 17) / n_down.max(1)).clamp(8, 256).min(n_up);
+        // A packed tile of about 1 MiB, what a core's second-level cache holds, in whole blocks of the inner loop.
+        let rows = ((1 << 17) / n_down.max(1)).next_multiple_of(BLOCK).min(256).min(n_up);
         let result = Shared(y.as_mut_ptr());
         (0..n_up.div_ceil(rows)).into_par_iter().for_each_init(Vec::new, |tile: &mut Vec<T>, k| {
             let first = k * rows;
@@ -152,14 +155,6 @@ impl KroneckerCpu {
         down_words: &[u64; COLUMNS],
         down_part: &[f64; COLUMNS],
     ) -> [f64; COLUMNS] {
-        // The repulsion of a uniform Hubbard model is one count of up & down.
-        let uniform = match &self.cross.counts[..] {
-            [group] if self.cross.products.is_empty() && group.right.is_some_and(|(_, shift)| shift == 0) => {
-                Some((group.coefficient, group.mask))
-            }
-            [] if self.cross.products.is_empty() => Some((0.0, 0)),
-            _ => None,
-        };
         let tables = UpTables {
             row_start: &self.up.row_start,
             columns: &self.up.columns,
@@ -167,9 +162,14 @@ impl KroneckerCpu {
             words: &self.up_states,
             diagonal: &self.diagonal_up,
         };
-        match uniform {
-            Some(cross) => up_rows_uniform(&tables, x, y, down_words, down_part, cross),
-            None => up_rows_general(&tables, x, y, down_words, down_part, &self.cross),
+        // The repulsion of a uniform Hubbard model is one count of up & down: worth a loop of its own.
+        match &self.cross.counts[..] {
+            [group] if self.cross.products.is_empty() && group.right.is_some_and(|(_, shift)| shift == 0) => {
+                let (u, mask) = (group.coefficient, group.mask);
+                let count = |up: u64, down: u64| u * f64::from((up & down & mask).count_ones());
+                up_rows(&tables, x, y, down_words, down_part, count)
+            }
+            _ => up_rows(&tables, x, y, down_words, down_part, |up, down| self.cross.of_pair(up, down)),
         }
     }
 
@@ -191,8 +191,7 @@ struct UpTables<'a> {
 /// sum = Σ_k amplitudes[k] · tile[columns[k]], runs of `height` numbers.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 fn sum_of_runs<T: Scalar>(tile: &[T], height: usize, columns: &[u32], amplitudes: &[f64], sum: &mut [f64]) {
-    // Blocks of 32 numbers stay in registers over all neighbours.
-    const BLOCK: usize = 32;
+    // A block stays in registers over all neighbours.
     let mut at = 0;
     while at + BLOCK <= height {
         let mut block = [0.0; BLOCK];
@@ -213,46 +212,15 @@ fn sum_of_runs<T: Scalar>(tile: &[T], height: usize, columns: &[u32], amplitudes
     }
 }
 
+/// y += (A↑ + D) x for eight columns; returns xᵀy of each. `cross` is the part of D that needs both words.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2+popcnt", "x86_64+avx2+fma+bmi2+popcnt"))]
-fn up_rows_uniform(
-    tables: &UpTables<'_>,
+fn up_rows<'a, C: Fn(u64, u64) -> f64>(
+    tables: &UpTables<'a>,
     x: &[[f64; COLUMNS]],
     y: &mut [[f64; COLUMNS]],
     down_words: &[u64; COLUMNS],
     down_part: &[f64; COLUMNS],
-    cross: (f64, u64),
-) -> [f64; COLUMNS] {
-    let mut dot = [0.0; COLUMNS];
-    for (row, y) in y.iter_mut().enumerate() {
-        let mut sum = *y;
-        let range = tables.row_start[row] as usize..tables.row_start[row + 1] as usize;
-        for (column, amplitude) in tables.columns[range.clone()].iter().zip(&tables.amplitudes[range]) {
-            let from = &x[*column as usize];
-            for lane in 0..COLUMNS {
-                sum[lane] += amplitude * from[lane];
-            }
-        }
-        let masked = tables.words[row] & cross.1;
-        for lane in 0..COLUMNS {
-            let diagonal = tables.diagonal[row]
-                + down_part[lane]
-                + cross.0 * f64::from((masked & down_words[lane]).count_ones());
-            sum[lane] += diagonal * x[row][lane];
-            dot[lane] += x[row][lane] * sum[lane];
-        }
-        *y = sum;
-    }
-    dot
-}
-
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2+popcnt", "x86_64+avx2+fma+bmi2+popcnt"))]
-fn up_rows_general(
-    tables: &UpTables<'_>,
-    x: &[[f64; COLUMNS]],
-    y: &mut [[f64; COLUMNS]],
-    down_words: &[u64; COLUMNS],
-    down_part: &[f64; COLUMNS],
-    cross: &DiagonalPlan,
+    cross: C,
 ) -> [f64; COLUMNS] {
     let mut dot = [0.0; COLUMNS];
     for (row, y) in y.iter_mut().enumerate() {
@@ -265,7 +233,7 @@ fn up_rows_general(
             }
         }
         for lane in 0..COLUMNS {
-            let diagonal = tables.diagonal[row] + down_part[lane] + cross.of_pair(tables.words[row], down_words[lane]);
+            let diagonal = tables.diagonal[row] + down_part[lane] + cross(tables.words[row], down_words[lane]);
             sum[lane] += diagonal * x[row][lane];
             dot[lane] += x[row][lane] * sum[lane];
         }

@@ -9,10 +9,15 @@ mod general_cpu;
 mod kronecker_cpu;
 mod model;
 mod multiply;
+mod observables;
 mod species;
 mod structure;
 
 pub use model::{LARGEST_DENSE, Model};
 pub use multiply::{Hamiltonian, PrepareError, Prepared};
+pub use observables::Observables;
 pub use species::SpeciesMatrix;
 pub use structure::{Moves, Structure};
+
+#[cfg(test)]
+mod tests;

@@ -42,7 +42,11 @@ impl Prepared {
     pub fn new(model: &Model, scalar: ScalarType) -> Result<Prepared, OperatorError> {
         let structure = model.structure();
         match (&structure.moves, model.basis().species(), model.sector()) {
-            (Moves::Kronecker { up, down }, Some((up_states, down_states)), Sector::Fermions { up: n_up, down: n_down }) => {
+            (
+                Moves::Kronecker { up, down },
+                Some((up_states, down_states)),
+                Sector::Fermions { up: n_up, down: n_down },
+            ) => {
                 let up = SpeciesMatrix::new(model.sites(), n_up, up_states, up);
                 let down = SpeciesMatrix::new(model.sites(), n_down, down_states, down);
                 let plan = KroneckerPlan::new(
@@ -107,11 +111,16 @@ impl Prepared {
 
     /// Largest row sum of |H|: a bound of the spectrum.
     fn norm_bound(&self, model: &Model) -> f64 {
-        let diagonal: f64 = model.operator().terms().filter(|(p, _)| crate::operator::transition::is_diagonal(p)).map(|(p, c)| {
-            let s = 0.5 * f64::from(model.operator().two_s());
-            let spins = p.iter().filter(|factor| !factor.is_fermion()).count();
-            c.abs() * s.powi(spins as i32)
-        }).sum();
+        let diagonal: f64 = model
+            .operator()
+            .terms()
+            .filter(|(p, _)| crate::operator::transition::is_diagonal(p))
+            .map(|(p, c)| {
+                let s = 0.5 * f64::from(model.operator().two_s());
+                let spins = p.iter().filter(|factor| !factor.is_fermion()).count();
+                c.abs() * s.powi(spins as i32)
+            })
+            .sum();
         let moves = match self {
             Prepared::Kronecker { up, down, .. } => up.norm_bound() + down.norm_bound(),
             Prepared::General { plan, .. } => {
@@ -167,7 +176,12 @@ enum Tables {
         up_states: Arc<States>,
         down_states: Arc<States>,
     },
-    General { part: [Arc<Buffer<u64>>; 4], high_offset: Buffer<u64>, low_index: Buffer<u32>, terms: Option<Terms> },
+    General {
+        part: [Arc<Buffer<u64>>; 4],
+        high_offset: Buffer<u64>,
+        low_index: Buffer<u32>,
+        terms: Option<Terms>,
+    },
 }
 
 /// Packed neighbours in the plan's word.

@@ -8,8 +8,8 @@
 
 use super::model::Model;
 use crate::basis::{LinTables, Sector};
-use crate::operator::transition::{Word, transitions};
 use crate::operator::build;
+use crate::operator::transition::{Word, transitions};
 use ndarray::Array2;
 use rayon::prelude::*;
 
@@ -192,12 +192,12 @@ fn moments_of_spins(
     let Word::Spins { width, .. } = word else { unreachable!("only spin words come here") };
     let s = 0.5 * f64::from(two_s);
     let level_mask = (1u64 << width) - 1;
-    let (mut sz, mut szsz, mut sdots) = (vec![0.0; sites], Array2::zeros((sites, sites)), Array2::zeros((sites, sites)));
+    let (mut sz, mut szsz, mut sdots) =
+        (vec![0.0; sites], Array2::zeros((sites, sites)), Array2::zeros((sites, sites)));
     for vector in multiplet {
         for (index, v) in vector.iter().enumerate() {
             let state = tables.state(index as u64);
-            let z: Vec<f64> =
-                (0..sites as u32).map(|site| (state >> (site * width) & level_mask) as f64 - s).collect();
+            let z: Vec<f64> = (0..sites as u32).map(|site| (state >> (site * width) & level_mask) as f64 - s).collect();
             let weight = share * v * v;
             for i in 0..sites {
                 sz[i] += weight * z[i];
@@ -225,11 +225,7 @@ fn moments_of_spins(
     Ok(Observables { n_up: None, n_dn: None, double_occupancy: None, sz, szsz, nn: None, sdots })
 }
 
-fn transition_average(
-    tables: &LinTables,
-    moves: &[crate::operator::transition::Transition],
-    vector: &[f64],
-) -> f64 {
+fn transition_average(tables: &LinTables, moves: &[crate::operator::transition::Transition], vector: &[f64]) -> f64 {
     let mut sum = 0.0;
     for (index, v) in vector.iter().enumerate() {
         let state = tables.state(index as u64);

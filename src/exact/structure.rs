@@ -7,7 +7,8 @@ use crate::basis::low_mask;
 use crate::operator::transition::{DiagonalTerm, Transition, Word, transitions};
 use crate::operator::{Operator, RecordedSum};
 use eigenforge_templates::exact::{
-    CountGroup, DiagonalPlan, ExpressionParameter, ExpressionPlan, FlipGroup, LevelTerm, MaskedTerm, ProductTerm, StateWord,
+    CountGroup, DiagonalPlan, ExpressionParameter, ExpressionPlan, FlipGroup, LevelTerm, MaskedTerm, ProductTerm,
+    StateWord,
 };
 use std::collections::BTreeMap;
 

@@ -131,9 +131,11 @@ impl Lattice {
         let mut first_kind = kinds;
         for (number, factor) in self.spec.further.iter().enumerate() {
             let shell = self.bonds_at(number + 2);
-            bonds.extend(
-                shell.iter().map(|bond| Bond { weight: bond.weight * factor, kind: bond.kind + first_kind, ..*bond }),
-            );
+            bonds.extend(shell.iter().map(|bond| Bond {
+                weight: bond.weight * factor,
+                kind: bond.kind + first_kind,
+                ..*bond
+            }));
             first_kind += self.shell_kinds(number + 2);
         }
         bonds.sort_by_key(|bond| (bond.i, bond.j));

@@ -144,8 +144,7 @@ impl Lattice {
         for (n1, n2) in (-reach..=reach).flat_map(|n1| (-reach_2..=reach_2).map(move |n2| (n1 as f64, n2 as f64))) {
             for from in &cell.basis {
                 for to in &cell.basis {
-                    let vector =
-                        [0, 1].map(|d| n1 * a1[d] + n2 * a2[d] + to[d] - from[d]);
+                    let vector = [0, 1].map(|d| n1 * a1[d] + n2 * a2[d] + to[d] - from[d]);
                     if length(vector) > SAME {
                         vectors.push(vector);
                     }

@@ -48,13 +48,17 @@ pub enum LatticeError {
         found: Vec<Boundary>,
     },
     /// An option that has no meaning for an explicit edge list.
-    #[error("`{option}` has no meaning for an explicit edge list: write the edges, with their weights, as they should be")]
+    #[error(
+        "`{option}` has no meaning for an explicit edge list: write the edges, with their weights, as they should be"
+    )]
     NotForEdges {
         /// Name of the option.
         option: &'static str,
     },
     /// The number of weights is not the number of bond kinds.
-    #[error("a {kind} lattice has {expected} kind(s) of bond ({names}), found {found} weight(s): give one a kind, in this order")]
+    #[error(
+        "a {kind} lattice has {expected} kind(s) of bond ({names}), found {found} weight(s): give one a kind, in this order"
+    )]
     WeightCount {
         /// Which lattice.
         kind: LatticeKind,
@@ -88,7 +92,9 @@ pub enum LatticeError {
         sites: usize,
     },
     /// An edge from a site to itself.
-    #[error("edge {edge}, [{site}, {site}], binds site {site} to itself: a term of one site is a `potential` or `field`")]
+    #[error(
+        "edge {edge}, [{site}, {site}], binds site {site} to itself: a term of one site is a `potential` or `field`"
+    )]
     EdgeToItself {
         /// Position in the edge list, from 0.
         edge: usize,

@@ -39,7 +39,9 @@ impl Charge {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OperatorError {
     /// A coefficient is NaN or infinite.
-    #[error("the coefficient of {term} is {value}; every coefficient must be finite: check the parameters of the model")]
+    #[error(
+        "the coefficient of {term} is {value}; every coefficient must be finite: check the parameters of the model"
+    )]
     NotFinite {
         /// The term.
         term: String,
@@ -73,7 +75,9 @@ pub enum OperatorError {
         change: i64,
     },
     /// A factor at a site that is not there.
-    #[error("the operator acts on site {site}, but the lattice has {sites} sites (0 to {last}); check the bonds and sums")]
+    #[error(
+        "the operator acts on site {site}, but the lattice has {sites} sites (0 to {last}); check the bonds and sums"
+    )]
     SiteOutside {
         /// The largest site mentioned.
         site: usize,

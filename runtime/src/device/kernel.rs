@@ -187,7 +187,11 @@ impl Kernel {
                     return fault(format!("parameter {}", parameter.name), "memory of its device".into(), other.name());
                 }
                 Err(()) => {
-                    return fault(format!("parameter {}", parameter.name), "device memory".into(), "host memory".into());
+                    return fault(
+                        format!("parameter {}", parameter.name),
+                        "device memory".into(),
+                        "host memory".into(),
+                    );
                 }
             }
             values.push(u64::from_ne_bytes(bytes));

@@ -187,12 +187,16 @@ impl DiagonalPlan {
         for term in &self.products {
             let mask = term.mask;
             lines.push(match term.parity {
-                true => format!("value += parity(~{state} & {mask:#x}ull) ? {:?} : {:?};", -term.coefficient, term.coefficient),
+                true => format!(
+                    "value += parity(~{state} & {mask:#x}ull) ? {:?} : {:?};",
+                    -term.coefficient, term.coefficient
+                ),
                 false => format!("if (({state} & {mask:#x}ull) == {mask:#x}ull) value += {:?};", term.coefficient),
             });
         }
         for term in &self.levels {
-            let factors: Vec<String> = term.factors.iter().flat_map(|(s, p)| vec![format!("sz({s})"); *p as usize]).collect();
+            let factors: Vec<String> =
+                term.factors.iter().flat_map(|(s, p)| vec![format!("sz({s})"); *p as usize]).collect();
             lines.push(format!("value += {:?} * {};", term.coefficient, factors.join(" * ")));
         }
         lines

@@ -56,7 +56,8 @@ impl ExpressionPlan {
             text += &format!("        const {kind} {name} = {value};\n");
         }
         let file = self.file.replace('\\', "/");
-        text += &format!("#line {} \"{file}\"\n        sum += {};\n{}\n", self.line, self.cuda, crate::text::RESUME_LINES);
+        text +=
+            &format!("#line {} \"{file}\"\n        sum += {};\n{}\n", self.line, self.cuda, crate::text::RESUME_LINES);
         text += "    }\n    return sum;\n}\n";
         text += &undefine(diagonal);
         text + &format!("}}  // namespace sum_{k}\n")

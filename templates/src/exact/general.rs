@@ -5,8 +5,8 @@
 //! long one runs over a table (one function of 1,024 unrolled terms takes NVRTC 1.3 to 2.5 s, of 4,096 some 20 s).
 
 use super::DiagonalPlan;
-use crate::text::{Cost, KernelText, PRELUDE, TextError, fragment, render};
 use crate::ScalarType;
+use crate::text::{Cost, KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
 
 /// One elementary term: amplitude · (−1)^popcount(s & sign) where (s & care) == pattern.
@@ -123,8 +123,7 @@ impl GeneralPlan {
             plus: format!("{:?}", term.amplitude),
             minus: format!("{:?}", -term.amplitude),
         };
-        let group =
-            |group: &FlipGroup| Group { flip: hex(group.flip), terms: group.terms.iter().map(term).collect() };
+        let group = |group: &FlipGroup| Group { flip: hex(group.flip), terms: group.terms.iter().map(term).collect() };
         let view = View {
             plan: self,
             prelude: PRELUDE,

@@ -6,8 +6,8 @@
 //! y three times.
 
 use super::DiagonalPlan;
-use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use crate::ScalarType;
+use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
 /// Width of a packed neighbour: index in the low bits, number of the amplitude above.
@@ -229,7 +229,8 @@ impl KroneckerPlan {
     /// Five passes over a vector (three where no down electron can hop), and two operations an element of H.
     pub fn cost(&self) -> Cost {
         let n = self.dimension() as f64;
-        let elements = self.up.elements as f64 * self.down.states as f64 + self.down.elements as f64 * self.up.states as f64;
+        let elements =
+            self.up.elements as f64 * self.down.states as f64 + self.down.elements as f64 * self.up.states as f64;
         let passes = if self.has_down() { 5.0 } else { 2.0 };
         Cost {
             flops: 2.0 * elements + n * (2.0 + self.diagonal.flops()),
@@ -316,7 +317,8 @@ impl SpeciesView {
             }
             Amplitudes::Table(values) => {
                 let list: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
-                let table = format!("__device__ const double AMPLITUDE_{label}[{}] = {{ {} }};", values.len(), list.join(", "));
+                let table =
+                    format!("__device__ const double AMPLITUDE_{label}[{}] = {{ {} }};", values.len(), list.join(", "));
                 (format!("sum += AMPLITUDE_{label}[word >> {bits}] * value;"), None, Some(table))
             }
         };

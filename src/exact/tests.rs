@@ -1,0 +1,189 @@
+//! Oracle tests of the multiply: dense matrix = CPU = CUDA (when EIGENFORGE_TEST_DEVICE=cuda), on random operators.
+
+use super::{Hamiltonian, Model};
+use crate::basis::{Down, Up};
+use crate::operator::{Operator, Spin, build};
+use eigenforge_runtime::{Device, LinearOperator, Scalar, Vector};
+use proptest::prelude::*;
+
+fn devices() -> Vec<Device> {
+    let mut devices = vec![Device::cpu()];
+    if std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda") {
+        devices.push(Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device"));
+    }
+    devices
+}
+
+/// Largest |y − H x| over |H x| for a random x and a poisoned y.
+fn error_of<T: Scalar>(model: &Model, device: &Device, seed: u64) -> f64 {
+    let dense = model.dense().unwrap();
+    let n = dense.nrows();
+    let hamiltonian = Hamiltonian::new(model, T::TYPE, device).unwrap();
+    let x: Vector<T> = device.random(n, seed).unwrap();
+    let mut y: Vector<T> = device.upload(&vec![T::from_f64(f64::NAN); n]).unwrap();
+    let dot = hamiltonian.apply(&x, &mut y).unwrap();
+    let x: Vec<f64> = x.download().unwrap().iter().map(|x| x.to_f64()).collect();
+    let y: Vec<f64> = y.download().unwrap().iter().map(|y| y.to_f64()).collect();
+    let exact: Vec<f64> = dense.rows().into_iter().map(|row| row.iter().zip(&x).map(|(h, x)| h * x).sum()).collect();
+    let exact_dot: f64 = exact.iter().zip(&x).map(|(a, b)| a * b).sum();
+    let scale = exact.iter().fold(1e-3f64, |scale, value| scale.max(value.abs()));
+    let diagonal = LinearOperator::<T>::diagonal(&hamiltonian).unwrap();
+    if !device.is_cuda() {
+        let mut values = vec![f64::NAN; n];
+        (diagonal.host)(0, &mut values);
+        for (k, value) in values.iter().enumerate() {
+            assert!((value - dense[[k, k]]).abs() < 1e-12 * scale, "diagonal {k}: {value} {}", dense[[k, k]]);
+        }
+    }
+    let worst =
+        exact.iter().zip(&y).map(|(a, b)| (a - b).abs()).fold(0.0, |w: f64, e| if e.is_nan() { e } else { w.max(e) });
+    (worst / scale).max((dot - exact_dot).abs() / (scale * n as f64))
+}
+
+fn check(model: &Model) {
+    for device in devices() {
+        let error = error_of::<f64>(model, &device, 7);
+        assert!(error < 1e-13, "{} on {}: error {error:e}", model.name(), device.name());
+        let error = error_of::<f32>(model, &device, 8);
+        assert!(error < 1e-5, "{} in f32 on {}: error {error:e}", model.name(), device.name());
+    }
+}
+
+fn hop(i: usize, j: usize, spin: Spin, t: f64) -> Operator {
+    let forward = build::cdag(i, spin) * build::c(j, spin);
+    -t * (forward.clone() + forward.adjoint())
+}
+
+#[test]
+fn a_split_fermion_model_with_unequal_couplings() {
+    let sites = 6;
+    let mut h = Operator::zero();
+    for i in 0..sites {
+        for spin in [Spin::Up, Spin::Down] {
+            h = h + hop(i, (i + 1) % sites, spin, 0.7 + 0.1 * i as f64) + hop(i, (i + 2) % sites, spin, -0.3);
+            h = h + (0.05 * i as f64) * build::n(i, spin);
+        }
+        h = h + (1.0 + i as f64) * (build::n(i, Spin::Up) * build::n(i, Spin::Down));
+        h = h + 0.3 * (build::n_total(i) * build::n_total((i + 1) % sites));
+    }
+    for (up, down) in [(3, 3), (2, 4), (0, 3), (6, 1), (1, 0), (0, 0), (6, 6)] {
+        let model = h.clone().on_sites(sites).sector(Up(up), Down(down)).unwrap();
+        assert!(model.is_kronecker());
+        check(&model);
+    }
+}
+
+#[test]
+fn a_fermion_model_that_does_not_split() {
+    let sites = 5;
+    let mut h = Operator::zero();
+    for i in 0..sites {
+        let j = (i + 1) % sites;
+        h = h + hop(i, j, Spin::Up, 1.0) + hop(i, j, Spin::Down, 1.0) + 0.4 * build::electron_sdots(i, j);
+        // Pair hopping and a three-body density.
+        let pair =
+            build::cdag(i, Spin::Up) * build::cdag(i, Spin::Down) * build::c(j, Spin::Down) * build::c(j, Spin::Up);
+        h = h + 0.2 * (pair.clone() + pair.adjoint());
+        h = h + 0.6 * (build::n(i, Spin::Up) * build::n(i, Spin::Down) * build::n(j, Spin::Up));
+    }
+    let model = h.sector(Up(2), Down(3)).unwrap();
+    assert!(!model.is_kronecker());
+    check(&model);
+}
+
+#[test]
+fn spins_of_every_length() {
+    for (two_s, sites, two_sz) in [(1, 9, 1), (1, 1, -1), (2, 5, 2), (3, 4, 0), (4, 4, -2)] {
+        let mut h = Operator::zero();
+        for i in 0..sites {
+            let j = (i + 1) % sites;
+            if i != j {
+                h = h + (0.8 + 0.1 * i as f64) * build::sdots(i, j) + 0.2 * (build::sz(i) * build::sz(j));
+            }
+            h = h + 0.3 * (i as f64) * build::sz(i) + 0.15 * (build::sz(i) * build::sz(i));
+        }
+        if sites > 3 {
+            let three = build::sz(0) * build::sp(1) * build::sm(2);
+            h = h + 0.1 * (three.clone() + three.adjoint()) + 0.2 * (build::sz(0) * build::sz(1) * build::sz(2));
+            let square = build::sdots(0, 1) * build::sdots(0, 1);
+            h = h + 0.25 * square;
+        }
+        check(&h.spin(two_s).on_sites(sites).two_sz(two_sz).unwrap());
+    }
+}
+
+#[test]
+fn a_long_operator_runs_over_tables() {
+    let sites = 12;
+    let mut h = Operator::zero();
+    for i in 0..sites {
+        for j in 0..i {
+            h = h + (1.0 / (i - j) as f64) * build::sdots(i, j);
+            for k in 0..j {
+                let ring = build::sp(i) * build::sm(j) * build::sz(k);
+                h = h + 0.01 * (ring.clone() + ring.adjoint());
+            }
+        }
+    }
+    check(&h.two_sz(0).unwrap());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn random_products_of_four_factors(
+        factors in prop::collection::vec((0usize..4, 0usize..5, any::<bool>(), -2.0f64..2.0), 4..24),
+        up in 0usize..=5, down in 0usize..=5,
+    ) {
+        // c† c† c c with random sites and spins, symmetrised; kept where it conserves both numbers.
+        let mut h = Operator::zero();
+        for quad in factors.chunks_exact(4) {
+            let spin = |b: bool| if b { Spin::Up } else { Spin::Down };
+            let [a, b, c, d] = [quad[0], quad[1], quad[2], quad[3]];
+            let (s, t) = (spin(a.2), spin(b.2));
+            let product = build::cdag(a.1, s) * build::c(c.1, s) * build::cdag(b.1, t) * build::c(d.1, t);
+            h = h + a.3 * (product.clone() + product.adjoint());
+        }
+        let model = h.on_sites(5).sector(Up(up), Down(down)).unwrap();
+        for device in devices() {
+            prop_assert!(error_of::<f64>(&model, &device, 3) < 1e-13);
+        }
+    }
+}
+
+/// Normal ordering must not change what an operator does: the matrix of a product is the product of the matrices.
+#[test]
+fn normal_ordering_keeps_the_matrix() {
+    let both = |a: &Operator, b: &Operator| {
+        let matrix = |o: Operator| o.on_sites(4).sector(Up(2), Down(2)).unwrap().dense().unwrap();
+        let (a, b, ab) = (matrix(a.clone()), matrix(b.clone()), matrix(a.clone() * b.clone() + b.clone() * a.clone()));
+        let difference = &ab - &(a.dot(&b) + b.dot(&a));
+        assert!(difference.iter().all(|d| d.abs() < 1e-13));
+    };
+    let a = hop(0, 3, Spin::Up, 1.0) + hop(1, 2, Spin::Down, 0.5) + build::n(1, Spin::Up) * build::n(3, Spin::Down);
+    let b = hop(0, 2, Spin::Up, 0.3) + hop(0, 1, Spin::Down, 0.7) + build::electron_sdots(1, 2);
+    both(&a, &b);
+    let spin = |two_s| {
+        let matrix = |o: Operator| o.on_sites(3).spin(two_s).two_sz(i64::from(two_s % 2)).unwrap().dense().unwrap();
+        let (a, b) = (build::sdots(0, 1) + build::sz(2), build::sdots(1, 2) + build::sz(0) * build::sz(1));
+        let difference = matrix(a.clone() * b.clone() + b.clone() * a.clone())
+            - (matrix(a.clone()).dot(&matrix(b.clone())) + matrix(b).dot(&matrix(a)));
+        assert!(difference.iter().all(|d| d.abs() < 1e-12), "2S = {two_s}");
+    };
+    [1, 2, 3].into_iter().for_each(spin);
+}
+
+#[test]
+fn wrong_operators_are_refused() {
+    let one_way = build::cdag(0, Spin::Up) * build::c(1, Spin::Up);
+    assert!(one_way.clone().sector(Up(1), Down(1)).unwrap_err().to_string().contains("h.c."));
+    let pairing = build::cdag(0, Spin::Up) * build::cdag(1, Spin::Down);
+    let error = (pairing.clone() + pairing.adjoint()).sector(Up(1), Down(1)).unwrap_err();
+    assert!(error.to_string().contains("changes the number of"), "{error}");
+    let error = (f64::NAN * build::n(0, Spin::Up)).sector(Up(1), Down(0)).unwrap_err();
+    assert!(error.to_string().contains("NaN"), "{error}");
+    assert!(build::n(0, Spin::Up).sector(Up(2), Down(0)).unwrap_err().to_string().contains("at least 2 sites"));
+    assert!(build::sz(0).sector(Up(1), Down(0)).unwrap_err().to_string().contains("two_sz"));
+    assert!(build::sdots(0, 1).two_sz(1).unwrap_err().to_string().contains("even 2Sz"));
+    assert!(build::n(5, Spin::Up).on_sites(4).sector(Up(1), Down(0)).unwrap_err().to_string().contains("site 5"));
+}
