@@ -113,7 +113,8 @@ pub struct Hubbard {
 impl Hubbard {
     /// The Hubbard model of a file; `None` if the file holds another model.
     pub fn of(file: &ModelFile) -> Option<Hubbard> {
-        let (ModelSpec::Hubbard { t, u, potential, mu, v }, SectorSpec::Fermions { up, down }) = (&file.model, file.sector)
+        let (ModelSpec::Hubbard { t, u, potential, mu, v }, SectorSpec::Fermions { up, down }) =
+            (&file.model, file.sector)
         else {
             return None;
         };
@@ -123,7 +124,12 @@ impl Hubbard {
             hopping: bonds.iter().zip(t).map(|(bond, t)| (bond.i, bond.j, -t * bond.weight)).collect(),
             interaction: u.clone(),
             potential: potential.iter().map(|epsilon| epsilon - mu).collect(),
-            neighbours: bonds.iter().zip(v).map(|(bond, v)| (bond.i, bond.j, *v)).filter(|bond| bond.2 != 0.0).collect(),
+            neighbours: bonds
+                .iter()
+                .zip(v)
+                .map(|(bond, v)| (bond.i, bond.j, *v))
+                .filter(|bond| bond.2 != 0.0)
+                .collect(),
             up,
             down,
         })

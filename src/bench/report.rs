@@ -108,7 +108,11 @@ impl fmt::Display for HubbardBench {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}; dimension {}", self.case, self.title, grouped(self.dimension))?;
         let pass = self.pass_milliseconds();
-        writeln!(f, "{}, {} CPU threads; copy {:.0} GB/s, one pass over a vector {pass:.3} ms", self.device, self.threads, self.copy_gb_per_second)?;
+        writeln!(
+            f,
+            "{}, {} CPU threads; copy {:.0} GB/s, one pass over a vector {pass:.3} ms",
+            self.device, self.threads, self.copy_gb_per_second
+        )?;
         writeln!(f)?;
         let line = |f: &mut fmt::Formatter<'_>, what: &str, ours: String, other: String, ratio: String| {
             writeln!(f, "| {what:<34} | {ours:>20} | {other:>20} | {ratio:>7} |")
@@ -116,7 +120,8 @@ impl fmt::Display for HubbardBench {
         let other = if self.vendor.is_some() { "cuSPARSE + cuBLAS" } else { "compressed rows" };
         line(f, "", "eigenforge".into(), other.into(), "faster".into())?;
         writeln!(f, "|{:-<36}|{:->22}|{:->22}|{:->9}|", "", "", "", "")?;
-        let times = |ours: f64, other: Option<f64>| other.map_or(String::new(), |other| format!("{:.2} x", other / ours));
+        let times =
+            |ours: f64, other: Option<f64>| other.map_or(String::new(), |other| format!("{:.2} x", other / ours));
         let number = |value: Option<f64>, unit: &str| value.map_or(String::new(), |value| format!("{value:.3} {unit}"));
 
         let ours = self.multiply.milliseconds;
@@ -132,23 +137,77 @@ impl fmt::Display for HubbardBench {
             String::new(),
         )?;
         for part in vendor.iter().flat_map(|vendor| &vendor.parts) {
-            line(f, &format!("  {}: {}", part.name, part.choice), String::new(), format!("{:.3} ms", part.milliseconds), String::new())?;
+            line(
+                f,
+                &format!("  {}: {}", part.name, part.choice),
+                String::new(),
+                format!("{:.3} ms", part.milliseconds),
+                String::new(),
+            )?;
         }
         if let Some(solve) = &self.lobpcg {
             let other = vendor.and_then(|vendor| vendor.lobpcg.as_ref());
             let (ours, theirs) = (solve.iteration_milliseconds, other.map(|other| other.iteration_milliseconds));
             line(f, "LOBPCG iteration", format!("{ours:.3} ms"), number(theirs, "ms"), times(ours, theirs))?;
-            line(f, "  in passes", format!("{:.1}", solve.passes), theirs.map_or(String::new(), |t| format!("{:.1}", t / pass)), String::new())?;
+            line(
+                f,
+                "  in passes",
+                format!("{:.1}", solve.passes),
+                theirs.map_or(String::new(), |t| format!("{:.1}", t / pass)),
+                String::new(),
+            )?;
             let theirs = other.map(|other| other.seconds);
-            line(f, "time to tolerance", format!("{:.3} s", solve.seconds), number(theirs, "s"), times(solve.seconds, theirs))?;
-            line(f, "  iterations", solve.iterations.to_string(), other.map_or(String::new(), |o| o.iterations.to_string()), String::new())?;
-            line(f, "  energy", format!("{:.10}", solve.energy), other.map_or(String::new(), |o| format!("{:.10}", o.energy)), String::new())?;
-            line(f, "  residual", format!("{:.1e}", solve.residual), other.map_or(String::new(), |o| format!("{:.1e}", o.residual)), String::new())?;
-            line(f, "  stop", solve.stop.clone(), other.map_or(String::new(), |o| if o.converged { "Converged".into() } else { "MaxIterations".into() }), String::new())?;
+            line(
+                f,
+                "time to tolerance",
+                format!("{:.3} s", solve.seconds),
+                number(theirs, "s"),
+                times(solve.seconds, theirs),
+            )?;
+            line(
+                f,
+                "  iterations",
+                solve.iterations.to_string(),
+                other.map_or(String::new(), |o| o.iterations.to_string()),
+                String::new(),
+            )?;
+            line(
+                f,
+                "  energy",
+                format!("{:.10}", solve.energy),
+                other.map_or(String::new(), |o| format!("{:.10}", o.energy)),
+                String::new(),
+            )?;
+            line(
+                f,
+                "  residual",
+                format!("{:.1e}", solve.residual),
+                other.map_or(String::new(), |o| format!("{:.1e}", o.residual)),
+                String::new(),
+            )?;
+            line(
+                f,
+                "  stop",
+                solve.stop.clone(),
+                other.map_or(String::new(), |o| if o.converged { "Converged".into() } else { "MaxIterations".into() }),
+                String::new(),
+            )?;
         }
         if let Some(start) = &self.start {
-            line(f, "start to first iteration, cold", format!("{:.3} s", start.cold_seconds), String::new(), String::new())?;
-            line(f, "start to first iteration, warm", format!("{:.3} s", start.warm_seconds), String::new(), String::new())?;
+            line(
+                f,
+                "start to first iteration, cold",
+                format!("{:.3} s", start.cold_seconds),
+                String::new(),
+                String::new(),
+            )?;
+            line(
+                f,
+                "start to first iteration, warm",
+                format!("{:.3} s", start.warm_seconds),
+                String::new(),
+                String::new(),
+            )?;
         }
         self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"))
     }

@@ -12,9 +12,9 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Lattice>
     let lattice = if by_edges { edge_list(&section, problems) } else { named(&section, problems) };
     section.finish("key", |key| match key {
         "sites" | "edges" => Some("a lattice has either `kind` and `size`, or `sites` and `edges`".into()),
-        "kind" | "size" | "boundary" | "double_bonds" | "weights" | "further" if by_edges => {
-            Some(format!("an explicit edge list has no `{key}`: write the edges, with their weights, as they should be"))
-        }
+        "kind" | "size" | "boundary" | "double_bonds" | "weights" | "further" if by_edges => Some(format!(
+            "an explicit edge list has no `{key}`: write the edges, with their weights, as they should be"
+        )),
         _ => None,
     });
     lattice
@@ -40,14 +40,18 @@ fn edge_list(section: &Section<'_>, problems: &Problems) -> Option<Lattice> {
 }
 
 fn named(section: &Section<'_>, problems: &Problems) -> Option<Lattice> {
-    section.require("kind", "the lattice: kind = \"square\" and size = [4, 4], or sites = 16 and edges = [[0, 1, 1.0], …]");
+    section.require(
+        "kind",
+        "the lattice: kind = \"square\" and size = [4, 4], or sites = 16 and edges = [[0, 1, 1.0], …]",
+    );
     let words: Vec<(&'static str, LatticeKind)> = LatticeKind::NAMED.iter().map(|kind| (kind.name(), *kind)).collect();
     let kind = section.choice("kind", &words).map(|kind| kind.value);
     if section.has("kind") {
         section.require("size", "the lengths: size = [4, 4] (of a chain size = 10)");
     }
     let (size, boundary) = (section.counts("size", 1), boundaries(section, kind));
-    let (double_bonds, weights, further) = (section.flag("double_bonds"), section.numbers("weights"), section.numbers("further"));
+    let (double_bonds, weights, further) =
+        (section.flag("double_bonds"), section.numbers("weights"), section.numbers("further"));
     let (kind, size, boundary) = (kind?, size?, boundary?);
 
     if size.value.len() != kind.directions() {

@@ -68,7 +68,9 @@ impl Diagnostic for InputError {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         match self {
-            InputError::Read { .. } => Some(Box::new("give the path of a model file, such as examples/hubbard_4x4.toml")),
+            InputError::Read { .. } => {
+                Some(Box::new("give the path of a model file, such as examples/hubbard_4x4.toml"))
+            }
             _ => self.only().and_then(Diagnostic::help),
         }
     }
@@ -152,7 +154,8 @@ impl Wrong {
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Wrong::Syntax { .. } => {
-                "a model file has sections [model], [lattice], [sector], [solve] of lines `key = value`; see examples/".into()
+                "a model file has sections [model], [lattice], [sector], [solve] of lines `key = value`; see examples/"
+                    .into()
             }
             Wrong::Empty => "start from examples/hubbard_4x4.toml".into(),
             Wrong::MissingTable { example, .. } => format!("add it, for example\n\n{example}"),

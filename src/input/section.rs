@@ -141,7 +141,12 @@ impl<'a> Section<'a> {
     }
 
     /// Looks a word up; a problem if it is not known.
-    pub fn chosen<T: Copy>(&self, key: &'static str, word: Placed<&str>, words: &[(&'static str, T)]) -> Option<Placed<T>> {
+    pub fn chosen<T: Copy>(
+        &self,
+        key: &'static str,
+        word: Placed<&str>,
+        words: &[(&'static str, T)],
+    ) -> Option<Placed<T>> {
         if let Some((_, value)) = words.iter().find(|(known, _)| *known == word.value) {
             return Some(Placed { value: *value, span: word.span });
         }
@@ -174,7 +179,8 @@ impl<'a> Section<'a> {
     }
 
     fn as_count(&self, key: &str, least: usize, value: &Spanned<DeValue<'_>>) -> Option<usize> {
-        let expected = if least == 0 { "a whole number, 0 or more".into() } else { format!("a whole number, {least} or more") };
+        let expected =
+            if least == 0 { "a whole number, 0 or more".into() } else { format!("a whole number, {least} or more") };
         let DeValue::Integer(integer) = value.get_ref() else {
             self.wrong_type(key, &expected, value);
             return None;

@@ -167,8 +167,7 @@ mod tests {
         for two_s in 1..=5 {
             for sites in 1..=7usize {
                 let most = i64::from(two_s) * sites as i64;
-                let sum: u128 =
-                    (-most..=most).map(|two_sz| Spins { two_sz }.dimension(sites, two_s).unwrap()).sum();
+                let sum: u128 = (-most..=most).map(|two_sz| Spins { two_sz }.dimension(sites, two_s).unwrap()).sum();
                 assert_eq!(sum, u128::from(two_s + 1).pow(sites as u32));
             }
         }

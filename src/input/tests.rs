@@ -69,14 +69,23 @@ fn every_key_of_the_xxz_model_and_of_solve_is_read() {
 #[test]
 fn one_boundary_word_stands_for_all_directions() {
     let lattice = |lines: &str| {
-        parse(&format!("[model]\nname = \"hubbard\"\nt = 1\nu = 4\n[lattice]\n{lines}\n[sector]\nup = 1\ndown = 1\n")).lattice
+        parse(&format!("[model]\nname = \"hubbard\"\nt = 1\nu = 4\n[lattice]\n{lines}\n[sector]\nup = 1\ndown = 1\n"))
+            .lattice
     };
     assert_eq!(lattice("kind = \"square\"\nsize = [3, 4]"), Lattice::square([3, 4]).open());
-    assert_eq!(lattice("kind = \"square\"\nsize = [3, 4]\nboundary = \"periodic\""), Lattice::square([3, 4]).periodic());
-    assert_eq!(lattice("kind = \"chain\"\nsize = 6\nboundary = [\"periodic\"]"), Lattice::chain(6).periodic());
-    assert_eq!(lattice("kind = \"ladder\"\nsize = [4, 2]\nboundary = \"periodic\""), Lattice::ladder([4, 2]).periodic());
     assert_eq!(
-        lattice("kind = \"square\"\nsize = [2, 4]\nboundary = \"periodic\"\ndouble_bonds = true\nweights = [1, 2]\nfurther = [0.3]"),
+        lattice("kind = \"square\"\nsize = [3, 4]\nboundary = \"periodic\""),
+        Lattice::square([3, 4]).periodic()
+    );
+    assert_eq!(lattice("kind = \"chain\"\nsize = 6\nboundary = [\"periodic\"]"), Lattice::chain(6).periodic());
+    assert_eq!(
+        lattice("kind = \"ladder\"\nsize = [4, 2]\nboundary = \"periodic\""),
+        Lattice::ladder([4, 2]).periodic()
+    );
+    assert_eq!(
+        lattice(
+            "kind = \"square\"\nsize = [2, 4]\nboundary = \"periodic\"\ndouble_bonds = true\nweights = [1, 2]\nfurther = [0.3]"
+        ),
         Lattice::square([2, 4]).periodic().double_bonds().weights(&[1.0, 2.0]).further(&[0.3])
     );
 }

@@ -55,14 +55,21 @@ fn bethe_ansatz() {
     let mut differences = Differences::default();
     for device in ours::devices() {
         let largest = if device.is_cuda() { 30_000_000 } else { 900_000 };
-        let hubbard = data.hubbard_open.iter().map(|case| (case, false)).chain(data.hubbard_ring.iter().map(|case| (case, true)));
+        let hubbard =
+            data.hubbard_open.iter().map(|case| (case, false)).chain(data.hubbard_ring.iter().map(|case| (case, true)));
         for (case, closed) in hubbard {
             let (up, down) = (case.electrons - case.down, case.down);
             if case.sites > 16 || binomial(case.sites, up) * binomial(case.sites, down) > largest {
                 continue;
             }
-            let what = format!("Hubbard {} of {} sites, {up} + {down}, U = {}", if closed { "ring" } else { "chain" }, case.sites, case.u);
-            let model = ours::hubbard(case.sites, &chain(case.sites, closed), &vec![case.u; case.sites], None, up, down);
+            let what = format!(
+                "Hubbard {} of {} sites, {up} + {down}, U = {}",
+                if closed { "ring" } else { "chain" },
+                case.sites,
+                case.u
+            );
+            let model =
+                ours::hubbard(case.sites, &chain(case.sites, closed), &vec![case.u; case.sites], None, up, down);
             differences.number(&what, timed(&what, || ground(&model, &device)), case.energy, 1e-9);
         }
         for (cases, jz) in [(&data.heisenberg_open, 1.0), (&data.xy_open, 0.0)] {
@@ -90,7 +97,7 @@ fn torus(fillings: &[(usize, usize, f64)], states: usize, differences: &mut Diff
             if let Some(full) = case.verified.as_ref().filter(|full| full.energies.len() >= states) {
                 differences.list(&what, &solved.values, &full.energies[..states], 1e-9);
             }
-            let double: f64 = ours::hubbard_observables(&model, &solved).double_occupancy.iter().sum::<f64>() / 16.0;
+            let double: f64 = ours::averages(&model, &solved).double_occupancy.iter().sum::<f64>() / 16.0;
             differences.number(&format!("{what}: double occupancy"), double, case.double_occ, 1e-7);
         }
     }

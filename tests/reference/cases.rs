@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 
 /// Reads one of the files, from EIGENFORGE_ROOT or this package's folder.
 pub fn read<T: DeserializeOwned>(name: &str) -> T {
-    let root = std::env::var_os("EIGENFORGE_ROOT").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let root =
+        std::env::var_os("EIGENFORGE_ROOT").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     let path = root.join("tests").join("data").join(name);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -32,12 +32,16 @@ impl Differences {
     /// |ours − reference| ≤ tolerance · max(1, |reference|), NaN being wrong.
     pub fn number(&mut self, what: &str, ours: f64, reference: f64, tolerance: f64) {
         let right = (ours - reference).abs() <= tolerance * reference.abs().max(1.0);
-        self.check(right, || format!("{what}: {ours:.12} instead of {reference:.12}, off by {:.1e}", (ours - reference).abs()));
+        self.check(right, || {
+            format!("{what}: {ours:.12} instead of {reference:.12}, off by {:.1e}", (ours - reference).abs())
+        });
     }
 
     /// Every number of a list.
     pub fn list(&mut self, what: &str, ours: &[f64], reference: &[f64], tolerance: f64) {
-        self.check(ours.len() == reference.len(), || format!("{what}: {} values instead of {}", ours.len(), reference.len()));
+        self.check(ours.len() == reference.len(), || {
+            format!("{what}: {} values instead of {}", ours.len(), reference.len())
+        });
         for (k, (ours, reference)) in ours.iter().zip(reference).enumerate() {
             self.number(&format!("{what}[{k}]"), *ours, *reference, tolerance);
         }
@@ -45,7 +49,9 @@ impl Differences {
 
     /// Every number of a matrix.
     pub fn matrix(&mut self, what: &str, ours: &[Vec<f64>], reference: &[Vec<f64>], tolerance: f64) {
-        self.check(ours.len() == reference.len(), || format!("{what}: {} rows instead of {}", ours.len(), reference.len()));
+        self.check(ours.len() == reference.len(), || {
+            format!("{what}: {} rows instead of {}", ours.len(), reference.len())
+        });
         for (k, (ours, reference)) in ours.iter().zip(reference).enumerate() {
             self.list(&format!("{what}[{k}]"), ours, reference, tolerance);
         }
@@ -53,10 +59,18 @@ impl Differences {
 
     /// Energies, multiplicities and residuals of the lowest levels. The reference's last level may be cut by its
     /// list; ours may be cut by the number of states asked for, and must then say so.
-    pub fn levels(&mut self, what: &str, ours: &Solved, eigenvalues: &[f64], levels: &[(f64, usize)], last_may_be_cut: bool) {
+    pub fn levels(
+        &mut self,
+        what: &str,
+        ours: &Solved,
+        eigenvalues: &[f64],
+        levels: &[(f64, usize)],
+        last_may_be_cut: bool,
+    ) {
         self.list(&format!("{what}: energies"), &ours.values, eigenvalues, ENERGY);
         self.check(ours.converged, || format!("{what}: not converged: {}", ours.stop));
-        let worst = ours.residuals.iter().fold(0.0, |worst: f64, r| if r.is_nan() { f64::INFINITY } else { worst.max(*r) });
+        let worst =
+            ours.residuals.iter().fold(0.0, |worst: f64, r| if r.is_nan() { f64::INFINITY } else { worst.max(*r) });
         self.check(worst <= 10.0 * TOLERANCE, || format!("{what}: a residual of {worst:.1e} by our own multiply"));
         for (k, (value, multiplicity)) in levels.iter().enumerate() {
             let Some(level) = ours.levels.get(k) else {
@@ -67,11 +81,16 @@ impl Differences {
             let cut = last_may_be_cut && k + 1 == levels.len();
             if !cut && level.complete {
                 self.check(level.multiplicity == *multiplicity, || {
-                    format!("{what}: level {k} ({value:.9}) is {}-fold instead of {multiplicity}-fold", level.multiplicity)
+                    format!(
+                        "{what}: level {k} ({value:.9}) is {}-fold instead of {multiplicity}-fold",
+                        level.multiplicity
+                    )
                 });
             }
             if k + 1 < levels.len() {
-                self.check(level.complete, || format!("{what}: level {k} ({value:.9}) is said to be cut, and is not the last"));
+                self.check(level.complete, || {
+                    format!("{what}: level {k} ({value:.9}) is said to be cut, and is not the last")
+                });
             }
         }
     }
@@ -79,7 +98,13 @@ impl Differences {
     /// Fails with everything found.
     pub fn finish(self) {
         assert!(self.checks > 0, "nothing was checked");
-        assert!(self.found.is_empty(), "{} of {} checks failed:\n{}", self.found.len(), self.checks, self.found.join("\n"));
+        assert!(
+            self.found.is_empty(),
+            "{} of {} checks failed:\n{}",
+            self.found.len(),
+            self.checks,
+            self.found.join("\n")
+        );
         println!("{} checks", self.checks);
     }
 }

@@ -13,14 +13,21 @@ fn cases() -> Vec<HubbardCase> {
 }
 
 fn check(case: &HubbardCase, device: &ours::Device, differences: &mut Differences) {
-    let model = ours::hubbard(case.sites, &case.edges, &case.u.each(case.sites), case.eps.as_deref(), case.nup, case.ndn);
-    differences.check(ours::dimension(&model) == case.dim, || format!("{}: dimension {}", case.id, ours::dimension(&model)));
+    let model =
+        ours::hubbard(case.sites, &case.edges, &case.u.each(case.sites), case.eps.as_deref(), case.nup, case.ndn);
+    differences
+        .check(ours::dimension(&model) == case.dim, || format!("{}: dimension {}", case.id, ours::dimension(&model)));
     let solved = ours::solve(&model, case.eigenvalues.len(), device);
     differences.levels(&case.id, &solved, &case.eigenvalues, &case.levels, case.last_level_may_be_cut);
     differences.check(solved.ground.len() == case.ground_degeneracy_in_sector, || {
-        format!("{}: ground multiplet of {} instead of {}", case.id, solved.ground.len(), case.ground_degeneracy_in_sector)
+        format!(
+            "{}: ground multiplet of {} instead of {}",
+            case.id,
+            solved.ground.len(),
+            case.ground_degeneracy_in_sector
+        )
     });
-    let (ours, reference) = (ours::hubbard_observables(&model, &solved), &case.ground_observables);
+    let (ours, reference) = (ours::averages(&model, &solved), &case.ground_observables);
     let name = |what: &str| format!("{}: {what}", case.id);
     differences.list(&name("n_up"), &ours.n_up, &reference.n_up, OBSERVABLE);
     differences.list(&name("n_dn"), &ours.n_dn, &reference.n_dn, OBSERVABLE);
@@ -36,7 +43,9 @@ fn every_hubbard_case() {
     let mut differences = Differences::default();
     for device in ours::devices() {
         for case in cases() {
-            timed(&format!("{} ({}) on {}", case.id, case.dim, device.name()), || check(&case, &device, &mut differences));
+            timed(&format!("{} ({}) on {}", case.id, case.dim, device.name()), || {
+                check(&case, &device, &mut differences)
+            });
         }
     }
     differences.finish();
@@ -50,7 +59,7 @@ fn every_solver_finds_the_ground_state() {
         for case in cases().iter().filter(|case| case.dim <= 5_000) {
             let u = case.u.each(case.sites);
             let model = ours::hubbard(case.sites, &case.edges, &u, case.eps.as_deref(), case.nup, case.ndn);
-            for solver in ours::Solver::ALL {
+            for solver in ours::SOLVERS {
                 let energy = ours::ground_energy(&model, solver, &device);
                 differences.number(&format!("{} by {solver:?}", case.id), energy, case.eigenvalues[0], 1e-9);
             }

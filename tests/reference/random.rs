@@ -24,7 +24,9 @@ fn edges(sites: usize) -> impl Strategy<Value = Vec<(usize, usize, f64)>> {
     let most = pairs.len().min(2 * sites);
     (prop::sample::subsequence(pairs, 0..=most), prop::collection::vec((-2.0..2.0f64, any::<bool>()), most)).prop_map(
         |(pairs, weights)| {
-            let one = |((i, j), (weight, turned)): ((usize, usize), (f64, bool))| if turned { (j, i, weight) } else { (i, j, weight) };
+            let one = |((i, j), (weight, turned)): ((usize, usize), (f64, bool))| {
+                if turned { (j, i, weight) } else { (i, j, weight) }
+            };
             pairs.into_iter().zip(weights).map(one).collect()
         },
     )
@@ -44,8 +46,13 @@ fn hubbard_models() -> impl Strategy<Value = RandomHubbard> {
         let each = || prop::collection::vec(-4.0..8.0f64, sites);
         let same = (-6.0..10.0f64).prop_map(move |u| vec![u; sites]);
         let u = prop_oneof![each(), same];
-        (edges(sites), u, each(), (0..=sites, 0..=sites))
-            .prop_map(move |(edges, u, eps, filling)| RandomHubbard { sites, edges, u, eps, filling })
+        (edges(sites), u, each(), (0..=sites, 0..=sites)).prop_map(move |(edges, u, eps, filling)| RandomHubbard {
+            sites,
+            edges,
+            u,
+            eps,
+            filling,
+        })
     })
 }
 
@@ -89,12 +96,26 @@ fn agrees_with_its_dense_matrix(model: &ours::Model, seed: u64) -> Result<(), Te
         let y = ours::multiply(model, &x, &device);
         prop_assert_eq!(y.len(), n);
         for (k, (y, exact)) in y.iter().zip(&exact).enumerate() {
-            prop_assert!((y - exact).abs() <= 1e-12 * size * (n as f64).sqrt(), "element {} on {}: {} and {}", k, device.name(), y, exact);
+            prop_assert!(
+                (y - exact).abs() <= 1e-12 * size * (n as f64).sqrt(),
+                "element {} on {}: {} and {}",
+                k,
+                device.name(),
+                y,
+                exact
+            );
         }
         let states = n.min(3);
         let solved = ours::solve(model, states, &device);
         for (k, value) in solved.values.iter().enumerate() {
-            prop_assert!((value - spectrum[k]).abs() <= 1e-9 * size, "level {} on {}: {} and {}", k, device.name(), value, spectrum[k]);
+            prop_assert!(
+                (value - spectrum[k]).abs() <= 1e-9 * size,
+                "level {} on {}: {} and {}",
+                k,
+                device.name(),
+                value,
+                spectrum[k]
+            );
         }
         for level in solved.levels.iter().filter(|level| level.complete) {
             let exact = spectrum.iter().filter(|value| (*value - level.value).abs() < 1e-7 * size).count();
