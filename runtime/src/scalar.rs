@@ -33,6 +33,10 @@ pub trait Scalar: Pod + Default + PartialEq + std::fmt::Debug {
     fn as_f64(values: &[Self]) -> Option<&[f64]>;
     /// Rounds each number; the slices have the same length.
     fn store(values: &[f64], to: &mut [Self]);
+    /// Appends the little-endian bytes of each number.
+    fn write_bytes(values: &[Self], to: &mut Vec<u8>);
+    /// The reverse; trailing bytes that make no whole number are left out.
+    fn read_bytes(bytes: &[u8]) -> Vec<Self>;
 }
 
 impl Scalar for f64 {
@@ -50,6 +54,12 @@ impl Scalar for f64 {
     fn store(values: &[f64], to: &mut [f64]) {
         to.copy_from_slice(values);
     }
+    fn write_bytes(values: &[f64], to: &mut Vec<u8>) {
+        values.iter().for_each(|v| to.extend_from_slice(&v.to_le_bytes()));
+    }
+    fn read_bytes(bytes: &[u8]) -> Vec<f64> {
+        bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect()
+    }
 }
 
 impl Scalar for f32 {
@@ -66,5 +76,11 @@ impl Scalar for f32 {
     }
     fn store(values: &[f64], to: &mut [f32]) {
         to.iter_mut().zip(values).for_each(|(to, v)| *to = *v as f32);
+    }
+    fn write_bytes(values: &[f32], to: &mut Vec<u8>) {
+        values.iter().for_each(|v| to.extend_from_slice(&v.to_le_bytes()));
+    }
+    fn read_bytes(bytes: &[u8]) -> Vec<f32> {
+        bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
     }
 }

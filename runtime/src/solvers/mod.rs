@@ -1,18 +1,76 @@
 //! Eigensolvers for the lowest states of a real symmetric operator, written once over [`crate::Device`].
+//!
+//! [`solve`] runs one of them and then certifies: true residuals, missed states, complete levels. The solvers stand in
+//! `lobpcg` (one state, fused), `block` (several), `lanczos` and `dense`; `algebra` has their block operations as vector
+//! programs, `checkpoint` their state on disk.
+
+mod algebra;
+mod certify;
+mod checkpoint;
+mod dense;
+mod lobpcg;
 mod options;
-pub use options::*;
+mod run;
+
+pub use lobpcg::update_program;
+pub use options::{
+    CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, Solver, StopReason,
+};
 
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
+use certify::Main;
+use checkpoint::{Owner, Saver};
+use run::Run;
 
-/// The lowest `options.states` eigenpairs of `operator`.
+/// The lowest `options.states` eigenpairs of `operator`, with true residuals and multiplicities.
+///
+/// Matrices of small dimension are diagonalised whole whatever `solver` says; a note in the result says so.
 pub fn solve<T: Scalar>(
     operator: &dyn LinearOperator<T>,
     solver: Solver,
     options: &SolveOptions,
 ) -> Result<Eigenpairs<T>, SolveError> {
-    options.check(operator.dimension())?;
-    let _ = solver;
-    todo!("follows in the next commits")
+    let n = operator.dimension();
+    options.check(n)?;
+    let run = Run::new(operator, options);
+    let block = options.states + options.guard.unwrap_or(0);
+    if solver == Solver::Dense || n <= dense::SMALL || n < 5 * block {
+        let mut found = dense::solve(&run, operator, options)?;
+        if solver != Solver::Dense {
+            found.notes.push(format!("dimension {n} is small: the whole matrix was diagonalised"));
+        }
+        return Ok(found);
+    }
+    let name = match solver {
+        Solver::Lobpcg => "lobpcg",
+        Solver::Lanczos => "lanczos",
+        Solver::Dense => "dense",
+    };
+    let owner =
+        Owner { solver: name, dimension: n, states: options.states, scalar: T::TYPE.cuda(), seed: options.seed };
+    let mut saver = Saver::open(options.checkpoint.as_ref(), &owner)?;
+    let main = match solver {
+        _ => {
+            run.plan_memory(operator, "LOBPCG", lobpcg::VECTORS, "; Lanczos needs 4")?;
+            let start = operator.device().random::<T>(n, options.seed)?;
+            let search = lobpcg::Search {
+                phase: "lobpcg",
+                enough: None,
+                preconditioner: options.preconditioner,
+                max_iterations: options.max_iterations,
+            };
+            let found = lobpcg::search(&run, operator, start, &search, &mut saver)?;
+            Main {
+                values: vec![found.value],
+                vectors: vec![found.vector],
+                iterations: found.iterations,
+                stop: found.stop,
+                history: found.history,
+                notes: Vec::new(),
+            }
+        }
+    };
+    certify::complete(&run, operator, main)
 }

@@ -1,0 +1,231 @@
+//! Trust: true residuals, and a search of what is orthogonal to the states found.
+//!
+//! Degenerate or missed states are the oldest complaint about iterative eigensolvers. After any of them the operator is
+//! deflated, A + Σ (top − λ_i) q_i q_iᵀ, so that the states found leave the low end, and its lowest level is searched
+//! from a random start orthogonal to them:
+//! - below or at the k-th value found: a state was missed, or belongs to its level. It is converged, kept, and the search
+//!   goes on, so levels are completed also beyond k;
+//! - above: nothing is missing. The search ends as soon as ‖r‖ ≤ 10⁻³ (θ − λ_k): were a state at or below λ_k hidden in
+//!   the search vector with weight ε, it alone would add ε (θ − λ_k) to the residual, so ε ≤ 10⁻³; and a search vector
+//!   loses the lowest states last, since every iteration amplifies them over those at θ. This is evidence from a random
+//!   start, not a proof; the probability of a start without the component is zero, and small at finite precision.
+
+use super::algebra::Algebra;
+use super::checkpoint::Saver;
+use super::lobpcg;
+use super::run::Run;
+use super::{Eigenpairs, Level, StopReason};
+use crate::device::{Device, ElementFunction, Vector};
+use crate::error::{Result, SolveError};
+use crate::operator::LinearOperator;
+use crate::scalar::Scalar;
+use eigenforge_templates::Cost;
+
+/// At most this many states beyond k are searched; a larger level stays marked incomplete.
+const EXTRA: usize = 64;
+/// Share of the distance to the k-th value at which the residual of a higher level ends the search.
+const FAR_ENOUGH: f64 = 1e-3;
+
+/// What the main search found.
+pub(super) struct Main<T: Scalar> {
+    pub values: Vec<f64>,
+    pub vectors: Vec<Vector<T>>,
+    pub iterations: usize,
+    pub stop: StopReason,
+    pub history: Vec<(usize, f64, f64)>,
+    pub notes: Vec<String>,
+}
+
+/// A + Σ (top − λ_i) q_i q_iᵀ: the locked states sit at `top`, an upper bound of the spectrum.
+struct Deflated<'a, T: Scalar> {
+    inner: &'a dyn LinearOperator<T>,
+    algebra: &'a Algebra,
+    values: &'a [f64],
+    locked: &'a [Vector<T>],
+}
+
+impl<T: Scalar> LinearOperator<T> for Deflated<'_, T> {
+    fn dimension(&self) -> usize {
+        self.inner.dimension()
+    }
+    fn device(&self) -> &Device {
+        self.inner.device()
+    }
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64> {
+        let value = self.inner.apply(x, y)?;
+        let locked: Vec<&Vector<T>> = self.locked.iter().collect();
+        let overlaps = self.algebra.gram(&locked, &[x])?;
+        let shift = |i: usize| self.inner.norm_bound() - self.values[i];
+        let c: Vec<Vec<f64>> = overlaps.iter().enumerate().map(|(i, row)| vec![shift(i) * row[0]]).collect();
+        self.algebra.combine(std::slice::from_mut(y), &locked, &c, true)?;
+        Ok(value + overlaps.iter().zip(&c).map(|(o, c)| o[0] * c[0]).sum::<f64>())
+    }
+    fn diagonal(&self) -> Option<ElementFunction> {
+        self.inner.diagonal()
+    }
+    fn norm_bound(&self) -> f64 {
+        self.inner.norm_bound()
+    }
+    fn cost(&self) -> Cost {
+        let pass = (self.dimension() * size_of::<T>()) as f64;
+        let work = Cost { flops: 4.0 * pass * self.locked.len() as f64, bytes: pass * (3 + self.locked.len()) as f64 };
+        self.inner.cost() + work
+    }
+}
+
+/// How the search of the complement ended.
+enum Search {
+    /// Everything at or below the k-th value is known.
+    Complete,
+    /// It is not, for this reason.
+    Incomplete(String),
+}
+
+/// Completes the levels of what the main search found and makes the report.
+pub(super) fn complete<T: Scalar>(
+    run: &Run<'_, T>,
+    operator: &dyn LinearOperator<T>,
+    mut main: Main<T>,
+) -> Result<Eigenpairs<T>, SolveError> {
+    let k = run.options.states;
+    let mut notes = std::mem::take(&mut main.notes);
+    let outcome = match main.stop {
+        _ if !run.options.certify => Search::Incomplete("certification was switched off".into()),
+        StopReason::Converged | StopReason::Dense => search_complement(run, operator, &mut main)?,
+        _ => Search::Incomplete("the main search did not converge".into()),
+    };
+    let complete = match outcome {
+        Search::Complete => true,
+        Search::Incomplete(why) => {
+            notes.push(format!("multiplicities are lower bounds: {why}"));
+            false
+        }
+    };
+    // True values and residuals from fresh multiplies.
+    let (mut values, mut found) = (Vec::new(), Vec::new());
+    let mut scratch = operator.device().zeros::<T>(operator.dimension())?;
+    for vector in main.vectors {
+        let value = run.apply(operator, &vector, &mut scratch)? / run.algebra.dot(&vector, &vector)?;
+        let residual = run.algebra.residual(&mut scratch, &vector, value)?.sqrt();
+        found.push((value, residual, vector));
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let tolerance = run.degeneracy_tolerance(found.iter().take(k).map(|f| f.0));
+    let last = found[k - 1].0;
+    found.retain(|f| f.0 <= last + tolerance);
+    let extra = found.split_off(k);
+    let all: Vec<f64> = found.iter().chain(&extra).map(|f| f.0).collect();
+    let mut residuals = Vec::new();
+    let mut vectors = Vec::new();
+    for (value, residual, vector) in found {
+        values.push(value);
+        residuals.push(residual);
+        vectors.push(vector);
+    }
+    let mut stop = main.stop;
+    if stop == StopReason::Converged && residuals.iter().any(|r| *r > 2.0 * run.options.tolerance) {
+        stop = StopReason::Stagnated;
+    }
+    Ok(Eigenpairs {
+        levels: levels(&all, k, tolerance, complete),
+        values,
+        residuals,
+        vectors,
+        extra_values: extra.iter().map(|f| f.0).collect(),
+        extra_vectors: extra.into_iter().map(|f| f.2).collect(),
+        degeneracy_tolerance: tolerance,
+        iterations: main.iterations,
+        multiplies: run.multiplies(),
+        stop,
+        history: main.history,
+        seconds: run.elapsed(),
+        notes,
+    })
+}
+
+/// Searches until the complement holds nothing at or below the k-th value. What is found joins `main`.
+fn search_complement<T: Scalar>(
+    run: &Run<'_, T>,
+    operator: &dyn LinearOperator<T>,
+    main: &mut Main<T>,
+) -> Result<Search, SolveError> {
+    let (k, n) = (run.options.states, operator.dimension());
+    for extra in 0.. {
+        if main.vectors.len() == n {
+            return Ok(Search::Complete);
+        }
+        if extra == EXTRA {
+            return Ok(Search::Incomplete(format!(
+                "{EXTRA} states beyond the first {k} were found and there may be more"
+            )));
+        }
+        if run.room(operator, main.vectors.len()) < lobpcg::VECTORS + 1 {
+            return Ok(Search::Incomplete("the search needs more memory than is free".into()));
+        }
+        let mut sorted = main.values.clone();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted[k - 1];
+        let limit = last + run.degeneracy_tolerance(sorted[..k].iter().copied());
+        let enough = |value: f64, residual: f64| value > limit && residual <= FAR_ENOUGH * (value - last);
+        let deflated = Deflated { inner: operator, algebra: &run.algebra, values: &main.values, locked: &main.vectors };
+        let seed = run.options.seed.wrapping_add(0x9e37_79b9).wrapping_mul(2 * extra as u64 + 3);
+        let mut start = operator.device().random::<T>(n, seed)?;
+        run.algebra.orthonormalise(&mut start, &main.vectors.iter().collect::<Vec<_>>())?;
+        let how = lobpcg::Search {
+            phase: "certify",
+            enough: Some(&enough),
+            preconditioner: run.options.preconditioner,
+            max_iterations: run.options.max_iterations,
+        };
+        let found = lobpcg::search(run, &deflated, start, &how, &mut Saver::off())?;
+        main.iterations += found.iterations;
+        if found.stop != StopReason::Converged {
+            return Ok(Search::Incomplete(format!(
+                "the search of the complement ended at {:?} with residual {:.1e}",
+                found.value, found.residual
+            )));
+        }
+        if found.value > limit {
+            return Ok(Search::Complete);
+        }
+        if found.value < last - (limit - last) {
+            main.notes
+                .push(format!("certification found a state at {:?} that the main search had missed", found.value));
+        }
+        let mut vector = found.vector;
+        run.algebra.orthonormalise(&mut vector, &main.vectors.iter().collect::<Vec<_>>())?;
+        main.values.push(found.value);
+        main.vectors.push(vector);
+    }
+    Ok(Search::Complete)
+}
+
+/// Groups ascending values that lie within `tolerance` of the first of their group; those with a member below index k.
+pub(super) fn levels(values: &[f64], k: usize, tolerance: f64, complete: bool) -> Vec<Level> {
+    let mut levels = Vec::new();
+    let mut start = 0;
+    while start < values.len().min(k) {
+        let end = start + values[start..].iter().take_while(|v| **v - values[start] <= tolerance).count();
+        let multiplicity = end - start;
+        let value = values[start..end].iter().sum::<f64>() / multiplicity as f64;
+        levels.push(Level { value, multiplicity, complete, returned: end.min(k) - start });
+        start = end;
+    }
+    levels
+}
+
+/// ‖A x − λ x‖ of each unit vector, from a fresh multiply, summed in f64.
+pub(super) fn residuals<T: Scalar>(
+    run: &Run<'_, T>,
+    operator: &dyn LinearOperator<T>,
+    values: &[f64],
+    vectors: &[Vector<T>],
+) -> Result<Vec<f64>, SolveError> {
+    let mut scratch = operator.device().zeros::<T>(operator.dimension())?;
+    let mut residuals = Vec::with_capacity(values.len());
+    for (value, vector) in values.iter().zip(vectors) {
+        run.apply(operator, vector, &mut scratch)?;
+        residuals.push(run.algebra.residual(&mut scratch, vector, *value)?.sqrt());
+    }
+    Ok(residuals)
+}

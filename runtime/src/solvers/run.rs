@@ -1,0 +1,144 @@
+//! What all phases of one solve share: the clock, the count of multiplies, the progress line, block operations.
+
+use super::algebra::Algebra;
+use super::{Progress, SolveOptions};
+use crate::device::Vector;
+use crate::error::SolveError;
+use crate::operator::LinearOperator;
+use crate::scalar::Scalar;
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+use std::time::Instant;
+
+/// Seconds between two lines of progress.
+const PROGRESS_SECONDS: f64 = 0.25;
+
+/// One solve from start to report.
+pub(super) struct Run<'a, T: Scalar> {
+    pub options: &'a SolveOptions,
+    pub algebra: Algebra,
+    started: Instant,
+    multiplies: Cell<usize>,
+    last_line: Cell<f64>,
+    /// Phase, when it began, and its first residual: what the time left is estimated from.
+    slope: RefCell<(&'static str, f64, f64)>,
+    scalar: PhantomData<T>,
+}
+
+impl<'a, T: Scalar> Run<'a, T> {
+    pub(super) fn new(operator: &dyn LinearOperator<T>, options: &'a SolveOptions) -> Run<'a, T> {
+        Run {
+            options,
+            algebra: Algebra::new(operator.device()),
+            started: Instant::now(),
+            multiplies: Cell::new(0),
+            last_line: Cell::new(f64::NEG_INFINITY),
+            slope: RefCell::new(("", 0.0, f64::NAN)),
+            scalar: PhantomData,
+        }
+    }
+
+    pub(super) fn elapsed(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    pub(super) fn multiplies(&self) -> usize {
+        self.multiplies.get()
+    }
+
+    /// y = A x, counted.
+    pub(super) fn apply(
+        &self,
+        operator: &dyn LinearOperator<T>,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+    ) -> Result<f64, SolveError> {
+        self.multiplies.set(self.multiplies.get() + 1);
+        Ok(operator.apply(x, y)?)
+    }
+
+    /// y_j = A x_j, counted.
+    pub(super) fn apply_block(
+        &self,
+        operator: &dyn LinearOperator<T>,
+        x: &[&Vector<T>],
+        y: &mut [Vector<T>],
+    ) -> Result<Vec<f64>, SolveError> {
+        self.multiplies.set(self.multiplies.get() + x.len());
+        Ok(operator.apply_block(x, y)?)
+    }
+
+    /// An operator with a coefficient that is not a number must not look like slow convergence.
+    pub(super) fn finite(&self, value: f64, iteration: usize) -> Result<f64, SolveError> {
+        if value.is_finite() { Ok(value) } else { Err(SolveError::NotFinite { value, iteration }) }
+    }
+
+    /// Two values closer than this are one level: 1e-8 of the largest, or ten tolerances.
+    pub(super) fn degeneracy_tolerance(&self, values: impl Iterator<Item = f64>) -> f64 {
+        let largest = values.fold(0.0f64, |m, v| m.max(v.abs()));
+        (1e-8 * largest).max(10.0 * self.options.tolerance).max(100.0 * T::EPSILON * largest)
+    }
+
+    /// Refuses, with the numbers, what does not fit in the device's memory or under the limit that was set.
+    pub(super) fn plan_memory(
+        &self,
+        operator: &dyn LinearOperator<T>,
+        solver: &str,
+        vectors: usize,
+        alternative: &str,
+    ) -> Result<(), SolveError> {
+        let each = (operator.dimension() as u64).saturating_mul(size_of::<T>() as u64);
+        let needed = each.saturating_mul(vectors as u64);
+        let mut memory = operator.device().memory();
+        if let Some(limit) = self.options.memory_limit {
+            memory.free = memory.free.min(limit);
+        }
+        if needed <= memory.free {
+            return Ok(());
+        }
+        let fitting = memory.free / (vectors as u64 * size_of::<T>() as u64).max(1);
+        Err(SolveError::Device(crate::DeviceError::Memory {
+            what: format!("{solver} ({vectors} vectors of {} elements)", operator.dimension()),
+            device: operator.device().name(),
+            needed,
+            free: memory.free,
+            total: memory.total,
+            fits: format!("{} such vectors fit, or a dimension of {fitting}{alternative}", memory.free / each.max(1)),
+        }))
+    }
+
+    /// How many more vectors fit now.
+    pub(super) fn room(&self, operator: &dyn LinearOperator<T>, held: usize) -> usize {
+        let each = (operator.dimension() as u64).saturating_mul(size_of::<T>() as u64).max(1);
+        let free = operator.device().memory().free;
+        let limited =
+            self.options.memory_limit.map_or(free, |limit| free.min(limit.saturating_sub(each * held as u64)));
+        (limited / each) as usize
+    }
+
+    /// A line of progress, now and then or `always`.
+    pub(super) fn progress(
+        &self,
+        phase: &'static str,
+        iteration: usize,
+        energies: &[f64],
+        residual: f64,
+        always: bool,
+    ) {
+        let Some(report) = &self.options.progress else { return };
+        let elapsed = self.elapsed();
+        let mut slope = self.slope.borrow_mut();
+        if slope.0 != phase || slope.2.is_nan() {
+            *slope = (phase, elapsed, residual);
+        }
+        if !always && elapsed - self.last_line.get() < PROGRESS_SECONDS {
+            return;
+        }
+        self.last_line.set(elapsed);
+        let (_, began, first) = *slope;
+        let fallen = (first / residual).ln();
+        let left = (residual / self.options.tolerance).ln().max(0.0);
+        let remaining = (fallen > 1.0).then(|| (elapsed - began) * left / fallen);
+        report(&Progress { phase, iteration, energies: energies.to_vec(), residual, elapsed, remaining });
+    }
+}
