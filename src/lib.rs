@@ -5,3 +5,4 @@ pub mod exact;
 pub mod input;
 pub mod lattice;
 pub mod operator;
+pub mod report;

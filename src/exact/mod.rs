@@ -6,16 +6,20 @@
 //! ```
 
 mod general_cpu;
+mod inspect;
 mod kronecker_cpu;
 mod model;
 mod multiply;
 mod observables;
+mod solve;
 mod species;
 mod structure;
 
+pub use inspect::{GeneratedFile, InspectError, Stage};
 pub use model::{LARGEST_DENSE, Model};
 pub use multiply::{Hamiltonian, PrepareError, Prepared};
 pub use observables::Observables;
+pub use solve::{Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
 pub use species::SpeciesMatrix;
 pub use structure::{Moves, Structure};
 

@@ -38,7 +38,7 @@ mod sector;
 mod solve;
 
 pub use model::ModelSpec;
-pub use problem::{InputError, Problem, Wrong};
+pub use problem::{InputError, Problem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
 pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice};
 
@@ -139,8 +139,8 @@ impl ModelFile {
         let sector = sector.zip(two_s).and_then(|(draft, two_s)| draft.on(lattice.sites().len(), two_s, problems));
         let (model, sector) = (model?, sector?);
         let file = ModelFile { name: name.into(), text: text.into(), model, lattice, sector, solve, output };
-        if let Err(what) = file.check_states() {
-            problems.add(states_place, what);
+        if let Err(error) = file.check_states() {
+            problems.add(states_place, Wrong::TooManyStates(error));
         }
         Some(file)
     }
@@ -153,11 +153,11 @@ impl ModelFile {
     /// Whether the sector has as many states as are asked for; to be asked again when a command line changes `states`.
     ///
     /// # Errors
-    /// [`Wrong::TooManyStates`], with both numbers.
-    pub fn check_states(&self) -> Result<(), Wrong> {
+    /// [`TooManyStates`], with both numbers.
+    pub fn check_states(&self) -> Result<(), TooManyStates> {
         match self.dimension() {
             Some(dimension) if dimension < self.solve.states as u128 => {
-                Err(Wrong::TooManyStates { states: self.solve.states, dimension })
+                Err(TooManyStates { states: self.solve.states, dimension })
             }
             _ => Ok(()),
         }

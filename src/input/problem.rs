@@ -145,8 +145,18 @@ pub enum Wrong {
     TooMuchSpin { two_sz: i64, most: i64, sites: usize, spin: String },
     #[error("two_sz = {two_sz} is {found}, but {sites} sites of spin {spin} have {expected} 2 Sz")]
     SpinParity { two_sz: i64, found: &'static str, expected: &'static str, sites: usize, spin: String },
-    #[error("states = {states}, but the sector has dimension {dimension}")]
-    TooManyStates { states: usize, dimension: u128 },
+    #[error("{0}")]
+    TooManyStates(TooManyStates),
+}
+
+/// More states are asked for than the sector has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("states = {states}, but the sector has dimension {dimension}: ask for at most {dimension}")]
+pub struct TooManyStates {
+    /// How many are asked for.
+    pub states: usize,
+    /// How many there are.
+    pub dimension: u128,
 }
 
 impl Wrong {
@@ -176,7 +186,7 @@ impl Wrong {
                 let near = if *two_sz > 0 { two_sz - 1 } else { two_sz + 1 };
                 format!("`two_sz` is twice the total Sz; choose an {expected} number such as {near}")
             }
-            Wrong::TooManyStates { dimension, .. } => format!("ask for at most {dimension}"),
+            Wrong::TooManyStates(states) => format!("ask for at most {}", states.dimension),
             Wrong::WrongType { .. } | Wrong::OutOfRange { .. } | Wrong::Lattice(_) => return None,
         })
     }
@@ -197,7 +207,7 @@ impl Wrong {
             Wrong::TooManyParticles { sites, .. } => format!("more than {sites}"),
             Wrong::TooMuchSpin { .. } => "too large".into(),
             Wrong::SpinParity { expected, .. } => format!("should be {expected}"),
-            Wrong::TooManyStates { dimension, .. } => format!("more than {dimension}"),
+            Wrong::TooManyStates(states) => format!("more than {}", states.dimension),
         }
     }
 }

@@ -54,6 +54,9 @@ pub(crate) struct Placed<T> {
     pub span: Range<usize>,
 }
 
+/// (i, j, weight).
+pub(crate) type Edge = (usize, usize, f64);
+
 /// One number for every item, or one an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Amount {
@@ -291,7 +294,7 @@ impl<'a> Section<'a> {
     }
 
     /// A list of edges `[i, j]` or `[i, j, weight]` (weight 1 if left out), each with its place.
-    pub fn edges(&self, key: &'static str) -> Option<Placed<Vec<Placed<(usize, usize, f64)>>>> {
+    pub fn edges(&self, key: &'static str) -> Option<Placed<Vec<Placed<Edge>>>> {
         let value = self.get(key)?;
         let expected = "a list of edges [i, j] or [i, j, weight]";
         let Some(items) = value.get_ref().as_array() else {
@@ -304,7 +307,7 @@ impl<'a> Section<'a> {
                 self.wrong_type(&name, "[i, j] or [i, j, weight]", item);
                 return None;
             };
-            let i = self.as_count(&format!("{name}[0]"), 0, parts.get(0)?);
+            let i = self.as_count(&format!("{name}[0]"), 0, parts.first()?);
             let j = self.as_count(&format!("{name}[1]"), 0, parts.get(1)?);
             let weight = match parts.get(2) {
                 Some(weight) => self.as_number(&format!("{name}[2]"), "a number", weight),

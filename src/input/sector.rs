@@ -5,10 +5,10 @@
 use super::model::{Family, spin_name};
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The conserved quantum numbers of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SectorSpec {
     /// Numbers of up and down particles.

@@ -3,8 +3,11 @@
 use super::*;
 use Boundary::{Open, Periodic};
 
+/// (i, j, weight).
+type Edge = (usize, usize, f64);
+
 /// Edges of every case of a reference file, by case id.
-fn reference(file: &str) -> Vec<(String, usize, Vec<(usize, usize, f64)>)> {
+fn reference(file: &str) -> Vec<(String, usize, Vec<Edge>)> {
     let root = std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
     let path = std::path::Path::new(&root).join("tests/data").join(file);
     let data: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
@@ -21,7 +24,7 @@ fn reference(file: &str) -> Vec<(String, usize, Vec<(usize, usize, f64)>)> {
         .collect()
 }
 
-fn edges(lattice: &Lattice) -> Vec<(usize, usize, f64)> {
+fn edges(lattice: &Lattice) -> Vec<Edge> {
     lattice.check().unwrap();
     lattice.bonds().iter().map(|bond| (bond.i, bond.j, bond.weight)).collect()
 }
@@ -193,7 +196,7 @@ fn impossible_lattices_say_what_to_do() {
     assert!(text(Lattice::chain(4).further(&[f64::NAN])).contains("neighbour shell 2"));
     assert!(text(Lattice::chain(4).weights(&[f64::INFINITY])).contains("finite"));
     assert_eq!(Lattice::square([0, 4]).sites().len(), 0);
-    let edge = |list: &[(usize, usize, f64)]| Lattice::from_edges(3, list).unwrap_err().to_string();
+    let edge = |list: &[Edge]| Lattice::from_edges(3, list).unwrap_err().to_string();
     assert!(edge(&[(0, 3, 1.0)]).contains("names site 3, but the sites are 0 to 2"));
     assert!(edge(&[(1, 1, 1.0)]).contains("itself"));
     assert!(edge(&[(0, 1, 1.0), (1, 0, 1.0)]).contains("repeats edge 0"));

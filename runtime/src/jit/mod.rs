@@ -1,27 +1,79 @@
 //! Run-time compilation: CUDA text in, cubin out, through NVRTC and a cache on disk.
+//!
+//! ```text
+//! KernelText + Arch  →  cache entry?  →  NVRTC  →  checks  →  cache entry  →  Cubin
+//! ```
+//!
+//! The text is all there is: no header is included, and the options are fixed here. What is stored and loaded is the
+//! cubin, never PTX, since PTX of a newer NVRTC is refused by older drivers of the same major version.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `settings` | what does the environment say? |
+//! | `search` | where may NVRTC and the tools lie? |
+//! | `nvrtc` | how is the compiler loaded and called? |
+//! | `arch` | which CUDA knows which architecture? |
+//! | `resources` | what does a kernel take on the card? |
+//! | `diagnostics` | how does a compile error read? |
+//! | `cache`, `upkeep` | how are kernels kept, listed, verified and evicted? |
+//! | `disassembly` | how is machine code shown? |
+//! | `doctor` | what is on this machine? |
+
+mod arch;
+mod cache;
+mod diagnostics;
+pub mod disassembly;
+mod doctor;
+mod error;
+mod nvrtc;
+mod resources;
+mod search;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod upkeep;
+
+pub use arch::Arch;
+pub use cache::Cache;
+pub use diagnostics::{CompileFailure, Diagnostic};
+pub use disassembly::Disassembler;
+pub use doctor::{CacheFinding, DeviceFinding, Doctor, DriverFinding, NvrtcFinding, driver_version};
+pub use error::JitError;
+pub use nvrtc::Nvrtc;
+pub use resources::KernelResources;
+pub use settings::{CacheFolder, DEFAULT_CACHE_LIMIT, Settings};
+pub use upkeep::{Entry, Verdict};
+
+use cache::{Build, Ingredients};
 use eigenforge_templates::KernelText;
+use nvrtc::{Failure, Product};
+use std::ffi::CString;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A target architecture, `sm_90` and the like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Arch(pub u32);
-
-/// What went wrong between text and cubin.
-#[derive(Debug, thiserror::Error)]
-pub enum JitError {
-    /// No NVRTC on this machine.
-    #[error("no NVRTC")]
-    NoNvrtc,
-}
+/// The name the compiler is given. It is absolute, because the compiler writes the current folder before any other into
+/// the line table, and the same text would give different cubins.
+const COMPILED_AS: &str = "/eigenforge/kernel.cu";
 
 /// The compiler with its cache.
-pub struct Jit;
+#[derive(Debug)]
+pub struct Jit {
+    nvrtc: Arc<Nvrtc>,
+    cache: Cache,
+    retry_failed: bool,
+    warned: AtomicBool,
+}
 
 /// A compiled kernel file.
 #[derive(Clone, Debug)]
 pub struct Cubin {
     /// Cache key, hexadecimal.
     pub key: String,
+    /// Name of the text it came from.
+    pub name: String,
+    /// What it was compiled for.
+    pub arch: Arch,
     /// The binary image to load.
     pub image: Vec<u8>,
     /// NVRTC's log with ptxas's resource lines.
@@ -30,15 +82,215 @@ pub struct Cubin {
     pub folder: Option<PathBuf>,
     /// Whether it came from the cache.
     pub cached: bool,
+    /// Registers, spills and memory of each kernel.
+    pub resources: Vec<KernelResources>,
+    /// What the report should say, such as a cache that cannot be written.
+    pub note: Option<String>,
 }
 
 impl Jit {
-    /// Finds NVRTC and opens the cache.
+    /// Finds NVRTC and opens the cache, as the environment says.
     pub fn new() -> Result<Jit, JitError> {
-        todo!()
+        Jit::with_settings(&Settings::from_env()?)
     }
-    /// Compiles, or takes from the cache.
-    pub fn compile(&self, _kernel: &KernelText, _arch: Arch) -> Result<Cubin, JitError> {
-        todo!()
+
+    /// Finds NVRTC and opens the cache, as the settings say.
+    pub fn with_settings(settings: &Settings) -> Result<Jit, JitError> {
+        let nvrtc = Nvrtc::find(settings)?;
+        let cache = Cache::open(settings);
+        tracing::debug!("{nvrtc:?}, cache {:?}", cache.root());
+        Ok(Jit { nvrtc, cache, retry_failed: settings.retry_failed, warned: AtomicBool::new(false) })
     }
+
+    /// For tests: the compiler, or `None` after a printed line when this machine has none, so that the test is skipped.
+    /// With `EIGENFORGE_TEST_NVRTC=required`, which `cargo xtask test` sets once it has fetched one, that is a panic.
+    #[doc(hidden)]
+    pub fn for_tests(settings: &Settings) -> Option<Jit> {
+        match Jit::with_settings(settings) {
+            Ok(jit) => Some(jit),
+            Err(fault) if std::env::var("EIGENFORGE_TEST_NVRTC").is_ok_and(|v| v == "required") => panic!("{fault}"),
+            Err(fault) => {
+                println!("skipped: {}", fault.to_string().lines().next().unwrap_or_default());
+                None
+            }
+        }
+    }
+
+    /// The compiler.
+    pub fn nvrtc(&self) -> &Nvrtc {
+        &self.nvrtc
+    }
+
+    /// The cache.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// An error when the driver, of the given version as `cuDriverGetVersion` has it, would refuse what this compiler
+    /// makes. See [`Nvrtc::check_driver`].
+    pub fn check_driver(&self, driver_version: i32) -> Result<(), JitError> {
+        self.nvrtc.check_driver(driver_version)
+    }
+
+    /// Compiles, or takes from the cache. A text that failed before fails again at once, unless told to retry.
+    pub fn compile(&self, kernel: &KernelText, arch: Arch) -> Result<Cubin, JitError> {
+        self.nvrtc.check_arch(arch)?;
+        let options = options(arch);
+        let ingredients = Ingredients {
+            text: &kernel.text,
+            options: &options,
+            arch,
+            nvrtc: self.nvrtc.version(),
+            build: self.nvrtc.build(),
+        };
+        let cubin = |image, log: String, folder, cached, note| {
+            let (key, name, resources) = (ingredients.key(), kernel.name.clone(), resources::parse(&log));
+            promised(kernel, Cubin { key, name, arch, image, log, folder, cached, resources, note })
+        };
+        match self.cache.find(&kernel.name, &ingredients) {
+            Some(cache::Stored { folder, log, cubin: Some(image) }) => {
+                return cubin(image, log, Some(folder), true, self.cache.absent.clone());
+            }
+            Some(cache::Stored { folder, log, cubin: None }) if !self.retry_failed => {
+                return Err(self.failure(kernel, &ingredients, log, Ok(folder), true));
+            }
+            _ => {}
+        }
+        let (image, log) = match self.call(kernel, &options, Product::Cubin)? {
+            Outcome::Made(image, log) => (Some(image), log),
+            Outcome::Refused(log) => (None, log),
+        };
+        let resources = ron::ser::to_string_pretty(&resources::parse(&log), Default::default()).unwrap_or_default();
+        let build = Build {
+            name: &kernel.name,
+            ingredients,
+            plan: &kernel.plan,
+            log: &log,
+            resources: &resources,
+            cubin: image.as_deref(),
+        };
+        let lasting = image.is_some() || !diagnostics::out_of_memory(&log);
+        let (folder, note) = match lasting.then(|| self.cache.publish(&build)) {
+            Some(Ok(folder)) => (folder, self.cache.absent.clone()),
+            Some(Err(fault)) => (None, Some(self.unwritable(&fault))),
+            None => (None, None),
+        };
+        match image {
+            Some(image) => cubin(image, log, folder, false, note),
+            None => {
+                let kept = folder.map_or_else(|| cache::keep_failed(&build).map_err(|e| e.to_string()), Ok);
+                Err(self.failure(kernel, &ingredients, log, kept, false))
+            }
+        }
+    }
+
+    /// NVIDIA's portable assembly of the text, for reading; never stored, never loaded.
+    pub fn ptx(&self, kernel: &KernelText, arch: Arch) -> Result<String, JitError> {
+        self.nvrtc.check_arch(arch)?;
+        let mut options = options(arch);
+        options.retain(|option| !option.starts_with("--ptxas") && !option.starts_with("--gpu"));
+        options.push(format!("--gpu-architecture=compute_{}", arch.0));
+        options.sort();
+        let log = match self.call(kernel, &options, Product::Ptx)? {
+            Outcome::Made(ptx, _) => return Ok(nvrtc::text_of(ptx).replace(COMPILED_AS, diagnostics::SOURCE_FILE)),
+            Outcome::Refused(log) => log,
+        };
+        let (nvrtc, build) = (self.nvrtc.version(), self.nvrtc.build());
+        let ingredients = Ingredients { text: &kernel.text, options: &options, arch, nvrtc, build };
+        let (name, plan) = (&kernel.name, &kernel.plan);
+        let build = Build { name, ingredients, plan, log: &log, resources: "", cubin: None };
+        let kept = cache::keep_failed(&build).map_err(|e| e.to_string());
+        Err(self.failure(kernel, &ingredients, log.clone(), kept, false))
+    }
+
+    /// Calls NVRTC.
+    fn call(&self, kernel: &KernelText, options: &[String], product: Product) -> Result<Outcome, JitError> {
+        let text = CString::new(kernel.text.as_str())
+            .map_err(|e| JitError::ZeroByte { kernel: kernel.name.clone(), offset: e.nul_position() })?;
+        let file = CString::new(COMPILED_AS).expect("no zero byte in a constant");
+        let options: Vec<CString> =
+            options.iter().map(|option| CString::new(option.as_str()).expect("no zero byte in our options")).collect();
+        let started = std::time::Instant::now();
+        let result = self.nvrtc.compile(&text, &file, &options, product);
+        tracing::debug!("{} compiled in {:.3} s", kernel.name, started.elapsed().as_secs_f64());
+        let plain = |log: String| log.replace(COMPILED_AS, diagnostics::SOURCE_FILE);
+        match result {
+            Ok((product, log)) => Ok(Outcome::Made(product, plain(log))),
+            Err(Failure::Text { log }) => Ok(Outcome::Refused(plain(log))),
+            Err(Failure::Call { call, status, log }) => Err(JitError::Nvrtc {
+                kernel: kernel.name.clone(),
+                call,
+                status,
+                nvrtc: self.nvrtc.version(),
+                path: self.nvrtc.path().to_path_buf(),
+                log: plain(log),
+            }),
+        }
+    }
+
+    fn failure(
+        &self,
+        kernel: &KernelText,
+        ingredients: &Ingredients,
+        log: String,
+        folder: Result<PathBuf, String>,
+        cached: bool,
+    ) -> JitError {
+        let (major, minor) = self.nvrtc.version();
+        JitError::Compile(Box::new(CompileFailure {
+            kernel: kernel.name.clone(),
+            arch: ingredients.arch,
+            nvrtc: format!("{major}.{minor}"),
+            options: ingredients.options.to_vec(),
+            text: kernel.text.clone(),
+            diagnostics: diagnostics::parse(&log, &kernel.text),
+            log,
+            folder,
+            cached,
+        }))
+    }
+
+    /// The note on a cache that cannot be written; said once on the log.
+    fn unwritable(&self, fault: &std::io::Error) -> String {
+        let folder = self.cache.root().map(|root| root.display().to_string()).unwrap_or_default();
+        let note = format!(
+            "the kernel cache {folder} cannot be written ({fault}), so kernels are compiled again in each run: \
+             name a writable folder in EIGENFORGE_CACHE, or set it to off"
+        );
+        if !self.warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!("{note}");
+        }
+        note
+    }
+}
+
+/// What NVRTC made of a text, with its log.
+enum Outcome {
+    /// The product.
+    Made(Vec<u8>, String),
+    /// Nothing: the text is at fault.
+    Refused(String),
+}
+
+/// The cubin, once every kernel that the text promises is seen in it.
+fn promised(kernel: &KernelText, cubin: Cubin) -> Result<Cubin, JitError> {
+    let found: Vec<String> = cubin.resources.iter().filter(|r| r.entry).map(|r| r.name.clone()).collect();
+    let missing: Vec<String> = kernel.entries.iter().filter(|entry| !found.contains(entry)).cloned().collect();
+    if missing.is_empty() {
+        return Ok(cubin);
+    }
+    Err(JitError::MissingKernels { kernel: kernel.name.clone(), arch: cubin.arch, missing, found })
+}
+
+/// The compiler's options, sorted. All of them mean the same to nvcc.
+fn options(arch: Arch) -> Vec<String> {
+    let mut options = vec![
+        format!("--gpu-architecture={arch}"),
+        "--std=c++17".to_string(),
+        "--fmad=true".to_string(),
+        "--generate-line-info".to_string(),
+        "--ptxas-options=-v".to_string(),
+    ];
+    options.sort();
+    options
 }

@@ -1,0 +1,342 @@
+//! The kernel cache: a folder an entry, published by renaming, read with every byte checked.
+//!
+//! In: text, options, architecture and compiler. Out: the cubin (or the failure) made from exactly these, when kept.
+//!
+//! key = blake3(schema, options, architecture, NVRTC version, NVRTC build, text), each with its length in front.
+//!
+//! An entry is `<key16>-<name>-sm_90/` with `kernel.cu`, `plan.ron`, `options.txt`, `log.txt`, `kernel.cubin`,
+//! `resources.ron` and `entry.ron`, which has the length and the hash of each of the others and a hash of itself. A failed
+//! build is an entry without cubin. There are no locks: an entry is written into a sibling folder that is then renamed;
+//! of two that build the same kernel one wins and both are right. A short, torn, foreign or altered entry is a miss, and
+//! the next build replaces it. Nothing here is ever an error for the caller: without a cache kernels still compile.
+
+use super::arch::Arch;
+use super::diagnostics::SOURCE_FILE;
+use super::settings::{CacheFolder, Settings};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+/// Layout of an entry and of the key. Another one means another key, so entries of an older schema are never met.
+pub(crate) const SCHEMA: u32 = 1;
+/// The record of an entry.
+pub(crate) const RECORD_FILE: &str = "entry.ron";
+/// The binary of an entry.
+pub(crate) const CUBIN_FILE: &str = "kernel.cubin";
+/// The options of an entry, one a line.
+pub(crate) const OPTIONS_FILE: &str = "options.txt";
+/// The log of an entry.
+const LOG_FILE: &str = "log.txt";
+/// An empty file whose time says when the entry was last used.
+pub(crate) const USED_FILE: &str = "used";
+/// Prefix of folders being written or deleted.
+pub(crate) const TEMPORARY: &str = ".tmp-";
+
+/// The kernel cache on disk, if any, and the read-only one behind it, if any.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    /// The folder that is written.
+    pub(crate) root: Option<PathBuf>,
+    /// The folder that is only read.
+    pub(crate) readonly: Option<PathBuf>,
+    /// Bytes it may reach.
+    pub(crate) limit: u64,
+    /// Why there is none, when that is not the user's wish.
+    pub(crate) absent: Option<String>,
+}
+
+/// What determines a cubin, and so its key.
+#[derive(Clone, Copy)]
+pub(crate) struct Ingredients<'a> {
+    pub text: &'a str,
+    pub options: &'a [String],
+    pub arch: Arch,
+    pub nvrtc: (u32, u32),
+    pub build: &'a str,
+}
+
+impl Ingredients<'_> {
+    /// The key, 64 hexadecimal digits.
+    pub fn key(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut field = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        field(&SCHEMA.to_le_bytes());
+        field(&(self.options.len() as u64).to_le_bytes());
+        for option in self.options {
+            field(option.as_bytes());
+        }
+        field(&self.arch.0.to_le_bytes());
+        field(&self.nvrtc.0.to_le_bytes());
+        field(&self.nvrtc.1.to_le_bytes());
+        field(self.build.as_bytes());
+        field(self.text.as_bytes());
+        hasher.finalize().to_hex().to_string()
+    }
+}
+
+/// An entry's record, `entry.ron`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub schema: u32,
+    pub key: String,
+    pub name: String,
+    pub arch: Arch,
+    pub nvrtc: (u32, u32),
+    pub build: String,
+    /// The text did not compile, and there is no cubin.
+    pub failed: bool,
+    pub files: Vec<FileRecord>,
+}
+
+/// One file of an entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileRecord {
+    pub name: String,
+    pub bytes: u64,
+    pub blake3: String,
+}
+
+/// What a build makes, to be kept.
+pub(crate) struct Build<'a> {
+    pub name: &'a str,
+    pub ingredients: Ingredients<'a>,
+    pub plan: &'a str,
+    pub log: &'a str,
+    pub resources: &'a str,
+    /// `None`: the build failed.
+    pub cubin: Option<&'a [u8]>,
+}
+
+/// An entry read and checked.
+pub(crate) struct Stored {
+    pub folder: PathBuf,
+    pub log: String,
+    /// `None`: the build failed.
+    pub cubin: Option<Vec<u8>>,
+}
+
+impl Cache {
+    /// The cache that the settings name. Touches nothing on disk.
+    pub fn open(settings: &Settings) -> Cache {
+        let (root, absent) = match &settings.cache {
+            CacheFolder::At(folder) => (Some(folder.clone()), None),
+            CacheFolder::Off => (None, None),
+            CacheFolder::Homeless => {
+                let reason = "no home folder is known, so there is no kernel cache; name a folder in EIGENFORGE_CACHE";
+                (None, Some(reason.to_string()))
+            }
+        };
+        let readonly = if settings.cache == CacheFolder::Off { None } else { settings.cache_readonly.clone() };
+        Cache { root, readonly, limit: settings.cache_limit, absent }
+    }
+
+    /// The folder that is written; `None` when the cache is off.
+    pub fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
+    /// The size in bytes that the cache may reach.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The entry for these ingredients, from the writable cache, else from the read-only one.
+    pub(crate) fn find(&self, name: &str, ingredients: &Ingredients) -> Option<Stored> {
+        let key = ingredients.key();
+        let folder_name = folder_name(&key, name, ingredients.arch);
+        for root in [&self.root, &self.readonly].into_iter().flatten() {
+            let folder = root.join(&folder_name);
+            match read(&folder, &key, ingredients.text) {
+                Ok(stored) => {
+                    if Some(root) == self.root.as_ref() {
+                        touch(&folder);
+                    }
+                    return Some(stored);
+                }
+                Err(fault) if folder.exists() => {
+                    tracing::debug!("cache entry {} is unusable and will be replaced: {fault}", folder.display());
+                }
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
+    /// Keeps a build. Gives the entry's folder, `None` when the cache is off, and an error when it cannot be written.
+    pub(crate) fn publish(&self, build: &Build) -> io::Result<Option<PathBuf>> {
+        let Some(root) = &self.root else { return Ok(None) };
+        fs::create_dir_all(root)?;
+        let key = build.ingredients.key();
+        let target = root.join(folder_name(&key, build.name, build.ingredients.arch));
+        let temporary = temporary(root);
+        let written = write(&temporary, &key, build).and_then(|()| self.put(&temporary, &target, &key, build));
+        if written.is_err() {
+            fs::remove_dir_all(&temporary).ok();
+        }
+        written?;
+        self.evict(&target);
+        Ok(Some(target))
+    }
+
+    /// Renames the folder written into place. An entry already there stays if it is whole and tells the same.
+    fn put(&self, temporary: &Path, target: &Path, key: &str, build: &Build) -> io::Result<()> {
+        const TRIES: usize = 16;
+        let mut last = None;
+        for _ in 0..TRIES {
+            match fs::rename(temporary, target) {
+                Ok(()) => return Ok(()),
+                Err(_) if !target.exists() => return fs::rename(temporary, target),
+                Err(e) => last = Some(e),
+            }
+            match read(target, key, build.ingredients.text) {
+                Ok(stored) if stored.cubin.is_some() == build.cubin.is_some() => {
+                    fs::remove_dir_all(temporary).ok();
+                    return Ok(());
+                }
+                _ => remove(target)?,
+            }
+        }
+        Err(last.unwrap_or_else(|| io::Error::other("other programs keep replacing the entry")))
+    }
+}
+
+/// Keeps the source of a failed build outside the cache, in the system's temporary folder.
+pub(crate) fn keep_failed(build: &Build) -> io::Result<PathBuf> {
+    let key = build.ingredients.key();
+    let folder = temporary(&std::env::temp_dir().join("eigenforge-failed"));
+    fs::create_dir_all(folder.parent().unwrap_or(&folder))?;
+    write(&folder, &key, build)?;
+    let target = folder.with_file_name(folder_name(&key, build.name, build.ingredients.arch));
+    if fs::rename(&folder, &target).is_ok() {
+        return Ok(target);
+    }
+    if read(&target, &key, build.ingredients.text).is_ok() {
+        fs::remove_dir_all(&folder).ok();
+        return Ok(target);
+    }
+    Ok(folder)
+}
+
+/// `<key16>-<name>-sm_90`, with nothing in the name that a file system minds.
+pub(crate) fn folder_name(key: &str, name: &str, arch: Arch) -> String {
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || "_.+".contains(c) { c } else { '_' }).take(80).collect();
+    format!("{}-{plain}-{arch}", key.get(..16).unwrap_or(key))
+}
+
+/// A path for a folder that nobody else writes.
+fn temporary(root: &Path) -> PathBuf {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos());
+    root.join(format!("{TEMPORARY}{}-{nanos:x}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// Takes an entry away in one step, so that nobody reads half of it, and deletes it then.
+pub(crate) fn remove(folder: &Path) -> io::Result<()> {
+    let aside = temporary(folder.parent().unwrap_or(Path::new(".")));
+    match fs::rename(folder, &aside) {
+        Ok(()) if aside.is_dir() => fs::remove_dir_all(&aside),
+        Ok(()) => fs::remove_file(&aside),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+/// Writes all files of an entry into a new folder.
+fn write(folder: &Path, key: &str, build: &Build) -> io::Result<()> {
+    fs::create_dir(folder)?;
+    let mut options = build.ingredients.options.join("\n");
+    options.push('\n');
+    let mut files: Vec<(&str, &[u8])> = vec![
+        (SOURCE_FILE, build.ingredients.text.as_bytes()),
+        ("plan.ron", build.plan.as_bytes()),
+        (OPTIONS_FILE, options.as_bytes()),
+        (LOG_FILE, build.log.as_bytes()),
+        ("resources.ron", build.resources.as_bytes()),
+    ];
+    files.extend(build.cubin.map(|cubin| (CUBIN_FILE, cubin)));
+    let mut records = Vec::new();
+    for (name, bytes) in files {
+        fs::write(folder.join(name), bytes)?;
+        let blake3 = blake3::hash(bytes).to_hex().to_string();
+        records.push(FileRecord { name: name.into(), bytes: bytes.len() as u64, blake3 });
+    }
+    let record = Record {
+        schema: SCHEMA,
+        key: key.into(),
+        name: build.name.into(),
+        arch: build.ingredients.arch,
+        nvrtc: build.ingredients.nvrtc,
+        build: build.ingredients.build.into(),
+        failed: build.cubin.is_none(),
+        files: records,
+    };
+    fs::write(folder.join(USED_FILE), b"")?;
+    fs::write(folder.join(RECORD_FILE), seal(&record)?)
+}
+
+/// The record as RON with its own hash in a last comment line.
+fn seal(record: &Record) -> io::Result<String> {
+    let text = ron::ser::to_string_pretty(record, ron::ser::PrettyConfig::default()).map_err(io::Error::other)?;
+    Ok(format!("{text}\n// blake3 {}\n", blake3::hash(text.as_bytes()).to_hex()))
+}
+
+/// Reads a record and checks its hash; the text of the error says what is wrong.
+pub(crate) fn read_record(folder: &Path) -> Result<Record, String> {
+    let sealed = fs::read_to_string(folder.join(RECORD_FILE)).map_err(|e| format!("{RECORD_FILE}: {e}"))?;
+    let torn = || format!("{RECORD_FILE} is torn or altered");
+    let (text, hash) = sealed.strip_suffix('\n').and_then(|s| s.rsplit_once("\n// blake3 ")).ok_or_else(torn)?;
+    if blake3::hash(text.as_bytes()).to_hex().as_str() != hash {
+        return Err(torn());
+    }
+    ron::from_str(text).map_err(|e| format!("{RECORD_FILE}: {e}"))
+}
+
+/// Reads a file of an entry and checks its length and hash.
+pub(crate) fn read_file(folder: &Path, record: &FileRecord) -> Result<Vec<u8>, String> {
+    let bytes = fs::read(folder.join(&record.name)).map_err(|e| format!("{}: {e}", record.name))?;
+    if bytes.len() as u64 != record.bytes {
+        return Err(format!("{} has {} bytes, its record says {}", record.name, bytes.len(), record.bytes));
+    }
+    if blake3::hash(&bytes).to_hex().as_str() != record.blake3 {
+        return Err(format!("{} differs from its record", record.name));
+    }
+    Ok(bytes)
+}
+
+/// Reads an entry whole. It must have exactly this key and this text.
+fn read(folder: &Path, key: &str, text: &str) -> Result<Stored, String> {
+    let record = read_record(folder)?;
+    if record.schema != SCHEMA || record.key != key {
+        return Err("it is the entry of another key".into());
+    }
+    let (mut source, mut log, mut cubin) = (None, None, None);
+    for file in &record.files {
+        let bytes = read_file(folder, file)?;
+        match file.name.as_str() {
+            SOURCE_FILE => source = Some(bytes),
+            LOG_FILE => log = Some(String::from_utf8(bytes).map_err(|_| format!("{LOG_FILE} is no text"))?),
+            CUBIN_FILE => cubin = Some(bytes),
+            _ => {}
+        }
+    }
+    if source.as_deref() != Some(text.as_bytes()) {
+        return Err("its text is another one".into());
+    }
+    if cubin.is_none() != record.failed {
+        return Err(format!("it should{} have {CUBIN_FILE}", if record.failed { " not" } else { "" }));
+    }
+    Ok(Stored { folder: folder.to_path_buf(), log: log.ok_or("it has no log")?, cubin })
+}
+
+/// Notes that an entry was used. A cache that cannot be written keeps no such notes.
+fn touch(folder: &Path) {
+    let used = fs::File::options().write(true).create(true).truncate(false).open(folder.join(USED_FILE));
+    used.and_then(|file| file.set_modified(SystemTime::now())).ok();
+}

@@ -1,0 +1,106 @@
+//! Machine code for reading: SASS by nvdisasm, resource usage by cuobjdump.
+//!
+//! In: a cubin. Out: text, for all kernels or one. Each function's text starts at its section header
+//! `//--------------------- .text.NAME`; lines `//## File "kernel.cu", line N` lead back to the CUDA text.
+
+use super::diagnostics::SOURCE_FILE;
+use super::error::JitError;
+use super::search;
+use super::settings::Settings;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The disassembler, found.
+#[derive(Clone, Debug)]
+pub struct Disassembler {
+    nvdisasm: PathBuf,
+}
+
+impl Disassembler {
+    /// Finds nvdisasm: EIGENFORGE_NVDISASM, the CUDA toolkit, the path, pip's wheel.
+    pub fn find(settings: &Settings) -> Result<Disassembler, JitError> {
+        let named = settings.nvdisasm.as_deref();
+        Ok(Disassembler { nvdisasm: search::tool(settings, "nvdisasm", "EIGENFORGE_NVDISASM", named)? })
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.nvdisasm
+    }
+
+    /// The machine code of a cubin, with the lines of the CUDA text; of one kernel only, when named.
+    pub fn sass(&self, cubin: &[u8], kernel: Option<&str>) -> Result<String, JitError> {
+        let all = run(&self.nvdisasm, &["--print-code", "--print-line-info"], cubin)?;
+        let all = all.replace(super::COMPILED_AS, SOURCE_FILE);
+        let Some(kernel) = kernel else { return Ok(all) };
+        let sections = sections(&all);
+        match sections.iter().find(|(name, _)| *name == kernel) {
+            Some((_, text)) => Ok(text.to_string()),
+            None => Err(JitError::NoSuchKernel {
+                kernel: kernel.to_string(),
+                found: sections.iter().map(|(name, _)| name.to_string()).collect(),
+            }),
+        }
+    }
+}
+
+/// What cuobjdump says of a cubin's registers, stack, shared and constant memory.
+pub fn resource_usage(settings: &Settings, cubin: &[u8]) -> Result<String, JitError> {
+    let cuobjdump = find_cuobjdump(settings)?;
+    run(&cuobjdump, &["--dump-resource-usage"], cubin)
+}
+
+/// Finds cuobjdump: EIGENFORGE_CUOBJDUMP, the CUDA toolkit, the path, pip's wheel.
+pub fn find_cuobjdump(settings: &Settings) -> Result<PathBuf, JitError> {
+    search::tool(settings, "cuobjdump", "EIGENFORGE_CUOBJDUMP", settings.cuobjdump.as_deref())
+}
+
+/// Runs a tool on a cubin, which it wants as a file.
+fn run(tool: &Path, options: &[&str], cubin: &[u8]) -> Result<String, JitError> {
+    let failed = |reason: String| JitError::Tool { path: tool.to_path_buf(), reason };
+    let mut file = tempfile::Builder::new()
+        .prefix("eigenforge-")
+        .suffix(".cubin")
+        .tempfile()
+        .map_err(|e| failed(format!("no temporary file for the cubin: {e}")))?;
+    file.write_all(cubin).map_err(|e| failed(format!("the cubin's temporary file: {e}")))?;
+    let output = Command::new(tool)
+        .args(options)
+        .arg(file.path())
+        .output()
+        .map_err(|e| failed(format!("it cannot be started: {e}")))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_string();
+        return Err(failed(format!("{}: {said}", output.status)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Splits nvdisasm's output into functions: name, and text from its header to the next.
+fn sections(sass: &str) -> Vec<(&str, &str)> {
+    const HEADER: &str = "//--------------------- .text.";
+    let starts: Vec<usize> = sass.match_indices(HEADER).map(|(at, _)| at).collect();
+    let ends = starts.iter().skip(1).copied().chain([sass.len()]);
+    let named = |(&start, end): (&usize, usize)| {
+        let text = &sass[start..end];
+        let name = text[HEADER.len()..].split_whitespace().next().unwrap_or_default();
+        (name, text.trim_end())
+    };
+    starts.iter().zip(ends).map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_told_apart() {
+        let sass = "\t.target sm_90\n//--------------------- .text.axpy --------\nMOV\nEXIT\n\
+                    //--------------------- .text.dot  ---\nRET\n";
+        let found = sections(sass);
+        assert_eq!(found.iter().map(|s| s.0).collect::<Vec<_>>(), ["axpy", "dot"]);
+        assert!(found[0].1.ends_with("EXIT") && found[1].1.ends_with("RET"));
+        assert!(sections("").is_empty());
+    }
+}

@@ -1,0 +1,153 @@
+//! What can go wrong between CUDA text and cubin, one variant an event, each with what to do.
+
+use super::arch::{Arch, names};
+use super::diagnostics::CompileFailure;
+use std::path::PathBuf;
+
+/// What went wrong between text and cubin.
+#[derive(Debug, thiserror::Error)]
+pub enum JitError {
+    /// No NVRTC on this machine.
+    #[error(
+        "no NVRTC (the CUDA run-time compiler) was found. Get it with one of: `cargo xtask setup` in a checkout of \
+         eigenforge; `pip install nvidia-cuda-nvrtc`; the CUDA toolkit; or name the library in EIGENFORGE_NVRTC (a file \
+         or its folder).\nSearched:\n  {}", searched.join("\n  ")
+    )]
+    NoNvrtc {
+        /// Where it was looked for, and what was wrong with what was found.
+        searched: Vec<String>,
+    },
+    /// EIGENFORGE_NVRTC names something that is no usable NVRTC.
+    #[error("EIGENFORGE_NVRTC is {}, but {reason}. Name the file libnvrtc.so.NN or its folder, or unset it", path.display())]
+    NvrtcUnusable {
+        /// The value of the variable.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The NVRTC found does not know the architecture.
+    #[error(
+        "NVRTC {}.{} ({}) does not compile for {arch}: it knows {}. {remedy}. Name another one in EIGENFORGE_NVRTC \
+         (`pip install nvidia-cuda-nvrtc` has the newest, `nvidia-cuda-nvrtc-cu12` the last of CUDA 12)",
+        nvrtc.0, nvrtc.1, path.display(), names(supported)
+    )]
+    ArchUnsupported {
+        /// The architecture asked for.
+        arch: Arch,
+        /// Version of the NVRTC found.
+        nvrtc: (u32, u32),
+        /// Its file.
+        path: PathBuf,
+        /// The architectures it compiles for.
+        supported: Vec<Arch>,
+        /// Too old, or too new, and what would do.
+        remedy: String,
+    },
+    /// The NVRTC is of a later major version than the driver, which would refuse its cubins.
+    #[error(
+        "NVRTC {}.{} ({}) is too new for this driver, which knows CUDA {}.{}: a driver loads cubins of its own major \
+         version and older. Update the driver, or name an NVRTC of CUDA {} in EIGENFORGE_NVRTC \
+         (`pip install nvidia-cuda-nvrtc-cu{}`)",
+        nvrtc.0, nvrtc.1, path.display(), driver.0, driver.1, driver.0, driver.0
+    )]
+    DriverTooOld {
+        /// Version of the NVRTC found.
+        nvrtc: (u32, u32),
+        /// Its file.
+        path: PathBuf,
+        /// The CUDA version of the driver.
+        driver: (u32, u32),
+    },
+    /// The text did not compile.
+    #[error("{0}")]
+    Compile(Box<CompileFailure>),
+    /// The text compiled, but a kernel it promises is not in it.
+    #[error(
+        "{kernel} compiled for {arch}, but has no kernel named {}: it has {}. Its plan and its text disagree, which is \
+         a fault of eigenforge", missing.join(", "), if found.is_empty() { "none".into() } else { found.join(", ") }
+    )]
+    MissingKernels {
+        /// Name of the text.
+        kernel: String,
+        /// The architecture.
+        arch: Arch,
+        /// Kernels promised and absent.
+        missing: Vec<String>,
+        /// Kernels that are there.
+        found: Vec<String>,
+    },
+    /// NVRTC refused a call for a reason other than the text.
+    #[error("NVRTC {}.{} ({}): {call} for {kernel} gave {status}{}", nvrtc.0, nvrtc.1, path.display(), log_tail(log))]
+    Nvrtc {
+        /// Name of the text.
+        kernel: String,
+        /// The function called.
+        call: &'static str,
+        /// NVRTC's name of the error.
+        status: String,
+        /// Version of the NVRTC found.
+        nvrtc: (u32, u32),
+        /// Its file.
+        path: PathBuf,
+        /// What it logged.
+        log: String,
+    },
+    /// The text has a zero byte, which would end it for the compiler.
+    #[error("the CUDA text of {kernel} has a zero byte at offset {offset}, where the compiler would stop reading")]
+    ZeroByte {
+        /// Name of the text.
+        kernel: String,
+        /// Where.
+        offset: usize,
+    },
+    /// An architecture's name cannot be read.
+    #[error("{found:?} is no architecture: expected a name like sm_90 (ten times the compute capability)")]
+    ArchName {
+        /// What was given.
+        found: String,
+    },
+    /// An environment variable has a value that cannot be used.
+    #[error("the environment variable {variable} is {value:?}: expected {expected}")]
+    Setting {
+        /// Its name.
+        variable: &'static str,
+        /// What it says.
+        value: String,
+        /// What it may say.
+        expected: &'static str,
+    },
+    /// A tool of the CUDA toolkit is not there.
+    #[error(
+        "{tool} was not found. Get it with one of: `cargo xtask setup` in a checkout of eigenforge; \
+         `pip install nvidia-cuda-{tool}`; the CUDA toolkit; or name it in {variable}.\nSearched:\n  {}", searched.join("\n  ")
+    )]
+    NoTool {
+        /// `nvdisasm` or `cuobjdump`.
+        tool: &'static str,
+        /// The environment variable that would name it.
+        variable: &'static str,
+        /// Where it was looked for.
+        searched: Vec<String>,
+    },
+    /// A tool of the CUDA toolkit ran and failed, or could not be started.
+    #[error("{} failed: {reason}", path.display())]
+    Tool {
+        /// Its file.
+        path: PathBuf,
+        /// What it said.
+        reason: String,
+    },
+    /// The disassembly has no such kernel.
+    #[error("the cubin has no kernel named {kernel:?}: it has {}", found.join(", "))]
+    NoSuchKernel {
+        /// The name asked for.
+        kernel: String,
+        /// The names that are there.
+        found: Vec<String>,
+    },
+}
+
+/// The log on lines of its own, or nothing.
+fn log_tail(log: &str) -> String {
+    if log.trim().is_empty() { String::new() } else { format!(":\n{}", log.trim_end()) }
+}

@@ -1,0 +1,137 @@
+//! What a kernel takes on the card, read from ptxas's lines in the compile log (`--ptxas-options=-v`).
+//!
+//! In: the log. Out: registers a thread, spills, stack, shared and constant memory in bytes, for each kernel and for each
+//! device function that was not inlined.
+
+use serde::{Deserialize, Serialize};
+
+/// Resources of one kernel, or of one device function that ptxas kept apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelResources {
+    /// The kernel's name, or the mangled name of a device function.
+    pub name: String,
+    /// Whether it is a kernel. Of a device function ptxas tells stack and spills only.
+    pub entry: bool,
+    /// 32-bit registers a thread.
+    pub registers: u32,
+    /// Bytes of registers stored to local memory for want of room.
+    pub spill_stores: u32,
+    /// Bytes of registers loaded back.
+    pub spill_loads: u32,
+    /// Bytes of stack a thread, callees included for a kernel.
+    pub stack: u32,
+    /// Bytes of static shared memory a block.
+    pub shared: u32,
+    /// Bytes of constant memory in all banks; ptxas tells it for sm_8x, and nothing (0) for sm_90 and newer.
+    pub constant: u32,
+}
+
+impl KernelResources {
+    /// Whether any register was spilled.
+    pub fn spills(&self) -> bool {
+        self.spill_stores > 0 || self.spill_loads > 0
+    }
+}
+
+/// Reads ptxas's lines. Kernels first, then device functions, each by name.
+pub fn parse(log: &str) -> Vec<KernelResources> {
+    let mut found: Vec<KernelResources> = Vec::new();
+    let mut entry: Option<usize> = None;
+    let mut function: Option<usize> = None;
+    for line in log.lines() {
+        if let Some(name) = between(line, "Compiling entry function '", "'") {
+            let at = index_of(&mut found, name);
+            found[at].entry = true;
+            entry = Some(at);
+        } else if let Some(name) = line.split("Function properties for ").nth(1) {
+            function = Some(index_of(&mut found, name.trim()));
+        } else if line.contains("bytes stack frame") {
+            let Some(at) = function else { continue };
+            found[at].stack = number_before(line, " bytes stack frame").max(found[at].stack);
+            found[at].spill_stores = number_before(line, " bytes spill stores");
+            found[at].spill_loads = number_before(line, " bytes spill loads");
+        } else if line.contains(": Used ") && line.contains(" registers") {
+            let Some(at) = entry else { continue };
+            found[at].registers = number_before(line, " registers");
+            found[at].shared = number_before(line, " bytes smem");
+            found[at].stack = number_before(line, " bytes cumulative stack size").max(found[at].stack);
+            found[at].constant = line.split(", ").filter(|part| part.contains("bytes cmem[")).map(leading_number).sum();
+        }
+    }
+    found.sort_by(|a, b| b.entry.cmp(&a.entry).then_with(|| a.name.cmp(&b.name)));
+    found
+}
+
+fn index_of(found: &mut Vec<KernelResources>, name: &str) -> usize {
+    found.iter().position(|kernel| kernel.name == name).unwrap_or_else(|| {
+        found.push(KernelResources { name: name.to_string(), ..Default::default() });
+        found.len() - 1
+    })
+}
+
+fn between<'a>(line: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    line.split_once(before)?.1.split_once(after).map(|(name, _)| name)
+}
+
+fn leading_number(part: &str) -> u32 {
+    let digits = part.trim().split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    digits.parse().unwrap_or(0)
+}
+
+/// The number that stands right before `words`, 0 when they are absent.
+fn number_before(line: &str, words: &str) -> u32 {
+    let Some(end) = line.find(words) else { return 0 };
+    let digits = line[..end].rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    digits.parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // NVRTC 13.5's log for sm_80, and the layout of CUDA 11 and 12, where the properties have no "ptxas ." in front.
+    const LOG: &str = "\
+kernel.cu(9): warning #177-D: variable \"unused\" was declared but never referenced
+
+ptxas info    : 0 bytes gmem, 512 bytes cmem[3]
+ptxas info    : Compiling entry function 'spilly' for 'sm_80'
+ptxas info    : Function properties for spilly
+ptxas         .     656 bytes stack frame, 144 bytes spill stores, 148 bytes spill loads
+ptxas info    : Used 32 registers, used 0 barriers, 656 bytes cumulative stack size, 368 bytes cmem[0]
+ptxas info    : Compile time = 17.326 ms
+ptxas info    : Compiling entry function 'axpy' for 'sm_80'
+ptxas info    : Function properties for axpy
+    320 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Function properties for _Z1hPdi
+    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
+ptxas info    : Used 39 registers, used 1 barriers, 64 bytes smem, 384 bytes cmem[0], 8 bytes cmem[2]
+";
+
+    #[test]
+    fn a_log_is_read() {
+        let found = parse(LOG);
+        let names: Vec<_> = found.iter().map(|kernel| (kernel.name.as_str(), kernel.entry)).collect();
+        assert_eq!(names, [("axpy", true), ("spilly", true), ("_Z1hPdi", false)]);
+        let axpy = KernelResources {
+            name: "axpy".into(),
+            entry: true,
+            registers: 39,
+            stack: 320,
+            shared: 64,
+            constant: 392,
+            ..Default::default()
+        };
+        assert_eq!(found[0], axpy);
+        assert_eq!((found[1].registers, found[1].stack), (32, 656));
+        assert_eq!((found[1].spill_stores, found[1].spill_loads, found[1].spills()), (144, 148, true));
+        assert_eq!((found[2].stack, found[2].spill_stores, found[2].registers), (8, 4, 0));
+    }
+
+    #[test]
+    fn anything_else_is_no_kernel() {
+        for log in ["", "ptxas info    : 0 bytes gmem", ": Used 3 registers", "12 bytes stack frame", "Used registers"]
+        {
+            assert_eq!(parse(log), [], "{log}");
+        }
+    }
+}

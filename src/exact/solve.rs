@@ -1,0 +1,211 @@
+//! Solving a model: `Lobpcg::new(&model).tolerance(1e-8).run(&device)` and its kin.
+
+use super::{Hamiltonian, Model, Observables, PrepareError};
+use crate::operator::OperatorError;
+use eigenforge_runtime::solvers::{
+    self, CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, SolveOptions, Solver, StopReason,
+};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError};
+use eigenforge_templates::Cost;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Why a solve failed; a solve that did not converge does not fail, its [`Solution`] says so.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The model could not be put on the device.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// The solver refused or failed.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// Memory or transfers.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The model itself.
+    #[error(transparent)]
+    Operator(#[from] OperatorError),
+}
+
+/// LOBPCG: fused for one state, a block with soft locking for several.
+pub struct Lobpcg;
+
+/// Lanczos: two vectors for the ground state, thick restart for several.
+pub struct Lanczos;
+
+/// The whole matrix, diagonalised on the host.
+pub struct Dense;
+
+macro_rules! start {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// Starts a solve of the model with this solver.
+            #[expect(clippy::new_ret_no_self, reason = "the solver's name starts a builder")]
+            pub fn new(model: &Model) -> Solve<'_> {
+                Solve::new(model, Solver::$name)
+            }
+        }
+    )*};
+}
+start!(Lobpcg, Lanczos, Dense);
+
+/// A solve being put together. Defaults: one state, tolerance 1e-8 on ‖Hx − λx‖, 2,000 iterations, certified.
+#[derive(Clone)]
+pub struct Solve<'m> {
+    model: &'m Model,
+    solver: Solver,
+    options: SolveOptions,
+}
+
+impl<'m> Solve<'m> {
+    /// A solve by a solver chosen at run time.
+    pub fn new(model: &'m Model, solver: Solver) -> Solve<'m> {
+        Solve { model, solver, options: SolveOptions::default() }
+    }
+
+    /// How many of the lowest states.
+    pub fn states(mut self, states: usize) -> Self {
+        self.options.states = states;
+        self
+    }
+
+    /// On the residual norm ‖Hx − λx‖, in the units of H.
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.options.tolerance = tolerance;
+        self
+    }
+
+    /// Iterations of one search.
+    pub fn max_iterations(mut self, iterations: usize) -> Self {
+        self.options.max_iterations = iterations;
+        self
+    }
+
+    /// Extra vectors of a block.
+    pub fn guard(mut self, guard: usize) -> Self {
+        self.options.guard = Some(guard);
+        self
+    }
+
+    /// Of the random start.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.seed = seed;
+        self
+    }
+
+    /// Of LOBPCG.
+    pub fn preconditioner(mut self, preconditioner: Preconditioner) -> Self {
+        self.options.preconditioner = preconditioner;
+        self
+    }
+
+    /// Whether to search for missed states and the rest of each multiplet.
+    pub fn certify(mut self, certify: bool) -> Self {
+        self.options.certify = certify;
+        self
+    }
+
+    /// Saves the state to a folder every so many seconds; with `resume`, goes on from it.
+    pub fn checkpoint(mut self, folder: impl Into<PathBuf>, every_seconds: f64, resume: bool) -> Self {
+        let identity = self.model.identity();
+        self.options.checkpoint = Some(CheckpointOptions { folder: folder.into(), every_seconds, resume, identity });
+        self
+    }
+
+    /// Called with every line of progress.
+    pub fn progress(mut self, report: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        self.options.progress = Some(Arc::new(report));
+        self
+    }
+
+    /// Runs in double precision on a device.
+    pub fn run(&self, device: &Device) -> Result<Solution<'m>, RunError> {
+        let start = Instant::now();
+        let hamiltonian = Hamiltonian::new(self.model, <f64 as Scalar>::TYPE, device)?;
+        let setup_seconds = start.elapsed().as_secs_f64();
+        let pairs = solvers::solve::<f64>(&hamiltonian, self.solver, &self.options)?;
+        let cost = LinearOperator::<f64>::cost(&hamiltonian);
+        Ok(Solution { model: self.model, device: device.clone(), pairs, cost, setup_seconds })
+    }
+}
+
+/// What a solve found.
+#[derive(Debug)]
+pub struct Solution<'m> {
+    model: &'m Model,
+    device: Device,
+    pairs: Eigenpairs<f64>,
+    cost: Cost,
+    setup_seconds: f64,
+}
+
+impl Solution<'_> {
+    /// The lowest energy.
+    pub fn energy(&self) -> f64 {
+        self.pairs.values[0]
+    }
+
+    /// The energies asked for, ascending.
+    pub fn energies(&self) -> &[f64] {
+        &self.pairs.values
+    }
+
+    /// ‖Hx − λx‖ of each state, recomputed in f64 after the solve.
+    pub fn residuals(&self) -> &[f64] {
+        &self.pairs.residuals
+    }
+
+    /// Energy levels with their multiplicities in this sector.
+    pub fn levels(&self) -> &[Level] {
+        &self.pairs.levels
+    }
+
+    /// Why the solver stopped.
+    pub fn stop(&self) -> StopReason {
+        self.pairs.stop
+    }
+
+    /// Everything the solver reports, vectors included.
+    pub fn eigenpairs(&self) -> &Eigenpairs<f64> {
+        &self.pairs
+    }
+
+    /// Least work of one multiply.
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    /// Seconds from model to a Hamiltonian ready on the device: tables, text, compilation.
+    pub fn setup_seconds(&self) -> f64 {
+        self.setup_seconds
+    }
+
+    /// Where it ran.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// A state vector in the order of the model's basis.
+    pub fn vector(&self, state: usize) -> Result<Vec<f64>, DeviceError> {
+        self.pairs.vectors[state].download()
+    }
+
+    /// Averages over the whole ground multiplet of the sector, as far as it is known.
+    pub fn observables(&self) -> Result<Observables, RunError> {
+        let multiplet = self.pairs.ground_multiplet();
+        let vectors = multiplet.iter().map(|vector| vector.download()).collect::<Result<Vec<_>, _>>()?;
+        let slices: Vec<&[f64]> = vectors.iter().map(Vec::as_slice).collect();
+        Ok(Observables::of(self.model, &slices)?)
+    }
+}
+
+impl Model {
+    /// What makes this problem this problem: a hash of terms, sites and sector. Checkpoints carry it.
+    pub fn identity(&self) -> String {
+        let head = format!("{} sites, {}, 2S = {}\n", self.sites(), self.sector(), self.operator().two_s());
+        let terms = self.operator().terms().map(|(product, coefficient)| format!("{coefficient:?} {product:?}\n"));
+        let text: String = std::iter::once(head).chain(terms).collect();
+        blake3::hash(text.as_bytes()).to_hex().to_string()
+    }
+}

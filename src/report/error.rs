@@ -1,0 +1,48 @@
+//! What can go wrong while a report is written. Nothing half-written is left under the final name.
+
+use std::path::PathBuf;
+
+/// Why a report could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The output folder cannot be made.
+    #[error("cannot make the output folder {}: {source}; give another --output", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}; is the folder writable, the disk full?", file.display())]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A record is not JSON.
+    #[error("the report does not fit JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The picture cannot be drawn.
+    #[error("cannot draw the convergence picture: {0}")]
+    Picture(String),
+    /// The arrays cannot be written.
+    #[error("cannot write the arrays of {}: {source}", file.display())]
+    Arrays {
+        /// The file.
+        file: PathBuf,
+        /// What the writer said.
+        source: ndarray_npy::WriteNpzError,
+    },
+    /// Arrays whose lengths do not belong together.
+    #[error("{what} has length {found}, expected {expected}: vectors and basis states must be of one sector")]
+    Shape {
+        /// Which array.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The length it should have.
+        expected: usize,
+    },
+}

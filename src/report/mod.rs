@@ -1,0 +1,25 @@
+//! What a run leaves behind: one record, printed for people, as JSON for programs, and as files.
+//!
+//! In: what the solver and the observables found. Out: a [`RunReport`] (`--json`, report.json), its
+//! [summary](RunReport::summary) for a terminal, [convergence.svg](RunReport::convergence_svg), and
+//! [vectors.npz](VectorFile). Files are written beside and renamed, so that a name never holds half a file.
+//!
+//! Numbers that are not finite (a diverged residual) are `null` in JSON, come back as NaN, and are named in `warnings`.
+
+mod error;
+mod picture;
+mod record;
+mod summary;
+mod vectors;
+mod write;
+
+pub use error::ReportError;
+pub use record::{
+    CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord, Observables, RunReport,
+    Seconds,
+};
+pub use vectors::{BasisStates, VectorFile};
+pub use write::publish;
+
+#[cfg(test)]
+mod tests;

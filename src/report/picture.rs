@@ -1,0 +1,90 @@
+//! convergence.svg: residual and energy error against the iteration, logarithmic.
+//!
+//! In: the history of a [`RunReport`]. Out: SVG text; its fonts are the viewer's, so nothing is needed to draw it.
+
+use super::{HistoryPoint, ReportError, RunReport};
+use plotters::prelude::*;
+
+const SIZE: (u32, u32) = (800, 480);
+
+impl RunReport {
+    /// The picture; the error of an iteration is its lowest energy minus the final one.
+    ///
+    /// # Errors
+    /// What the drawing library says, if ever.
+    pub fn convergence_svg(&self) -> Result<String, ReportError> {
+        let last = self.energies.first().copied().unwrap_or(f64::NAN);
+        let residuals = positive(&self.history, |point| point.residual);
+        let errors = positive(&self.history, |point| (point.energy - last).abs());
+        let mut text = String::new();
+        draw(&mut text, self, &residuals, &errors).map_err(|error| ReportError::Picture(error.to_string()))?;
+        Ok(text)
+    }
+}
+
+/// The points that have a logarithm.
+fn positive(history: &[HistoryPoint], value: impl Fn(&HistoryPoint) -> f64) -> Vec<(f64, f64)> {
+    history
+        .iter()
+        .map(|point| (point.iteration as f64, value(point)))
+        .filter(|(_, value)| value.is_finite() && *value > 0.0)
+        .collect()
+}
+
+fn draw(
+    text: &mut String,
+    report: &RunReport,
+    residuals: &[(f64, f64)],
+    errors: &[(f64, f64)],
+) -> Result<(), Box<dyn std::error::Error>> {
+    let values = residuals.iter().chain(errors).map(|point| point.1).chain([report.tolerance]);
+    let low = values.clone().fold(f64::INFINITY, f64::min).max(1e-18);
+    let high = values.fold(0.0, f64::max).max(10.0 * low);
+    // Whole decades, so that the axis labels are powers of ten.
+    let (low, high) = (10f64.powf(low.log10().floor()), 10f64.powf(high.log10().ceil()));
+    let end = report.history.iter().map(|point| point.iteration).max().unwrap_or(0).max(1) as f64;
+
+    let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
+    root.fill(&WHITE)?;
+    let title = format!("{} by {}: dimension {}", report.model.name, report.solver, report.dimension);
+    let mut chart = ChartBuilder::on(&root)
+        .margin(16)
+        .caption(title, ("sans-serif", 20))
+        .x_label_area_size(44)
+        .y_label_area_size(72)
+        .build_cartesian_2d(0.0..end, (low..high).log_scale())?;
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .x_desc("iteration")
+        .y_desc("residual norm, energy error")
+        .x_label_formatter(&|x| format!("{x:.0}"))
+        .y_label_formatter(&|y| format!("{y:.0e}"))
+        .label_style(("sans-serif", 14))
+        .draw()?;
+    let blue = RGBColor(0, 90, 181);
+    let red = RGBColor(220, 50, 32); // a pair that colour-blind readers can tell apart
+    chart
+        .draw_series(LineSeries::new(residuals.iter().copied(), blue.stroke_width(2)))?
+        .label("residual |Hx - λx|")
+        .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], blue.stroke_width(2)));
+    chart
+        .draw_series(LineSeries::new(errors.iter().copied(), red.stroke_width(2)))?
+        .label("energy above the final one")
+        .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], red.stroke_width(2)));
+    let tolerance = [(0.0, report.tolerance), (end, report.tolerance)];
+    chart
+        .draw_series(LineSeries::new(tolerance, BLACK.mix(0.5).stroke_width(1)))?
+        .label("tolerance")
+        .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLACK.mix(0.5).stroke_width(1)));
+    chart
+        .configure_series_labels()
+        .label_font(("sans-serif", 14))
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK.mix(0.3))
+        .draw()?;
+    root.present()?;
+    drop(chart);
+    drop(root);
+    Ok(())
+}

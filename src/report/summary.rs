@@ -1,0 +1,82 @@
+//! The report for people: a table of states, what it took, averages, and warnings last, where they are seen.
+
+use super::{RunReport, Seconds};
+use crate::input::grouped;
+use std::fmt::Write;
+
+impl RunReport {
+    /// Text for a terminal, without colours, ending in a newline.
+    pub fn summary(&self) -> String {
+        let mut out = String::new();
+        // Writing to a String cannot fail.
+        let _ = self.write_summary(&mut out);
+        out
+    }
+
+    fn write_summary(&self, out: &mut String) -> std::fmt::Result {
+        writeln!(out, "{} on {}", self.model.name, self.lattice)?;
+        writeln!(out, "sector {}, dimension {}", self.sector.describe(), grouped(u128::from(self.dimension)))?;
+        writeln!(out)?;
+        writeln!(out, "  state            energy     residual   multiplicity")?;
+        let certain = self.levels.iter().flat_map(|level| std::iter::repeat_n(level.complete, level.returned));
+        let certain: Vec<bool> = certain.collect();
+        for (state, energy) in self.energies.iter().enumerate() {
+            let residual = self.residuals.get(state).copied().unwrap_or(f64::NAN);
+            let multiplicity = self.multiplicities.get(state).map_or("?".into(), usize::to_string);
+            let bound = if certain.get(state).copied().unwrap_or(false) { "  " } else { ">=" };
+            let flag = if residual <= self.tolerance { "" } else { "   NOT CONVERGED" };
+            writeln!(out, "  {state:>5}   {energy:>15.10}   {residual:>10.2e}   {bound}{multiplicity:>10}{flag}")?;
+        }
+        writeln!(out)?;
+        self.write_averages(out)?;
+        let Seconds { setup, compile, solve, certify, observables, total } = self.seconds;
+        writeln!(
+            out,
+            "{} by {} on {}: {} iterations, {} multiplies",
+            self.stop, self.solver, self.device, self.iterations, self.multiplies
+        )?;
+        writeln!(
+            out,
+            "{total:.2} s: setup {setup:.2}, compile {compile:.2}, solve {solve:.2}, certify {certify:.2}, observables \
+             {observables:.2}"
+        )?;
+        if let (Some(took), Some(floor)) = (self.cost.multiply_seconds, self.cost.floor_seconds) {
+            writeln!(
+                out,
+                "one multiply {:.3} ms, {:.1} times the {:.3} ms that memory alone would take",
+                1e3 * took,
+                took / floor,
+                1e3 * floor
+            )?;
+        }
+        for kernel in self.kernels.iter().filter(|kernel| kernel.overridden) {
+            writeln!(out, "kernel {} was OVERRIDDEN by an edited source", kernel.name)?;
+        }
+        for warning in &self.warnings {
+            writeln!(out, "warning: {warning}")?;
+        }
+        Ok(())
+    }
+
+    fn write_averages(&self, out: &mut String) -> std::fmt::Result {
+        let averages = &self.observables;
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let mut parts = vec![];
+        if let (Some(up), Some(down)) = (&averages.n_up, &averages.n_dn) {
+            parts.push(format!("<n> {:.6}", mean(up) + mean(down)));
+        }
+        if let Some(double) = &averages.double_occupancy {
+            parts.push(format!("<n_up n_dn> {:.6}", mean(double)));
+        }
+        if let Some(sdots) = &averages.sdots {
+            let total: f64 = sdots.iter().flatten().sum();
+            parts.push(format!("total S² {total:.6}"));
+        }
+        if !parts.is_empty() {
+            let states = if averages.averaged_over == 1 { "state" } else { "states" };
+            let over = format!("{} {states} of the lowest level", averages.averaged_over);
+            writeln!(out, "average of a site over the {over}: {}", parts.join(", "))?;
+        }
+        Ok(())
+    }
+}

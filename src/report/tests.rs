@@ -1,0 +1,211 @@
+//! Reports go out and come back; nothing half-written; warnings say what they must.
+
+use super::*;
+use crate::input::SectorSpec;
+use expect_test::expect;
+
+fn report() -> RunReport {
+    let level = |energy, multiplicity, returned, complete| LevelRecord { energy, multiplicity, returned, complete };
+    let levels = vec![level(-4.0, 1, 1, true), level(-2.5, 3, 2, true)];
+    RunReport {
+        model: ModelRecord { name: "hubbard".into(), file: "ring.toml".into(), text: "[model]\n".into() },
+        lattice: "chain 4, periodic: 4 sites, 4 bonds; site = x".into(),
+        sector: SectorSpec::Fermions { up: 2, down: 1 },
+        dimension: 1234,
+        energies: vec![-4.0, -2.5, -2.5],
+        residuals: vec![1e-9, 2e-9, 3e-9],
+        multiplicities: RunReport::multiplicities_of(&levels),
+        levels,
+        observables: Observables {
+            averaged_over: 1,
+            n_up: Some(vec![0.5; 4]),
+            n_dn: Some(vec![0.25; 4]),
+            double_occupancy: Some(vec![0.1; 4]),
+            ..Observables::default()
+        },
+        iterations: 12,
+        multiplies: 40,
+        stop: "converged".into(),
+        solver: "lobpcg".into(),
+        device: "cpu (2 threads)".into(),
+        kernels: vec![KernelRecord { name: "multiply".into(), key: "abc".into(), cached: true, overridden: false }],
+        seconds: Seconds { setup: 0.1, compile: 0.0, solve: 1.0, certify: 0.2, observables: 0.1, total: 1.4 },
+        versions: [("eigenforge".to_string(), "0.1.0".to_string())].into(),
+        seed: 1,
+        tolerance: 1e-8,
+        warnings: vec![],
+        memory: MemoryRecord {
+            items: vec![MemoryItem { name: "6 vectors".into(), bytes: 59_232 }],
+            planned_bytes: 59_232,
+            available_bytes: 1 << 30,
+        },
+        cost: CostRecord { multiply_flops: 1e4, multiply_bytes: 2e4, ..CostRecord::default() },
+        history: (0..12)
+            .map(|iteration| HistoryPoint {
+                iteration,
+                energy: -4.0 + 10f64.powi(-2 * iteration as i32),
+                residual: 10f64.powi(-(iteration as i32)),
+            })
+            .collect(),
+    }
+}
+
+#[test]
+fn a_report_comes_back_as_it_went() {
+    let report = report().with_warnings();
+    assert_eq!(RunReport::from_json(&report.to_json().unwrap()).unwrap(), report);
+    let spins = RunReport { sector: SectorSpec::Spins { two_sz: -2 }, ..report };
+    assert_eq!(RunReport::from_json(&spins.to_json().unwrap()).unwrap(), spins);
+}
+
+#[test]
+fn the_json_has_the_promised_fields() {
+    let value: serde_json::Value = serde_json::from_str(&report().to_json().unwrap()).unwrap();
+    for field in [
+        "model",
+        "dimension",
+        "energies",
+        "residuals",
+        "multiplicities",
+        "observables",
+        "iterations",
+        "stop",
+        "device",
+        "kernels",
+        "seconds",
+        "sector",
+        "levels",
+        "solver",
+        "versions",
+        "seed",
+        "tolerance",
+        "warnings",
+        "memory",
+        "cost",
+    ] {
+        assert!(value.get(field).is_some(), "{field}");
+    }
+    for field in ["n_up", "n_dn", "double_occupancy", "szsz", "nn", "sdots"] {
+        assert!(value["observables"].get(field).is_some(), "observables.{field}");
+    }
+    assert_eq!(value["multiplicities"], serde_json::json!([1, 3, 3]));
+    assert_eq!(value["sector"], serde_json::json!({"up": 2, "down": 1}));
+}
+
+#[test]
+fn a_cut_multiplet_is_said_with_the_number_that_would_not_cut_it() {
+    let warnings = report().with_warnings().warnings;
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].contains("has 3 states in this sector and `states` cuts it after 2"), "{}", warnings[0]);
+    assert!(warnings[0].contains("states = 4 "), "{}", warnings[0]);
+}
+
+#[test]
+fn numbers_that_are_not_finite_never_reach_the_json() {
+    let mut bad = report();
+    bad.energies[2] = f64::NAN;
+    bad.residuals[2] = f64::INFINITY;
+    bad.history[3].residual = f64::NAN;
+    bad.observables.szsz = Some(vec![vec![0.0, f64::NAN], vec![0.0, 0.0]]);
+    let bad = bad.with_warnings();
+    let text = bad.to_json().unwrap();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap(); // JSON has no NaN: it would be refused here
+    assert_eq!(value["residuals"], serde_json::json!([1e-9, 2e-9, null]));
+    let back = RunReport::from_json(&text).unwrap();
+    assert!(back.energies[2].is_nan() && back.residuals[2].is_nan() && back.history[3].residual.is_nan());
+    assert_eq!(back.observables.szsz, None);
+    let warnings = back.warnings.join("\n");
+    for part in ["state 2 did NOT converge", "energy of state 2 is not a finite number", "szsz is not finite"] {
+        assert!(warnings.contains(part), "{part} in {warnings}");
+    }
+    assert!(!back.converged());
+    assert!(back.summary().contains("NOT CONVERGED"));
+    bad.convergence_svg().unwrap();
+}
+
+#[test]
+fn the_summary_reads_as_a_table() {
+    let mut report = report();
+    report.residuals[2] = 1e-5;
+    report.levels[1].complete = false;
+    expect![[r#"
+        hubbard on chain 4, periodic: 4 sites, 4 bonds; site = x
+        sector 2 up, 1 down, dimension 1,234
+
+          state            energy     residual   multiplicity
+              0     -4.0000000000      1.00e-9              1
+              1     -2.5000000000      2.00e-9   >=         3
+              2     -2.5000000000      1.00e-5   >=         3   NOT CONVERGED
+
+        average of a site over the 1 state of the lowest level: <n> 0.750000, <n_up n_dn> 0.100000
+        converged by lobpcg on cpu (2 threads): 12 iterations, 40 multiplies
+        1.40 s: setup 0.10, compile 0.00, solve 1.00, certify 0.20, observables 0.10
+        warning: the level at -2.5000000000 has 3 states in this sector and `states` cuts it after 2: ask for states = 4 to have them all
+        warning: the multiplicity 3 of the level at -2.5000000000 is a lower bound: it was not certified
+        warning: state 2 did NOT converge: its residual 1.00e-5 is above the tolerance 1.0e-8 (stopped: converged); raise max_iterations, or loosen the tolerance
+    "#]]
+    .assert_eq(&report.with_warnings().summary());
+}
+
+#[test]
+fn the_picture_has_both_curves_axes_and_labels() {
+    let svg = report().convergence_svg().unwrap();
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    assert!(svg.matches("<polyline").count() >= 3);
+    for text in ["iteration", "residual |Hx - λx|", "energy above the final one", "1e-8", "hubbard by lobpcg"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    let empty = RunReport { history: vec![], energies: vec![], ..report() };
+    empty.convergence_svg().unwrap();
+}
+
+#[test]
+fn files_are_written_whole_and_replace_older_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("runs/first");
+    for report in [report(), RunReport { iterations: 99, ..report() }] {
+        let files = report.write(&out).unwrap();
+        assert_eq!(files, [out.join("report.json"), out.join("convergence.svg")]);
+        assert_eq!(RunReport::from_json(&std::fs::read_to_string(&files[0]).unwrap()).unwrap(), report);
+    }
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 2, "no temporary file is left");
+}
+
+#[test]
+fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    std::fs::write(&path, "old").unwrap();
+    let failed = publish(&path, |file| {
+        use std::io::Write;
+        file.write_all(b"half").unwrap();
+        Err(ReportError::Picture("pulled the plug".into()))
+    });
+    assert!(failed.is_err());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    let blocked = report().write(&path.join("below_a_file")).unwrap_err();
+    assert!(matches!(blocked, ReportError::Folder { .. }), "{blocked}");
+}
+
+#[test]
+fn vectors_come_back_from_the_npz() {
+    let folder = tempfile::tempdir().unwrap();
+    let vectors = [vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0], vec![0.0, 0.6, 0.0, 0.8, 0.0, 0.0]];
+    let (up, down) = ([1u64, 2, 4], [1u64, 2]);
+    let file =
+        VectorFile { energies: &[-1.0, 0.5], vectors: &vectors, states: BasisStates::Product { up: &up, down: &down } };
+    let path = file.write(folder.path()).unwrap();
+    let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    let energies: ndarray::Array1<f64> = npz.by_name("energies").unwrap();
+    let rows: ndarray::Array2<f64> = npz.by_name("vectors").unwrap();
+    let back: ndarray::Array1<u64> = npz.by_name("up_states").unwrap();
+    assert_eq!(energies.to_vec(), [-1.0, 0.5]);
+    assert_eq!((rows.shape(), rows[[1, 3]]), (&[2, 6][..], 0.8));
+    assert_eq!(back.to_vec(), up);
+    assert_eq!(npz.by_name::<ndarray::OwnedRepr<u64>, ndarray::Ix1>("down_states").unwrap().to_vec(), down);
+
+    let states = [1u64, 2, 4, 8, 16];
+    let short = VectorFile { states: BasisStates::List(&states), ..file };
+    assert!(matches!(short.write(folder.path()), Err(ReportError::Shape { found: 6, expected: 5, .. })));
+}

@@ -1,0 +1,94 @@
+//! vectors.npz: eigenvectors with what is needed to use them elsewhere.
+//!
+//! In: energies, eigenvectors, basis states. Out: an uncompressed .npz (NumPy: `numpy.load("vectors.npz")`) of
+//!
+//! * `energies`, f64 \[k\], ascending;
+//! * `vectors`, f64 \[k, dimension\], row s the normalised eigenvector of `energies[s]`;
+//! * fermions: `up_states` u64 \[d↑\] and `down_states` u64 \[d↓\]; element a + d↑ · b of a vector is the amplitude of
+//!   up_states\[a\], down_states\[b\] (the up index runs fastest);
+//! * spins: `states` u64 \[dimension\]; element a is the amplitude of states\[a\].
+//!
+//! Site 0 is the least significant bit of a state, 1 is occupied or spin up. Operators are ordered all up left of all
+//! down, sites ascending: |n⟩ = Π c†_i↑ Π c†_j↓ |0⟩.
+
+use super::{ReportError, publish};
+use ndarray::{Array2, ArrayView1};
+use ndarray_npy::NpzWriter;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// Which basis state each element of a vector belongs to.
+#[derive(Debug, Clone, Copy)]
+pub enum BasisStates<'a> {
+    /// A product of up and down configurations; the up index runs fastest.
+    Product {
+        /// Up configurations.
+        up: &'a [u64],
+        /// Down configurations.
+        down: &'a [u64],
+    },
+    /// One word a state.
+    List(&'a [u64]),
+}
+
+/// What vectors.npz holds.
+#[derive(Debug, Clone, Copy)]
+pub struct VectorFile<'a> {
+    /// Eigenvalues, ascending.
+    pub energies: &'a [f64],
+    /// One eigenvector an energy.
+    pub vectors: &'a [Vec<f64>],
+    /// The basis.
+    pub states: BasisStates<'a>,
+}
+
+impl VectorFile<'_> {
+    /// Writes `folder`/vectors.npz.
+    ///
+    /// # Errors
+    /// Lengths that do not belong together; a folder that cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, ReportError> {
+        let dimension = self.check()?;
+        let path = folder.join("vectors.npz");
+        publish(&path, |file| {
+            let mut npz = NpzWriter::new(BufWriter::new(file));
+            let mut vectors = Array2::zeros((self.vectors.len(), dimension));
+            for (mut row, vector) in vectors.rows_mut().into_iter().zip(self.vectors) {
+                row.assign(&ArrayView1::from(vector.as_slice()));
+            }
+            let mut write = || {
+                npz.add_array("energies", &ArrayView1::from(self.energies))?;
+                npz.add_array("vectors", &vectors)?;
+                match self.states {
+                    BasisStates::Product { up, down } => {
+                        npz.add_array("up_states", &ArrayView1::from(up))?;
+                        npz.add_array("down_states", &ArrayView1::from(down))?;
+                    }
+                    BasisStates::List(states) => npz.add_array("states", &ArrayView1::from(states))?,
+                }
+                Ok(())
+            };
+            write()
+                .and_then(|()| npz.finish().map(drop))
+                .map_err(|source| ReportError::Arrays { file: path.clone(), source })
+        })
+    }
+
+    /// The dimension, if all lengths agree.
+    fn check(&self) -> Result<usize, ReportError> {
+        let dimension = match self.states {
+            BasisStates::Product { up, down } => up.len() * down.len(),
+            BasisStates::List(states) => states.len(),
+        };
+        let (k, rows) = (self.energies.len(), self.vectors.len());
+        if rows != k {
+            return Err(ReportError::Shape { what: "vectors", found: rows, expected: k });
+        }
+        match self.vectors.iter().find(|vector| vector.len() != dimension) {
+            Some(vector) => {
+                Err(ReportError::Shape { what: "an eigenvector", found: vector.len(), expected: dimension })
+            }
+            None => Ok(dimension),
+        }
+    }
+}
