@@ -173,8 +173,8 @@ enum Tables {
         up_words: Words,
         down_start: Buffer<u32>,
         down_words: Words,
-        up_states: Arc<States>,
-        down_states: Arc<States>,
+        up_states: Arc<Buffer<u32>>,
+        down_states: Arc<Buffer<u32>>,
     },
     General {
         part: [Arc<Buffer<u64>>; 4],
@@ -187,12 +187,6 @@ enum Tables {
 /// Packed neighbours in the plan's word.
 enum Words {
     U16(Buffer<u16>),
-    U32(Buffer<u32>),
-    U64(Buffer<u64>),
-}
-
-/// State words of a species in the plan's word.
-enum States {
     U32(Buffer<u32>),
     U64(Buffer<u64>),
 }
@@ -227,37 +221,9 @@ impl Words {
     }
 }
 
-impl States {
-    fn new(device: &Device, sites: u32, words: &[u64]) -> Result<States, DeviceError> {
-        Ok(if sites <= 32 {
-            States::U32(device.buffer(&words.iter().map(|word| *word as u32).collect::<Vec<_>>())?)
-        } else {
-            States::U64(device.buffer(words)?)
-        })
-    }
-
-    fn argument(&self) -> KernelArg<'_> {
-        match self {
-            States::U32(buffer) => KernelArg::Memory(buffer),
-            States::U64(buffer) => KernelArg::Memory(buffer),
-        }
-    }
-}
-
-impl eigenforge_runtime::OnDevice for States {
-    fn address(&self) -> Option<(u64, &Device)> {
-        match self {
-            States::U32(buffer) => buffer.address(),
-            States::U64(buffer) => buffer.address(),
-        }
-    }
-
-    fn element_bytes(&self) -> usize {
-        match self {
-            States::U32(buffer) => buffer.element_bytes(),
-            States::U64(buffer) => buffer.element_bytes(),
-        }
-    }
+/// State words of one species; a pair of them fits 64 bits, so each fits 32.
+fn state_words(device: &Device, words: &[u64]) -> Result<Arc<Buffer<u32>>, DeviceError> {
+    Ok(Arc::new(device.buffer(&words.iter().map(|word| *word as u32).collect::<Vec<_>>())?))
 }
 
 /// Why a model could not be put on a device.
@@ -310,8 +276,8 @@ impl Cuda {
                     up_words: Words::new(device, plan.up.word, &up_words)?,
                     down_start: device.buffer(&down_start)?,
                     down_words: Words::new(device, plan.down.word, &down_words)?,
-                    up_states: Arc::new(States::new(device, plan.sites, &up.states)?),
-                    down_states: Arc::new(States::new(device, plan.sites, &down.states)?),
+                    up_states: state_words(device, &up.states)?,
+                    down_states: state_words(device, &down.states)?,
                 };
                 (tables, plan.partials())
             }
@@ -335,8 +301,8 @@ impl Cuda {
                     KernelArg::MemoryMut(partials),
                     KernelArg::Memory(up_start),
                     up_words.argument(),
-                    up_states.argument(),
-                    down_states.argument(),
+                    KernelArg::Memory(&**up_states),
+                    KernelArg::Memory(&**down_states),
                 ];
                 let grid = [plan.up_blocks() as u32, 1, 1];
                 self.kernel.launch("multiply_up", grid, plan.up_threads, plan.up_shared() as u32, &arguments)?;
@@ -486,8 +452,7 @@ impl Cuda {
         };
         let (text, arguments) = match (prepared, &self.tables) {
             (Prepared::Kronecker { plan, .. }, Tables::Kronecker { up_states, down_states, .. }) => {
-                let word = plan.state_word();
-                let pointer = format!("const {word}* __restrict__");
+                let pointer = "const u32* __restrict__";
                 let source = format!(
                     "{}__device__ __forceinline__ double diagonal(i64 i, {pointer} up_states, {pointer} dn_states)\n{{\n    \
                      return diagonal_of(up_states[i % {n}], dn_states[i / {n}]);\n}}\n",
@@ -496,7 +461,7 @@ impl Cuda {
                 );
                 let arguments: Vec<ElementArgument> =
                     vec![ElementArgument::Memory(up_states.clone()), ElementArgument::Memory(down_states.clone())];
-                (text(source, &[(&pointer, "up_states"), (&pointer, "dn_states")]), arguments)
+                (text(source, &[(pointer, "up_states"), (pointer, "dn_states")]), arguments)
             }
             (Prepared::General { plan, .. }, Tables::General { part, .. }) => {
                 let pointer = "const u64* __restrict__";

@@ -187,3 +187,53 @@ fn wrong_operators_are_refused() {
     assert!(build::sdots(0, 1).two_sz(1).unwrap_err().to_string().contains("even 2Sz"));
     assert!(build::n(5, Spin::Up).on_sites(4).sector(Up(1), Down(0)).unwrap_err().to_string().contains("site 5"));
 }
+
+/// Every kind of generated multiply compiles for every architecture, without spills.
+#[test]
+fn generated_multiplies_compile() {
+    use eigenforge_runtime::jit::{Arch, Jit, Settings};
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = Settings::from_env().unwrap();
+    settings.cache = eigenforge_runtime::jit::CacheFolder::At(folder.path().into());
+    let Some(jit) = Jit::for_tests(&settings) else { return };
+    let hubbard = |sites: usize, up, down, ring: bool| {
+        let bond = |i: usize| hop(i, (i + 1) % sites, Spin::Up, 1.0) + hop(i, (i + 1) % sites, Spin::Down, 1.0);
+        let bonds = if ring { sites } else { sites - 1 };
+        let u = |i| 4.0 * (build::n(i, Spin::Up) * build::n(i, Spin::Down));
+        let h = (0..bonds).map(bond).sum::<Operator>() + (0..sites).map(u).sum::<Operator>();
+        h.sector(Up(up), Down(down)).unwrap()
+    };
+    let unequal = |sites: usize| {
+        let h: Operator = (1..sites).map(|i| hop(i - 1, i, Spin::Up, i as f64) + hop(i - 1, i, Spin::Down, 1.0)).sum();
+        (h + build::electron_sz(0)).sector(Up(2), Down(2)).unwrap()
+    };
+    let chain = |two_s, sites| {
+        let h: Operator = (1..sites).map(|i| build::sdots(i - 1, i)).sum();
+        h.spin(two_s).two_sz(0).unwrap()
+    };
+    let exchange: Operator = (0..4).map(|i| build::electron_sdots(i, (i + 1) % 5)).sum();
+    let long: Operator = (0..20).flat_map(|i| (0..i).map(move |j| (1.0 + j as f64) * build::sdots(i, j))).sum();
+    let models = [
+        hubbard(4, 2, 2, true),
+        hubbard(12, 6, 6, true),
+        hubbard(18, 9, 9, false), // a column longer than shared memory
+        hubbard(32, 2, 1, true),
+        hubbard(4, 0, 0, false),
+        unequal(8),
+        chain(1, 10),
+        chain(2, 6),
+        exchange.sector(Up(2), Down(2)).unwrap(),
+        long.two_sz(0).unwrap(),
+    ];
+    for model in &models {
+        for scalar in [eigenforge_templates::ScalarType::F64, eigenforge_templates::ScalarType::F32] {
+            let text = super::Prepared::new(model, scalar).unwrap().text().unwrap();
+            for arch in [80, 90, 100] {
+                let cubin = jit.compile(&text, Arch(arch)).unwrap_or_else(|error| panic!("{error}"));
+                for kernel in &cubin.resources {
+                    assert!(!kernel.spills(), "{} {arch}: {kernel:?}", model.name());
+                }
+            }
+        }
+    }
+}

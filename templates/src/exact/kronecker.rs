@@ -65,6 +65,7 @@ impl Amplitudes {
     pub fn of(mut distinct: Vec<f64>) -> Amplitudes {
         distinct.sort_by(f64::total_cmp);
         match distinct[..] {
+            [] => Amplitudes::One(0.0),
             [a] => Amplitudes::One(a),
             [a, b] if a == -b => Amplitudes::Signed(a),
             _ => Amplitudes::Table(distinct),
@@ -238,11 +239,6 @@ impl KroneckerPlan {
         }
     }
 
-    /// CUDA type of an up or down state word.
-    pub fn state_word(&self) -> &'static str {
-        if self.sites <= 32 { "u32" } else { "u64" }
-    }
-
     /// The CUDA text.
     pub fn text(&self) -> Result<KernelText, TextError> {
         #[derive(Serialize)]
@@ -250,7 +246,6 @@ impl KroneckerPlan {
             plan: &'a KroneckerPlan,
             prelude: &'a str,
             real: &'a str,
-            state_word: &'a str,
             shared: bool,
             up: SpeciesView,
             down: SpeciesView,
@@ -264,7 +259,6 @@ impl KroneckerPlan {
             plan: self,
             prelude: PRELUDE,
             real: self.scalar.cuda(),
-            state_word: self.state_word(),
             shared: self.staging == Staging::Shared,
             up: SpeciesView::new(&self.up, "UP"),
             down: SpeciesView::new(&self.down, "DN"),
@@ -285,9 +279,9 @@ impl KroneckerPlan {
 
     /// `double diagonal_of(words)` and what it needs, for the multiply and for vector programs.
     pub fn diagonal_function(&self) -> String {
-        let declarations = self.diagonal.declarations(self.state_word());
-        let statements = self.diagonal.statements(self.sites > 32).join("\n    ");
-        let parameters = self.diagonal.word_parameters(self.state_word());
+        let declarations = self.diagonal.declarations("u32");
+        let statements = self.diagonal.statements(false).join("\n    ");
+        let parameters = self.diagonal.word_parameters("u32");
         format!(
             "{declarations}// The diagonal of H, computed wherever it is needed and never stored.\n\
              __device__ __forceinline__ double diagonal_of({parameters})\n{{\n    {statements}\n    return value;\n}}\n"

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Runs `eigenforge bench` with the program that `cargo xtask gpu-test-binaries` built, from the checkout's root, and prints
+# device, date and the tables of all benches once more at the end (lines that start with `|`), ready for the README.
+#
+#   gpu/bench.sh                        bench hubbard
+#   gpu/bench.sh "hubbard" "xxz --n 24" each argument is one bench with its options
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export EIGENFORGE_ROOT=$PWD
+logs=${OUT:-$PWD/gpu/logs}
+mkdir -p "$logs"
+
+if [ ! -f gpu/bin/eigenforge ]; then
+    echo "gpu/bin/eigenforge is not there: run \`cargo xtask gpu-test-binaries\` on a machine with Rust first" >&2
+    exit 2
+fi
+chmod +x gpu/bin/eigenforge 2>/dev/null
+[ $# -gt 0 ] || set -- hubbard
+
+table=
+failed=0
+number=0
+for bench in "$@"; do
+    number=$((number + 1))
+    log=$logs/bench-$number.log
+    echo "=== eigenforge bench $bench"
+    # The bench's options are words of one argument.
+    # shellcheck disable=SC2086
+    gpu/bin/eigenforge bench $bench 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+    table+=$'\n'"bench $bench"
+    if [ "$status" -ne 0 ]; then table+=": FAILED($status)" failed=1; fi
+    table+=$'\n'$(grep '^|' "$log")$'\n'
+done
+
+device=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
+printf '\n%s, %s\n' "${device:-no GPU}" "$(date -u +%Y-%m-%d)"
+printf '%s' "$table"
+exit $failed

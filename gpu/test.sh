@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Runs the test programs that `cargo xtask gpu-test-binaries` built, on a machine with a GPU and no Rust, from the
+# checkout's root: first all tests, then those whose names contain `memcheck` under compute-sanitizer. A table comes last.
+#
+#   gpu/test.sh            everything
+#   gpu/test.sh FILTER     only tests whose names contain FILTER
+#
+# MEMCHECK=0 leaves compute-sanitizer out. Logs are in gpu/logs (or $OUT, when that is set).
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export EIGENFORGE_ROOT=$PWD
+export EIGENFORGE_TEST_DEVICE=cuda
+export EIGENFORGE_CACHE=${EIGENFORGE_CACHE:-$PWD/target/test-kernels}
+filter=${1:-}
+logs=${OUT:-$PWD/gpu/logs}
+mkdir -p "$logs"
+
+if [ ! -f gpu/bin/run-list ]; then
+    echo "gpu/bin/run-list is not there: run \`cargo xtask gpu-test-binaries\` on a machine with Rust first" >&2
+    exit 2
+fi
+if command -v nvidia-smi >/dev/null; then
+    nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
+fi
+
+table=
+failed=0
+# row NAME CHECK STATUS SECONDS LOG: a line of the table, with the counts of the test program's last line.
+row() {
+    local counts verdict=passed
+    counts=$(grep -E '^test result:' "$5" | tail -n 1 | sed -E 's/.* ([0-9]+) passed; ([0-9]+) failed; ([0-9]+) ignored.*/\1 \2/')
+    set -- "$1" "$2" "$3" "$4" ${counts:-"- -"}
+    if [ "$3" -ne 0 ]; then verdict="FAILED($3)" failed=1; fi
+    table+=$(printf '%-36s %-9s %7s %7s %8s  %s' "$1" "$2" "$5" "$6" "$4" "$verdict")$'\n'
+}
+
+while read -r name program; do
+    chmod +x "$program" 2>/dev/null
+    log=$logs/$name.log
+    echo "=== $name"
+    start=$SECONDS
+    "$program" $filter 2>&1 | tee "$log" | grep -vE '^test .* \.\.\. ok$|^$'
+    row "$name" tests "${PIPESTATUS[0]}" $((SECONDS - start)) "$log"
+done <gpu/bin/run-list
+
+if [ "${MEMCHECK:-1}" != 0 ]; then
+    sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)
+    if [ -z "$sanitizer" ]; then
+        echo "compute-sanitizer is not on this machine: memcheck is left out"
+    else
+        while read -r name program; do
+            "$program" --list memcheck 2>/dev/null | grep -q ': test$' || continue
+            log=$logs/$name.memcheck.log
+            echo "=== $name under memcheck"
+            start=$SECONDS
+            "$sanitizer" --tool memcheck --leak-check no --error-exitcode 99 "$program" memcheck --test-threads 1 2>&1 |
+                tee "$log" | grep -vE '^test .* \.\.\. ok$|^$'
+            row "$name" memcheck "${PIPESTATUS[0]}" $((SECONDS - start)) "$log"
+        done <gpu/bin/run-list
+    fi
+fi
+
+printf '\n%-36s %-9s %7s %7s %8s  %s\n' program check passed failed seconds verdict
+printf '%s' "$table"
+exit $failed

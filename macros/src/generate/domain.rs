@@ -1,0 +1,54 @@
+//! Domains → nested `for` loops, outermost first, each with its filter.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::Ident;
+use syn::spanned::Spanned;
+
+use super::expression::spin_path;
+use crate::parse::{Domain, Loop, Role};
+
+/// `body` once for each member of the domains.
+pub fn loops(domains: &[Domain], body: TokenStream) -> TokenStream {
+    domains.iter().rev().fold(body, |body, domain| {
+        let body = match &domain.filter {
+            Some(filter) => {
+                let filter = super::expression::with_spin_paths(filter);
+                quote!(if #filter { #body })
+            }
+            None => body,
+        };
+        let source = &domain.source;
+        match &domain.variables {
+            Loop::Index(name) => {
+                // The type is stated so that a wrong iterator is reported where the user wrote it.
+                let typed = quote_spanned!(source.span()=> let #name: usize = #name;);
+                quote!(for #name in #source { #typed #body })
+            }
+            Loop::Spin(name, values) => {
+                let values = values.iter().map(|spin| spin_path(*spin));
+                quote!(for #name in [#(#values),*] { #body })
+            }
+            Loop::Bond(names) => {
+                let bond = Ident::new("bond", proc_macro2::Span::mixed_site());
+                let fields = [quote!(i), quote!(j), quote!(weight), quote!(kind)];
+                let types = [quote!(usize), quote!(usize), quote!(f64), quote!(usize)];
+                let bound = names.iter().zip(fields).zip(types).filter_map(|((name, field), ty)| {
+                    let name = name.as_ref()?;
+                    Some(quote_spanned!(source.span()=> let #name: #ty = #bond.#field;))
+                });
+                quote!(for #bond in #source { #(#bound)* #body })
+            }
+        }
+    })
+}
+
+/// The values of the loop variables as numbers, in order: what `Sum::push` takes.
+pub fn values(domains: &[Domain]) -> Vec<TokenStream> {
+    let value = |(name, role): (Ident, Role)| match role {
+        Role::Weight => quote!(#name),
+        Role::Spin(_) => quote!(#name as u8 as f64),
+        Role::Index | Role::BondKind => quote!(#name as f64),
+    };
+    domains.iter().flat_map(Domain::roles).map(value).collect()
+}

@@ -1,0 +1,186 @@
+//! The tree → Rust that builds the operator with `eigenforge::operator::build`, and the CUDA text of a diagonal tree.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Expr, Result, parse_quote};
+
+use super::cuda::Translator;
+use super::text::{Precedence, Text};
+use crate::parse::{Factor, Kind, Node, SpinArgument};
+use crate::vocabulary::{Operator, Spin};
+
+/// `::eigenforge::operator::Spin::Up` or `Down`.
+pub fn spin_path(spin: Spin) -> TokenStream {
+    let name = format_ident!("{}", spin.name());
+    quote!(::eigenforge::operator::Spin::#name)
+}
+
+/// The expression with bare `Up` and `Down` written out, so that they mean the spin whatever the user imported.
+pub fn with_spin_paths(expr: &Expr) -> Expr {
+    struct Paths;
+    impl VisitMut for Paths {
+        fn visit_expr_mut(&mut self, expr: &mut Expr) {
+            if let Expr::Path(path) = expr
+                && let Some(spin) = path.path.get_ident().and_then(|name| Spin::named(&name.to_string()))
+            {
+                let path = spin_path(spin);
+                *expr = parse_quote!(#path);
+                return;
+            }
+            visit_mut::visit_expr_mut(self, expr);
+        }
+    }
+    let mut expr = expr.clone();
+    Paths.visit_expr_mut(&mut expr);
+    expr
+}
+
+/// Rust that gives the operator. `electrons` says that spin operators mean the spin of electrons.
+pub fn operator(node: &Node, electrons: bool) -> TokenStream {
+    match node {
+        Node::Coefficient(value) => {
+            let value = with_spin_paths(value);
+            quote_spanned!(value.span()=> ::eigenforge::operator::build::scalar(#value))
+        }
+        Node::Factor(factor) => builder(factor, electrons),
+        Node::Negative(inner) => {
+            let inner = operator(inner, electrons);
+            quote!((-#inner))
+        }
+        Node::Quotient(inner, divisor) => {
+            let (inner, divisor) = (operator(inner, electrons), real(divisor));
+            quote!((#inner / #divisor))
+        }
+        Node::Product(nodes) => {
+            let mut product = TokenStream::new();
+            for (position, node) in nodes.iter().enumerate() {
+                let factor = match node {
+                    Node::Coefficient(value) => real(value),
+                    other => operator(other, electrons),
+                };
+                product.extend(if position == 0 { factor } else { quote!(* #factor) });
+            }
+            quote!((#product))
+        }
+        Node::Sum { terms, conjugates } => {
+            let mut sum = TokenStream::new();
+            for (position, term) in terms.iter().enumerate() {
+                let addend = operator(&term.node, electrons);
+                sum.extend(match (position, term.negative) {
+                    (0, false) => addend,
+                    (_, true) => quote!(- #addend),
+                    (_, false) => quote!(+ #addend),
+                });
+            }
+            if conjugates.is_empty() {
+                return quote!((#sum));
+            }
+            let [terms, adjoint] = ["terms", "adjoint"].map(|name| Ident::new(name, Span::mixed_site()));
+            let signs = conjugates.iter().map(|negative| if *negative { quote!(-) } else { quote!(+) });
+            quote!({
+                let #terms = #sum;
+                let #adjoint = #terms.adjoint();
+                #terms #(#signs #adjoint.clone())*
+            })
+        }
+    }
+}
+
+/// A real number, its type stated so that an integer is reported where it stands.
+fn real(value: &Expr) -> TokenStream {
+    let value = with_spin_paths(value);
+    quote_spanned!(value.span()=> ::core::convert::identity::<f64>(#value))
+}
+
+fn builder(factor: &Factor, electrons: bool) -> TokenStream {
+    let name = match (&factor.operator, &factor.spin) {
+        (Operator::Number, None) => "n_total".to_string(),
+        (operator, _) if electrons && !operator.is_fermion() => format!("electron_{}", operator.name()),
+        (operator, _) => operator.name().to_string(),
+    };
+    let name = Ident::new(&name, factor.call.func.span());
+    let sites = &factor.sites;
+    let spin = factor.spin.as_ref().map(|spin| match spin {
+        SpinArgument::Literal(spin) => spin_path(*spin),
+        SpinArgument::Variable(name) => quote!(#name),
+        SpinArgument::Captured(expr) => quote!(#expr),
+    });
+    let arguments = sites.iter().map(|site| quote!(#site)).chain(spin);
+    quote!(::eigenforge::operator::build::#name(#(#arguments),*))
+}
+
+/// Whether the tree holds diagonal operators only.
+pub fn is_diagonal(node: &Node) -> bool {
+    let mut diagonal = true;
+    crate::parse::expression::each_factor(node, &mut |factor| diagonal &= factor.operator.is_diagonal());
+    diagonal
+}
+
+/// CUDA text of a diagonal tree.
+pub fn diagonal(node: &Node, translator: &mut Translator) -> Result<Text> {
+    match node {
+        Node::Coefficient(value) => translator.expression(value),
+        Node::Factor(factor) => occupation(factor, translator),
+        Node::Negative(inner) => Ok(Text::negative(&diagonal(inner, translator)?)),
+        Node::Quotient(inner, divisor) => {
+            let (inner, divisor) = (diagonal(inner, translator)?, translator.expression(divisor)?);
+            Ok(Text::binary(&inner, "/", &divisor, Precedence::Product, Kind::Float))
+        }
+        Node::Product(nodes) => {
+            let mut product: Option<Text> = None;
+            for node in nodes {
+                let factor = diagonal(node, translator)?;
+                product = Some(match product {
+                    Some(product) => Text::binary(&product, "*", &factor, Precedence::Product, Kind::Float),
+                    None => factor,
+                });
+            }
+            Ok(product.unwrap_or_else(|| Text::atom("1.0", Kind::Float)))
+        }
+        Node::Sum { terms, conjugates } => {
+            let mut sum: Option<Text> = None;
+            for term in terms {
+                let addend = diagonal(&term.node, translator)?;
+                sum = Some(match sum {
+                    Some(sum) if term.negative => Text::binary(&sum, "-", &addend, Precedence::Sum, Kind::Float),
+                    Some(sum) => Text::binary(&sum, "+", &addend, Precedence::Sum, Kind::Float),
+                    None if term.negative => Text::negative(&addend),
+                    None => addend,
+                });
+            }
+            let sum = sum.unwrap_or_else(|| Text::atom("0.0", Kind::Float));
+            // A diagonal real expression is its own adjoint: each h.c. adds it once more.
+            let times = conjugates.iter().fold(1, |times, negative| if *negative { times - 1 } else { times + 1 });
+            if conjugates.is_empty() {
+                return Ok(sum);
+            }
+            let times = Text::atom(format!("{:?}", f64::from(times)), Kind::Float);
+            Ok(Text::binary(&times, "*", &sum, Precedence::Product, Kind::Float))
+        }
+    }
+}
+
+/// `n(i, Up)` → `n_up(i)`, `n(i, s)` → `n(i, s)`, `n(i)` → `n_total(i)`, `sz(i)` → `sz(i)`.
+fn occupation(factor: &Factor, translator: &mut Translator) -> Result<Text> {
+    let mut arguments = Vec::new();
+    for site in &factor.sites {
+        arguments.push(translator.expression(site)?);
+    }
+    let name = match &factor.spin {
+        None if factor.operator == Operator::Sz => "sz",
+        None => "n_total",
+        Some(SpinArgument::Literal(Spin::Up)) => "n_up",
+        Some(SpinArgument::Literal(Spin::Down)) => "n_dn",
+        Some(SpinArgument::Variable(name)) => {
+            arguments.push(Text::atom(super::text::name(&name.to_string()), Kind::Spin));
+            "n"
+        }
+        Some(SpinArgument::Captured(expr)) => {
+            arguments.push(translator.expression(expr)?);
+            "n"
+        }
+    };
+    Ok(Text::call(name, &arguments.iter().collect::<Vec<_>>(), Kind::Float))
+}

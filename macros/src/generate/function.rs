@@ -1,0 +1,59 @@
+//! The function with every `sum!` replaced; on errors, the errors and a function of the same signature, so that its
+//! callers are not blamed as well.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Block, Expr, ItemFn, Macro, Stmt, parse_quote};
+
+use crate::parse::function::each_nested;
+use crate::parse::sum::is_sum;
+
+/// Replaces the sums, in the order of the text.
+pub fn replace(mut function: ItemFn, sums: Vec<Expr>) -> TokenStream {
+    let mut replacement = Replacement { sums: sums.into_iter() };
+    replacement.visit_block_mut(&mut function.block);
+    function.into_token_stream()
+}
+
+struct Replacement {
+    sums: std::vec::IntoIter<Expr>,
+}
+
+impl VisitMut for Replacement {
+    fn visit_expr_mut(&mut self, expr: &mut Expr) {
+        if let Expr::Macro(found) = expr
+            && is_sum(&found.mac)
+            && let Some(sum) = self.sums.next()
+        {
+            *expr = sum;
+            return;
+        }
+        visit_mut::visit_expr_mut(self, expr);
+    }
+
+    fn visit_block_mut(&mut self, block: &mut Block) {
+        for statement in &mut block.stmts {
+            if let Stmt::Macro(found) = statement
+                && is_sum(&found.mac)
+                && let Some(sum) = self.sums.next()
+            {
+                *statement = Stmt::Expr(sum, found.semi_token);
+                continue;
+            }
+            self.visit_stmt_mut(statement);
+        }
+    }
+
+    fn visit_macro_mut(&mut self, mac: &mut Macro) {
+        let tokens = std::mem::take(&mut mac.tokens);
+        mac.tokens = each_nested(tokens, &mut |_| self.sums.next().into_token_stream());
+    }
+}
+
+/// The same signature with a body that is never reached.
+pub fn signature_only(mut function: ItemFn) -> TokenStream {
+    function.attrs.retain(|attribute| attribute.path().is_ident("doc") || attribute.path().is_ident("cfg"));
+    *function.block = parse_quote!({ ::core::unimplemented!() });
+    quote!(#[allow(unused, dead_code)] #function)
+}
