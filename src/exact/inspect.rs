@@ -78,7 +78,8 @@ impl Model {
         }
         let mut files = self.generated()?;
         if let Some(name) = kernel {
-            let matches = |file: &GeneratedFile| file.text.name == name || file.text.entries.iter().any(|entry| entry == name);
+            let matches =
+                |file: &GeneratedFile| file.text.name == name || file.text.entries.iter().any(|entry| entry == name);
             if !files.iter().any(matches) {
                 let known = files.iter().map(|file| file.text.name.as_str()).collect::<Vec<_>>().join(", ");
                 return Err(InspectError::UnknownKernel { name: name.into(), known });
@@ -100,7 +101,8 @@ impl Model {
 
     fn ir_text(&self) -> String {
         let operator = self.operator();
-        let mut out = format!("{}: {} sites, {}, {} states\n", self.name(), self.sites(), self.sector(), self.dimension());
+        let mut out =
+            format!("{}: {} sites, {}, {} states\n", self.name(), self.sites(), self.sector(), self.dimension());
         for sum in operator.sums() {
             let _ = writeln!(out, "{}:{}  {}", sum.file, sum.line, sum.text);
             if !sum.coefficients.is_empty() {
@@ -115,7 +117,11 @@ impl Model {
         } else {
             "general: terms by flip mask, ranks by Lin's tables"
         };
-        let _ = writeln!(out, "structure: {structure}\n{} normal-ordered terms, up left of down, sites ascending:", operator.len());
+        let _ = writeln!(
+            out,
+            "structure: {structure}\n{} normal-ordered terms, up left of down, sites ascending:",
+            operator.len()
+        );
         let _ = write!(out, "{operator}");
         out
     }
@@ -150,4 +156,6 @@ fn stage_of(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, In
     }
 }
 
-fn programs() -> Vec<eigenforge_templates::vector_program::VectorProgram> { Vec::new() }
+fn programs() -> Vec<eigenforge_templates::vector_program::VectorProgram> {
+    Vec::new()
+}

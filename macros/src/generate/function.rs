@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Block, Expr, ItemFn, Macro, Stmt, parse_quote};
+use syn::{Block, Expr, FnArg, Ident, ItemFn, Macro, Pat, Stmt, Type, parse_quote};
 
 use crate::parse::function::each_nested;
 use crate::parse::sum::is_sum;
@@ -13,7 +13,26 @@ use crate::parse::sum::is_sum;
 pub fn replace(mut function: ItemFn, sums: Vec<Expr>) -> TokenStream {
     let mut replacement = Replacement { sums: sums.into_iter() };
     replacement.visit_block_mut(&mut function.block);
+    if let Some(lattice) = lattice_parameter(&function) {
+        let block = &function.block;
+        // The operator learns how many sites there are, also where its last ones carry no term.
+        *function.block = parse_quote!({
+            let operator: ::eigenforge::operator::Operator = #block;
+            operator.on_lattice(#lattice)
+        });
+    }
     function.into_token_stream()
+}
+
+/// The name of the parameter of type `&Lattice`, if there is one.
+fn lattice_parameter(function: &ItemFn) -> Option<Ident> {
+    function.sig.inputs.iter().find_map(|input| {
+        let FnArg::Typed(typed) = input else { return None };
+        let (Pat::Ident(pattern), Type::Reference(reference)) = (&*typed.pat, &*typed.ty) else { return None };
+        let Type::Path(path) = &*reference.elem else { return None };
+        let is_lattice = path.path.segments.last().is_some_and(|segment| segment.ident == "Lattice");
+        is_lattice.then(|| pattern.ident.clone())
+    })
 }
 
 struct Replacement {

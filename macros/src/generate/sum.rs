@@ -16,7 +16,7 @@ use super::text::{Precedence, Text, name};
 use super::{domain, expression};
 use crate::check::product::{Part, Product};
 use crate::parse::function::combine;
-use crate::parse::{Kind, Sum};
+use crate::parse::{Kind, Role, Sum};
 
 /// The translation of one sum to CUDA.
 #[derive(Debug)]
@@ -85,7 +85,11 @@ fn coefficient(product: &Product, translator: &mut Translator) -> Result<Text> {
 pub fn expand(sum: &Sum, translation: &Translation, electrons: bool) -> Expr {
     let result = Ident::new("sum", Span::mixed_site());
     let (text, line) = (&sum.text, u32::try_from(sum.line).unwrap_or(0));
-    let indices = sum.scope.variables.iter().map(|(variable, _)| name(&variable.to_string()));
+    // The type is said where it is not an integer: constants of the CUDA text are declared by it.
+    let indices = sum.domains.iter().flat_map(crate::parse::Domain::roles).map(|(variable, role)| match role {
+        Role::Weight => format!("{}: f64", name(&variable.to_string())),
+        _ => name(&variable.to_string()),
+    });
     let cuda = match &translation.cuda {
         Some(cuda) => quote!(::core::option::Option::Some(#cuda)),
         None => quote!(::core::option::Option::None),

@@ -1,0 +1,68 @@
+//! The models that model files name, written the way a user would write them.
+
+use crate::basis::Sector;
+use crate::exact::Model;
+use crate::gpu_operator;
+use crate::input::{ModelFile, ModelSpec, SectorSpec};
+use crate::lattice::Lattice;
+use crate::operator::{Operator, OperatorError};
+
+/// Hubbard model, extended and disordered:
+/// H = −Σ_⟨ij⟩σ t_ij w_ij (c†_iσ c_jσ + h.c.) + Σ_i U_i n_i↑ n_i↓ + Σ_i (ε_i − μ) n_i + Σ_⟨ij⟩ V_ij n_i n_j.
+///
+/// `t` and `v` hold one value a bond, in the order of [`Lattice::bonds`]; `u` and `potential` one a site. The weight of a
+/// bond multiplies t only.
+#[gpu_operator(conserves(Up, Down))]
+pub fn hubbard(lattice: &Lattice, t: &[f64], u: &[f64], potential: &[f64], mu: f64, v: &[f64]) -> Operator {
+    let (from, to, weight) = ends(lattice);
+    sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
+        + sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
+        + sum!(i in lattice.sites(); (potential[i] - mu) * n(i))
+        + sum!(b in 0..v.len(); v[b] * n(from[b]) * n(to[b]))
+}
+
+/// XXZ model of local moments: H = Σ_⟨ij⟩ w_ij [Jxy_ij (SˣᵢSˣⱼ + SʸᵢSʸⱼ) + Jz_ij SᶻᵢSᶻⱼ] + Σ_i h_i Sᶻᵢ + Σ_i D_i (Sᶻᵢ)².
+///
+/// `jxy` and `jz` hold one value a bond, in the order of [`Lattice::bonds`]; `field` and `single_ion` one a site. The
+/// weight of a bond multiplies both couplings. The spin is that of [`Operator::spin`].
+#[gpu_operator(conserves(Sz))]
+pub fn xxz(lattice: &Lattice, jxy: &[f64], jz: &[f64], field: &[f64], single_ion: &[f64]) -> Operator {
+    let (from, to, weight) = ends(lattice);
+    sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
+        + sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
+        + sum!(i in lattice.sites(); field[i] * sz(i) + single_ion[i] * sz(i) * sz(i))
+}
+
+/// The two sites and the weight of each bond.
+fn ends(lattice: &Lattice) -> (Vec<usize>, Vec<usize>, Vec<f64>) {
+    let bonds = lattice.bonds();
+    let column = |of: fn(&crate::lattice::Bond) -> usize| bonds.iter().map(of).collect();
+    (column(|bond| bond.i), column(|bond| bond.j), bonds.iter().map(|bond| bond.weight).collect())
+}
+
+impl ModelFile {
+    /// The operator of the file's model on its lattice.
+    pub fn operator(&self) -> Operator {
+        match &self.model {
+            ModelSpec::Hubbard { t, u, potential, mu, v } => hubbard(&self.lattice, t, u, potential, *mu, v),
+            ModelSpec::Xxz { two_s, jxy, jz, field, single_ion } => {
+                xxz(&self.lattice, jxy, jz, field, single_ion).spin(*two_s)
+            }
+        }
+    }
+
+    /// The model in its sector, named after the file's model, lattice and sector.
+    pub fn to_model(&self) -> Result<Model, OperatorError> {
+        let size: Vec<String> = self.lattice.size().iter().map(usize::to_string).collect();
+        let place = match size.is_empty() {
+            true => format!("{}sites", self.lattice.sites().len()),
+            false => format!("{}_{}", self.lattice.kind().name(), size.join("x")),
+        };
+        let (sector, label) = match self.sector {
+            SectorSpec::Fermions { up, down } => (Sector::Fermions { up, down }, format!("{up}up_{down}dn")),
+            SectorSpec::Spins { two_sz } => (Sector::Spins { two_sz }, format!("2sz_{two_sz}").replace('-', "m")),
+        };
+        let model = Model::new(self.operator(), sector)?;
+        Ok(model.named(&format!("{}_{place}_{label}", self.model.name())))
+    }
+}
