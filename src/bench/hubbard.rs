@@ -18,11 +18,9 @@ use super::kronecker::{Hubbard, KroneckerProblem};
 use super::report::{HubbardBench, MultiplyTime, SolveTime, StartTime, pass_milliseconds};
 use super::vendor::{self, VendorError, VendorOptions, VendorReport};
 use super::{Fingerprint, median, seeded};
-use crate::basis::{Down, Up};
 use crate::exact::{Hamiltonian, PrepareError};
-use crate::input::InputError;
-use crate::operator::build::{c, cdag, n, n_total};
-use crate::operator::{Operator, OperatorError, Spin};
+use crate::input::{InputError, ModelFile};
+use crate::operator::OperatorError;
 
 /// Arguments of `bench hubbard`.
 #[derive(Clone, Debug, clap::Args)]
@@ -139,12 +137,15 @@ pub fn command(arguments: &HubbardArguments, out: &mut dyn Write) -> Result<(), 
 
 /// Runs every part of the bench.
 pub fn run(case: &Case, device: &Device, arguments: &HubbardArguments) -> Result<HubbardBench, BenchError> {
-    let hubbard = hubbard_of(case)?;
-    let problem = KroneckerProblem::new(hubbard.clone());
+    let file = case.model_file()?;
+    let hubbard = Hubbard::of(&file)
+        .ok_or_else(|| BenchError::NotHubbard { name: file.name.clone(), model: file.model.name() })?;
+    let title = hubbard.title.clone();
+    let problem = KroneckerProblem::new(hubbard);
     let repeats = arguments.repeats as usize;
     let copy = copy_bandwidth(device, problem.dimension())?;
 
-    let (multiply, check, lobpcg, mut notes) = ours(&hubbard, device, arguments, copy)?;
+    let (multiply, check, lobpcg, mut notes) = ours(&file, device, arguments, copy)?;
     let start = if arguments.multiply_only { None } else { Some(start_times(case, arguments)?) };
     let (mut baseline, mut plain) = (None, None);
     if device.is_cuda() && !arguments.no_vendor {
@@ -170,7 +171,7 @@ pub fn run(case: &Case, device: &Device, arguments: &HubbardArguments) -> Result
     }
     Ok(HubbardBench {
         case: case.to_string(),
-        title: hubbard.title,
+        title,
         dimension: problem.dimension(),
         device: device.name(),
         threads: rayon::current_num_threads(),
@@ -205,25 +206,9 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The operator as a user would write it, on the device.
-fn hamiltonian(model: &Hubbard, device: &Device) -> Result<Hamiltonian, BenchError> {
-    let sites = model.interaction.len();
-    let hop = |&(i, j, amplitude): &(usize, usize, f64), spin| {
-        amplitude * (cdag(i, spin) * c(j, spin) + cdag(j, spin) * c(i, spin))
-    };
-    let hops: Operator = model.hopping.iter().flat_map(|bond| [hop(bond, Spin::Up), hop(bond, Spin::Down)]).sum();
-    let pairs: Operator = (0..sites).map(|i| model.interaction[i] * (n(i, Spin::Up) * n(i, Spin::Down))).sum();
-    let potential: Operator = (0..sites).map(|i| model.potential[i] * n_total(i)).sum();
-    let neighbours: Operator = model.neighbours.iter().map(|&(i, j, v)| v * (n_total(i) * n_total(j))).sum();
-    let operator = (hops + pairs + potential + neighbours).on_sites(sites);
-    let model = operator.sector(Up(model.up), Down(model.down))?;
-    Ok(Hamiltonian::new(&model, ScalarType::F64, device)?)
-}
-
-/// The Hubbard model of a case.
-fn hubbard_of(case: &Case) -> Result<Hubbard, BenchError> {
-    let file = case.model_file()?;
-    Hubbard::of(&file).ok_or_else(|| BenchError::NotHubbard { name: file.name.clone(), model: file.model.name() })
+/// The operator of the file, ready on the device.
+fn hamiltonian(file: &ModelFile, device: &Device) -> Result<Hamiltonian, BenchError> {
+    Ok(Hamiltonian::new(&file.to_model()?, ScalarType::F64, device)?)
 }
 
 fn options(arguments: &HubbardArguments, max_iterations: usize) -> SolveOptions {
@@ -241,8 +226,8 @@ fn options(arguments: &HubbardArguments, max_iterations: usize) -> SolveOptions 
 type Ours = (MultiplyTime, Fingerprint, Option<SolveTime>, Vec<String>);
 
 /// Our multiply and our LOBPCG.
-fn ours(model: &Hubbard, device: &Device, arguments: &HubbardArguments, copy: f64) -> Result<Ours, BenchError> {
-    let operator = hamiltonian(model, device)?;
+fn ours(file: &ModelFile, device: &Device, arguments: &HubbardArguments, copy: f64) -> Result<Ours, BenchError> {
+    let operator = hamiltonian(file, device)?;
     let n = LinearOperator::<f64>::dimension(&operator);
     let host = seeded::vector(n, seeded::SEED_X);
     let x = device.upload(&host)?;
@@ -342,7 +327,7 @@ fn vendor_beside(problem: &KroneckerProblem, arguments: &HubbardArguments) -> Re
 
 /// Everything up to the end of one iteration.
 fn first_iteration(case: &Case, device: &Device) -> Result<(), BenchError> {
-    let operator = hamiltonian(&hubbard_of(case)?, device)?;
+    let operator = hamiltonian(&case.model_file()?, device)?;
     let one = SolveOptions { max_iterations: 1, certify: false, ..SolveOptions::default() };
     solve::<f64>(&operator, Solver::Lobpcg, &one)?;
     Ok(())

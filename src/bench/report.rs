@@ -128,6 +128,9 @@ impl fmt::Display for HubbardBench {
         let vendor = self.vendor.as_ref();
         let multiply = vendor.map(|v| v.multiply_milliseconds).or(self.plain.as_ref().map(|plain| plain.milliseconds));
         line(f, "multiply y = H x", format!("{ours:.3} ms"), number(multiply, "ms"), times(ours, multiply))?;
+        let best = self.plain.as_ref().map(|plain| plain.best_milliseconds);
+        let ours_best = self.multiply.best_milliseconds;
+        line(f, "  best", format!("{ours_best:.3} ms"), number(best, "ms"), times(ours_best, best))?;
         let floor = MULTIPLY_PASSES * pass;
         line(
             f,

@@ -4,7 +4,9 @@
 
 use eigenforge::basis::{Down, Up};
 use eigenforge::exact::{Hamiltonian, Observables};
-use eigenforge::operator::build::{c, cdag, electron_sdots, n, n_total, sm, sp, sz};
+use eigenforge::lattice::Lattice;
+use eigenforge::models;
+use eigenforge::operator::build::{c, cdag, electron_sdots, n};
 use eigenforge::operator::{Operator, Spin};
 use eigenforge_runtime::solvers::{self, Level, SolveOptions, StopReason};
 use eigenforge_runtime::{LinearOperator, Vector};
@@ -39,11 +41,9 @@ pub fn hubbard(
     up: usize,
     down: usize,
 ) -> Model {
-    let hop = |&(i, j, w): &(usize, usize, f64), s| -w * (cdag(i, s) * c(j, s) + cdag(j, s) * c(i, s));
-    let hops: Operator = edges.iter().flat_map(|edge| [hop(edge, Spin::Up), hop(edge, Spin::Down)]).sum();
-    let pairs: Operator = (0..sites).map(|i| u[i] * (n(i, Spin::Up) * n(i, Spin::Down))).sum();
-    let potential: Operator = eps.iter().flat_map(|eps| (0..sites).map(|i| eps[i] * n_total(i))).sum();
-    let operator = (hops + pairs + potential).on_sites(sites);
+    let lattice = Lattice::from_edges(sites, edges).expect("edges of the reference");
+    let (t, v, zero) = (vec![1.0; edges.len()], vec![0.0; edges.len()], vec![0.0; sites]);
+    let operator = models::hubbard(&lattice, &t, u, eps.unwrap_or(&zero), 0.0, &v);
     operator.sector(Up(up), Down(down)).expect("a Hubbard model of the reference")
 }
 
@@ -67,14 +67,12 @@ pub fn xxz(
     single_ion: Option<&[f64]>,
     two_sz: i64,
 ) -> Model {
-    let bond = |&(i, j, jxy, jz): &(usize, usize, f64, f64)| {
-        0.5 * jxy * (sp(i) * sm(j) + sm(i) * sp(j)) + jz * (sz(i) * sz(j))
-    };
-    let bonds: Operator = edges.iter().map(bond).sum();
-    let field: Operator = field.iter().flat_map(|h| (0..sites).map(|i| h[i] * sz(i))).sum();
-    let single_ion: Operator = single_ion.iter().flat_map(|d| (0..sites).map(|i| d[i] * (sz(i) * sz(i)))).sum();
-    let operator = (bonds + field + single_ion).spin(two_s).on_sites(sites);
-    operator.two_sz(two_sz).expect("a spin model of the reference")
+    let pairs: Vec<_> = edges.iter().map(|&(i, j, ..)| (i, j, 1.0)).collect();
+    let lattice = Lattice::from_edges(sites, &pairs).expect("edges of the reference");
+    let (jxy, jz): (Vec<f64>, Vec<f64>) = edges.iter().map(|edge| (edge.2, edge.3)).unzip();
+    let zero = vec![0.0; sites];
+    let operator = models::xxz(&lattice, &jxy, &jz, field.unwrap_or(&zero), single_ion.unwrap_or(&zero));
+    operator.spin(two_s).two_sz(two_sz).expect("a spin model of the reference")
 }
 
 /// Number of states.

@@ -26,8 +26,8 @@ use super::{Fingerprint, median, seeded};
 pub enum VendorError {
     /// One of the vendor's libraries is not on this machine.
     #[error(
-        "{library} was not found by the dynamic loader; install the CUDA toolkit or add the folder that holds it \
-         to LD_LIBRARY_PATH"
+        "{library} was not found by the dynamic loader; install the CUDA toolkit, or add the folder that holds it \
+         to LD_LIBRARY_PATH (pip's wheels keep it in site-packages/nvidia/cu13/lib)"
     )]
     LibraryMissing {
         /// Which library.

@@ -115,3 +115,22 @@ extern "C" __global__ void {PRODUCT_ENTRY}(long long n, const double* __restrict
         entries: vec![PRODUCT_ENTRY.to_string()],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eigenforge_runtime::jit::{CacheFolder, Settings};
+
+    /// The one kernel of the baseline compiles for every architecture that the generated ones are compiled for.
+    #[test]
+    fn the_elementwise_product_compiles() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut settings = Settings::from_env().expect("settings");
+        settings.cache = CacheFolder::At(folder.path().into());
+        let Some(jit) = Jit::for_tests(&settings) else { return };
+        for arch in [80, 90, 100] {
+            let cubin = jit.compile(&product_text(), Arch(arch)).expect("valid CUDA");
+            assert!(!cubin.image.is_empty());
+        }
+    }
+}
