@@ -1,6 +1,6 @@
 //! Times the fused LOBPCG update (11 passes) against a copy on a device: `update_bandwidth [auto|cpu|cuda] [elements]`.
 
-use eigenforge_runtime::solvers::update_program;
+use eigenforge_runtime::solvers::vector_programs;
 use eigenforge_runtime::{Bind, Device, Vector};
 use eigenforge_templates::ScalarType;
 
@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let device = Device::parse(&arguments.next().unwrap_or("auto".into()))?;
     let n: usize = arguments.next().unwrap_or("20000000".into()).parse()?;
-    let program = device.program(&update_program(), ScalarType::F64, &[])?;
+    let program = device.program(&vector_programs()[0], ScalarType::F64, &[])?;
     let mut v: Vec<Vector<f64>> = (0..6).map(|s| device.random(n, s)).collect::<Result<_, _>>()?;
     let mut best = [f64::INFINITY; 2];
     for _ in 0..12 {

@@ -77,7 +77,15 @@ fn install(installer: &[&str], folder: &Path) -> Result<(), String> {
     let mut command = Command::new(installer[0]);
     command.args(&installer[1..]).args(["install", "--quiet", "--no-deps", "--target"]).arg(folder).args(PACKAGES);
     if installer.last() == Some(&"pip") && installer[0] != "uv" {
-        command.args(["--disable-pip-version-check", "--no-input", "--only-binary=:all:"]);
+        command.args([
+            "--disable-pip-version-check",
+            "--no-input",
+            "--only-binary=:all:",
+            "--retries",
+            "2",
+            "--timeout",
+            "20",
+        ]);
     }
     let output = command.output().map_err(|e| e.to_string())?;
     if output.status.success() {

@@ -85,8 +85,8 @@ fn coefficient(product: &Product, translator: &mut Translator) -> Result<Text> {
 pub fn expand(sum: &Sum, translation: &Translation, electrons: bool) -> Expr {
     let result = Ident::new("sum", Span::mixed_site());
     let (text, line) = (&sum.text, u32::try_from(sum.line).unwrap_or(0));
-    // The type is said where it is not an integer: constants of the CUDA text are declared by it.
-    let indices = sum.domains.iter().flat_map(crate::parse::Domain::roles).map(|(variable, role)| match role {
+    // `w: f64` for a bond's weight, the name alone for an integer.
+    let indices = sum.scope.variables.iter().map(|(variable, role)| match role {
         Role::Weight => format!("{}: f64", name(&variable.to_string())),
         _ => name(&variable.to_string()),
     });

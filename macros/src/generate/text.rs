@@ -84,7 +84,8 @@ impl Text {
     }
 }
 
-/// Words that mean something else in CUDA text: keywords, our prelude's types, the occupation functions.
+/// Words that mean something else in CUDA text: keywords, our prelude's types, the occupation functions, the names that
+/// the generated loop over summands uses itself.
 const RESERVED: &[&str] = &[
     "alignas",
     "alignof",
@@ -190,6 +191,7 @@ const RESERVED: &[&str] = &[
     "copysign",
     "min",
     "max",
+    "k", "up", "dn", "sum", "value",
 ];
 
 const GREEK: &[(char, &str)] = &[
@@ -253,6 +255,7 @@ mod tests {
         assert_eq!(name("Δ_0"), "Delta_0");
         assert_eq!(name("r#double"), "double_");
         assert_eq!(name("n"), "n_");
+        assert_eq!(name("k"), "k_");
         assert_eq!(name("é"), "ue9");
     }
 

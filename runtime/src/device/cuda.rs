@@ -6,7 +6,7 @@
 use super::kernel::{Kernel, KernelRecord, Module};
 use super::{Device, Memory};
 use crate::error::{DeviceError, Result};
-use crate::jit::{Arch, Jit};
+use crate::jit::{self, Arch, Jit};
 use crate::scalar::Pod;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute};
@@ -111,12 +111,15 @@ impl Cuda {
     pub(super) fn open(ordinal: usize) -> Result<Arc<Cuda>> {
         let context = Arc::new(Context::open(ordinal)?);
         let jit = Jit::new()?;
+        if let Ok(version) = jit::driver_version() {
+            jit.check_driver(version)?;
+        }
         let major = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let multiprocessors = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         let name = result::device::get_name(context.device).map_err(driver("cuDeviceGetName"))?;
         let name = format!("{name} (cuda:{ordinal})");
-        let arch = Arch(10 * major + minor);
+        let arch = Arch::from_capability(major, minor);
         Ok(Arc::new(Cuda { context, jit, arch, name, multiprocessors, loaded: Mutex::default() }))
     }
 

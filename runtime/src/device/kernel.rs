@@ -6,7 +6,7 @@
 use super::cuda::{Context, driver, load_module, module_function};
 use super::{Device, OnDevice};
 use crate::error::{DeviceError, Result};
-use crate::jit::{Arch, Cubin};
+use crate::jit::{Arch, Cubin, KernelResources};
 use cudarc::driver::{result, sys};
 use eigenforge_templates::KernelText;
 use std::collections::HashMap;
@@ -24,8 +24,10 @@ pub struct KernelRecord {
     pub cached: bool,
     /// The folder that keeps text, plan, log and cubin.
     pub folder: Option<std::path::PathBuf>,
-    /// Whether an edited text ran in place of the generated one.
-    pub edited: bool,
+    /// Registers, spills and memory of each kernel.
+    pub resources: Vec<KernelResources>,
+    /// What the report should say, such as a cache that cannot be written.
+    pub note: Option<String>,
 }
 
 impl KernelRecord {
@@ -35,7 +37,8 @@ impl KernelRecord {
             key: cubin.key.clone(),
             cached: cubin.cached,
             folder: cubin.folder.clone(),
-            edited: false,
+            resources: cubin.resources.clone(),
+            note: cubin.note.clone(),
         }
     }
 }
@@ -114,7 +117,7 @@ impl Module {
     pub(super) fn load(context: &Arc<Context>, text: &KernelText, cubin: &Cubin, arch: Arch) -> Result<Module> {
         let handle = load_module(context, &cubin.image).map_err(|(error, log)| DeviceError::Load {
             kernel: text.name.clone(),
-            arch: format!("sm_{}", arch.0),
+            arch: arch.to_string(),
             message: driver("cuModuleLoadDataEx")(error).to_string(),
             log,
         })?;

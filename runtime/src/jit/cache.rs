@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
@@ -46,6 +47,8 @@ pub struct Cache {
     pub(crate) limit: u64,
     /// Why there is none, when that is not the user's wish.
     pub(crate) absent: Option<String>,
+    /// Bytes on disk when last counted plus what was written since; `u64::MAX`: not counted yet.
+    pub(crate) bytes: Arc<AtomicU64>,
 }
 
 /// What determines a cubin, and so its key.
@@ -133,7 +136,7 @@ impl Cache {
             }
         };
         let readonly = if settings.cache == CacheFolder::Off { None } else { settings.cache_readonly.clone() };
-        Cache { root, readonly, limit: settings.cache_limit, absent }
+        Cache { root, readonly, limit: settings.cache_limit, absent, bytes: Arc::new(AtomicU64::new(u64::MAX)) }
     }
 
     /// The folder that is written; `None` when the cache is off.

@@ -46,9 +46,8 @@ pub enum JitError {
     /// The NVRTC is of a later major version than the driver, which would refuse its cubins.
     #[error(
         "NVRTC {}.{} ({}) is too new for this driver, which knows CUDA {}.{}: a driver loads cubins of its own major \
-         version and older. Update the driver, or name an NVRTC of CUDA {} in EIGENFORGE_NVRTC \
-         (`pip install nvidia-cuda-nvrtc-cu{}`)",
-        nvrtc.0, nvrtc.1, path.display(), driver.0, driver.1, driver.0, driver.0
+         version and older. Update the driver, or name an NVRTC of CUDA {} in EIGENFORGE_NVRTC (`pip install {}`)",
+        nvrtc.0, nvrtc.1, path.display(), driver.0, driver.1, driver.0, wheel(driver.0)
     )]
     DriverTooOld {
         /// Version of the NVRTC found.
@@ -150,4 +149,12 @@ pub enum JitError {
 /// The log on lines of its own, or nothing.
 fn log_tail(log: &str) -> String {
     if log.trim().is_empty() { String::new() } else { format!(":\n{}", log.trim_end()) }
+}
+
+/// What pip calls the NVRTC of a major version.
+fn wheel(major: u32) -> String {
+    match major {
+        ..13 => format!("nvidia-cuda-nvrtc-cu{major}"),
+        _ => format!("'nvidia-cuda-nvrtc=={major}.*'"),
+    }
 }

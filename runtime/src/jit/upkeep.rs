@@ -10,6 +10,7 @@ use serde::Serialize;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 /// Age at which a temporary folder counts as left behind.
@@ -104,8 +105,14 @@ impl Cache {
         written
     }
 
-    /// Removes what was used least recently until the cache keeps its limit; `kept` stays in any case.
+    /// Removes what was used least recently until the cache keeps its limit; `kept`, just written, stays in any case.
+    /// The folders are counted at a program's first build, and again when the limit seems reached.
     pub(crate) fn evict(&self, kept: &Path) {
+        let estimate = self.bytes.load(Ordering::Relaxed).saturating_add(size(kept));
+        if estimate <= self.limit {
+            self.bytes.store(estimate, Ordering::Relaxed);
+            return;
+        }
         let Ok(folders) = self.folders() else { return };
         let (left, folders): (Vec<_>, Vec<_>) = folders.into_iter().partition(|folder| is_temporary(folder));
         for folder in left.iter().filter(|folder| unused(folder) >= LEFT_BEHIND) {
@@ -116,12 +123,13 @@ impl Cache {
         let mut total: u64 = sized.iter().map(|(_, bytes, _)| bytes).sum();
         sized.sort();
         while total > self.limit {
-            let Some((_, bytes, folder)) = sized.pop() else { return };
+            let Some((_, bytes, folder)) = sized.pop() else { break };
             if folder != kept && cache::remove(&folder).is_ok() {
                 tracing::debug!("cache entry {} evicted", folder.display());
                 total -= bytes;
             }
         }
+        self.bytes.store(total, Ordering::Relaxed);
     }
 
     /// The folders in the cache's folder that are ours: entries and temporary ones.

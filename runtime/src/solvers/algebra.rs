@@ -47,14 +47,7 @@ impl Algebra {
         for (ti, xs) in x.chunks(TILE).enumerate() {
             for (tj, ys) in y.chunks(TILE).enumerate() {
                 let name = format!("gram_{}x{}", xs.len(), ys.len());
-                let program = self.program::<T>(&name, || {
-                    let (x, y) = (names('x', xs.len()), names('y', ys.len()));
-                    let mut text = format!("program {name}\nvectors {} {} : in\n", x.join(" "), y.join(" "));
-                    for a in &x {
-                        y.iter().for_each(|b| text += &format!("sum {a}{b} = {a} * {b}\n"));
-                    }
-                    text
-                })?;
+                let program = self.program::<T>(&name, || products(&name, xs.len(), ys.len()))?;
                 let mut binds: Vec<Bind<'_, T>> = xs.iter().chain(ys).map(|v| Bind::In(*v)).collect();
                 let sums = program.run(&mut binds, &[])?;
                 for (i, row) in sums.chunks(ys.len()).enumerate() {
@@ -111,6 +104,19 @@ impl Algebra {
         Ok(program.run(&mut [Bind::Out(y), Bind::In(x)], &[value])?[0])
     }
 
+    /// r ← y − λ x and its squared norm, leaving y = A x as it is.
+    pub(super) fn residual_of<T: Scalar>(
+        &self,
+        r: &mut Vector<T>,
+        y: &Vector<T>,
+        x: &Vector<T>,
+        value: f64,
+    ) -> Result<f64> {
+        let text = "program residual_of\nvectors r : out\nvectors y x : in\nscalars theta\nr = y - theta * x\nsum rr = r * r\n";
+        let program = self.program::<T>("residual_of", || text.into())?;
+        Ok(program.run(&mut [Bind::Out(r), Bind::In(y), Bind::In(x)], &[value])?[0])
+    }
+
     /// Removes the components of `x` along orthonormal `basis` (twice, so that rounding leaves none) and gives x
     /// length 1. Returns the length that was left, relative to the length before.
     pub(super) fn orthonormalise<T: Scalar>(&self, x: &mut Vector<T>, basis: &[&Vector<T>]) -> Result<f64> {
@@ -128,6 +134,24 @@ impl Algebra {
         }
         Ok(if before > 0.0 { after / before } else { 0.0 })
     }
+}
+
+fn products(name: &str, left: usize, right: usize) -> String {
+    let (x, y) = (names('x', left), names('y', right));
+    let mut text = format!("program {name}\nvectors {} {} : in\n", x.join(" "), y.join(" "));
+    for a in &x {
+        y.iter().for_each(|b| text += &format!("sum {a}{b} = {a} * {b}\n"));
+    }
+    text
+}
+
+/// The largest programs of this file, for tests that compile them.
+pub(super) fn largest() -> [VectorProgram; 3] {
+    [
+        parse(&products("gram_4x4", TILE, TILE)),
+        parse(&combination("combine_8_to_4", INPUTS, TILE, false)),
+        parse(&combination("add_8_to_4", INPUTS, TILE, true)),
+    ]
 }
 
 fn combination(name: &str, inputs: usize, outputs: usize, add: bool) -> String {

@@ -123,7 +123,7 @@ pub(super) fn complete<T: Scalar>(
         vectors.push(vector);
     }
     let mut stop = main.stop;
-    if stop == StopReason::Converged && residuals.iter().any(|r| *r > 2.0 * run.options.tolerance) {
+    if stop == StopReason::Converged && residuals.iter().any(|r| *r > 1.01 * run.options.tolerance) {
         stop = StopReason::Stagnated;
     }
     Ok(Eigenpairs {

@@ -39,7 +39,6 @@ struct Header {
 
 /// A state read back.
 pub(super) struct Saved<T> {
-    pub phase: String,
     pub iteration: usize,
     pub scalars: Vec<f64>,
     pub vectors: Vec<Vec<T>>,
@@ -112,33 +111,17 @@ impl Saver {
         Ok(Saver { target: Some(target) })
     }
 
-    /// Whether there is a state to go on from.
-    pub(super) fn resumes(&self) -> bool {
-        self.target.as_ref().is_some_and(|t| t.resumed.is_some())
-    }
-
     /// The state to go on from; once.
     pub(super) fn take_resumed<T: Scalar>(&mut self) -> Option<Saved<T>> {
         let (header, path) = self.target.as_mut()?.resumed.take()?;
         let read = |i: usize| fs::read(path.join(format!("vector-{i}.bin"))).ok().map(|b| T::read_bytes(&b));
         let vectors: Vec<Vec<T>> = (0..header.vectors.len()).map(read).collect::<Option<_>>()?;
-        Some(Saved { phase: header.phase, iteration: header.iteration, scalars: header.scalars, vectors })
+        Some(Saved { iteration: header.iteration, scalars: header.scalars, vectors })
     }
 
     /// Whether it is time to save again.
     pub(super) fn due(&self) -> bool {
         self.target.as_ref().is_some_and(|t| t.last.elapsed().as_secs_f64() >= t.options.every_seconds)
-    }
-
-    /// Saves the last state of a phase.
-    pub(super) fn finish<T: Scalar>(
-        &mut self,
-        phase: &str,
-        iteration: usize,
-        scalars: &[f64],
-        vectors: &[&Vector<T>],
-    ) -> Result<(), SolveError> {
-        self.save(phase, iteration, scalars, vectors)
     }
 
     /// Saves a state: written beside, flushed, renamed; then all but the newest two are removed.

@@ -32,11 +32,9 @@ pub(super) struct Ritz {
     pub values: Vec<f64>,
     /// coefficients[i][j]: component of basis vector i in Ritz vector j; the Ritz vectors are orthonormal.
     pub coefficients: Vec<Vec<f64>>,
-    /// How many directions of the basis were independent.
-    pub rank: usize,
 }
 
-/// The `count` lowest solutions (fewer if the rank is lower) of S_A v = θ S_B v.
+/// The `count` lowest solutions (fewer if fewer directions of the basis are independent) of S_A v = θ S_B v.
 pub(super) fn rayleigh_ritz(a: &[Vec<f64>], b: &[Vec<f64>], count: usize) -> Result<Ritz, SolveError> {
     let n = a.len();
     let scale: Vec<f64> = (0..n).map(|i| if b[i][i] > 0.0 { b[i][i].sqrt().recip() } else { 0.0 }).collect();
@@ -49,7 +47,7 @@ pub(super) fn rayleigh_ritz(a: &[Vec<f64>], b: &[Vec<f64>], count: usize) -> Res
     let solution = &white * vectors;
     let count = count.min(kept.len());
     let coefficients = (0..n).map(|i| (0..count).map(|j| solution[(i, j)] * scale[i]).collect()).collect();
-    Ok(Ritz { values: values[..count].to_vec(), coefficients, rank: kept.len() })
+    Ok(Ritz { values: values[..count].to_vec(), coefficients })
 }
 
 /// Diagonalises the whole matrix, made by applying the operator to unit vectors. Multiplicities come out exactly.

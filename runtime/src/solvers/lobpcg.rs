@@ -59,15 +59,15 @@ fn sweep(name: &str, preconditioner: Preconditioner) -> String {
     )
 }
 
-/// The fused update without preconditioner, as text: eleven passes. For benchmarks and the gallery.
-pub fn update_program() -> VectorProgram {
-    parse(&sweep("update", Preconditioner::None))
+/// All sweeps; the first is the fused update without preconditioner.
+pub(super) fn sweeps() -> Vec<VectorProgram> {
+    let kinds = [Preconditioner::None, Preconditioner::Jacobi];
+    kinds.iter().flat_map(|kind| ["update", "refresh"].map(|name| parse(&sweep(name, *kind)))).collect()
 }
 
 /// Inner products of x, w, p and their images, as the update leaves them.
 #[derive(Clone, Copy, Default)]
 struct Products {
-    rr: f64,
     ww: f64,
     wx: f64,
     wp: f64,
@@ -180,7 +180,7 @@ pub(super) fn search<T: Scalar>(
             saver.save(search.phase, iteration, &[state.theta], &[&state.x, &state.p])?;
         }
     };
-    saver.finish(search.phase, iteration, &[state.theta], &[&state.x, &state.p])?;
+    saver.save(search.phase, iteration, &[state.theta], &[&state.x, &state.p])?;
     run.progress(search.phase, iteration, &[state.theta], state.residual, true);
     let mut vector = state.x;
     run.algebra.scale(&mut vector, 1.0 / state.products.xx.sqrt())?;
@@ -301,7 +301,7 @@ impl<'a, T: Scalar> State<'a, T> {
         let [ww, wx, wp, xx, xp, pp] = [next(), next(), next(), next(), next(), next()];
         let [xax, xap, pap, wax, wap] = [next(), next(), next(), next(), next()];
         let rr = if self.jacobi { rr } else { ww };
-        self.products = Products { rr, ww, wx, wp, xx, xp, pp, xax, xap, pap, wax, wap };
+        self.products = Products { ww, wx, wp, xx, xp, pp, xax, xap, pap, wax, wap };
         self.theta = theta;
         self.residual = (rr / xx).sqrt();
     }

@@ -5,14 +5,15 @@
 //! programs, `checkpoint` their state on disk.
 
 mod algebra;
+mod block;
 mod certify;
 mod checkpoint;
 mod dense;
+mod lanczos;
 mod lobpcg;
 mod options;
 mod run;
 
-pub use lobpcg::update_program;
 pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, Solver, StopReason,
 };
@@ -22,6 +23,7 @@ use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use certify::Main;
 use checkpoint::{Owner, Saver};
+use eigenforge_templates::vector_program::VectorProgram;
 use run::Run;
 
 /// The lowest `options.states` eigenpairs of `operator`, with true residuals and multiplicities.
@@ -35,8 +37,8 @@ pub fn solve<T: Scalar>(
     let n = operator.dimension();
     options.check(n)?;
     let run = Run::new(operator, options);
-    let block = options.states + options.guard.unwrap_or(0);
-    if solver == Solver::Dense || n <= dense::SMALL || n < 5 * block {
+    let columns = options.states + options.guard.unwrap_or(block::default_guard(options.states));
+    if solver == Solver::Dense || n <= dense::SMALL || n < 5 * columns {
         let mut found = dense::solve(&run, operator, options)?;
         if solver != Solver::Dense {
             found.notes.push(format!("dimension {n} is small: the whole matrix was diagonalised"));
@@ -51,8 +53,10 @@ pub fn solve<T: Scalar>(
     let owner =
         Owner { solver: name, dimension: n, states: options.states, scalar: T::TYPE.cuda(), seed: options.seed };
     let mut saver = Saver::open(options.checkpoint.as_ref(), &owner)?;
-    let main = match solver {
-        _ => {
+    let guard = options.guard.unwrap_or(if options.states == 1 { 0 } else { block::default_guard(options.states) });
+    let main = match (solver, options.states + guard) {
+        (Solver::Lanczos, _) => lanczos::search(&run, operator, &mut saver)?,
+        (_, 1) => {
             run.plan_memory(operator, "LOBPCG", lobpcg::VECTORS, "; Lanczos needs 4")?;
             let start = operator.device().random::<T>(n, options.seed)?;
             let search = lobpcg::Search {
@@ -71,6 +75,24 @@ pub fn solve<T: Scalar>(
                 notes: Vec::new(),
             }
         }
+        (_, columns) => {
+            run.plan_memory(
+                operator,
+                "block LOBPCG",
+                block::BLOCKS * columns,
+                "; fewer states or guard vectors need less",
+            )?;
+            block::search(&run, operator, guard, &mut saver)?
+        }
     };
     certify::complete(&run, operator, main)
+}
+
+/// The vector programs of the solvers, for benchmarks, the gallery and tests that compile them. The first is the fused
+/// LOBPCG update of eleven passes.
+pub fn vector_programs() -> Vec<VectorProgram> {
+    let mut programs = lobpcg::sweeps();
+    programs.extend(algebra::largest());
+    programs.extend(lanczos::programs());
+    programs
 }

@@ -298,8 +298,8 @@ fn what_a_killed_program_left_behind_is_ignored_then_removed() {
     let long_ago = SystemTime::now() - Duration::from_secs(7200);
     File::options().write(true).open(left.join(USED_FILE)).unwrap().set_modified(long_ago).unwrap();
     assert_eq!(faults(&cache), ["left behind by a program that was killed"]);
-    Made::new(3).publish(&cache);
-    assert!(!left.exists());
+    Made::new(3).publish(&self::cache(folder.path()));
+    assert!(!left.exists(), "the next program's first build removes it");
 }
 
 #[test]
@@ -327,6 +327,8 @@ fn the_least_recently_used_go_first_and_the_new_one_stays() {
     Made::new(8).publish(&tiny);
     assert!(Made::new(8).is_kept(&tiny));
     assert_eq!(tiny.list().unwrap().len(), 1);
+    Made::new(7).publish(&tiny);
+    assert!(Made::new(7).is_kept(&tiny) && Made::new(8).find(&tiny).is_none(), "the running total is kept too");
 }
 
 #[test]
@@ -343,8 +345,7 @@ fn a_folder_that_cannot_be_written_is_an_error_of_the_cache_only() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "a regular file");
 }
 
-/// `/dev/full` is no folder, so a full disk is a small file system that only root may mount: here a limit on file sizes
-/// stands in for it. The write fails half way, as on a full disk.
+/// A full disk would take a file system of its own; a limit on file sizes makes a write fail half way just the same.
 #[cfg(unix)]
 #[test]
 fn a_write_that_fails_half_way_leaves_nothing_behind() {
@@ -354,6 +355,7 @@ fn a_write_that_fails_half_way_leaves_nothing_behind() {
         .arg("trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact jit::tests::cache::full_disk --nocapture")
         .arg(std::env::current_exe().unwrap())
         .env("EIGENFORGE_TEST_CACHE_FULL", folder.path())
+        .stdout(std::process::Stdio::null())
         .status()
         .unwrap();
     assert!(status.success());

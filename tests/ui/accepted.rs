@@ -1,0 +1,92 @@
+//! Definitions that look like mistakes and are none. They are compiled with the gallery and their operators checked.
+
+use eigenforge::lattice::{Bond, Lattice};
+use eigenforge::operator::Operator;
+use eigenforge_macros::gpu_operator;
+
+/// Both directions of each pair are summed: the conjugate of a term is another term.
+#[gpu_operator(conserves(Up, Down))]
+fn all_pairs(lattice: &Lattice, t: f64) -> Operator {
+    sum!(i in lattice.sites(), j in lattice.sites() if i != j, s in [Up, Down]; -t * cdag(i, s) * c(j, s))
+}
+
+/// The conjugate stands in another sum.
+#[gpu_operator(conserves(Up, Down))]
+fn two_halves(lattice: &Lattice, t: f64) -> Operator {
+    sum!(<i, j> in lattice.bonds(); -t * cdag(i, Up) * c(j, Up))
+        + sum!(<i, j> in lattice.bonds(); -t * cdag(j, Up) * c(i, Up))
+}
+
+/// The conjugate is taken of the whole sum.
+#[gpu_operator]
+fn adjoint_afterwards(lattice: &Lattice, d: f64) -> Operator {
+    let pairing = sum!(<i, j> in lattice.bonds(); d * cdag(i, Up) * cdag(j, Down));
+    pairing.clone() + pairing.adjoint()
+}
+
+/// Each bond is listed in both directions by hand; the lists are only known when the program runs.
+#[gpu_operator]
+fn directed_lists(bonds: &[Bond]) -> Operator {
+    let back: Vec<Bond> = bonds.iter().map(|bond| Bond { i: bond.j, j: bond.i, ..*bond }).collect();
+    let mut total = Operator::zero();
+    for list in [bonds, &back] {
+        total = total + sum!(<i, j, w> in list; w * cdag(i, Up) * c(j, Up));
+    }
+    total
+}
+
+/// Each site hops to its partner; that partners are mutual is not visible here.
+#[gpu_operator]
+fn partners(partner: &[usize], t: f64) -> Operator {
+    sum!(i in 0..partner.len(); t * cdag(i, Down) * c(partner[i], Down))
+}
+
+/// Only equal spins pass the filter, so the spins are conserved.
+#[gpu_operator(conserves(Up, Down))]
+fn equal_spins(lattice: &Lattice, t: f64) -> Operator {
+    sum!(<i, j> in lattice.bonds(), s in [Up, Down], p in [Up, Down] if s == p; t * (cdag(i, s) * c(j, p) + h.c.))
+}
+
+/// Sˣ Sˣ + Sʸ Sʸ through ladder operators: the parts that change Sᶻ cancel.
+#[gpu_operator(conserves(Sz))]
+fn planar(lattice: &Lattice) -> Operator {
+    sum!(<i, j> in lattice.bonds(); sx(i) * sx(j) - 0.25 * (sp(i) - sm(i)) * (sp(j) - sm(j)))
+}
+
+/// An unusual name of a parameter: a keyword of CUDA, and a function of the generated text.
+#[gpu_operator]
+fn awkward_names(double: f64, n: usize, sz: &[f64]) -> Operator {
+    sum!(k in 0..n; double * sz[k] * sz(k))
+}
+
+#[test]
+fn definitions_that_look_wrong_are_accepted_and_hermitian() {
+    let lattice = Lattice::chain(4).open();
+    let models = [
+        all_pairs(&lattice, 1.0),
+        two_halves(&lattice, 1.0),
+        adjoint_afterwards(&lattice, 1.0),
+        directed_lists(lattice.bonds()),
+        partners(&[1, 0, 3, 2], 0.5),
+        equal_spins(&lattice, 1.0),
+        planar(&lattice),
+        awkward_names(0.5, 3, &[1.0, 2.0, 3.0]),
+    ];
+    for (number, model) in models.into_iter().enumerate() {
+        assert!(!model.is_empty(), "model {number}");
+        assert!(model.adjoint() == model, "model {number} is not Hermitian");
+    }
+}
+
+#[test]
+fn planar_exchange_has_no_double_flips() {
+    // Two products a bond: S+S− and S−S+.
+    assert_eq!(planar(&Lattice::chain(4).open()).len(), 6);
+}
+
+#[test]
+fn awkward_names_are_renamed_in_cuda() {
+    let model = awkward_names(0.5, 3, &[1.0, 2.0, 3.0]);
+    assert_eq!(model.sums()[0].cuda.as_deref(), Some("double_ * sz_[k_] * sz(k_)"));
+    assert_eq!(model.sums()[0].indices, ["k_"]);
+}

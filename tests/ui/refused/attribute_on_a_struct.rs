@@ -1,0 +1,8 @@
+use eigenforge_macros::gpu_operator;
+
+#[gpu_operator]
+struct Hubbard {
+    u: f64,
+}
+
+fn main() {}
