@@ -64,6 +64,7 @@
 extern crate self as eigenforge;
 
 pub mod basis;
+pub mod bench;
 pub mod cli;
 pub mod exact;
 pub mod input;

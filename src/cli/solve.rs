@@ -142,7 +142,7 @@ fn record(
         name: kernel.name,
         key: kernel.key,
         cached: kernel.cached,
-        overridden: kernel.edited,
+        overridden: false,
     });
     let history =
         pairs.history.iter().map(|&(iteration, energy, residual)| HistoryPoint { iteration, energy, residual });

@@ -1,0 +1,115 @@
+//! The level-1 routines of cuBLAS that the paper's Figure 5 names, and dgmm for a diagonal.
+//!
+//! In: device buffers, host scalars. Out: device results; dots and norms go to device memory
+//! (pointer mode "device"), so that ten of them are queued and fetched at once.
+
+use cudarc::cublas::{result, sys};
+
+use super::VendorError;
+use super::device::Buffer;
+
+/// A cuBLAS handle on the default stream.
+pub struct Blas {
+    handle: sys::cublasHandle_t,
+}
+
+/// Names the cuBLAS call that failed.
+fn failed(call: &'static str) -> impl Fn(result::CublasError) -> VendorError {
+    move |source| VendorError::CuBlas { call, source }
+}
+
+/// Lengths are 32-bit in the interface that every version of cuBLAS has.
+fn length(x: &Buffer<f64>, y: &Buffer<f64>) -> Result<i32, VendorError> {
+    assert_eq!(x.len(), y.len(), "vectors of different lengths");
+    i32::try_from(x.len()).map_err(|_| VendorError::TooLong { length: x.len() })
+}
+
+impl Blas {
+    /// Opens the library.
+    pub fn new() -> Result<Blas, VendorError> {
+        let handle = result::create_handle().map_err(failed("cublasCreate"))?;
+        Ok(Blas { handle })
+    }
+
+    /// The version as the library tells it, 130000 and the like.
+    pub fn version(&self) -> i32 {
+        let mut version = 0;
+        // SAFETY: a live handle and a place for one int.
+        let _ = unsafe { sys::cublasGetVersion_v2(self.handle, &mut version) };
+        version
+    }
+
+    fn results_on(&self, mode: sys::cublasPointerMode_t) -> Result<(), VendorError> {
+        // SAFETY: a live handle.
+        unsafe { sys::cublasSetPointerMode_v2(self.handle, mode) }.result().map_err(failed("cublasSetPointerMode"))
+    }
+
+    /// Queues the inner products of the pairs into `out[0..]`, one `cublasDdot` each.
+    pub fn dots(&self, pairs: &[(&Buffer<f64>, &Buffer<f64>)], out: &mut Buffer<f64>) -> Result<(), VendorError> {
+        self.results_on(sys::cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE)?;
+        for (k, (x, y)) in pairs.iter().enumerate() {
+            let n = length(x, y)?;
+            // SAFETY: x and y hold n doubles, the result is a double in device memory, as the mode says.
+            unsafe { sys::cublasDdot_v2(self.handle, n, x.pointer(), 1, y.pointer(), 1, out.element_mut(k)) }
+                .result()
+                .map_err(failed("cublasDdot"))?;
+        }
+        self.results_on(sys::cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST)
+    }
+
+    /// Queues the norms of the vectors into `out[0..]`, one `cublasDnrm2` each.
+    pub fn norms(&self, vectors: &[&Buffer<f64>], out: &mut Buffer<f64>) -> Result<(), VendorError> {
+        self.results_on(sys::cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE)?;
+        for (k, x) in vectors.iter().enumerate() {
+            let n = length(x, x)?;
+            // SAFETY: x holds n doubles, the result is a double in device memory, as the mode says.
+            unsafe { sys::cublasDnrm2_v2(self.handle, n, x.pointer(), 1, out.element_mut(k)) }
+                .result()
+                .map_err(failed("cublasDnrm2"))?;
+        }
+        self.results_on(sys::cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST)
+    }
+
+    /// Queues x = a x.
+    pub fn scale(&self, a: f64, x: &mut Buffer<f64>) -> Result<(), VendorError> {
+        let n = length(x, x)?;
+        // SAFETY: x holds n doubles; a is read before the call returns (pointer mode host).
+        unsafe { sys::cublasDscal_v2(self.handle, n, &a, x.pointer_mut(), 1) }.result().map_err(failed("cublasDscal"))
+    }
+
+    /// Queues y = y + a x.
+    pub fn add(&self, a: f64, x: &Buffer<f64>, y: &mut Buffer<f64>) -> Result<(), VendorError> {
+        let n = length(x, y)?;
+        // SAFETY: x and y hold n doubles; a is read before the call returns (pointer mode host).
+        unsafe { sys::cublasDaxpy_v2(self.handle, n, &a, x.pointer(), 1, y.pointer_mut(), 1) }
+            .result()
+            .map_err(failed("cublasDaxpy"))
+    }
+
+    /// Queues y = x.
+    pub fn copy(&self, x: &Buffer<f64>, y: &mut Buffer<f64>) -> Result<(), VendorError> {
+        let n = length(x, y)?;
+        // SAFETY: x and y hold n doubles.
+        unsafe { sys::cublasDcopy_v2(self.handle, n, x.pointer(), 1, y.pointer_mut(), 1) }
+            .result()
+            .map_err(failed("cublasDcopy"))
+    }
+
+    /// Queues y = diag(d) x with x as a matrix of one column.
+    pub fn diagonal(&self, d: &Buffer<f64>, x: &Buffer<f64>, y: &mut Buffer<f64>) -> Result<(), VendorError> {
+        let n = length(d, x)?;
+        length(x, y)?;
+        let side = sys::cublasSideMode_t::CUBLAS_SIDE_LEFT;
+        // SAFETY: d, x and y hold n doubles; x and y are n × 1 with leading dimension n.
+        unsafe { sys::cublasDdgmm(self.handle, side, n, 1, x.pointer(), n, d.pointer(), 1, y.pointer_mut(), n) }
+            .result()
+            .map_err(failed("cublasDdgmm"))
+    }
+}
+
+impl Drop for Blas {
+    fn drop(&mut self) {
+        // SAFETY: created in `new`, destroyed once.
+        let _ = unsafe { result::destroy_handle(self.handle) };
+    }
+}

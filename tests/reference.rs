@@ -1,0 +1,17 @@
+//! Every case of the reference data, exact anchors and random models, on the CPU and, with
+//! EIGENFORGE_TEST_DEVICE=cuda, on the GPU.
+//!
+//! In: tests/data/*.json (sources in `reference/cases.rs`). Out: energies to 1e-9, multiplicities, true residuals,
+//! observables to 1e-7. `-- --nocapture` prints the time of each case; EIGENFORGE_ROOT names another checkout.
+
+mod reference {
+    pub mod cases;
+    pub mod compare;
+    pub mod free;
+    pub mod ours;
+
+    mod anchors;
+    mod hubbard;
+    mod random;
+    mod spins;
+}
