@@ -19,6 +19,7 @@ mod inspect;
 
 mod output;
 mod progress;
+mod record;
 mod solve;
 
 use arguments::{Command, CommandLine};
