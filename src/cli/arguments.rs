@@ -44,7 +44,7 @@ pub(super) struct SolveArguments {
     #[arg(long, value_name = "K", value_parser = at_least_one)]
     pub states: Option<usize>,
     /// On the residual norm |Hx - λx|, in the units of H
-    #[arg(long, value_name = "T", value_parser = tolerance, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
     /// Iterations of one search
     #[arg(long, value_name = "N", value_parser = at_least_one)]
