@@ -11,6 +11,7 @@
 //! JSON object and nothing else.
 
 mod arguments;
+mod bench;
 mod build;
 mod cache;
 mod doctor;
@@ -45,6 +46,7 @@ pub fn main() -> ExitCode {
         Command::Build(arguments) => build::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Cache(arguments) => cache::run(arguments),
+        Command::Bench(arguments) => bench::run(arguments),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
