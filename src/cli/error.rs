@@ -1,5 +1,6 @@
 //! Everything that can stop the command, with its exit code.
 
+use crate::bench::hubbard::BenchError;
 use crate::exact::{InspectError, PrepareError, RunError};
 use crate::input::{InputError, TooManyStates};
 use crate::operator::OperatorError;
@@ -20,21 +21,21 @@ pub(super) enum CommandError {
     #[error("--vectors needs a folder to write to: add --output DIR, or `folder` in the file's [output]")]
     VectorsWithoutFolder,
     #[error(transparent)]
-    Model(#[from] OperatorError),
+    Model(Box<OperatorError>),
     #[error(transparent)]
-    Prepare(#[from] PrepareError),
+    Prepare(Box<PrepareError>),
     #[error(transparent)]
-    Run(#[from] RunError),
+    Run(Box<RunError>),
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Device(Box<DeviceError>),
     #[error(transparent)]
-    Inspect(#[from] InspectError),
+    Inspect(Box<InspectError>),
     #[error(transparent)]
-    Jit(#[from] JitError),
+    Jit(Box<JitError>),
     #[error(transparent)]
     Report(#[from] ReportError),
     #[error(transparent)]
-    Bench(#[from] crate::bench::hubbard::BenchError),
+    Bench(Box<BenchError>),
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
     #[error("cannot write to standard output: {0}")]
@@ -48,10 +49,30 @@ impl CommandError {
             CommandError::Input(_)
             | CommandError::States(_)
             | CommandError::VectorsWithoutFolder
-            | CommandError::Model(_)
-            | CommandError::Device(DeviceError::UnknownDevice(_))
-            | CommandError::Inspect(InspectError::UnknownKernel { .. }) => 2,
+            | CommandError::Model(_) => 2,
+            CommandError::Device(error) if matches!(**error, DeviceError::UnknownDevice(_)) => 2,
+            CommandError::Inspect(error) if matches!(**error, InspectError::UnknownKernel { .. }) => 2,
             _ => 1,
         }
     }
 }
+
+/// Errors of the stages are large; boxed, a result stays small.
+macro_rules! boxed {
+    ($($variant:ident($error:ty)),* $(,)?) => {$(
+        impl From<$error> for CommandError {
+            fn from(error: $error) -> CommandError {
+                CommandError::$variant(Box::new(error))
+            }
+        }
+    )*};
+}
+boxed!(
+    Model(OperatorError),
+    Prepare(PrepareError),
+    Run(RunError),
+    Device(DeviceError),
+    Inspect(InspectError),
+    Jit(JitError),
+    Bench(BenchError),
+);

@@ -74,6 +74,8 @@ impl RunReport {
         }
         if let Some(sdots) = &averages.sdots {
             let total: f64 = sdots.iter().flatten().sum();
+            // Rounding may leave −1e-15 of a singlet, which would print as −0.
+            let total = if total.abs() < 5e-7 { 0.0 } else { total };
             parts.push(format!("total S² {total:.6}"));
         }
         if !parts.is_empty() {
