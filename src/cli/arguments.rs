@@ -27,6 +27,8 @@ pub(super) enum Command {
     Doctor(DoctorArguments),
     /// The cache of compiled kernels
     Cache(CacheArguments),
+    /// Time eigenforge beside the vendor's libraries
+    Bench(BenchArguments),
 }
 
 /// `solve`: what is given here takes the place of the model file's [solve] and [output].
@@ -44,7 +46,7 @@ pub(super) struct SolveArguments {
     #[arg(long, value_name = "K", value_parser = at_least_one)]
     pub states: Option<usize>,
     /// On the residual norm |Hx - λx|, in the units of H
-    #[arg(long, value_name = "T", value_parser = tolerance, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
     /// Iterations of one search
     #[arg(long, value_name = "N", value_parser = at_least_one)]
@@ -140,6 +142,18 @@ pub(super) enum CacheVerb {
     Verify,
     /// Remove every entry
     Clear,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct BenchArguments {
+    #[command(subcommand)]
+    pub subject: BenchSubject,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum BenchSubject {
+    /// The Hubbard multiply and LOBPCG beside cuSPARSE and cuBLAS
+    Hubbard(crate::bench::hubbard::HubbardArguments),
 }
 
 fn solver(word: &str) -> Result<SolverChoice, String> {

@@ -33,6 +33,8 @@ pub(super) enum CommandError {
     Jit(#[from] JitError),
     #[error(transparent)]
     Report(#[from] ReportError),
+    #[error(transparent)]
+    Bench(#[from] crate::bench::hubbard::BenchError),
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
     #[error("cannot write to standard output: {0}")]

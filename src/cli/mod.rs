@@ -11,6 +11,7 @@
 //! JSON object and nothing else.
 
 mod arguments;
+mod bench;
 mod build;
 mod cache;
 mod doctor;
@@ -19,6 +20,7 @@ mod inspect;
 
 mod output;
 mod progress;
+mod record;
 mod solve;
 
 use arguments::{Command, CommandLine};
@@ -44,6 +46,7 @@ pub fn main() -> ExitCode {
         Command::Build(arguments) => build::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Cache(arguments) => cache::run(arguments),
+        Command::Bench(arguments) => bench::run(arguments),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -5,15 +5,12 @@ use super::arguments::SolveArguments;
 use super::error::CommandError;
 use super::output::print;
 use super::progress::Display;
-use crate::exact::{Model, Observables as Averages, Solution, Solve};
+use super::record::record;
+use crate::exact::{Model, Solution, Solve};
 use crate::input::{ModelFile, PreconditionerChoice, SolverChoice};
-use crate::report::{
-    BasisStates, CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord,
-    Observables, RunReport, Seconds, VectorFile,
-};
-use eigenforge_runtime::solvers::{Preconditioner, Solver, StopReason};
+use crate::report::{BasisStates, MemoryItem, MemoryRecord, RunReport, Seconds, VectorFile};
+use eigenforge_runtime::solvers::{Preconditioner, Solver};
 use eigenforge_runtime::{Device, DeviceError};
-use ndarray::Array2;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,7 +27,7 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
         print(&format!("{file}\n\n"))?;
     }
     let device = Device::parse(&arguments.device)?;
-    let (solver, chosen) = solver_for(&file, model.dimension());
+    let solver = solver_for(&file, model.dimension());
     let memory = memory(&device, model.dimension());
 
     let display = Arc::new(Display::new(file.solve.tolerance));
@@ -61,7 +58,6 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     let averages = solution.observables()?;
     let observing = observing.elapsed().as_secs_f64();
     let mut report = record(&file, &solution, solver, averages, memory);
-    report.warnings.extend(chosen);
     let solve_seconds = solution.eigenpairs().seconds;
     let certify = display.seconds_of("certify", solve_seconds);
     report.seconds = Seconds {
@@ -102,14 +98,14 @@ fn read(arguments: &SolveArguments) -> Result<ModelFile, CommandError> {
     Ok(file)
 }
 
-/// The solver, and a line that says what "auto" chose.
-fn solver_for(file: &ModelFile, dimension: u64) -> (Solver, Option<String>) {
+/// "auto" is the whole spectrum of a small sector, else LOBPCG; the report says which it was.
+fn solver_for(file: &ModelFile, dimension: u64) -> Solver {
     match file.solve.solver {
-        SolverChoice::Lobpcg => (Solver::Lobpcg, None),
-        SolverChoice::Lanczos => (Solver::Lanczos, None),
-        SolverChoice::Dense => (Solver::Dense, None),
-        SolverChoice::Auto if dimension <= AUTO_DENSE => (Solver::Dense, None),
-        SolverChoice::Auto => (Solver::Lobpcg, None),
+        SolverChoice::Lobpcg => Solver::Lobpcg,
+        SolverChoice::Lanczos => Solver::Lanczos,
+        SolverChoice::Dense => Solver::Dense,
+        SolverChoice::Auto if dimension <= AUTO_DENSE => Solver::Dense,
+        SolverChoice::Auto => Solver::Lobpcg,
     }
 }
 
@@ -117,86 +113,6 @@ fn memory(device: &Device, dimension: u64) -> MemoryRecord {
     let bytes = 8 * dimension;
     let items = vec![MemoryItem { name: "one vector".into(), bytes }];
     MemoryRecord { items, planned_bytes: bytes, available_bytes: device.memory().free }
-}
-
-/// The report without times and warnings.
-fn record(
-    file: &ModelFile,
-    solution: &Solution<'_>,
-    solver: Solver,
-    averages: Averages,
-    memory: MemoryRecord,
-) -> RunReport {
-    let pairs = solution.eigenpairs();
-    let levels: Vec<LevelRecord> = pairs
-        .levels
-        .iter()
-        .map(|level| LevelRecord {
-            energy: level.value,
-            multiplicity: level.multiplicity,
-            returned: level.returned,
-            complete: level.complete,
-        })
-        .collect();
-    let kernels = solution.device().kernels_used().into_iter().map(|kernel| KernelRecord {
-        name: kernel.name,
-        key: kernel.key,
-        cached: kernel.cached,
-        overridden: false,
-    });
-    let history =
-        pairs.history.iter().map(|&(iteration, energy, residual)| HistoryPoint { iteration, energy, residual });
-    let cost = solution.cost();
-    RunReport {
-        model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },
-        lattice: file.lattice.describe(),
-        sector: file.sector,
-        dimension: file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX),
-        energies: pairs.values.clone(),
-        residuals: pairs.residuals.clone(),
-        multiplicities: RunReport::multiplicities_of(&levels),
-        levels,
-        observables: observables(averages, pairs.ground_multiplet().len()),
-        iterations: pairs.iterations,
-        multiplies: pairs.multiplies,
-        stop: match pairs.stop {
-            StopReason::Converged => "converged",
-            StopReason::MaxIterations => "max_iterations",
-            StopReason::Stagnated => "stagnated",
-            StopReason::Dense => "dense",
-        }
-        .into(),
-        solver: match solver {
-            Solver::Lobpcg => "lobpcg",
-            Solver::Lanczos => "lanczos",
-            Solver::Dense => "dense",
-        }
-        .into(),
-        device: solution.device().name(),
-        kernels: kernels.collect(),
-        seconds: Seconds::default(),
-        versions: [("eigenforge".to_string(), env!("CARGO_PKG_VERSION").to_string())].into(),
-        seed: file.solve.seed,
-        tolerance: file.solve.tolerance,
-        warnings: pairs.notes.clone(),
-        memory,
-        cost: CostRecord { multiply_flops: cost.flops, multiply_bytes: cost.bytes, ..CostRecord::default() },
-        history: history.collect(),
-    }
-}
-
-fn observables(averages: Averages, averaged_over: usize) -> Observables {
-    let rows = |matrix: Array2<f64>| matrix.rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>();
-    Observables {
-        averaged_over,
-        n_up: averages.n_up,
-        n_dn: averages.n_dn,
-        double_occupancy: averages.double_occupancy,
-        sz: Some(averages.sz),
-        szsz: Some(rows(averages.szsz)),
-        nn: averages.nn.map(rows),
-        sdots: Some(rows(averages.sdots)),
-    }
 }
 
 /// Writes the report and what else was asked for, and says where.

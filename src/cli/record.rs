@@ -1,0 +1,114 @@
+//! From what the solver found to the [`RunReport`].
+//!
+//! In: model file, solution, averages. Out: the report, but for the times that only the verb knows.
+
+use crate::exact::{Observables as Averages, Solution};
+use crate::input::ModelFile;
+use crate::report::{
+    CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryRecord, ModelRecord, Observables, RunReport, Seconds,
+};
+use eigenforge_runtime::solvers::{Solver, StopReason};
+use eigenforge_runtime::{Device, jit};
+use ndarray::Array2;
+use std::collections::BTreeMap;
+
+/// The report without times and warnings.
+pub(super) fn record(
+    file: &ModelFile,
+    solution: &Solution<'_>,
+    solver: Solver,
+    averages: Averages,
+    memory: MemoryRecord,
+) -> RunReport {
+    let pairs = solution.eigenpairs();
+    let levels: Vec<LevelRecord> = pairs
+        .levels
+        .iter()
+        .map(|level| LevelRecord {
+            energy: level.value,
+            multiplicity: level.multiplicity,
+            returned: level.returned,
+            complete: level.complete,
+        })
+        .collect();
+    let kernels = solution.device().kernels_used();
+    let mut warnings = pairs.notes.clone();
+    warnings.extend(kernels.iter().filter_map(|kernel| kernel.note.clone()));
+    warnings.dedup(); // a cache that cannot be written says so once a kernel
+    let kernels = kernels.into_iter().map(|kernel| KernelRecord {
+        name: kernel.name,
+        key: kernel.key,
+        cached: kernel.cached,
+        overridden: false, // nothing can run in place of a generated kernel yet
+    });
+    let history =
+        pairs.history.iter().map(|&(iteration, energy, residual)| HistoryPoint { iteration, energy, residual });
+    let cost = solution.cost();
+    RunReport {
+        model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },
+        lattice: file.lattice.describe(),
+        sector: file.sector,
+        dimension: file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX),
+        energies: pairs.values.clone(),
+        residuals: pairs.residuals.clone(),
+        multiplicities: RunReport::multiplicities_of(&levels),
+        levels,
+        observables: observables(averages, pairs.ground_multiplet().len()),
+        iterations: pairs.iterations,
+        multiplies: pairs.multiplies,
+        stop: match pairs.stop {
+            StopReason::Converged => "converged",
+            StopReason::MaxIterations => "max_iterations",
+            StopReason::Stagnated => "stagnated",
+            StopReason::Dense => "dense",
+        }
+        .into(),
+        // Whatever was asked for, a small matrix is diagonalised whole.
+        solver: match solver {
+            _ if pairs.stop == StopReason::Dense => "dense",
+            Solver::Lobpcg => "lobpcg",
+            Solver::Lanczos => "lanczos",
+            Solver::Dense => "dense",
+        }
+        .into(),
+        device: solution.device().name(),
+        kernels: kernels.collect(),
+        seconds: Seconds::default(),
+        versions: versions(solution.device()),
+        seed: file.solve.seed,
+        tolerance: file.solve.tolerance,
+        warnings,
+        memory,
+        cost: CostRecord { multiply_flops: cost.flops, multiply_bytes: cost.bytes, ..CostRecord::default() },
+        history: history.collect(),
+    }
+}
+
+/// eigenforge, and on a GPU the compiler and the CUDA version of the driver.
+fn versions(device: &Device) -> BTreeMap<String, String> {
+    let mut versions = BTreeMap::from([("eigenforge".to_string(), env!("CARGO_PKG_VERSION").to_string())]);
+    if device.is_cuda() {
+        if let Ok(driver) = jit::driver_version() {
+            versions.insert("driver_cuda".into(), format!("{}.{}", driver / 1000, driver % 1000 / 10));
+        }
+        if let Ok(nvrtc) = jit::Settings::from_env().and_then(|settings| jit::Nvrtc::find(&settings)) {
+            let (major, minor) = nvrtc.version();
+            versions.insert("nvrtc".into(), format!("{major}.{minor}"));
+        }
+    }
+    versions
+}
+
+fn observables(averages: Averages, averaged_over: usize) -> Observables {
+    let rows = |matrix: Array2<f64>| matrix.rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>();
+    Observables {
+        averaged_over,
+        n_up: averages.n_up,
+        n_dn: averages.n_dn,
+        double_occupancy: averages.double_occupancy,
+        sz: Some(averages.sz),
+        szsz: Some(rows(averages.szsz)),
+        nn: averages.nn.map(rows),
+        sdots: Some(rows(averages.sdots)),
+    }
+}
