@@ -23,7 +23,8 @@
 mod cuda;
 mod language;
 mod parser;
+mod tokens;
 
 pub use cuda::{RANDOM_START, THREADS, blocks};
 pub use language::{Access, Binary, Comparison, Expression, Function, Statement, VectorDeclaration, VectorProgram};
-pub use parser::ProgramError;
+pub use tokens::ProgramError;
