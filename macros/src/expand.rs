@@ -16,7 +16,7 @@ pub fn gpu_operator(attribute: TokenStream, item: TokenStream) -> TokenStream {
         Err(errors) => {
             let errors = errors.to_compile_error();
             // With the signature kept, callers of the function are not reported as well.
-            let rest = match function::function(item.clone()) {
+            let rest = match syn::parse2::<syn::ItemFn>(item.clone()) {
                 Ok(function) => generate::function::signature_only(function),
                 Err(_) if syn::parse2::<syn::Item>(item.clone()).is_ok() => item,
                 Err(_) => TokenStream::new(),

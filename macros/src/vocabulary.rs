@@ -170,6 +170,12 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
     known.iter().min_by_key(|word| distance(&lower, &word.to_lowercase())).copied().unwrap_or("")
 }
 
+/// The nearest of `known` to `name`, if it is so near that it was probably meant.
+pub fn probable<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let word = nearest(name, known);
+    (distance(name, word) <= name.len() / 3).then_some(word)
+}
+
 /// Damerau–Levenshtein distance (optimal string alignment): insertions, deletions, substitutions, swaps of neighbours.
 fn distance(left: &str, right: &str) -> usize {
     let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());

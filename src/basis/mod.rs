@@ -204,5 +204,5 @@ fn check_bits(sites: usize, word: Word) -> Result<(), OperatorError> {
 }
 
 fn half(two_s: u32) -> String {
-    if two_s % 2 == 0 { format!("{}", two_s / 2) } else { format!("{two_s}/2") }
+    if two_s.is_multiple_of(2) { format!("{}", two_s / 2) } else { format!("{two_s}/2") }
 }

@@ -61,7 +61,9 @@ impl Model {
         let prepared = Prepared::new(self, ScalarType::F64).map_err(PrepareError::from)?;
         let mut files = vec![GeneratedFile { text: prepared.text()?, cost: prepared.cost() }];
         for program in solvers::vector_programs() {
-            let text = program.text(ScalarType::F64, &[])?;
+            let diagonal = prepared.diagonal_text();
+            let functions = if program.functions.is_empty() { vec![] } else { vec![diagonal] };
+            let text = program.text(ScalarType::F64, &functions)?;
             files.push(GeneratedFile { text, cost: program.cost(self.dimension() as usize, ScalarType::F64) });
         }
         Ok(files)

@@ -86,6 +86,14 @@ impl Prepared {
         }
     }
 
+    /// The diagonal as an element function of vector programs: its CUDA text and parameters.
+    pub fn diagonal_text(&self) -> ElementFunctionText {
+        match self {
+            Prepared::Kronecker { plan, .. } => plan.diagonal_element(),
+            Prepared::General { plan, .. } => plan.diagonal_element(),
+        }
+    }
+
     /// The plan as RON.
     pub fn plan_text(&self) -> String {
         match self {
@@ -445,42 +453,16 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
 
 impl Cuda {
     fn diagonal(&self, prepared: &Prepared) -> ElementFunction {
-        let text = |source, parameters: &[(&str, &str)]| ElementFunctionText {
-            name: "diagonal".into(),
-            source,
-            parameters: parameters.iter().map(|(kind, name)| (kind.to_string(), name.to_string())).collect(),
-        };
-        let (text, arguments) = match (prepared, &self.tables) {
-            (Prepared::Kronecker { plan, .. }, Tables::Kronecker { up_states, down_states, .. }) => {
-                let pointer = "const u32* __restrict__";
-                let source = format!(
-                    "{}__device__ __forceinline__ double diagonal(i64 i, {pointer} up_states, {pointer} dn_states)\n{{\n    \
-                     return diagonal_of(up_states[i % {n}], dn_states[i / {n}]);\n}}\n",
-                    plan.diagonal_function(),
-                    n = plan.up.states
-                );
-                let arguments: Vec<ElementArgument> =
-                    vec![ElementArgument::Memory(up_states.clone()), ElementArgument::Memory(down_states.clone())];
-                (text(source, &[(pointer, "up_states"), (pointer, "dn_states")]), arguments)
+        let arguments = match &self.tables {
+            Tables::Kronecker { up_states, down_states, .. } => {
+                vec![ElementArgument::Memory(up_states.clone()), ElementArgument::Memory(down_states.clone())]
             }
-            (Prepared::General { plan, .. }, Tables::General { part, .. }) => {
-                let pointer = "const u64* __restrict__";
-                let names = ["part_start", "part_high", "part_first_low", "low_states"];
-                let declared: Vec<String> = names.iter().map(|name| format!("{pointer} {name}")).collect();
-                let source = format!(
-                    "{}__device__ __forceinline__ double diagonal(i64 i, {})\n{{\n    return diagonal_of(state_of(i, {}));\n}}\n",
-                    plan.state_functions(),
-                    declared.join(", "),
-                    names.join(", ")
-                );
-                let parameters: Vec<(&str, &str)> = names.iter().map(|name| (pointer, *name)).collect();
-                let tables = part.iter().map(|table| ElementArgument::Memory(table.clone() as Arc<_>)).collect();
-                (text(source, &parameters), tables)
+            Tables::General { part, .. } => {
+                part.iter().map(|table| ElementArgument::Memory(table.clone() as Arc<_>)).collect()
             }
-            _ => unreachable!("tables are made from the plan"),
         };
         // The host form is for the CPU engine; on a CUDA device only the text runs.
         let host = Arc::new(|_: usize, out: &mut [f64]| out.fill(f64::NAN));
-        ElementFunction { text, arguments, host }
+        ElementFunction { text: prepared.diagonal_text(), arguments, host }
     }
 }

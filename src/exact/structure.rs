@@ -43,9 +43,7 @@ impl Structure {
             Word::Fermions { sites } => kronecker(&moves, sites).unwrap_or_else(|| Moves::General(by_flip(&moves))),
             Word::Spins { .. } => Moves::General(by_flip(&moves)),
         };
-        // The kernels of a Kronecker sum hold two words, those of a general operator one.
-        let split = matches!(moves, Moves::Kronecker { .. });
-        let mut diagonal = diagonal(&terms, word, split);
+        let mut diagonal = diagonal(&terms, word);
         diagonal.expressions = expressions(operator.sums());
         diagonal.choose_strategy();
         Structure { diagonal, moves }
@@ -87,7 +85,7 @@ fn by_flip(moves: &[Transition]) -> Vec<FlipGroup> {
 /// Key of terms that one popcount can count: words, distance of the pair, kind, and coefficient (as bits).
 type CountKey = (StateWord, Option<(StateWord, i32)>, bool, u64);
 
-fn diagonal(terms: &[DiagonalTerm], word: Word, split: bool) -> DiagonalPlan {
+fn diagonal(terms: &[DiagonalTerm], word: Word) -> DiagonalPlan {
     let mut plan = match word {
         Word::Fermions { sites } => DiagonalPlan { sites: sites as u32, ..DiagonalPlan::default() },
         Word::Spins { two_s, width, .. } => DiagonalPlan { two_s, level_width: width, ..DiagonalPlan::default() },
@@ -97,7 +95,6 @@ fn diagonal(terms: &[DiagonalTerm], word: Word, split: bool) -> DiagonalPlan {
         Word::Fermions { sites } => (StateWord::Down, bit - sites as u32),
         Word::Spins { .. } => (StateWord::State, bit),
     };
-    let _ = split;
     let mut counts: BTreeMap<CountKey, u64> = BTreeMap::new();
     let mut count = |mask: u64, coefficient: f64, differs: bool| {
         let (left, a) = place(mask.trailing_zeros());

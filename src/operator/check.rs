@@ -143,18 +143,23 @@ pub enum OperatorError {
     },
     /// The lattice was impossible.
     #[error(transparent)]
-    Lattice(#[from] crate::lattice::LatticeError),
+    Lattice(Box<crate::lattice::LatticeError>),
+}
+
+impl From<crate::lattice::LatticeError> for OperatorError {
+    fn from(error: crate::lattice::LatticeError) -> OperatorError {
+        OperatorError::Lattice(Box::new(error))
+    }
 }
 
 impl Operator {
     /// Checks that every coefficient is finite, every site is there, every product has even fermion parity, the
     /// operator is Hermitian, and each of `charges` is conserved. Works on the reduced operator.
     pub(crate) fn check(&self, charges: &[Charge]) -> Result<(), OperatorError> {
-        let (sites, two_s) = (self.sites(), self.two_s());
+        let sites = self.sites();
         if let Some(site) = self.largest_site().filter(|site| *site >= sites) {
             return Err(OperatorError::SiteOutside { site, sites, last: sites.saturating_sub(1) });
         }
-        let _ = two_s;
         let fermionic = |f: &Factor| f.is_fermion();
         let (mut fermions, mut spins) = (false, false);
         for (product, value) in self.terms() {

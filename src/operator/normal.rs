@@ -136,16 +136,15 @@ fn reduce_site(a: usize, b: usize, c: usize, two_s: u32) -> Vec<(usize, usize, u
     nonzero.map(|(power, weight)| (raise, power, lower, *weight)).collect()
 }
 
-/// f(z) → f(z − 1).
+/// f(z) → f(z − 1), by Horner's rule.
 fn shift_argument(polynomial: &[f64]) -> Vec<f64> {
     let mut shifted = vec![0.0; polynomial.len()];
-    for (power, p) in polynomial.iter().enumerate() {
-        let mut binomial = 1.0;
-        for k in 0..=power {
-            let sign = if (power - k) % 2 == 0 { 1.0 } else { -1.0 };
-            shifted[k] += p * binomial * sign;
-            binomial = binomial * (power - k) as f64 / (k + 1) as f64;
+    for p in polynomial.iter().rev() {
+        // shifted · (z − 1) + p; the top coefficient is still zero, so nothing is lost.
+        for power in (1..shifted.len()).rev() {
+            shifted[power] = shifted[power - 1] - shifted[power];
         }
+        shifted[0] = p - shifted[0];
     }
     shifted
 }

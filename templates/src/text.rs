@@ -100,7 +100,7 @@ fn number_resumed_lines(text: &str) -> String {
     for (k, line) in text.split_inclusive('\n').enumerate() {
         if line.trim_end() == RESUME_LINES {
             // The directive names the line after itself, counted from 1.
-            numbered.push_str(&format!("#line {} \"generated.cu\"\n", k + 2));
+            numbered.push_str(&format!("#line {} \"kernel.cu\"\n", k + 2));
         } else {
             numbered.push_str(line);
         }

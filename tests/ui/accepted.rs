@@ -53,6 +53,12 @@ fn planar(lattice: &Lattice) -> Operator {
     sum!(<i, j> in lattice.bonds(); sx(i) * sx(j) - 0.25 * (sp(i) - sm(i)) * (sp(j) - sm(j)))
 }
 
+/// The lattice is handed over for good, and asked for its distances all the same.
+#[gpu_operator(conserves(N))]
+fn owned_lattice(lattice: Lattice, v: f64) -> Operator {
+    sum!(i in lattice.sites(), j in 0..i; v / lattice.distance(i, j) * n(i) * n(j))
+}
+
 /// An unusual name of a parameter: a keyword of CUDA, and a function of the generated text.
 #[gpu_operator]
 fn awkward_names(double: f64, n: usize, sz: &[f64]) -> Operator {
@@ -70,6 +76,7 @@ fn definitions_that_look_wrong_are_accepted_and_hermitian() {
         partners(&[1, 0, 3, 2], 0.5),
         equal_spins(&lattice, 1.0),
         planar(&lattice),
+        owned_lattice(lattice.clone(), 1.0),
         awkward_names(0.5, 3, &[1.0, 2.0, 3.0]),
     ];
     for (number, model) in models.into_iter().enumerate() {

@@ -86,7 +86,7 @@ fn message(product: &Product, broken: &[String], assignment: &Assignment, charge
     let at = if values.is_empty() { String::new() } else { format!(" at {}", values.join(", ")) };
     let declared: Vec<&str> = charges.iter().map(|charge| charge.name()).collect();
     format!(
-        "this term leaves the declared sector: expected every product to keep conserves({}), found `{}` which changes {}{at}; correct the term, or declare only what the model conserves",
+        "this term leaves the declared sector: expected every product to keep what `conserves({})` declares, found `{}`, which changes {}{at}; correct the term, or declare only what the model conserves",
         declared.join(", "),
         product.text(),
         broken.join(" and ")

@@ -105,7 +105,11 @@ pub fn method(translator: &mut Translator, call: &ExprMethodCall) -> Result<Text
             "rem_euclid" => "write `(i + length - 1) % length` on indices, or `x - l * (x / l).floor()` on floats".to_string(),
             "signum" => "its value at zero differs: write `if x < 0.0 { -1.0 } else { 1.0 }`".to_string(),
             "into" => "write the type, as in `i as f64`".to_string(),
-            _ => format!("the method `{name}` is not among those known here (nearest: `{}`); compute it before the sum, with `let` or into a slice of one value a site", vocabulary::nearest(&name, &known)),
+            _ => {
+                let meant = vocabulary::probable(&name, &known);
+                let meant = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+                format!("the method `{name}` is not among those known here{meant}; otherwise compute it before the sum, with `let` or into a slice of one value a site")
+            }
         };
         Err(untranslatable(call, &why))
     })
@@ -206,12 +210,13 @@ fn coordinate(translator: &mut Translator, lattice: &Expr, axis: &str, site: &Ex
 /// `lattice.distance(i, j)` → an element of the table of all distances: periodic directions take the shortest way
 /// round, which coordinates alone cannot tell.
 fn distance(translator: &mut Translator, lattice: &Expr, from: &Expr, to: &Expr) -> Result<Text> {
-    let sites = quote!(#lattice.sites());
-    let table = quote! {
-        #sites.flat_map(|from| #sites.map(move |to| #lattice.distance(from, to))).collect::<::std::vec::Vec<f64>>()
-    };
+    // Borrowed first: the lattice may be an owned parameter.
+    let table = quote!({
+        let all = &#lattice;
+        all.sites().flat_map(|from| all.sites().map(move |to| all.distance(from, to))).collect::<::std::vec::Vec<f64>>()
+    });
     let table = translator.property(lattice, "distance", table, Kind::Array(Box::new(Kind::Float)))?;
-    let count = translator.property(lattice, "sites", quote!(#sites.len()), Kind::Integer)?;
+    let count = translator.property(lattice, "sites", quote!(#lattice.sites().len()), Kind::Integer)?;
     let [from, to] = [translator.expression(from)?, translator.expression(to)?];
     let row = Text::binary(&from, "*", &count, Precedence::Product, Kind::Integer);
     let position = Text::binary(&row, "+", &to, Precedence::Sum, Kind::Integer);

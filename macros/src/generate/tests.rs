@@ -108,7 +108,7 @@ fn what_has_no_translation_says_why() {
     let cases = [
         ("coupling(i)", "the function `coupling` cannot be read from here"),
         ("sqrt(t)", "write `x.sqrt(..)`"),
-        ("t.sqr()", "nearest: `sqrt`"),
+        ("t.sqr()", "did you mean `sqrt`?"),
         ("t.signum()", "its value at zero differs"),
         ("i.pow(2) as f64", "multiply, or cast"),
         ("unknown % other", "neither side's type is known"),

@@ -67,7 +67,7 @@ pub enum SpinArgument {
     /// A spin variable of the sum.
     Variable(Ident),
     /// A spin that the macro cannot see: a parameter, a local, an element.
-    Captured(Expr),
+    Captured(Box<Expr>),
 }
 
 /// Reads an expression.
@@ -169,7 +169,7 @@ fn node(expr: &Expr, scope: &Scope) -> Result<Node> {
             }
             BinOp::Div(_) => Err(Error::new_spanned(
                 &binary.right,
-                "expected a number to divide by, found an operator: multiply by its inverse's matrix elements instead",
+                "expected a number to divide by, found an operator: only `operator / number` has a meaning here",
             )),
             _ => Err(unsupported(expr)),
         },
@@ -375,7 +375,7 @@ fn spin_argument(operator: &str, argument: &Expr, scope: &Scope) -> Result<SpinA
     let Some(name) = last_name(argument) else {
         return match argument {
             Expr::Field(_) | Expr::Index(_) | Expr::MethodCall(_) | Expr::Call(_) | Expr::Unary(_) => {
-                Ok(SpinArgument::Captured(argument.clone()))
+                Ok(SpinArgument::Captured(Box::new(argument.clone())))
             }
             other => wrong(format!("`{}`", other.to_token_stream())),
         };
@@ -392,14 +392,14 @@ fn spin_argument(operator: &str, argument: &Expr, scope: &Scope) -> Result<SpinA
     }
     if scope.binds(name) {
         return match scope.kind(name) {
-            Kind::Spin | Kind::Unknown => Ok(SpinArgument::Captured(argument.clone())),
+            Kind::Spin | Kind::Unknown => Ok(SpinArgument::Captured(Box::new(argument.clone()))),
             _ => wrong(format!("the number `{name}`")),
         };
     }
     // A constant in capitals may well be a spin declared elsewhere; anything else unbound is a slip.
     let constant = text.len() > 2 && text.chars().all(|letter| !letter.is_lowercase());
     if constant && vocabulary::meant_spin(&text).is_none() {
-        Ok(SpinArgument::Captured(argument.clone()))
+        Ok(SpinArgument::Captured(Box::new(argument.clone())))
     } else {
         Err(unknown_spin(name))
     }

@@ -11,9 +11,9 @@ use crate::scalar::Pod;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute};
 use eigenforge_templates::KernelText;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{c_char, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// One CUDA device: its primary context, a stream, the compiler and the kernels loaded so far.
 pub struct Cuda {
@@ -107,8 +107,20 @@ impl Drop for Context {
 }
 
 impl Cuda {
-    /// Opens a device and finds NVRTC.
+    /// Opens a device and finds NVRTC. All handles of one card that are alive are the same, so that memory made through
+    /// one may be used through another.
     pub(super) fn open(ordinal: usize) -> Result<Arc<Cuda>> {
+        static OPEN: Mutex<BTreeMap<usize, Weak<Cuda>>> = Mutex::new(BTreeMap::new());
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cuda) = open.get(&ordinal).and_then(Weak::upgrade) {
+            return Ok(cuda);
+        }
+        let cuda = Arc::new(Cuda::open_anew(ordinal)?);
+        open.insert(ordinal, Arc::downgrade(&cuda));
+        Ok(cuda)
+    }
+
+    fn open_anew(ordinal: usize) -> Result<Cuda> {
         let context = Arc::new(Context::open(ordinal)?);
         let jit = Jit::new()?;
         if let Ok(version) = jit::driver_version() {
@@ -120,7 +132,7 @@ impl Cuda {
         let name = result::device::get_name(context.device).map_err(driver("cuDeviceGetName"))?;
         let name = format!("{name} (cuda:{ordinal})");
         let arch = Arch::from_capability(major, minor);
-        Ok(Arc::new(Cuda { context, jit, arch, name, multiprocessors, loaded: Mutex::default() }))
+        Ok(Cuda { context, jit, arch, name, multiprocessors, loaded: Mutex::default() })
     }
 
     /// The card's name.

@@ -3,7 +3,11 @@
 use super::{Device, OnDevice, cuda::DeviceMemory};
 use crate::error::{DeviceError, Result};
 use crate::scalar::Scalar;
+use rayon::prelude::*;
 use std::marker::PhantomData;
+
+/// Elements a thread copies at a time.
+const COPY: usize = 1 << 16;
 
 /// `len` numbers on a device. CUDA memory is aligned to 256 bytes.
 pub struct Vector<T: Scalar> {
@@ -90,7 +94,10 @@ impl<T: Scalar> Vector<T> {
     pub fn copy_from(&mut self, other: &Vector<T>) -> Result<()> {
         self.check_len(other.len)?;
         match (&mut self.storage, &other.storage) {
-            (Storage::Host(own), Storage::Host(values)) => own.copy_from_slice(values),
+            (Storage::Host(own), Storage::Host(values)) => {
+                let pairs = own.par_chunks_mut(COPY).zip(values.par_chunks(COPY));
+                pairs.for_each(|(own, values)| own.copy_from_slice(values));
+            }
             (Storage::Cuda(own, _), Storage::Cuda(values, _)) if self.device.same(&other.device) => {
                 own.copy_from(values)?
             }

@@ -6,7 +6,7 @@
 
 use super::DiagonalPlan;
 use crate::ScalarType;
-use crate::text::{Cost, KernelText, PRELUDE, TextError, fragment, render};
+use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
 
 /// One elementary term: amplitude · (−1)^popcount(s & sign) where (s & care) == pattern.
@@ -162,5 +162,18 @@ impl GeneralPlan {
         };
         fragment("states.cu.jinja", include_str!("../../cuda/states.cu.jinja"), &view)
             .unwrap_or_else(|error| format!("#error \"{error}\"\n"))
+    }
+
+    /// The diagonal as an element function of vector programs: `diagonal(i, part_start, …)`.
+    pub fn diagonal_element(&self) -> ElementFunctionText {
+        let (pointer, names) = ("const u64* __restrict__", ["part_start", "part_high", "part_first_low", "low_states"]);
+        let source = format!(
+            "{}__device__ __forceinline__ double diagonal(i64 i, {})\n{{\n    return diagonal_of(state_of(i, {}));\n}}\n",
+            self.state_functions(),
+            names.map(|name| format!("{pointer} {name}")).join(", "),
+            names.join(", ")
+        );
+        let parameters = names.map(|name| (pointer.to_string(), name.to_string()));
+        ElementFunctionText { name: "diagonal".into(), source, parameters: parameters.into() }
     }
 }

@@ -7,7 +7,7 @@
 
 use super::DiagonalPlan;
 use crate::ScalarType;
-use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
+use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
 /// Width of a packed neighbour: index in the low bits, number of the amplitude above.
@@ -286,6 +286,21 @@ impl KroneckerPlan {
             "{declarations}// The diagonal of H, computed wherever it is needed and never stored.\n\
              __device__ __forceinline__ double diagonal_of({parameters})\n{{\n    {statements}\n    return value;\n}}\n"
         )
+    }
+}
+
+impl KroneckerPlan {
+    /// The diagonal as an element function of vector programs: `diagonal(i, up_states, dn_states)`.
+    pub fn diagonal_element(&self) -> ElementFunctionText {
+        let pointer = "const u32* __restrict__";
+        let parameters = ["up_states", "dn_states"].map(|name| (pointer.to_string(), name.to_string()));
+        let source = format!(
+            "{}__device__ __forceinline__ double diagonal(i64 i, {pointer} up_states, {pointer} dn_states)\n{{\n    return \
+             diagonal_of(up_states[i % {n}], dn_states[i / {n}]);\n}}\n",
+            self.diagonal_function(),
+            n = self.up.states
+        );
+        ElementFunctionText { name: "diagonal".into(), source, parameters: parameters.into() }
     }
 }
 

@@ -1,0 +1,161 @@
+//! The CUDA text of a vector program, as a person reads it; and its plan's round trip.
+
+use eigenforge_templates::vector_program::VectorProgram;
+use eigenforge_templates::{ElementFunctionText, PRELUDE, ScalarType};
+use expect_test::expect;
+
+const PROGRAM: &str = "program jacobi_step
+vectors x : inout
+vectors ax : in
+vectors w : out
+scalars theta
+functions diagonal
+let r = ax - theta * x   # the residual
+w = -r / max(abs(diagonal - theta), 0.1)
+x = x - (w - r) * (1e-3 - -x)
+sum rr = r * r";
+
+fn diagonal() -> ElementFunctionText {
+    ElementFunctionText {
+        name: "diagonal".into(),
+        source: "__device__ __forceinline__ T diagonal(i64 i, const u32* __restrict__ states, double u)\n{\n    return u * __popc(states[i]);\n}".into(),
+        parameters: vec![("const u32* __restrict__".into(), "states".into()), ("double".into(), "u".into())],
+    }
+}
+
+#[test]
+fn the_text_reads_like_the_program() {
+    let program = VectorProgram::parse(PROGRAM).unwrap();
+    let text = program.text(ScalarType::F64, &[diagonal()]).unwrap();
+    assert_eq!(text.entries, ["jacobi_step", "jacobi_step_finish"]);
+    expect![[r#"
+        // jacobi_step: a fused vector program, 4 passes over memory in one sweep.
+        // Vectors hold double; all arithmetic is in double. 2 elements a 16-byte load, 256 threads a block.
+        // Sums are added in an order that depends on the length alone: the same run gives the same bits.
+        //
+        //     program jacobi_step
+        //     vectors x : inout
+        //     vectors ax : in
+        //     vectors w : out
+        //     scalars theta
+        //     functions diagonal
+        //     let r = ax - theta * x   # the residual
+        //     w = -r / max(abs(diagonal - theta), 0.1)
+        //     x = x - (w - r) * (1e-3 - -x)
+        //     sum rr = r * r
+
+        (prelude)
+
+        typedef double T;
+
+        // 16 bytes of a vector.
+        struct __align__(16) Pack {
+            T at[2];
+        };
+
+        __device__ __forceinline__ T diagonal(i64 i, const u32* __restrict__ states, double u)
+        {
+            return u * __popc(states[i]);
+        }
+
+        // The program for element i.
+        __device__ __forceinline__ void jacobi_step_element(
+            i64 i,
+            double& x, double ax, double& w,
+            double theta,
+            double diagonal,
+            double& rr)
+        {
+            const double r = ax - theta * x;
+            w = (-r) / fmax(fabs(diagonal - theta), 0.1);
+            x = x - (w - r) * (0.001 - (-x));
+            rr += r * r;
+        }
+
+        extern "C" __global__ void __launch_bounds__(256) jacobi_step(
+            T* __restrict__ x_vector,
+            const T* __restrict__ ax_vector,
+            T* __restrict__ w_vector,
+            double theta,
+            const u32* __restrict__ diagonal_states,
+            double diagonal_u,
+            double* __restrict__ partials,
+            i64 n)
+        {
+            double rr = 0.0;
+            const i64 packs = n / 2, stride = (i64)gridDim.x * 256, first = (i64)blockIdx.x * 256 + threadIdx.x;
+            for (i64 pack = first; pack < packs; pack += stride) {
+                Pack x_pack = reinterpret_cast<const Pack*>(x_vector)[pack];
+                Pack ax_pack = reinterpret_cast<const Pack*>(ax_vector)[pack];
+                Pack w_pack;
+        #pragma unroll
+                for (int lane = 0; lane < 2; lane++) {
+                    const i64 i = pack * 2 + lane;
+                    double x = x_pack.at[lane];
+                    double ax = ax_pack.at[lane];
+                    double w = 0.0;
+                    jacobi_step_element(i, x, ax, w, theta, diagonal(i, diagonal_states, diagonal_u), rr);
+                    x_pack.at[lane] = (T)x;
+                    w_pack.at[lane] = (T)w;
+                }
+                reinterpret_cast<Pack*>(x_vector)[pack] = x_pack;
+                reinterpret_cast<Pack*>(w_vector)[pack] = w_pack;
+            }
+            // The last n % 2 elements.
+            const i64 i = packs * 2 + first;
+            if (i < n) {
+                double x = x_vector[i];
+                double ax = ax_vector[i];
+                double w = 0.0;
+                jacobi_step_element(i, x, ax, w, theta, diagonal(i, diagonal_states, diagonal_u), rr);
+                x_vector[i] = (T)x;
+                w_vector[i] = (T)w;
+            }
+
+            __shared__ double scratch[256 / 32];
+            double total;
+            total = block_sum<256>(rr, scratch);
+            if (threadIdx.x == 0) partials[0 * (i64)gridDim.x + blockIdx.x] = total; // rr
+        }
+
+        // The second stage: block s adds the partial sums of sum s in a fixed order.
+        extern "C" __global__ void __launch_bounds__(256) jacobi_step_finish(
+            const double* __restrict__ partials, int blocks, double* __restrict__ sums)
+        {
+            __shared__ double scratch[256 / 32];
+            double total = 0.0;
+            for (int block = threadIdx.x; block < blocks; block += 256) total += partials[blockIdx.x * (i64)blocks + block];
+            total = block_sum<256>(total, scratch);
+            if (threadIdx.x == 0) sums[blockIdx.x] = total;
+        }
+    "#]].assert_eq(&text.text.replace(PRELUDE, "(prelude)\n"));
+}
+
+#[test]
+fn the_plan_goes_to_ron_and_back() {
+    let program = VectorProgram::parse(PROGRAM).unwrap();
+    let text = program.text(ScalarType::F32, &[diagonal()]).unwrap();
+    assert_eq!(ron::from_str::<VectorProgram>(&text.plan).unwrap(), program);
+}
+
+#[test]
+fn cost_counts_passes_and_operations() {
+    let program = VectorProgram::parse(
+        "program p\nvectors x : inout\nvectors y : in\nscalars a\nx = a * x + y\nsum s = fma(x, y, 1)\n",
+    )
+    .unwrap();
+    let cost = program.cost(1000, ScalarType::F64);
+    assert_eq!((cost.bytes, cost.flops), (24_000.0, 5_000.0));
+    assert_eq!(program.cost(1000, ScalarType::F32).bytes, 12_000.0);
+}
+
+#[test]
+fn a_function_under_another_name_is_wrapped() {
+    let renamed = diagonal().named("d");
+    assert!(renamed.source.contains("T diagonal(i64 i,"), "{}", renamed.source);
+    assert!(
+        renamed
+            .source
+            .contains("T d(i64 i, const u32* __restrict__ states, double u)\n{\n    return diagonal(i, states, u);")
+    );
+}
