@@ -72,6 +72,11 @@ impl<T: Scalar> Recurrence<'_, T> {
         Ok(())
     }
 
+    /// The stage's number and the lengths, as a checkpoint has them.
+    fn lengths(&self, stage: f64) -> [f64; 4] {
+        [stage, self.scale, self.scale_before, self.beta]
+    }
+
     /// One step; returns (α_j, β_j).
     fn advance(&mut self, iteration: usize) -> Result<(f64, f64), SolveError> {
         let value = self.run.apply(self.operator, &self.v, &mut self.y)?;
@@ -87,14 +92,14 @@ impl<T: Scalar> Recurrence<'_, T> {
     }
 }
 
-/// What a checkpoint of the two-run form holds, besides the vectors.
-#[derive(Clone, Debug, Default)]
-struct Phase {
-    /// The restart, from 0.
-    restart: usize,
-    /// Coefficients of run 1 so far.
-    alpha: Vec<f64>,
-    beta: Vec<f64>,
+/// Where a pair of runs is.
+enum Stage {
+    /// Nothing done yet; x is the start.
+    Begin,
+    /// Run 1, with the coefficients so far; x is the start.
+    Coefficients { alpha: Vec<f64>, beta: Vec<f64> },
+    /// Run 2, with the weights s and the next index; x is what is gathered so far.
+    Vector { s: Vec<f64>, next: usize },
 }
 
 fn ground<T: Scalar>(
@@ -119,61 +124,54 @@ fn ground<T: Scalar>(
     let gather = device.program(&parse(GATHER), T::TYPE, &[])?;
     // The start of each pair of runs is kept in x: random, then the best state so far.
     let mut x = device.random::<T>(n, options.seed)?;
-    let mut phase = Phase::default();
-    let mut resumed = false;
+    let mut stage = Stage::Begin;
+    let mut done = 0;
     if let Some(saved) = saver.take_resumed::<T>() {
-        resumed = restore(&mut phase, &mut recurrence, &mut x, &saved.scalars, &saved.vectors)?;
+        done = saved.iteration;
+        stage = restore(&mut recurrence, &mut x, &saved.scalars, &saved.vectors)?;
     }
-    let floor = 2.0 * T::EPSILON * operator.norm_bound();
-    let (mut history, mut total, mut best) = (Vec::new(), 0, f64::INFINITY);
-    loop {
+    let (mut history, mut best) = (Vec::new(), f64::INFINITY);
+    for pair in 1.. {
         // Run 1: coefficients.
-        if !std::mem::take(&mut resumed) {
-            (phase.alpha, phase.beta) = (Vec::new(), Vec::new());
-            recurrence.v.copy_from(&x)?;
-            recurrence.begin()?;
-        }
-        let mut s = Vec::new();
-        let mut value = f64::NAN;
-        let mut invariant = false;
-        while phase.alpha.len() < options.max_iterations && !invariant {
-            let (alpha, beta) = recurrence.advance(phase.alpha.len())?;
-            phase.alpha.push(alpha);
-            phase.beta.push(beta);
-            let j = phase.alpha.len();
-            invariant = beta <= floor;
-            if j % LOOK == 0 || invariant || j == options.max_iterations {
-                (value, s) = lowest_of_tridiagonal(&phase.alpha, &phase.beta);
-                let estimate = beta * s.last().copied().unwrap_or(1.0).abs();
-                history.push((total + j, value, estimate));
-                run.progress("lanczos", total + j, &[value], estimate, false);
-                if estimate <= (0.5 * options.tolerance).max(floor) {
-                    break;
-                }
+        let (mut alpha, mut beta, resumed) = match stage {
+            Stage::Coefficients { alpha, beta } => (alpha, beta, None),
+            Stage::Vector { s, next } => (Vec::new(), Vec::new(), Some((s, next))),
+            Stage::Begin => {
+                recurrence.v.copy_from(&x)?;
+                recurrence.begin()?;
+                (Vec::new(), Vec::new(), None)
             }
-            if saver.due() {
-                save(saver, &phase, &recurrence, &x, total + j)?;
+        };
+        let (s, next) = match resumed {
+            Some(inside) => inside,
+            None => {
+                let before = done - alpha.len().min(done);
+                let s = coefficients(&mut recurrence, &mut alpha, &mut beta, before, &x, &mut history, saver)?;
+                done = before + alpha.len();
+                // Run 2: the same vectors again, gathered into x. The first is x itself.
+                recurrence.v.copy_from(&x)?;
+                recurrence.begin()?;
+                run.algebra.scale(&mut x, s.first().copied().unwrap_or(1.0) * recurrence.scale)?;
+                (s, 1)
             }
-        }
-        total += s.len();
-        // Run 2: the same vectors again, gathered into x. The first is x itself.
-        recurrence.v.copy_from(&x)?;
-        recurrence.begin()?;
-        run.algebra.scale(&mut x, s.first().copied().unwrap_or(1.0) * recurrence.scale)?;
-        for (j, s_j) in s.iter().enumerate().skip(1) {
+        };
+        for (j, s_j) in s.iter().enumerate().skip(next) {
             recurrence.advance(j)?;
             gather.run(&mut [Bind::Out(&mut x), Bind::In(&recurrence.v)], &[s_j * recurrence.scale])?;
-            run.progress("lanczos: vector", j, &[value], options.tolerance, false);
+            run.progress("lanczos: vector", j, &[], options.tolerance, false);
+            if saver.due() {
+                let scalars = [&recurrence.lengths(2.0)[..], &[(j + 1) as f64], &s].concat();
+                saver.save("run 2", done, &scalars, &[&x, &recurrence.v, &recurrence.before])?;
+            }
         }
         let length = run.algebra.dot(&x, &x)?.sqrt();
         run.algebra.scale(&mut x, 1.0 / length)?;
         let value = run.apply(operator, &x, &mut recurrence.y)?;
         let residual = run.algebra.residual(&mut recurrence.y, &x, value)?.sqrt();
-        history.push((total, value, residual));
-        phase.restart += 1;
+        history.push((done, value, residual));
         let stop = if residual <= options.tolerance {
             Some(StopReason::Converged)
-        } else if residual > 0.5 * best || phase.restart == RUNS {
+        } else if residual > 0.5 * best || pair == RUNS {
             Some(StopReason::Stagnated)
         } else if s.len() >= options.max_iterations {
             Some(StopReason::MaxIterations)
@@ -181,52 +179,70 @@ fn ground<T: Scalar>(
             None
         };
         best = best.min(residual);
-        run.progress("lanczos", total, &[value], residual, true);
+        run.progress("lanczos", done, &[value], residual, true);
+        saver.save("between runs", done, &recurrence.lengths(0.0), &[&x])?;
         if let Some(stop) = stop {
-            (phase.alpha, phase.beta) = (Vec::new(), Vec::new());
-            save(saver, &phase, &recurrence, &x, total)?;
-            return Ok(Main { values: vec![value], vectors: vec![x], iterations: total, stop, history, notes: vec![] });
+            return Ok(Main { values: vec![value], vectors: vec![x], iterations: done, stop, history, notes: vec![] });
+        }
+        stage = Stage::Begin;
+    }
+    unreachable!("the loop ends after {RUNS} pairs of runs at the latest")
+}
+
+/// Run 1, from where `alpha` and `beta` end, until the lowest Ritz pair is good enough; returns its weights s.
+fn coefficients<T: Scalar>(
+    recurrence: &mut Recurrence<'_, T>,
+    alpha: &mut Vec<f64>,
+    beta: &mut Vec<f64>,
+    before: usize,
+    x: &Vector<T>,
+    history: &mut Vec<(usize, f64, f64)>,
+    saver: &mut Saver,
+) -> Result<Vec<f64>, SolveError> {
+    let run = recurrence.run;
+    let floor = 2.0 * T::EPSILON * recurrence.operator.norm_bound();
+    loop {
+        let (a, b) = recurrence.advance(alpha.len())?;
+        alpha.push(a);
+        beta.push(b);
+        let j = alpha.len();
+        let last = b <= floor || j >= run.options.max_iterations;
+        if j.is_multiple_of(LOOK) || last {
+            let (value, s) = lowest_of_tridiagonal(alpha, beta);
+            let estimate = b * s[j - 1].abs();
+            history.push((before + j, value, estimate));
+            run.progress("lanczos", before + j, &[value], estimate, false);
+            if last || estimate <= (0.5 * run.options.tolerance).max(floor) {
+                return Ok(s);
+            }
+        }
+        if saver.due() {
+            let scalars = [&recurrence.lengths(1.0)[..], alpha, beta].concat();
+            saver.save("run 1", before + j, &scalars, &[x, &recurrence.v, &recurrence.before])?;
         }
     }
 }
 
-/// Saves the start x and, inside run 1, the recurrence.
-fn save<T: Scalar>(
-    saver: &mut Saver,
-    phase: &Phase,
-    recurrence: &Recurrence<'_, T>,
-    x: &Vector<T>,
-    iteration: usize,
-) -> Result<(), SolveError> {
-    let mut scalars = vec![phase.restart as f64, recurrence.scale, recurrence.scale_before, recurrence.beta];
-    scalars.extend(&phase.alpha);
-    scalars.extend(&phase.beta);
-    if phase.alpha.is_empty() {
-        saver.save("between runs", iteration, &scalars, &[x])
-    } else {
-        saver.save("run 1", iteration, &scalars, &[x, &recurrence.v, &recurrence.before])
-    }
-}
-
-/// Puts a saved state back; returns whether it was inside run 1.
+/// Puts a saved state back.
 fn restore<T: Scalar>(
-    phase: &mut Phase,
     recurrence: &mut Recurrence<'_, T>,
     x: &mut Vector<T>,
     scalars: &[f64],
     vectors: &[Vec<T>],
-) -> Result<bool, SolveError> {
-    let ([_, scale, scale_before, beta, coefficients @ ..], Some(start)) = (scalars, vectors.first()) else {
-        return Ok(false);
+) -> Result<Stage, SolveError> {
+    let ([stage, scale, scale_before, beta, rest @ ..], Some(first)) = (scalars, vectors.first()) else {
+        return Ok(Stage::Begin);
     };
-    x.write(start)?;
-    let [_, v, before] = vectors else { return Ok(false) };
+    x.write(first)?;
+    let [_, v, before] = vectors else { return Ok(Stage::Begin) };
     recurrence.v.write(v)?;
     recurrence.before.write(before)?;
     (recurrence.scale, recurrence.scale_before, recurrence.beta) = (*scale, *scale_before, *beta);
-    let (alpha, beta) = coefficients.split_at(coefficients.len() / 2);
-    (phase.alpha, phase.beta) = (alpha.to_vec(), beta.to_vec());
-    Ok(true)
+    if let (2.0, [next, s @ ..]) = (*stage, rest) {
+        return Ok(Stage::Vector { s: s.to_vec(), next: *next as usize });
+    }
+    let (alpha, beta) = rest.split_at(rest.len() / 2);
+    Ok(Stage::Coefficients { alpha: alpha.to_vec(), beta: beta.to_vec() })
 }
 
 /// Lowest eigenvalue (bisection on Sturm counts) and unit eigenvector (inverse iteration) of the tridiagonal matrix with

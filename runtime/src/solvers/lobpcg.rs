@@ -26,6 +26,9 @@ use eigenforge_templates::vector_program::VectorProgram;
 const REFRESH: usize = 100;
 /// Iterations without a lower residual after which the search has stagnated, if the value stands still as well.
 const PATIENCE: usize = 150;
+/// Iterations before a search may end early: a random start has about n^-1/2 of a hidden state, which must have had time
+/// to grow.
+const LEAST: usize = 20;
 /// Vectors held: x, A x, p, A p, w, A w.
 pub(super) const VECTORS: usize = 6;
 
@@ -138,7 +141,8 @@ pub(super) fn search<T: Scalar>(
     let mut iteration = first;
     let stop = loop {
         run.progress(search.phase, iteration, &[state.theta], state.residual, false);
-        if search.enough.is_some_and(|enough| enough(state.theta, state.residual)) {
+        let looked = iteration >= first + LEAST;
+        if looked && search.enough.is_some_and(|enough| enough(state.theta, state.residual)) {
             break StopReason::Converged;
         }
         if state.residual <= run.options.tolerance || state.residual <= floor {

@@ -129,7 +129,11 @@ fn victim() {
 
 #[test]
 fn a_killed_run_goes_on() {
-    for (index, (k, solver)) in SOLVERS.into_iter().enumerate() {
+    let whole = solve::<f64>(&problem(&Device::cpu()), Solver::Lanczos, &SolveOptions::default()).unwrap();
+    let steps = whole.history.last().unwrap().0 as u32;
+    // Which solver, and after how many saved states it is killed; the third is in the second run of Lanczos.
+    for (index, after) in [(0, 20), (1, 10), (2, steps + 10), (2, 20), (3, 2)] {
+        let (k, solver) = SOLVERS[index];
         let folder = tempfile::tempdir().unwrap();
         let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "checkpoints::victim", "--ignored"])
@@ -143,14 +147,15 @@ fn a_killed_run_goes_on() {
             names.filter_map(|e| e.file_name().to_str()?.strip_prefix("state-")?.parse::<u32>().ok()).max().unwrap_or(0)
         };
         for _ in 0..2000 {
-            if newest() >= if solver == Solver::Lanczos && k > 1 { 2 } else { 20 } {
+            if newest() >= after {
                 break;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         // SIGKILL, wherever it is: perhaps while it writes.
         victim.kill().unwrap();
-        assert!(!victim.wait().unwrap().success(), "it was killed before it could end");
+        let ended = victim.wait().unwrap().success();
+        assert!(!ended, "killed before it could end: {k} {solver:?}, {after} states, {} saved", newest());
         let operator = problem(&Device::cpu());
         let found = solve::<f64>(&operator, solver, &options(k, folder.path(), "a", true)).unwrap();
         let spectrum = operator.spectrum();
