@@ -15,7 +15,7 @@ fn binomial(n: usize, k: usize) -> usize {
 }
 
 fn ground(model: &ours::Model, device: &ours::Device) -> f64 {
-    ours::solve(model, 1, device).values[0]
+    ours::solve(model, 1, ours::Solver::Lobpcg, device).values[0]
 }
 
 /// U = 0: the sum of the lowest orbital energies of both spins, with weights and on-site energies of every kind.
@@ -92,7 +92,7 @@ fn torus(fillings: &[(usize, usize, f64)], states: usize, differences: &mut Diff
             let case = found.expect("the filling is in hubbard4x4.json");
             let what = format!("4x4 torus, {up} + {down}, U = {u} on {}", device.name());
             let model = ours::hubbard(16, &data.edges, &[u; 16], None, up, down);
-            let solved = timed(&what, || ours::solve(&model, states, &device));
+            let solved = timed(&what, || ours::solve(&model, states, ours::Solver::Lanczos, &device));
             differences.number(&what, solved.values[0], case.e0, 1e-9);
             if let Some(full) = case.verified.as_ref().filter(|full| full.energies.len() >= states) {
                 differences.list(&what, &solved.values, &full.energies[..states], 1e-9);

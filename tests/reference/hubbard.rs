@@ -17,24 +17,21 @@ fn check(case: &HubbardCase, device: &ours::Device, differences: &mut Difference
         ours::hubbard(case.sites, &case.edges, &case.u.each(case.sites), case.eps.as_deref(), case.nup, case.ndn);
     differences
         .check(ours::dimension(&model) == case.dim, || format!("{}: dimension {}", case.id, ours::dimension(&model)));
-    let solved = ours::solve(&model, case.eigenvalues.len(), device);
-    differences.levels(&case.id, &solved, &case.eigenvalues, &case.levels, case.last_level_may_be_cut);
-    differences.check(solved.ground.len() == case.ground_degeneracy_in_sector, || {
-        format!(
-            "{}: ground multiplet of {} instead of {}",
-            case.id,
-            solved.ground.len(),
-            case.ground_degeneracy_in_sector
-        )
-    });
-    let (ours, reference) = (ours::averages(&model, &solved), &case.ground_observables);
-    let name = |what: &str| format!("{}: {what}", case.id);
-    differences.list(&name("n_up"), &ours.n_up, &reference.n_up, OBSERVABLE);
-    differences.list(&name("n_dn"), &ours.n_dn, &reference.n_dn, OBSERVABLE);
-    differences.list(&name("double_occupancy"), &ours.double_occupancy, &reference.double_occ, OBSERVABLE);
-    differences.matrix(&name("szsz"), &ours.szsz, &reference.szsz, OBSERVABLE);
-    differences.matrix(&name("nn"), &ours.nn, &reference.nn, OBSERVABLE);
-    differences.matrix(&name("sdots"), &ours.sdots, &reference.sdots, OBSERVABLE);
+    for solver in ours::solvers(&model, device) {
+        let name = |what: &str| format!("{} by {solver:?}: {what}", case.id);
+        let solved = ours::solve(&model, case.eigenvalues.len(), solver, device);
+        differences.levels(&name(""), &solved, &case.eigenvalues, &case.levels, case.last_level_may_be_cut);
+        differences.check(solved.ground.len() == case.ground_degeneracy_in_sector, || {
+            name(&format!("ground multiplet of {}, not {}", solved.ground.len(), case.ground_degeneracy_in_sector))
+        });
+        let (ours, reference) = (ours::averages(&model, &solved), &case.ground_observables);
+        differences.list(&name("n_up"), &ours.n_up, &reference.n_up, OBSERVABLE);
+        differences.list(&name("n_dn"), &ours.n_dn, &reference.n_dn, OBSERVABLE);
+        differences.list(&name("double_occupancy"), &ours.double_occupancy, &reference.double_occ, OBSERVABLE);
+        differences.matrix(&name("szsz"), &ours.szsz, &reference.szsz, OBSERVABLE);
+        differences.matrix(&name("nn"), &ours.nn, &reference.nn, OBSERVABLE);
+        differences.matrix(&name("sdots"), &ours.sdots, &reference.sdots, OBSERVABLE);
+    }
 }
 
 /// Every case and every listed level.

@@ -105,21 +105,20 @@ fn agrees_with_its_dense_matrix(model: &ours::Model, seed: u64) -> Result<(), Te
                 exact
             );
         }
-        let states = n.min(3);
-        let solved = ours::solve(model, states, &device);
-        for (k, value) in solved.values.iter().enumerate() {
-            prop_assert!(
-                (value - spectrum[k]).abs() <= 1e-9 * size,
-                "level {} on {}: {} and {}",
-                k,
-                device.name(),
-                value,
-                spectrum[k]
-            );
-        }
-        for level in solved.levels.iter().filter(|level| level.complete) {
-            let exact = spectrum.iter().filter(|value| (*value - level.value).abs() < 1e-7 * size).count();
-            prop_assert_eq!(level.multiplicity, exact, "level {} on {}", level.value, device.name());
+        for solver in ours::SOLVERS {
+            let solved = ours::solve(model, n.min(3), solver, &device);
+            let place = format!("by {solver:?} on {}", device.name());
+            for (k, value) in solved.values.iter().enumerate() {
+                prop_assert!(
+                    (value - spectrum[k]).abs() <= 1e-9 * size,
+                    "level {k} {place}: {value} instead of {}",
+                    spectrum[k]
+                );
+            }
+            for level in solved.levels.iter().filter(|level| level.complete) {
+                let exact = spectrum.iter().filter(|value| (*value - level.value).abs() < 1e-7 * size).count();
+                prop_assert_eq!(level.multiplicity, exact, "level {} {}", level.value, place);
+            }
         }
     }
     Ok(())

@@ -11,10 +11,14 @@ fn check(case: &SpinCase, device: &ours::Device, differences: &mut Differences) 
         let model = ours::xxz(case.sites, case.two_s, &case.edges, case.h.as_deref(), case.d.as_deref(), sector.two_sz);
         differences
             .check(ours::dimension(&model) == sector.dim, || name(&format!("dimension {}", ours::dimension(&model))));
-        let solved = ours::solve(&model, sector.eigenvalues.len(), device);
         let last_may_be_cut = sector.eigenvalues.len() < sector.dim;
-        differences.levels(&name(""), &solved, &sector.eigenvalues, &sector.levels, last_may_be_cut);
-        if sector.two_sz == case.ground_two_sz {
+        for solver in ours::solvers(&model, device) {
+            let name = |what: &str| name(&format!("{solver:?}: {what}"));
+            let solved = ours::solve(&model, sector.eigenvalues.len(), solver, device);
+            differences.levels(&name(""), &solved, &sector.eigenvalues, &sector.levels, last_may_be_cut);
+            if sector.two_sz != case.ground_two_sz {
+                continue;
+            }
             let (ours, reference) = (ours::averages(&model, &solved), &case.ground_observables);
             differences.number(&name("E0"), solved.values[0], case.e0, 1e-9);
             differences.list(&name("sz"), &ours.sz, &reference.sz, OBSERVABLE);
