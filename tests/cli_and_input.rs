@@ -4,5 +4,7 @@
 mod command;
 #[path = "cli_and_input/gallery.rs"]
 mod gallery;
+#[path = "cli_and_input/kernels.rs"]
+mod kernels;
 #[path = "cli_and_input/reference.rs"]
 mod reference;

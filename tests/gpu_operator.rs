@@ -107,7 +107,7 @@ fn extended_hubbard_uses_weights_and_kinds_of_bonds() {
 #[gpu_operator(conserves(Sz))]
 fn xxz(lattice: &Lattice, jxy: f64, jz: f64, h: f64) -> Operator {
     sum!(<i, j, w> in lattice.bonds(); w * (jxy / 2.0 * (sp(i) * sm(j) + h.c.) + jz * sz(i) * sz(j)))
-        - sum!(i in lattice.sites(); (if i % 2 == 0 { h } else { -h }) * (1.0 + lattice.x(i)).sqrt() * sz(i))
+        - sum!(i in lattice.sites(); (if i % 2 == 1 { -h } else { h }) * (1.0 + lattice.x(i)).sqrt() * sz(i))
 }
 
 #[test]
