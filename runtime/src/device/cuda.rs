@@ -180,9 +180,10 @@ impl Cuda {
         if let Some(module) = loaded.modules.get(&id) {
             return Ok(Kernel::new(module.clone()));
         }
+        let start = std::time::Instant::now();
         let cubin = self.jit.compile(text, self.arch)?;
         let module = Arc::new(Module::load(&self.context, text, &cubin, self.arch)?);
-        loaded.records.push(KernelRecord::new(text, &cubin));
+        loaded.records.push(KernelRecord::new(text, &cubin, start.elapsed().as_secs_f64()));
         loaded.modules.insert(id, module.clone());
         Ok(Kernel::new(module))
     }

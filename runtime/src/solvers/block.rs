@@ -25,6 +25,8 @@ use crate::vector_program::{Bind, Program};
 const REFRESH: usize = 50;
 /// Iterations without a lower residual or value after which the search has stagnated.
 const PATIENCE: usize = 150;
+/// Iterations between two fresh multiplies that doubt convergence.
+const BETWEEN_CHECKS: usize = 4;
 /// Blocks held.
 pub(super) const BLOCKS: usize = 7;
 
@@ -68,21 +70,21 @@ pub(super) fn search<T: Scalar>(
     }
     let scale = operator.norm_bound();
     let floor = 2.0 * T::EPSILON * scale;
-    let (mut best, mut best_value, mut best_at, mut doubts) = (f64::INFINITY, f64::INFINITY, iteration, 0);
+    let (mut best, mut best_value, mut best_at) = (f64::INFINITY, f64::INFINITY, iteration);
+    let mut next_check = iteration;
     let mut history = Vec::new();
     let stop = loop {
         let worst = block.residuals[..k].iter().fold(0.0f64, |m, r| m.max(*r));
         history.push((iteration, block.values[0], block.residuals[0]));
         run.progress("lobpcg", iteration, &block.values[..k], worst, false);
-        if worst <= tolerance || worst <= floor {
+        if (worst <= tolerance || worst <= floor) && iteration >= next_check {
             block.refresh(iteration)?;
             if block.residuals[..k].iter().all(|r| *r <= tolerance) {
                 break StopReason::Converged;
             }
-            doubts += 1;
-            if doubts >= 5 {
-                break StopReason::Stagnated;
-            }
+            // Where k cuts a multiplet, Rayleigh–Ritz may turn the k-th vector into a guard of the same level that is not
+            // as far yet: both go on.
+            next_check = iteration + BETWEEN_CHECKS;
         }
         if iteration >= run.options.max_iterations {
             block.refresh(iteration)?;
