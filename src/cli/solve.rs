@@ -26,7 +26,12 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     if !arguments.json {
         print(&format!("{file}\n\n"))?;
     }
-    let device = Device::parse(&arguments.device)?;
+    let (device, reason) = match arguments.device.as_str() {
+        "auto" => Device::best_with_reason(),
+        name => (Device::parse(name)?, None),
+    };
+    let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
+    on_cpu.iter().for_each(|line| eprintln!("{line}"));
     let solver = solver_for(&file, model.dimension());
 
     let display = Arc::new(Display::new(file.solve.tolerance));
@@ -71,12 +76,14 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
         compile: solution.device().kernels_used().iter().map(|kernel| kernel.seconds).sum(),
         total: start.elapsed().as_secs_f64(),
     };
+    let told = usize::from(on_cpu.is_some());
+    report.warnings.splice(0..0, on_cpu);
     report.cost.multiply_seconds = solution.multiply_seconds();
     let report = report.with_warnings();
     // What was computed is shown before anything can go wrong on a disk.
     print(&if arguments.json { report.to_json()? + "\n" } else { report.summary() })?;
     if arguments.json {
-        report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        report.warnings.iter().skip(told).for_each(|warning| eprintln!("warning: {warning}"));
     }
     if let Some(folder) = &file.output.folder {
         write(folder, &file, &model, &solution, &report)?;

@@ -60,7 +60,10 @@ impl Context {
         if !unsafe { sys::is_culib_present() } {
             return Err(DeviceError::NoDriver);
         }
-        result::init().map_err(|_| DeviceError::NoDevice { ordinal, count: 0 })?;
+        result::init().map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_NO_DEVICE => DeviceError::NoDevice { ordinal, count: 0 },
+            _ => driver("cuInit")(error),
+        })?;
         let count = result::device::get_count().map_err(driver("cuDeviceGetCount"))? as usize;
         if ordinal >= count {
             return Err(DeviceError::NoDevice { ordinal, count });
