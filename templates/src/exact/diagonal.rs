@@ -174,7 +174,9 @@ impl DiagonalPlan {
     /// Statements that add the diagonal to `value`, one a line.
     pub fn statements(&self, wide: bool) -> Vec<String> {
         let arguments = if self.sites > 0 { "up, dn" } else { "state" };
-        let mut lines = vec![format!("double value = {:?};", self.constant)];
+        // The expressions are the whole diagonal; the constant is what the counts leave of it.
+        let constant = if self.expressions.is_empty() { self.constant } else { 0.0 };
+        let mut lines = vec![format!("double value = {constant:?};")];
         if !self.expressions.is_empty() {
             let call = |k| format!("value += sum_{k}::value({arguments});");
             return lines.into_iter().chain((0..self.expressions.len()).map(call)).collect();

@@ -166,8 +166,9 @@ const SHARED_BYTES: u64 = 160 * 1024;
 const UP_THREADS: u64 = 1024;
 /// Rows of the down kernel's tile: 128 bytes of f64, one full line of memory for each column.
 const DOWN_ROWS: u64 = 16;
-/// Threads of the down kernel.
+/// Threads of the down kernel: full occupancy needs 32 registers, which wider neighbours exceed (40 with three quarters).
 const DOWN_THREADS: u64 = 1024;
+const DOWN_THREADS_WIDE: u64 = 768;
 /// Shared memory of the down kernel's tile: two blocks fit a multiprocessor of sm_90, one of sm_80.
 const DOWN_TILE_BYTES: u64 = 111 * 1024;
 
@@ -192,7 +193,8 @@ impl KroneckerPlan {
         let most = (DOWN_TILE_BYTES / (down_rows * scalar.bytes() as u64)).max(1);
         let blocks = down.states.div_ceil(most).max(1);
         let down_columns = down.states.div_ceil(blocks).max(1) as u32;
-        let (down_rows, down_lanes) = (down_rows as u32, (DOWN_THREADS / down_rows) as u32);
+        let threads = if down.word == IndexWord::U16 { DOWN_THREADS } else { DOWN_THREADS_WIDE };
+        let (down_rows, down_lanes) = (down_rows as u32, (threads / down_rows) as u32);
         KroneckerPlan {
             name,
             scalar,
