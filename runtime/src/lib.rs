@@ -9,6 +9,7 @@ mod error;
 pub mod jit;
 mod operator;
 mod scalar;
+pub mod simulate;
 pub mod solvers;
 pub mod vector_program;
 
