@@ -4,6 +4,8 @@
 mod gallery;
 #[path = "simulate/launch.rs"]
 mod launch;
+#[path = "simulate/mutations.rs"]
+mod mutations;
 #[path = "simulate/shapes.rs"]
 mod shapes;
 

@@ -4,7 +4,7 @@
 use super::SCHEDULES;
 use eigenforge::exact::{Model, Prepared};
 use eigenforge::runtime::Scalar;
-use eigenforge::runtime::simulate::{Argument, Schedule, Simulated, Simulator};
+use eigenforge::runtime::simulate::{Argument, Schedule, SimulateError, Simulated, Simulator};
 use eigenforge_templates::exact::IndexWord;
 use ndarray::Array2;
 
@@ -46,11 +46,14 @@ pub fn diagonal_tables(prepared: &Prepared) -> Vec<Vec<u8>> {
 }
 
 /// y = H x and x·y as bytes.
-fn multiply(simulated: &Simulated, prepared: &Prepared, x: &[u8], schedule: Schedule) -> (Vec<u8>, f64) {
+pub fn multiply(
+    simulated: &Simulated,
+    prepared: &Prepared,
+    x: &[u8],
+    schedule: Schedule,
+) -> Result<(Vec<u8>, f64), SimulateError> {
     let run = |entry: &str, blocks: u64, threads: u32, shared: u64, arguments: &mut [Argument<'_>]| {
-        simulated
-            .launch(entry, [blocks as u32, 1, 1], [threads, 1, 1], shared as u32, arguments, schedule)
-            .unwrap_or_else(|error| panic!("{schedule:?}: {error}\n{}", prepared.plan_text()));
+        simulated.launch(entry, [blocks as u32, 1, 1], [threads, 1, 1], shared as u32, arguments, schedule)
     };
     let mut y = vec![0; x.len()];
     let diagonal = diagonal_tables(prepared);
@@ -69,7 +72,7 @@ fn multiply(simulated: &Simulated, prepared: &Prepared, x: &[u8], schedule: Sche
                 Argument::In(&diagonal[0]),
                 Argument::In(&diagonal[1]),
             ];
-            run("multiply_up", plan.up_blocks(), plan.up_threads, plan.up_shared(), &mut arguments);
+            run("multiply_up", plan.up_blocks(), plan.up_threads, plan.up_shared(), &mut arguments)?;
             if plan.has_down() {
                 let (start, neighbours) = down.packed_rows();
                 let (start, neighbours) = (narrow(start), words(plan.down.word, neighbours));
@@ -80,7 +83,7 @@ fn multiply(simulated: &Simulated, prepared: &Prepared, x: &[u8], schedule: Sche
                     Argument::In(&start),
                     Argument::In(&neighbours),
                 ];
-                run("multiply_down", plan.down_blocks(), plan.down_rows * plan.down_lanes, 0, &mut arguments);
+                run("multiply_down", plan.down_blocks(), plan.down_rows * plan.down_lanes, 0, &mut arguments)?;
             }
         }
         Prepared::General { plan, tables } => {
@@ -102,14 +105,14 @@ fn multiply(simulated: &Simulated, prepared: &Prepared, x: &[u8], schedule: Sche
             }
             let mut arguments = vec![Argument::In(x), Argument::Out(&mut y), Argument::Out(&mut partials)];
             arguments.extend(lists.iter().map(|list| Argument::In(list)));
-            run("multiply", u64::from(plan.blocks), plan.threads, 0, &mut arguments);
+            run("multiply", u64::from(plan.blocks), plan.threads, 0, &mut arguments)?;
         }
     }
     let mut dot = vec![0; 8];
     let count = partials.len() as i64 / 8;
     let mut arguments = [Argument::In(&partials), Argument::I64(count), Argument::Out(&mut dot)];
-    run("finish", 1, 1024, 0, &mut arguments);
-    (y, f64::read_bytes(&dot)[0])
+    run("finish", 1, 1024, 0, &mut arguments)?;
+    Ok((y, f64::read_bytes(&dot)[0]))
 }
 
 pub fn start<T: Scalar>(n: usize, salt: usize) -> Vec<T> {
@@ -123,7 +126,10 @@ pub fn check<T: Scalar>(simulator: &Simulator, model: &Model, prepared: &Prepare
     let simulated = simulator.build(&text).unwrap_or_else(|error| panic!("{error}"));
     let n = dense.nrows();
     let x: Vec<T> = start(n, 0);
-    let runs = SCHEDULES.map(|schedule| multiply(&simulated, prepared, &bytes(&x), schedule));
+    let runs = SCHEDULES.map(|schedule| {
+        multiply(&simulated, prepared, &bytes(&x), schedule)
+            .unwrap_or_else(|error| panic!("{schedule:?}: {error}\n{}", prepared.plan_text()))
+    });
     for run in &runs {
         assert!(run.0 == runs[0].0, "{}: y differs between schedules", model.name());
         assert_eq!(run.1.to_bits(), runs[0].1.to_bits(), "{}: x.y differs between schedules", model.name());

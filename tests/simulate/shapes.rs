@@ -13,7 +13,7 @@ fn hop(i: usize, j: usize, spin: Spin, t: f64) -> Operator {
 }
 
 /// A Hubbard ring or chain with hopping t(i) for both spins, U everywhere.
-fn hubbard(sites: usize, ring: bool, up: usize, down: usize, t: impl Fn(usize) -> f64) -> Model {
+pub fn hubbard(sites: usize, ring: bool, up: usize, down: usize, t: impl Fn(usize) -> f64) -> Model {
     let bonds = if ring { sites } else { sites - 1 };
     let bond = |i: usize| hop(i, (i + 1) % sites, Spin::Up, t(i)) + hop(i, (i + 1) % sites, Spin::Down, t(i));
     let u = |i| 4.0 * (build::n(i, Spin::Up) * build::n(i, Spin::Down));
@@ -102,7 +102,7 @@ fn tiles_of_the_down_kernel() {
     kronecker(&model, |plan| (plan.down_rows, plan.down_lanes, plan.down_columns) = (32, 1, 1));
 }
 
-fn spins(two_s: u32, sites: usize, two_sz: i64) -> Model {
+pub fn spins(two_s: u32, sites: usize, two_sz: i64) -> Model {
     let mut h = Operator::zero();
     for i in 0..sites {
         h = h + (0.8 + 0.1 * i as f64) * build::sdots(i, (i + 1) % sites) + 0.3 * (i as f64) * build::sz(i);
