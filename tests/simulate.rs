@@ -9,16 +9,17 @@ mod mutations;
 #[path = "simulate/shapes.rs"]
 mod shapes;
 
-use eigenforge::runtime::simulate::{Schedule, Simulator};
+use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
 
 /// The host compiler, or a printed line that says why the test is skipped.
 fn simulator() -> Option<Simulator> {
     match Simulator::find() {
         Ok(simulator) => Some(simulator),
-        Err(error) => {
+        Err(error @ SimulateError::NoCompiler { .. }) => {
             eprintln!("skipped: {error}");
             None
         }
+        Err(error) => panic!("{error}"),
     }
 }
 

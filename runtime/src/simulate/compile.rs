@@ -180,7 +180,8 @@ impl Simulator {
         if check == Check::Addresses {
             link.extend(sanitizers);
         }
-        self.compile(folder, &link, name)
+        self.compile(folder, &link, name)?;
+        std::fs::remove_file(folder.join(&object)).map_err(system(format!("removing {object}")))
     }
 
     fn compile(&self, folder: &Path, words: &[&str], what: &str) -> Result<(), SimulateError> {

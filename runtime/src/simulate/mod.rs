@@ -1,6 +1,6 @@
-//! The generated CUDA text on a CPU: the unmodified [`KernelText`] goes in, compiled by the C++ compiler of the machine
-//! behind a header of ours (`host.hpp`); a launch changes the buffers, or is refused with a [`Fault`] that names class,
-//! lines, block and thread. No CUDA driver, NVRTC or GPU is used.
+//! The generated CUDA text on a CPU. An unmodified [`KernelText`](eigenforge_templates::KernelText) goes in and is compiled
+//! by the C++ compiler of the machine behind a header of ours (`host.hpp`); a launch changes the buffers, or is refused
+//! with a [`Fault`] that names class, lines, block and thread. No CUDA driver, NVRTC or GPU is used.
 //!
 //! The threads of a block are fibers that take turns at barriers and warp operations, in the order of a [`Schedule`].
 //! Shared memory and outputs start as NaN. Every launch runs twice ([`Check`]): once with all accesses to arguments and

@@ -39,7 +39,8 @@ fn shuffled<T: Scalar>(value: impl Fn(usize) -> T) -> Vec<T> {
 fn warp_operations_follow_their_definition() {
     let Some(simulator) = simulator() else { return };
     let simulated = simulator.build(&kernel("operations", CODE, &["operations"])).unwrap_or_else(|e| panic!("{e}"));
-    let ballot = |warp: usize| (0..32).filter(|lane| (warp * 32 + lane) % 3 == 0).fold(0u32, |m, lane| m | 1 << lane);
+    let ballot =
+        |warp: usize| (0..32).filter(|lane| (warp * 32 + lane).is_multiple_of(3)).fold(0u32, |m, lane| m | 1 << lane);
     let mut bits: Vec<u32> = (0..64).map(|t| ballot(t / 32)).collect();
     bits.extend((0..64).map(|t| if t % 32 < 12 { 0xaaau32 } else { 0 }));
     bits.extend((0..64u32).map(|t| {
