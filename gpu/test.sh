@@ -5,15 +5,19 @@
 #   gpu/test.sh            everything
 #   gpu/test.sh FILTER     only tests whose names contain FILTER
 #
-# MEMCHECK=0 leaves compute-sanitizer out. Logs are in gpu/logs (or $OUT, when that is set).
+# MEMCHECK=0 leaves compute-sanitizer out. Each test program has its log in gpu/logs; all together are in tests.log, in
+# $OUT when that is set (one file, since only a few come back from there), else in gpu/logs.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export EIGENFORGE_ROOT=$PWD
+export EIGENFORGE_BIN=$PWD/gpu/bin/eigenforge
 export EIGENFORGE_TEST_DEVICE=cuda
 export EIGENFORGE_CACHE=${EIGENFORGE_CACHE:-$PWD/target/test-kernels}
 filter=${1:-}
-logs=${OUT:-$PWD/gpu/logs}
-mkdir -p "$logs"
+logs=$PWD/gpu/logs
+all=${OUT:-$logs}/tests.log
+mkdir -p "$logs" "${OUT:-$logs}"
+: >"$all"
 
 if [ ! -f gpu/bin/run-list ]; then
     echo "gpu/bin/run-list is not there: run \`cargo xtask gpu-test-binaries\` on a machine with Rust first" >&2
@@ -34,12 +38,13 @@ row() {
     table+=$(printf '%-36s %-9s %7s %7s %8s  %s' "$1" "$2" "$5" "$6" "$4" "$verdict")$'\n'
 }
 
+chmod +x "$EIGENFORGE_BIN" 2>/dev/null
 while read -r name program; do
     chmod +x "$program" 2>/dev/null
     log=$logs/$name.log
-    echo "=== $name"
+    echo "=== $name" | tee -a "$all"
     start=$SECONDS
-    "$program" $filter 2>&1 | tee "$log" | grep -vE '^test .* \.\.\. ok$|^$'
+    "$program" $filter 2>&1 | tee "$log" | tee -a "$all" | grep -vE '^test .* \.\.\. ok$|^$'
     row "$name" tests "${PIPESTATUS[0]}" $((SECONDS - start)) "$log"
 done <gpu/bin/run-list
 
@@ -51,15 +56,17 @@ if [ "${MEMCHECK:-1}" != 0 ]; then
         while read -r name program; do
             "$program" --list memcheck 2>/dev/null | grep -q ': test$' || continue
             log=$logs/$name.memcheck.log
-            echo "=== $name under memcheck"
+            echo "=== $name under memcheck" | tee -a "$all"
             start=$SECONDS
             "$sanitizer" --tool memcheck --leak-check no --error-exitcode 99 "$program" memcheck --test-threads 1 2>&1 |
-                tee "$log" | grep -vE '^test .* \.\.\. ok$|^$'
+                tee "$log" | tee -a "$all" | grep -vE '^test .* \.\.\. ok$|^$'
             row "$name" memcheck "${PIPESTATUS[0]}" $((SECONDS - start)) "$log"
         done <gpu/bin/run-list
     fi
 fi
 
-printf '\n%-36s %-9s %7s %7s %8s  %s\n' program check passed failed seconds verdict
-printf '%s' "$table"
+{
+    printf '\n%-36s %-9s %7s %7s %8s  %s\n' program check passed failed seconds verdict
+    printf '%s' "$table"
+} | tee -a "$all"
 exit $failed

@@ -14,6 +14,17 @@ fn gib(bytes: &u64) -> String {
     }
 }
 
+fn no_device(ordinal: usize, count: usize) -> String {
+    match count {
+        0 => "the driver sees no CUDA device (CUDA_VISIBLE_DEVICES can hide them); use --device cpu".into(),
+        1 => format!("CUDA device {ordinal} was asked for and there is one; use cuda:0, or cpu"),
+        _ => format!(
+            "CUDA device {ordinal} was asked for and there are {count}; use cuda:0 to cuda:{}, or cpu",
+            count - 1
+        ),
+    }
+}
+
 /// Devices, memory, kernels and vector programs.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
@@ -37,7 +48,7 @@ pub enum DeviceError {
     #[error("no CUDA driver (libcuda) was found; install an NVIDIA driver or use --device cpu")]
     NoDriver,
     /// A CUDA device that is not there.
-    #[error("CUDA device {ordinal} was asked for and there are {count}; use cuda:0 to cuda:N-1, or cpu")]
+    #[error("{}", no_device(*ordinal, *count))]
     NoDevice {
         /// The ordinal asked for.
         ordinal: usize,

@@ -66,8 +66,8 @@ enum States {
     Spins(LinTables),
 }
 
-/// Largest number of words of one species whose tables are still sensible to keep (2 GiB of words).
-const LARGEST_SPECIES: u64 = 1 << 28;
+/// Largest number of words of one species whose tables are still sensible to keep (1 GiB of words).
+const LARGEST_SPECIES: u64 = 1 << 27;
 
 impl Basis {
     /// The basis of a sector; `two_s` matters for local moments only.

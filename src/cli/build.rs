@@ -19,7 +19,12 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<Outcome, CommandError> {
             let start = Instant::now();
             let cubin = jit.compile(&file.text, *arch)?;
             let how = if cubin.cached { "cached".into() } else { format!("{:.2} s", start.elapsed().as_secs_f64()) };
-            let spills = if cubin.resources.iter().any(|kernel| kernel.spills()) { ", SPILLS" } else { "" };
+            let spills = |told| cubin.resources.iter().any(|kernel| kernel.spills() == told);
+            let spills = match () {
+                _ if spills(Some(true)) => ", SPILLS",
+                _ if spills(None) => ", may spill",
+                _ => "",
+            };
             let registers = cubin.resources.iter().map(|kernel| kernel.registers).max().unwrap_or(0);
             print(&format!("{arch:<7} {:<48} {how:>8}  {registers:>3} registers{spills}\n", cubin.name))?;
             if let Some(note) = &cubin.note {

@@ -26,9 +26,13 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     if !arguments.json {
         print(&format!("{file}\n\n"))?;
     }
-    let device = Device::parse(&arguments.device)?;
+    let (device, reason) = match arguments.device.as_str() {
+        "auto" => Device::best_with_reason(),
+        name => (Device::parse(name)?, None),
+    };
+    let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
+    on_cpu.iter().for_each(|line| eprintln!("{line}"));
     let solver = solver_for(&file, model.dimension());
-    let memory = memory(&device, model.dimension());
 
     let display = Arc::new(Display::new(file.solve.tolerance));
     let shown = Arc::clone(&display);
@@ -49,6 +53,10 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     if let Some(folder) = &arguments.checkpoint {
         solve = solve.checkpoint(folder, arguments.checkpoint_every, arguments.resume);
     }
+    let memory = memory(&device, &solve);
+    if !arguments.json {
+        print(&memory_lines(&memory))?;
+    }
     let model_seconds = start.elapsed().as_secs_f64();
     let solution = solve.run(&device);
     display.finish();
@@ -65,14 +73,17 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
         solve: solve_seconds - certify,
         certify,
         observables: observing,
+        compile: solution.device().kernels_used().iter().map(|kernel| kernel.seconds).sum(),
         total: start.elapsed().as_secs_f64(),
-        ..report.seconds
     };
+    let told = usize::from(on_cpu.is_some());
+    report.warnings.splice(0..0, on_cpu);
+    report.cost.multiply_seconds = solution.multiply_seconds();
     let report = report.with_warnings();
     // What was computed is shown before anything can go wrong on a disk.
     print(&if arguments.json { report.to_json()? + "\n" } else { report.summary() })?;
     if arguments.json {
-        report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        report.warnings.iter().skip(told).for_each(|warning| eprintln!("warning: {warning}"));
     }
     if let Some(folder) = &file.output.folder {
         write(folder, &file, &model, &solution, &report)?;
@@ -109,10 +120,18 @@ fn solver_for(file: &ModelFile, dimension: u64) -> Solver {
     }
 }
 
-fn memory(device: &Device, dimension: u64) -> MemoryRecord {
-    let bytes = 8 * dimension;
-    let items = vec![MemoryItem { name: "one vector".into(), bytes }];
-    MemoryRecord { items, planned_bytes: bytes, available_bytes: device.memory().free }
+/// What will be resident, against what is free.
+fn memory(device: &Device, solve: &Solve<'_>) -> MemoryRecord {
+    let items: Vec<MemoryItem> =
+        solve.memory_plan().into_iter().map(|(name, bytes)| MemoryItem { name, bytes }).collect();
+    let planned_bytes = items.iter().fold(0u64, |sum, item| sum.saturating_add(item.bytes));
+    MemoryRecord { items, planned_bytes, available_bytes: device.memory().free }
+}
+
+fn memory_lines(memory: &MemoryRecord) -> String {
+    let gib = |bytes: u64| format!("{:.2} GiB", bytes as f64 / (1u64 << 30) as f64);
+    let items: Vec<String> = memory.items.iter().map(|item| format!("{} ({})", item.name, gib(item.bytes))).collect();
+    format!("memory   {}; {} free\n\n", items.join(", "), gib(memory.available_bytes))
 }
 
 /// Writes the report and what else was asked for, and says where.

@@ -152,11 +152,11 @@ fn stage_of(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, In
             }
             let mut out = String::new();
             for kernel in &cubin.resources {
-                let KernelResources { name, registers, spill_stores, spill_loads, stack, shared, .. } = kernel;
+                let KernelResources { name, registers, stack, shared, .. } = kernel;
+                let spilled = kernel.spilled().map_or_else(|| "unknown".into(), |bytes| bytes.to_string());
                 let _ = writeln!(
                     out,
-                    "{name:<28} {registers:>3} registers, {} bytes spilled, {stack} bytes stack, {shared} bytes static shared",
-                    spill_stores + spill_loads
+                    "{name:<28} {registers:>3} registers, {spilled} bytes spilled, {stack} bytes stack, {shared} bytes static shared"
                 );
             }
             Ok(out)

@@ -1,7 +1,9 @@
 //! A model: an operator in a sector, checked, with its basis and its structure. Where the path of one problem starts.
 
 use super::structure::{Moves, Structure};
+use crate::basis::combinations::count;
 use crate::basis::{Basis, Down, Sector, Up};
+use crate::operator::transition::Transition;
 use crate::operator::{Charge, Content, Operator, OperatorError, dense};
 use ndarray::Array2;
 
@@ -111,6 +113,28 @@ impl Model {
     /// Whether H is a Kronecker sum of one matrix for each spin species.
     pub fn is_kronecker(&self) -> bool {
         matches!(self.structure.moves, Moves::Kronecker { .. })
+    }
+
+    /// Bytes of the tables that a multiply needs, on the device and while they are made: packed neighbours of a Kronecker
+    /// sum, Lin's tables of a general operator.
+    pub fn table_bytes(&self) -> u64 {
+        const BYTES_AN_ELEMENT: u64 = 32;
+        match (&self.structure.moves, self.sector()) {
+            (Moves::Kronecker { up, down }, Sector::Fermions { up: n_up, down: n_down }) => {
+                let elements = |moves: &[Transition], particles: usize| -> u64 {
+                    let matching = |t: &Transition| {
+                        let (fixed, set) = (t.care.count_ones() as usize, t.pattern.count_ones() as usize);
+                        count(self.sites - fixed, particles.wrapping_sub(set))
+                    };
+                    moves.iter().map(matching).fold(0, u64::saturating_add)
+                };
+                BYTES_AN_ELEMENT.saturating_mul(elements(up, n_up).saturating_add(elements(down, n_down)))
+            }
+            _ => {
+                let half = self.basis.word().bits().div_ceil(2);
+                12u64.saturating_mul(1 << half.min(40))
+            }
+        }
     }
 
     /// One line a `sum!` of the definition, for the head of generated files.

@@ -278,7 +278,7 @@ impl Cuda {
         let (tables, partials) = match prepared {
             Prepared::Kronecker { plan, up, down } => {
                 let (up_start, up_words) = up.packed_slices();
-                let (down_start, down_words) = down.packed_rows();
+                let (down_start, down_words) = down.packed_rows(plan.down_columns as usize);
                 let tables = Tables::Kronecker {
                     up_start: device.buffer(&up_start)?,
                     up_words: Words::new(device, plan.up.word, &up_words)?,
@@ -323,7 +323,8 @@ impl Cuda {
                         down_words.argument(),
                     ];
                     let grid = [plan.down_blocks() as u32, 1, 1];
-                    self.kernel.launch("multiply_down", grid, plan.down_rows * plan.down_lanes, 0, &arguments)?;
+                    let (threads, shared) = (plan.down_rows * plan.down_lanes, plan.down_shared() as u32);
+                    self.kernel.launch("multiply_down", grid, threads, shared, &arguments)?;
                 }
                 plan.partials()
             }

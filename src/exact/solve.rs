@@ -119,15 +119,65 @@ impl<'m> Solve<'m> {
         self
     }
 
+    /// What the run will keep in memory: a name and the bytes of each thing.
+    pub fn memory_plan(&self) -> Vec<(String, u64)> {
+        let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
+        let vectors = solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options);
+        vec![vectors, ("tables of the Hamiltonian".into(), self.model.table_bytes())]
+    }
+
+    /// Refuses, before anything is allocated, what would not fit, with the numbers and what would.
+    fn check_memory(&self, device: &Device) -> Result<(), DeviceError> {
+        let plan = self.memory_plan();
+        let needed = plan.iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+        let eigenforge_runtime::Memory { free, total } = device.memory();
+        if needed <= free {
+            return Ok(());
+        }
+        let dimension = self.model.dimension();
+        let share = free as f64 / needed as f64;
+        let largest = (share * dimension as f64) as u64;
+        let others = [(Solver::Lanczos, "Lanczos"), (Solver::Lobpcg, "LOBPCG")];
+        let fits = |(solver, name): (Solver, &'static str)| {
+            let other = Solve { solver, ..self.clone() };
+            let bytes = other.memory_plan().iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+            (bytes <= free).then_some(name)
+        };
+        let advice = match others.into_iter().find_map(fits) {
+            Some(name) => format!("{name} fits: choose it with `solver`"),
+            None => format!("a sector of about {largest} states would fit"),
+        };
+        let what: Vec<&str> = plan.iter().map(|(name, _)| name.as_str()).collect();
+        let device = device.name();
+        Err(DeviceError::Memory { what: what.join(" and "), device, needed, free, total, fits: advice })
+    }
+
     /// Runs in double precision on a device.
     pub fn run(&self, device: &Device) -> Result<Solution<'m>, RunError> {
         let start = Instant::now();
+        self.check_memory(device)?;
         let hamiltonian = Hamiltonian::new(self.model, <f64 as Scalar>::TYPE, device)?;
         let setup_seconds = start.elapsed().as_secs_f64();
         let pairs = solvers::solve::<f64>(&hamiltonian, self.solver, &self.options)?;
         let cost = LinearOperator::<f64>::cost(&hamiltonian);
-        Ok(Solution { model: self.model, device: device.clone(), pairs, cost, setup_seconds })
+        let multiply_seconds = time_multiply(&hamiltonian, &pairs)?;
+        Ok(Solution { model: self.model, device: device.clone(), pairs, cost, setup_seconds, multiply_seconds })
     }
+}
+
+/// Seconds of one multiply, the median of three; `None` where another vector would not fit.
+fn time_multiply(hamiltonian: &Hamiltonian, pairs: &Eigenpairs<f64>) -> Result<Option<f64>, DeviceError> {
+    let device = LinearOperator::<f64>::device(hamiltonian);
+    let Some(x) = pairs.vectors.first() else { return Ok(None) };
+    let Ok(mut y) = device.zeros::<f64>(x.len()) else { return Ok(None) };
+    let mut times = [0.0; 3];
+    for time in &mut times {
+        let (done, milliseconds) = device.time(|| hamiltonian.apply(x, &mut y))?;
+        done?;
+        *time = 1e-3 * milliseconds;
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(Some(times[1]))
 }
 
 /// What a solve found.
@@ -138,6 +188,7 @@ pub struct Solution<'m> {
     pairs: Eigenpairs<f64>,
     cost: Cost,
     setup_seconds: f64,
+    multiply_seconds: Option<f64>,
 }
 
 impl Solution<'_> {
@@ -174,6 +225,11 @@ impl Solution<'_> {
     /// Least work of one multiply.
     pub fn cost(&self) -> Cost {
         self.cost
+    }
+
+    /// Seconds of one multiply on this device, measured after the solve.
+    pub fn multiply_seconds(&self) -> Option<f64> {
+        self.multiply_seconds
     }
 
     /// Seconds from model to a Hamiltonian ready on the device: tables, text, compilation.

@@ -109,12 +109,27 @@ impl SpeciesMatrix {
         }
     }
 
-    /// Rows of packed neighbours for the down kernel: (row_start, words).
-    pub fn packed_rows(&self) -> (Vec<u32>, Vec<u64>) {
-        let bits = self.plan().index_bits;
-        let pack = |(column, number): (&u32, &u32)| u64::from(*column) | u64::from(*number) << bits;
-        let words = self.columns.iter().zip(&self.numbers).map(pack).collect();
-        (self.row_start.iter().map(|start| *start as u32).collect(), words)
+    /// Rows of packed neighbours for the down kernel, whose blocks take runs of `run` columns: (starts, words), both in
+    /// groups of four. The neighbours of column c within its own run, counted from the run's first column, stand at
+    /// starts[2c]..starts[2c+1], padded with `run`, a column of zeros; those outside follow up to starts[2c+2], padded
+    /// with the number of rows.
+    pub fn packed_rows(&self, run: usize) -> (Vec<u32>, Vec<u64>) {
+        let shift = self.plan().number_shift();
+        let (mut starts, mut words) = (vec![0u32], Vec::with_capacity(2 * self.elements()));
+        for row in 0..self.rows() {
+            let first = (row / run * run) as u32;
+            let within = |column: &u32| (first..first + run as u32).contains(column);
+            let pack = |column: u32, number: u32| u64::from(column) | u64::from(number) << shift;
+            let mut close = |padding: usize, words: &mut Vec<u64>| {
+                words.resize(words.len().next_multiple_of(4), padding as u64);
+                starts.push((words.len() / 4) as u32);
+            };
+            words.extend(self.row(row).filter(|(c, _)| within(c)).map(|(c, number)| pack(c - first, number)));
+            close(run, &mut words);
+            words.extend(self.row(row).filter(|(c, _)| !within(c)).map(|(c, number)| pack(c, number)));
+            close(self.rows(), &mut words);
+        }
+        (starts, words)
     }
 
     /// Slices of 32 rows for the up kernel: (slice_start in groups of four, words [slice][group][lane][4]).
@@ -123,10 +138,10 @@ impl SpeciesMatrix {
     /// row. Which of its neighbours a row has in which slot is free, so slots are filled such that the 16 lanes that
     /// read shared memory together hit different banks wherever they can.
     pub fn packed_slices(&self) -> (Vec<u32>, Vec<u64>) {
-        let bits = self.plan().index_bits;
+        let shift = self.plan().number_shift();
         let slices: Vec<Vec<u64>> = (0..self.rows().div_ceil(32))
             .into_par_iter()
-            .map(|slice| self.slice(slice, bits, self.rows() as u64))
+            .map(|slice| self.slice(slice, shift, self.rows() as u64))
             .collect();
         let mut start = vec![0u32];
         let mut words = Vec::new();
@@ -137,7 +152,7 @@ impl SpeciesMatrix {
         (start, words)
     }
 
-    fn slice(&self, slice: usize, bits: u32, padding: u64) -> Vec<u64> {
+    fn slice(&self, slice: usize, shift: u32, padding: u64) -> Vec<u64> {
         const LANES: usize = 32;
         const BANKS: usize = 16; // 8-byte words that one pass over the 32 four-byte banks serves
         let mut rest: Vec<Vec<(u32, u32)>> = (0..LANES)
@@ -162,7 +177,7 @@ impl SpeciesMatrix {
                     let (column, number) = rest[lane].swap_remove(best);
                     taken[column as usize % BANKS].push(column);
                     let place = (slot / 4 * LANES + lane) * 4 + slot % 4;
-                    words[place] = u64::from(column) | u64::from(number) << bits;
+                    words[place] = u64::from(column) | u64::from(number) << shift;
                 }
             }
         }

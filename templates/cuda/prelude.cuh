@@ -29,3 +29,9 @@ __device__ __forceinline__ double block_sum(double value, double* scratch)
 
 // 1 when an odd number of bits is set.
 __device__ __forceinline__ u32 parity(u64 bits) { return (u32)__popcll(bits) & 1u; }
+
+// value, or -value where the top bit of `sign` is set: one operation on the high word.
+__device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
+{
+    return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
+}

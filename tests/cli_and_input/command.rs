@@ -8,7 +8,9 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_eigenforge"));
+    // On a machine that has not built it, EIGENFORGE_BIN names the program.
+    let program = std::env::var_os("EIGENFORGE_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_eigenforge").into());
+    let mut command = Command::new(program);
     command.current_dir(root()).args(arguments).stdin(Stdio::null());
     command
 }
@@ -69,6 +71,26 @@ fn people_get_the_conventions_the_table_and_the_warnings() {
     ] {
         assert!(stdout(&output).contains(part), "{part} is not in {}", stdout(&output));
     }
+}
+
+#[test]
+fn the_cpu_in_place_of_a_gpu_is_explained_where_there_is_a_driver() {
+    let arguments = ["solve", "examples/hubbard_edges.toml", "--device", "auto", "--json"];
+    let output = command(&arguments).env("EIGENFORGE_NVRTC", "/no/such/nvrtc").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report = RunReport::from_json(stdout(&output)).unwrap();
+    assert!(report.device.contains("threads"), "{}", report.device);
+    let lines: Vec<String> =
+        stderr(&output).lines().filter(|l| l.contains("using the CPU: ")).map(Into::into).collect();
+    let warnings: Vec<_> = report.warnings.iter().filter(|warning| warning.contains("using the CPU: ")).collect();
+    let with_driver = eigenforge_runtime::jit::driver_version().is_ok();
+    assert_eq!((lines.len(), warnings.len()), if with_driver { (1, 1) } else { (0, 0) }, "{}", stderr(&output));
+    // Named outright, CUDA is no wish but a demand.
+    let output = command(&["solve", "examples/hubbard_edges.toml", "--device", "cuda", "--json"])
+        .env("EIGENFORGE_NVRTC", "/no/such/nvrtc")
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), stdout(&output)), (Some(1), ""), "{}", stderr(&output));
 }
 
 #[test]

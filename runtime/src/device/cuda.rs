@@ -60,7 +60,10 @@ impl Context {
         if !unsafe { sys::is_culib_present() } {
             return Err(DeviceError::NoDriver);
         }
-        result::init().map_err(|_| DeviceError::NoDevice { ordinal, count: 0 })?;
+        result::init().map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_NO_DEVICE => DeviceError::NoDevice { ordinal, count: 0 },
+            _ => driver("cuInit")(error),
+        })?;
         let count = result::device::get_count().map_err(driver("cuDeviceGetCount"))? as usize;
         if ordinal >= count {
             return Err(DeviceError::NoDevice { ordinal, count });
@@ -177,9 +180,10 @@ impl Cuda {
         if let Some(module) = loaded.modules.get(&id) {
             return Ok(Kernel::new(module.clone()));
         }
+        let start = std::time::Instant::now();
         let cubin = self.jit.compile(text, self.arch)?;
         let module = Arc::new(Module::load(&self.context, text, &cubin, self.arch)?);
-        loaded.records.push(KernelRecord::new(text, &cubin));
+        loaded.records.push(KernelRecord::new(text, &cubin, start.elapsed().as_secs_f64()));
         loaded.modules.insert(id, module.clone());
         Ok(Kernel::new(module))
     }

@@ -14,7 +14,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 /// What the report says of a kernel file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct KernelRecord {
     /// The file's name.
     pub name: String,
@@ -28,11 +28,14 @@ pub struct KernelRecord {
     pub resources: Vec<KernelResources>,
     /// What the report should say, such as a cache that cannot be written.
     pub note: Option<String>,
+    /// Seconds from text to loaded module.
+    pub seconds: f64,
 }
 
 impl KernelRecord {
-    pub(super) fn new(text: &KernelText, cubin: &Cubin) -> KernelRecord {
+    pub(super) fn new(text: &KernelText, cubin: &Cubin, seconds: f64) -> KernelRecord {
         KernelRecord {
+            seconds,
             name: text.name.clone(),
             key: cubin.key.clone(),
             cached: cubin.cached,

@@ -43,11 +43,17 @@ impl std::fmt::Debug for Device {
 impl Device {
     /// CUDA device 0 if driver, device and NVRTC are there, else the CPU.
     pub fn best() -> Result<Device> {
+        Ok(Device::best_with_reason().0)
+    }
+
+    /// [`Device::best`], and when it is the CPU although there is a CUDA driver, why: no device, no NVRTC, an NVRTC too new
+    /// for the driver. Without a driver there is nothing to explain.
+    pub fn best_with_reason() -> (Device, Option<String>) {
         match Device::cuda(0) {
-            Ok(device) => Ok(device),
-            Err(reason) => {
-                tracing::info!(%reason, "no CUDA device: using the CPU");
-                Ok(Device::cpu())
+            Ok(device) => (device, None),
+            Err(error) => {
+                tracing::info!(%error, "no CUDA device: using the CPU");
+                (Device::cpu(), worth_telling(&error))
             }
         }
     }
@@ -194,5 +200,32 @@ impl Device {
             }
             Device::Cuda(cuda) => cuda.time(work),
         }
+    }
+}
+
+/// Why CUDA is not used, in one line; nothing where there is no driver.
+fn worth_telling(error: &DeviceError) -> Option<String> {
+    match error {
+        DeviceError::NoDriver => None,
+        _ => Some(error.to_string().lines().next().unwrap_or_default().to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jit::JitError;
+
+    #[test]
+    fn the_reason_for_the_cpu_is_one_line_and_none_without_a_driver() {
+        assert_eq!(worth_telling(&DeviceError::NoDriver), None);
+        let nvrtc = JitError::DriverTooOld { nvrtc: (13, 5), path: "libnvrtc.so.13".into(), driver: (12, 4) };
+        let reason = worth_telling(&nvrtc.into()).unwrap();
+        assert!(reason.contains("NVRTC 13.5") && reason.contains("too new for this driver"), "{reason}");
+        let searched = vec!["here".into(), "there".into()];
+        let reason = worth_telling(&JitError::NoNvrtc { searched }.into()).unwrap();
+        assert!(reason.contains("pip install") && reason.lines().count() == 1, "{reason}");
+        let reason = worth_telling(&DeviceError::NoDevice { ordinal: 0, count: 0 }).unwrap();
+        assert!(reason.contains("no CUDA device"), "{reason}");
     }
 }

@@ -13,6 +13,7 @@
 //! | `search` | where may NVRTC and the tools lie? |
 //! | `nvrtc` | how is the compiler loaded and called? |
 //! | `arch` | which CUDA knows which architecture? |
+//! | `elf` | which kernels are in a cubin? |
 //! | `resources` | what does a kernel take on the card? |
 //! | `diagnostics` | how does a compile error read? |
 //! | `cache`, `upkeep` | how are kernels kept, listed, verified and evicted? |
@@ -24,6 +25,7 @@ mod cache;
 mod diagnostics;
 pub mod disassembly;
 mod doctor;
+mod elf;
 mod error;
 mod nvrtc;
 mod resources;
@@ -76,7 +78,7 @@ pub struct Cubin {
     pub arch: Arch,
     /// The binary image to load.
     pub image: Vec<u8>,
-    /// NVRTC's log with ptxas's resource lines.
+    /// NVRTC's log with ptxas's resource lines, if any.
     pub log: String,
     /// The cache folder that keeps source, plan, options, log and cubin; `None` when the cache is off.
     pub folder: Option<PathBuf>,
@@ -143,8 +145,8 @@ impl Jit {
             nvrtc: self.nvrtc.version(),
             build: self.nvrtc.build(),
         };
-        let cubin = |image, log: String, folder, cached, note| {
-            let (key, name, resources) = (ingredients.key(), kernel.name.clone(), resources::parse(&log));
+        let cubin = |image: Vec<u8>, log: String, folder, cached, note| {
+            let (key, name, resources) = (ingredients.key(), kernel.name.clone(), resources::of(&image, &log));
             promised(kernel, Cubin { key, name, arch, image, log, folder, cached, resources, note })
         };
         match self.cache.find(&kernel.name, &ingredients) {
@@ -160,7 +162,8 @@ impl Jit {
             Outcome::Made(image, log) => (Some(image), log),
             Outcome::Refused(log) => (None, log),
         };
-        let resources = ron::ser::to_string_pretty(&resources::parse(&log), Default::default()).unwrap_or_default();
+        let resources = resources::of(image.as_deref().unwrap_or_default(), &log);
+        let resources = ron::ser::to_string_pretty(&resources, Default::default()).unwrap_or_default();
         let build = Build {
             name: &kernel.name,
             ingredients,
@@ -272,18 +275,13 @@ enum Outcome {
     Refused(String),
 }
 
-/// The cubin, once every kernel that the text promises is seen in it: each has its own section, `.text.NAME`. (The log
-/// would tell as well, but not every NVRTC writes ptxas's lines.)
+/// The cubin, once every kernel that the text promises is seen in it.
 fn promised(kernel: &KernelText, cubin: Cubin) -> Result<Cubin, JitError> {
-    let has = |name: &str| {
-        let section = format!(".text.{name}\0").into_bytes();
-        cubin.image.windows(section.len()).any(|bytes| bytes == section)
-    };
-    let missing: Vec<String> = kernel.entries.iter().filter(|entry| !has(entry)).cloned().collect();
+    let found: Vec<String> = cubin.resources.iter().filter(|r| r.entry).map(|r| r.name.clone()).collect();
+    let missing: Vec<String> = kernel.entries.iter().filter(|entry| !found.contains(entry)).cloned().collect();
     if missing.is_empty() {
         return Ok(cubin);
     }
-    let found = cubin.resources.iter().filter(|r| r.entry).map(|r| r.name.clone()).collect();
     Err(JitError::MissingKernels { kernel: kernel.name.clone(), arch: cubin.arch, missing, found })
 }
 

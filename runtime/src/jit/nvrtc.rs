@@ -20,6 +20,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// NVRTC's error codes that are handled apart; returned as plain integers, since a newer library may have more of them.
 const SUCCESS: c_int = 0;
 const ERROR_COMPILATION: c_int = 6;
+/// Since CUDA 12.9 NVRTC, where it finds a driver, keeps its products in the driver's cache (~/.nv/ComputeCache) and gives a
+/// kept one without ptxas's lines in the log. Our cache does the keeping, log and all. The product is the same either way,
+/// so this is none of the options in the key, and nvcc does not know it.
+const NO_CACHE: &CStr = c"--no-cache";
+const NO_CACHE_SINCE: (u32, u32) = (12, 9);
 
 /// The functions used, copied out of the library, which is never closed.
 struct Functions {
@@ -44,8 +49,8 @@ struct Functions {
     ptx_size: Size,
     ptx: Fill,
     _library: Library,
+    _builtins: Option<Library>,
 }
-static COMPILING: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 type Size = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> c_int;
 type Fill = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> c_int;
@@ -180,13 +185,12 @@ impl Nvrtc {
             return Err(fail("nvrtcCreateProgram", status, String::new()));
         }
         let program = Program { handle, functions: f };
-        let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
-        // One at a time: NVRTC 13.0 loses ptxas's resource lines when several threads compile.
-        let turn = COMPILING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let no_cache = (self.version >= NO_CACHE_SINCE).then_some(NO_CACHE);
+        let options = options.iter().map(CString::as_c_str).chain(no_cache);
+        let pointers: Vec<*const c_char> = options.map(CStr::as_ptr).collect();
         // SAFETY: the program is alive and the pointers are to zero-terminated options that outlive the call.
         let status = unsafe { (f.compile)(program.handle, pointers.len() as c_int, pointers.as_ptr()) };
         let log = program.fetch(f.log_size, f.log).map(text_of).unwrap_or_default();
-        drop(turn);
         match status {
             SUCCESS => {}
             ERROR_COMPILATION => return Err(Failure::Text { log }),
@@ -291,7 +295,7 @@ fn open(origin: &'static str, path: &Path) -> Result<Nvrtc, String> {
             }
         };
     }
-    let functions = Functions {
+    let mut functions = Functions {
         version: function!("nvrtcVersion"),
         arch_count: function!("nvrtcGetNumSupportedArchs"),
         archs: function!("nvrtcGetSupportedArchs"),
@@ -306,13 +310,21 @@ fn open(origin: &'static str, path: &Path) -> Result<Nvrtc, String> {
         ptx_size: function!("nvrtcGetPTXSize"),
         ptx: function!("nvrtcGetPTX"),
         _library: library,
+        _builtins: None,
     };
     let (mut major, mut minor, mut count) = (0, 0, 0);
     // SAFETY: out parameters of the types of nvrtc.h.
     if unsafe { (functions.version)(&mut major, &mut minor) } != SUCCESS {
         return Err("nvrtcVersion failed".into());
     }
-    // SAFETY: as above.
+    // NVRTC opens its other half by bare name when it first compiles, and up to CUDA 13.0 does not look beside itself: a
+    // wheel's would not be found. Once loaded, it is found by name. Where it lies elsewhere NVRTC finds it, or says so.
+    let builtins = path.with_file_name(format!("libnvrtc-builtins.so.{major}.{minor}"));
+    if builtins.is_file() {
+        // SAFETY: NVRTC's own part; its initialisers have no preconditions.
+        functions._builtins = unsafe { Library::new(&builtins) }.ok();
+    }
+    // SAFETY: out parameter of the type of nvrtc.h.
     if unsafe { (functions.arch_count)(&mut count) } != SUCCESS || !(1..1000).contains(&count) {
         return Err("nvrtcGetNumSupportedArchs failed".into());
     }

@@ -1,8 +1,11 @@
-//! What a kernel takes on the card, read from ptxas's lines in the compile log (`--ptxas-options=-v`).
+//! What a kernel takes on the card: read from the cubin, and from ptxas's lines in the compile log
+//! (`--ptxas-options=-v`) what only the log tells.
 //!
-//! In: the log. Out: registers a thread, spills, stack, shared and constant memory in bytes, for each kernel and for each
-//! device function that was not inlined.
+//! In: the cubin and the log. Out: registers a thread, spills, stack, shared and constant memory in bytes, for each kernel
+//! and, when there is a log, for each device function that was not inlined. A log may be without ptxas's lines: NVRTC
+//! gives none when it finds the text in a cache of its own.
 
+use super::elf;
 use serde::{Deserialize, Serialize};
 
 /// Resources of one kernel, or of one device function that ptxas kept apart.
@@ -14,27 +17,53 @@ pub struct KernelResources {
     pub entry: bool,
     /// 32-bit registers a thread.
     pub registers: u32,
-    /// Bytes of registers stored to local memory for want of room.
-    pub spill_stores: u32,
-    /// Bytes of registers loaded back.
-    pub spill_loads: u32,
+    /// Bytes of registers stored to local memory for want of room; `None` when nobody told.
+    pub spill_stores: Option<u32>,
+    /// Bytes of registers loaded back; `None` when nobody told.
+    pub spill_loads: Option<u32>,
     /// Bytes of stack a thread, callees included for a kernel.
     pub stack: u32,
     /// Bytes of static shared memory a block.
     pub shared: u32,
-    /// Bytes of constant memory in all banks; ptxas tells it for sm_8x, and nothing (0) for sm_90 and newer.
-    pub constant: u32,
+    /// Bytes of constant memory in all banks, which only the log tells, and for sm_8x only; else `None`.
+    pub constant: Option<u32>,
 }
 
 impl KernelResources {
-    /// Whether any register was spilled.
-    pub fn spills(&self) -> bool {
-        self.spill_stores > 0 || self.spill_loads > 0
+    /// Whether any register was spilled; `None` when nobody told, which can be only when there is a stack.
+    pub fn spills(&self) -> Option<bool> {
+        Some(self.spilled()? > 0)
+    }
+
+    /// Bytes spilled, stored and loaded; `None` when nobody told.
+    pub fn spilled(&self) -> Option<u64> {
+        Some(u64::from(self.spill_stores?) + u64::from(self.spill_loads?))
     }
 }
 
+/// Resources by the cubin, with spills, constant memory and device functions by the log. Where the log says nothing, a
+/// kernel without a stack has no spills, and of any other they are unknown. Kernels first, then device functions, each by
+/// name. When the cubin cannot be read, all is the log's.
+pub(crate) fn of(image: &[u8], log: &str) -> Vec<KernelResources> {
+    let mut found = parse(log);
+    let Some(kernels) = elf::kernels(image) else { return found };
+    for kernel in kernels {
+        let at = index_of(&mut found, &kernel.name);
+        let it = &mut found[at];
+        it.entry = true;
+        it.registers = kernel.registers.unwrap_or(it.registers);
+        it.shared = kernel.shared;
+        it.stack = kernel.stack.unwrap_or(it.stack);
+        if it.spill_stores.is_none() && kernel.stack == Some(0) {
+            (it.spill_stores, it.spill_loads) = (Some(0), Some(0));
+        }
+    }
+    sort(&mut found);
+    found
+}
+
 /// Reads ptxas's lines. Kernels first, then device functions, each by name.
-pub fn parse(log: &str) -> Vec<KernelResources> {
+pub(crate) fn parse(log: &str) -> Vec<KernelResources> {
     let mut found: Vec<KernelResources> = Vec::new();
     let mut entry: Option<usize> = None;
     let mut function: Option<usize> = None;
@@ -48,18 +77,23 @@ pub fn parse(log: &str) -> Vec<KernelResources> {
         } else if line.contains("bytes stack frame") {
             let Some(at) = function else { continue };
             found[at].stack = number_before(line, " bytes stack frame").max(found[at].stack);
-            found[at].spill_stores = number_before(line, " bytes spill stores");
-            found[at].spill_loads = number_before(line, " bytes spill loads");
+            found[at].spill_stores = Some(number_before(line, " bytes spill stores"));
+            found[at].spill_loads = Some(number_before(line, " bytes spill loads"));
         } else if line.contains(": Used ") && line.contains(" registers") {
             let Some(at) = entry else { continue };
             found[at].registers = number_before(line, " registers");
             found[at].shared = number_before(line, " bytes smem");
             found[at].stack = number_before(line, " bytes cumulative stack size").max(found[at].stack);
-            found[at].constant = line.split(", ").filter(|part| part.contains("bytes cmem[")).map(leading_number).sum();
+            let constant = line.split(", ").filter(|part| part.contains("bytes cmem[")).map(leading_number);
+            found[at].constant = constant.reduce(u32::saturating_add);
         }
     }
-    found.sort_by(|a, b| b.entry.cmp(&a.entry).then_with(|| a.name.cmp(&b.name)));
+    sort(&mut found);
     found
+}
+
+fn sort(found: &mut [KernelResources]) {
+    found.sort_by(|a, b| b.entry.cmp(&a.entry).then_with(|| a.name.cmp(&b.name)));
 }
 
 fn index_of(found: &mut Vec<KernelResources>, name: &str) -> usize {
@@ -118,13 +152,15 @@ ptxas info    : Used 39 registers, used 1 barriers, 64 bytes smem, 384 bytes cme
             registers: 39,
             stack: 320,
             shared: 64,
-            constant: 392,
-            ..Default::default()
+            spill_stores: Some(0),
+            spill_loads: Some(0),
+            constant: Some(392),
         };
         assert_eq!(found[0], axpy);
         assert_eq!((found[1].registers, found[1].stack), (32, 656));
-        assert_eq!((found[1].spill_stores, found[1].spill_loads, found[1].spills()), (144, 148, true));
-        assert_eq!((found[2].stack, found[2].spill_stores, found[2].registers), (8, 4, 0));
+        assert_eq!((found[1].spill_stores, found[1].spill_loads), (Some(144), Some(148)));
+        assert_eq!((found[0].spills(), found[1].spills(), found[1].spilled()), (Some(false), Some(true), Some(292)));
+        assert_eq!((found[2].stack, found[2].spill_stores, found[2].registers), (8, Some(4), 0));
     }
 
     #[test]
@@ -132,6 +168,7 @@ ptxas info    : Used 39 registers, used 1 barriers, 64 bytes smem, 384 bytes cme
         for log in ["", "ptxas info    : 0 bytes gmem", ": Used 3 registers", "12 bytes stack frame", "Used registers"]
         {
             assert_eq!(parse(log), [], "{log}");
+            assert_eq!(of(b"no cubin", log), [], "{log}");
         }
     }
 }

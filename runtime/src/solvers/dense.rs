@@ -50,6 +50,11 @@ pub(super) fn rayleigh_ritz(a: &[Vec<f64>], b: &[Vec<f64>], count: usize) -> Res
     Ok(Ritz { values: values[..count].to_vec(), coefficients })
 }
 
+/// Host memory of a whole matrix: itself, its symmetric part, the eigenvectors and the solver's workspace.
+pub(super) fn bytes(n: usize) -> u64 {
+    (n as u64).saturating_pow(2).saturating_mul(4 * 8)
+}
+
 /// Diagonalises the whole matrix, made by applying the operator to unit vectors. Multiplicities come out exactly.
 pub(super) fn solve<T: Scalar>(
     run: &Run<'_, T>,
@@ -59,10 +64,7 @@ pub(super) fn solve<T: Scalar>(
     let n = operator.dimension();
     let device = operator.device();
     let host = crate::device::Device::cpu();
-    host.check_memory(
-        &format!("the dense {n} x {n} matrix with its eigenvectors"),
-        4 * 8 * (n as u64).saturating_pow(2),
-    )?;
+    host.check_memory(&format!("the dense {n} x {n} matrix with its eigenvectors"), bytes(n))?;
     let mut matrix = Mat::<f64>::zeros(n, n);
     let mut y = device.zeros::<T>(n)?;
     let mut unit = vec![T::default(); n];

@@ -26,7 +26,7 @@ use eigenforge_templates::vector_program::VectorProgram;
 use faer::Mat;
 
 /// Vectors of the two-vector form: v_j, v_{j−1}, A v_j and x.
-const VECTORS: usize = 4;
+pub(super) const VECTORS: usize = 4;
 /// Steps between two looks at the tridiagonal matrix.
 const LOOK: usize = 10;
 /// Pairs of runs before giving up.
@@ -301,9 +301,17 @@ fn lowest_of_tridiagonal(alpha: &[f64], beta: &[f64]) -> (f64, Vec<f64>) {
     (0.5 * (low + high), s)
 }
 
-/// Basis size for k states: enough for the Krylov space between restarts to tell close levels apart.
-fn basis_size(states: usize) -> usize {
-    (2 * states + 16).max(24)
+/// Size of the basis for k states, and how much of it a restart keeps: enough for the Krylov space between restarts to
+/// tell close levels apart.
+fn sizes(states: usize, dimension: usize) -> (usize, usize) {
+    let m = (2 * states + 16).max(24).min(dimension - 1);
+    (m, (states + (m - states) / 3).min(m - 2))
+}
+
+/// Vectors that the thick restart holds.
+pub(super) fn thick_vectors(states: usize, dimension: usize) -> usize {
+    let (m, keep) = sizes(states, dimension);
+    m + 1 + keep
 }
 
 fn thick_restart<T: Scalar>(
@@ -313,9 +321,8 @@ fn thick_restart<T: Scalar>(
 ) -> Result<Main<T>, SolveError> {
     let (device, n, options) = (operator.device(), operator.dimension(), run.options);
     let k = options.states;
-    let (m, algebra) = (basis_size(k).min(n - 1), &run.algebra);
-    let keep = (k + (m - k) / 3).min(m - 2);
-    run.plan_memory(operator, "thick-restart Lanczos", m + 1 + keep, "")?;
+    let ((m, keep), algebra) = (sizes(k, n), &run.algebra);
+    run.plan_memory(operator, "thick-restart Lanczos", thick_vectors(k, n), "")?;
     // v[0..m] and, in v[m], the next direction; `kept` takes the Ritz vectors at a restart.
     let mut v = (0..=m).map(|_| device.zeros::<T>(n)).collect::<Result<Vec<_>, _>>()?;
     let mut kept = (0..keep).map(|_| device.zeros::<T>(n)).collect::<Result<Vec<_>, _>>()?;

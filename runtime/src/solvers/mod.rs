@@ -37,8 +37,7 @@ pub fn solve<T: Scalar>(
     let n = operator.dimension();
     options.check(n)?;
     let run = Run::new(operator, options);
-    let columns = options.states + options.guard.unwrap_or(block::default_guard(options.states));
-    if solver == Solver::Dense || n <= dense::SMALL || n < 5 * columns {
+    if is_dense(n, solver, options) {
         let mut found = dense::solve(&run, operator, options)?;
         if solver != Solver::Dense {
             found.notes.push(format!("dimension {n} is small: the whole matrix was diagonalised"));
@@ -86,6 +85,30 @@ pub fn solve<T: Scalar>(
         }
     };
     certify::complete(&run, operator, main)
+}
+
+/// What a solve keeps in the device's memory beside the operator's own tables: a name, and its bytes. `element` is the
+/// size of a vector's element.
+pub fn resident(dimension: usize, element: usize, solver: Solver, options: &SolveOptions) -> (String, u64) {
+    let guard = options.guard.unwrap_or(if options.states == 1 { 0 } else { block::default_guard(options.states) });
+    let (name, vectors) = match solver {
+        _ if is_dense(dimension, solver, options) => {
+            let bytes = dense::bytes(dimension);
+            return (format!("the dense {dimension} x {dimension} matrix with its eigenvectors"), bytes);
+        }
+        Solver::Lobpcg if options.states + guard == 1 => ("LOBPCG", lobpcg::VECTORS),
+        Solver::Lobpcg => ("block LOBPCG", block::BLOCKS * (options.states + guard)),
+        _ if options.states == 1 => ("Lanczos", lanczos::VECTORS),
+        _ => ("thick-restart Lanczos", lanczos::thick_vectors(options.states, dimension)),
+    };
+    let bytes = (vectors as u64).saturating_mul(dimension as u64).saturating_mul(element as u64);
+    (format!("{vectors} vectors of {dimension} elements for {name}"), bytes)
+}
+
+/// Whether the whole matrix is diagonalised: because it was asked for, or because the matrix is small.
+fn is_dense(dimension: usize, solver: Solver, options: &SolveOptions) -> bool {
+    let columns = options.states + options.guard.unwrap_or(block::default_guard(options.states));
+    solver == Solver::Dense || dimension <= dense::SMALL || dimension < 5 * columns
 }
 
 /// The vector programs of the solvers, for benchmarks, the gallery and tests that compile them. The first is the fused

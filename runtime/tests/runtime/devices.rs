@@ -13,8 +13,13 @@ fn device_names_are_read() {
     }
     // Without a driver, or with fewer cards: an error, never a panic.
     let error = Device::parse("cuda:4096").unwrap_err().to_string();
-    assert!(error.contains("no CUDA driver") || error.contains("4096"), "{error}");
-    Device::best().unwrap();
+    assert!(["no CUDA driver", "no CUDA device", "4096"].iter().any(|part| error.contains(part)), "{error}");
+    let (best, reason) = Device::best_with_reason();
+    assert_eq!(best.is_cuda(), Device::best().unwrap().is_cuda());
+    assert!(!(best.is_cuda() && reason.is_some()), "{reason:?}");
+    if jit::driver_version().is_err() {
+        assert_eq!((best.is_cuda(), reason), (false, None), "without a driver there is nothing to explain");
+    }
 }
 
 #[test]

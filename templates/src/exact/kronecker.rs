@@ -1,9 +1,10 @@
 //! H = D + I ⊗ A↑ + A↓ ⊗ I (Yamada, Machida, Imamura 2020, eq. 2–3): the plan of a multiply for one sector.
 //!
 //! Two launches. The up kernel takes a column of V (all up states of one down state) into shared memory, applies D and
-//! A↑, and writes y. The down kernel adds A↓: its threads run along the up index, so every load is contiguous, and
-//! blocks that run together share a tile of rows, which stays in L2. The floor is five passes over a vector: x twice,
-//! y three times.
+//! A↑, and writes y. The down kernel adds A↓: a block takes a tile of V, some rows of a run of columns, into shared
+//! memory. Words ascend, so hops among the low sites stay within the run (two thirds of all hops in the paper's problem)
+//! and are served from there; the rest are contiguous loads from L2, where the rows of all columns stay while the blocks
+//! of one tile of rows run. The floor is five passes over a vector: x twice, y three times.
 
 use super::DiagonalPlan;
 use crate::ScalarType;
@@ -107,6 +108,17 @@ pub struct SpeciesPlan {
     pub amplitudes: Amplitudes,
 }
 
+impl SpeciesPlan {
+    /// Where the number of the amplitude stands in a packed word: a sign at the top, where it costs one operation, any
+    /// other number above the index.
+    pub fn number_shift(&self) -> u32 {
+        match self.amplitudes {
+            Amplitudes::Signed(_) => 8 * self.word.bytes() as u32 - 1,
+            _ => self.index_bits,
+        }
+    }
+}
+
 /// Where the up kernel gathers from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Staging {
@@ -139,11 +151,11 @@ pub struct KroneckerPlan {
     pub up_threads: u32,
     /// Up kernel: columns a block.
     pub up_columns: u32,
-    /// Down kernel: threads a block along the up index.
+    /// Down kernel: rows of a block's tile; as many threads run along the up index.
     pub down_rows: u32,
-    /// Down kernel: columns that are worked on at once in a block (down_rows · down_lanes threads).
+    /// Down kernel: columns of a block's tile that are worked on at once (down_rows · down_lanes threads).
     pub down_lanes: u32,
-    /// Down kernel: columns one thread does, one after the other.
+    /// Down kernel: columns of a block's tile.
     pub down_columns: u32,
 }
 
@@ -152,6 +164,12 @@ pub struct KroneckerPlan {
 const SHARED_BYTES: u64 = 160 * 1024;
 /// Threads of the up kernel where a column fills them.
 const UP_THREADS: u64 = 1024;
+/// Rows of the down kernel's tile: 128 bytes of f64, one full line of memory for each column.
+const DOWN_ROWS: u64 = 16;
+/// Threads of the down kernel.
+const DOWN_THREADS: u64 = 1024;
+/// Shared memory of the down kernel's tile: two blocks fit a multiprocessor of sm_90, one of sm_80.
+const DOWN_TILE_BYTES: u64 = 111 * 1024;
 
 impl KroneckerPlan {
     /// Fixes the shapes of a problem: see the fields. `scalar` is the vectors' number type.
@@ -170,9 +188,11 @@ impl KroneckerPlan {
         let up_columns = (UP_THREADS / up.states.max(1)).clamp(1, 32).min(down.states.max(1)) as u32;
         let rows = (up.states * u64::from(up_columns)).next_multiple_of(32);
         let up_threads = rows.min(UP_THREADS) as u32;
-        let down_rows = up.states.next_power_of_two().clamp(32, 256) as u32;
-        let down_lanes = 256 / down_rows;
-        let down_columns = 4;
+        let down_rows = up.states.next_power_of_two().min(DOWN_ROWS);
+        let most = (DOWN_TILE_BYTES / (down_rows * scalar.bytes() as u64)).max(1);
+        let blocks = down.states.div_ceil(most).max(1);
+        let down_columns = down.states.div_ceil(blocks).max(1) as u32;
+        let (down_rows, down_lanes) = (down_rows as u32, (DOWN_THREADS / down_rows) as u32);
         KroneckerPlan {
             name,
             scalar,
@@ -203,6 +223,11 @@ impl KroneckerPlan {
         }
     }
 
+    /// Dynamic shared memory of the down kernel, bytes.
+    pub fn down_shared(&self) -> u64 {
+        u64::from(self.down_rows * (self.down_columns + 1)) * self.scalar.bytes() as u64
+    }
+
     /// Whether there is a down kernel at all.
     pub fn has_down(&self) -> bool {
         self.down.elements > 0
@@ -214,7 +239,7 @@ impl KroneckerPlan {
     }
 
     fn down_groups(&self) -> u64 {
-        self.down.states.div_ceil(u64::from(self.down_lanes * self.down_columns))
+        self.down.states.div_ceil(u64::from(self.down_columns))
     }
 
     /// Partial sums of xᵀy that the last kernel leaves, one a block.
@@ -307,6 +332,9 @@ impl KroneckerPlan {
 #[derive(Serialize)]
 struct SpeciesView {
     word: &'static str,
+    /// Unsigned type that holds an index.
+    index_type: &'static str,
+    signed: bool,
     index_mask: String,
     padding: u64,
     /// Statement that adds the element `value` of the neighbour `word` to `sum`.
@@ -322,7 +350,12 @@ impl SpeciesView {
         let (accumulate, factor, table) = match &species.amplitudes {
             Amplitudes::One(a) => ("sum += value;".to_string(), Some(format!("{a:?}")), None),
             Amplitudes::Signed(a) => {
-                (format!("sum += (word >> {bits} & 1) ? -value : value;"), Some(format!("{a:?}")), None)
+                let sign = match species.word {
+                    IndexWord::U16 => "(u32)word << 16",
+                    IndexWord::U32 => "word",
+                    IndexWord::U64 => "(u32)(word >> 32)",
+                };
+                (format!("sum += negated_by_top_bit(value, {sign});"), Some(format!("{a:?}")), None)
             }
             Amplitudes::Table(values) => {
                 let list: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
@@ -333,6 +366,8 @@ impl SpeciesView {
         };
         SpeciesView {
             word: species.word.cuda(),
+            index_type: if bits <= 32 { "u32" } else { "u64" },
+            signed: matches!(species.amplitudes, Amplitudes::Signed(_)),
             index_mask: format!("{:#x}", (1u64 << bits) - 1),
             padding: species.states,
             accumulate,

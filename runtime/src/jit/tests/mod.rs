@@ -4,6 +4,7 @@
 mod cache;
 mod compile;
 mod diagnostics;
+mod elf;
 
 use super::{CacheFolder, Jit, Settings};
 use eigenforge_templates::KernelText;

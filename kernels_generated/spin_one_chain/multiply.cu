@@ -1,0 +1,344 @@
+// xxz_chain_8_2sz_0: y = H x, matrix-free, on 1107 states
+//
+//   y[r] = D(s) x[r] + sum over flip masks f of a_f(s) x[rank(s ^ f)],   s = state of row r
+//
+// H is real and symmetric, so the amplitude from s to s ^ f serves for both directions.
+// model: src/models.rs:31  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
+// model: src/models.rs:32  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
+// model: src/models.rs:33  sum!(i in lattice.sites(); field[i] * sz(i) + single_ion[i] * sz(i) * sz(i))
+// least work: 197046.0 flop, 17712.0 bytes
+// specialised: dimension, cut of the state word, every mask and amplitude (32 flip masks, written out)
+
+// eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+__device__ __forceinline__ double warp_sum(double value)
+{
+    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+}
+
+// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+template <int THREADS>
+__device__ __forceinline__ double block_sum(double value, double* scratch)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    value = warp_sum(value);
+    if (lane == 0) scratch[warp] = value;
+    __syncthreads();
+    value = 0.0;
+    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    __syncthreads();
+    return value;
+}
+
+// 1 when an odd number of bits is set.
+__device__ __forceinline__ u32 parity(u64 bits) { return (u32)__popcll(bits) & 1u; }
+
+// value, or -value where the top bit of `sign` is set: one operation on the high word.
+__device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
+{
+    return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
+}
+
+typedef double real;                    // number type of the vectors; sums are in double
+constexpr i64 DIMENSION = 1107;
+constexpr int LOW_BITS = 8;
+constexpr u64 LOW_MASK = 0xffull;
+constexpr int THREADS = 256;
+
+// A sector in Lin's two tables (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the states with one high part follow each
+// other, and part_start, part_high and part_first_low describe them; low_states lists low parts by charge.
+__device__ __forceinline__ u64 state_of(i64 row, const u64* __restrict__ part_start, const u64* __restrict__ part_high,
+                                        const u64* __restrict__ part_first_low, const u64* __restrict__ low_states)
+{
+    int first = 0, last = 81;  // the part that holds the row: part_start[first] <= row < part_start[last]
+    while (last - first > 1) {
+        const int middle = (first + last) / 2;
+        if ((i64)part_start[middle] <= row) first = middle; else last = middle;
+    }
+    return low_states[part_first_low[first] + (row - (i64)part_start[first])] | part_high[first] << 8;
+}
+
+// src/models.rs:32
+//   sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
+namespace sum_0 {
+__constant__ double jz[8] = { 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0 };
+__constant__ double weight[8] = { 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0 };
+__constant__ int from[8] = { 0, 0, 1, 2, 3, 4, 5, 6 };
+__constant__ int to[8] = { 1, 7, 2, 3, 4, 5, 6, 7 };
+#define sz(i) ((double)((state >> ((i) * 2)) & 3u) - 1.0)  // level - S
+__device__ __forceinline__ double value(u64 state)
+{
+    double sum = 0.0;
+    for (int k = 0; k < 8; ++k) {
+        const int b = k;
+#line 32 "src/models.rs"
+        sum += jz[b] * weight[b] * sz(from[b]) * sz(to[b]);
+#line 85 "kernel.cu"
+    }
+    return sum;
+}
+#undef sz
+}  // namespace sum_0
+
+// src/models.rs:33
+//   sum!(i in lattice.sites(); field[i] * sz(i) + single_ion[i] * sz(i) * sz(i))
+namespace sum_1 {
+__constant__ double field[8] = { 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 };
+__constant__ double single_ion[8] = { 0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7 };
+#define sz(i) ((double)((state >> ((i) * 2)) & 3u) - 1.0)  // level - S
+__device__ __forceinline__ double value(u64 state)
+{
+    double sum = 0.0;
+    for (int k = 0; k < 8; ++k) {
+        const int i = k;
+#line 33 "src/models.rs"
+        sum += field[i] * sz(i) + single_ion[i] * sz(i) * sz(i);
+#line 105 "kernel.cu"
+    }
+    return sum;
+}
+#undef sz
+}  // namespace sum_1
+
+// The diagonal of H, computed wherever it is needed and never stored.
+__device__ __forceinline__ double diagonal_of(u64 state)
+{
+    double value = 0.0;
+    value += sum_0::value(state);
+    value += sum_1::value(state);
+    return value;
+}
+
+__device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
+{
+    return (i64)(high_offset[state >> LOW_BITS] + low_index[state & LOW_MASK]);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 4)  // four blocks a multiprocessor: 64 registers
+multiply(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
+         const u64* __restrict__ part_start, const u64* __restrict__ part_high,
+         const u64* __restrict__ part_first_low, const u64* __restrict__ low_states,
+         const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
+{
+    __shared__ double scratch[THREADS / 32];
+    double x_dot_y = 0.0;
+    for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < DIMENSION; row += (i64)gridDim.x * THREADS) {
+        const u64 state = state_of(row, part_start, part_high, part_first_low, low_states);
+        const double x_row = (double)x[row];
+        double sum = diagonal_of(state) * x_row;
+        {   // flips 0x5ull
+            double amplitude = 0.0;
+            if ((state & 0xfull) == 0x4ull) amplitude += 1.0000000000000002;
+            if ((state & 0xfull) == 0x1ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x5ull, high_offset, low_index)];
+        }
+        {   // flips 0x7ull
+            double amplitude = 0.0;
+            if ((state & 0xfull) == 0x5ull) amplitude += 1.0000000000000002;
+            if ((state & 0xfull) == 0x2ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x7ull, high_offset, low_index)];
+        }
+        {   // flips 0xdull
+            double amplitude = 0.0;
+            if ((state & 0xfull) == 0x8ull) amplitude += 1.0000000000000002;
+            if ((state & 0xfull) == 0x5ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xdull, high_offset, low_index)];
+        }
+        {   // flips 0xfull
+            double amplitude = 0.0;
+            if ((state & 0xfull) == 0x9ull) amplitude += 1.0000000000000002;
+            if ((state & 0xfull) == 0x6ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xfull, high_offset, low_index)];
+        }
+        {   // flips 0x14ull
+            double amplitude = 0.0;
+            if ((state & 0x3cull) == 0x10ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3cull) == 0x4ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x14ull, high_offset, low_index)];
+        }
+        {   // flips 0x1cull
+            double amplitude = 0.0;
+            if ((state & 0x3cull) == 0x14ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3cull) == 0x8ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x1cull, high_offset, low_index)];
+        }
+        {   // flips 0x34ull
+            double amplitude = 0.0;
+            if ((state & 0x3cull) == 0x20ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3cull) == 0x14ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x34ull, high_offset, low_index)];
+        }
+        {   // flips 0x3cull
+            double amplitude = 0.0;
+            if ((state & 0x3cull) == 0x24ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3cull) == 0x18ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x3cull, high_offset, low_index)];
+        }
+        {   // flips 0x50ull
+            double amplitude = 0.0;
+            if ((state & 0xf0ull) == 0x40ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf0ull) == 0x10ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x50ull, high_offset, low_index)];
+        }
+        {   // flips 0x70ull
+            double amplitude = 0.0;
+            if ((state & 0xf0ull) == 0x50ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf0ull) == 0x20ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x70ull, high_offset, low_index)];
+        }
+        {   // flips 0xd0ull
+            double amplitude = 0.0;
+            if ((state & 0xf0ull) == 0x80ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf0ull) == 0x50ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xd0ull, high_offset, low_index)];
+        }
+        {   // flips 0xf0ull
+            double amplitude = 0.0;
+            if ((state & 0xf0ull) == 0x90ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf0ull) == 0x60ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xf0ull, high_offset, low_index)];
+        }
+        {   // flips 0x140ull
+            double amplitude = 0.0;
+            if ((state & 0x3c0ull) == 0x100ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3c0ull) == 0x40ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x140ull, high_offset, low_index)];
+        }
+        {   // flips 0x1c0ull
+            double amplitude = 0.0;
+            if ((state & 0x3c0ull) == 0x140ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3c0ull) == 0x80ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x1c0ull, high_offset, low_index)];
+        }
+        {   // flips 0x340ull
+            double amplitude = 0.0;
+            if ((state & 0x3c0ull) == 0x200ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3c0ull) == 0x140ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x340ull, high_offset, low_index)];
+        }
+        {   // flips 0x3c0ull
+            double amplitude = 0.0;
+            if ((state & 0x3c0ull) == 0x240ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3c0ull) == 0x180ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x3c0ull, high_offset, low_index)];
+        }
+        {   // flips 0x500ull
+            double amplitude = 0.0;
+            if ((state & 0xf00ull) == 0x400ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf00ull) == 0x100ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x500ull, high_offset, low_index)];
+        }
+        {   // flips 0x700ull
+            double amplitude = 0.0;
+            if ((state & 0xf00ull) == 0x500ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf00ull) == 0x200ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x700ull, high_offset, low_index)];
+        }
+        {   // flips 0xd00ull
+            double amplitude = 0.0;
+            if ((state & 0xf00ull) == 0x800ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf00ull) == 0x500ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xd00ull, high_offset, low_index)];
+        }
+        {   // flips 0xf00ull
+            double amplitude = 0.0;
+            if ((state & 0xf00ull) == 0x900ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf00ull) == 0x600ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xf00ull, high_offset, low_index)];
+        }
+        {   // flips 0x1400ull
+            double amplitude = 0.0;
+            if ((state & 0x3c00ull) == 0x1000ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3c00ull) == 0x400ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x1400ull, high_offset, low_index)];
+        }
+        {   // flips 0x1c00ull
+            double amplitude = 0.0;
+            if ((state & 0x3c00ull) == 0x1400ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3c00ull) == 0x800ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x1c00ull, high_offset, low_index)];
+        }
+        {   // flips 0x3400ull
+            double amplitude = 0.0;
+            if ((state & 0x3c00ull) == 0x2000ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3c00ull) == 0x1400ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x3400ull, high_offset, low_index)];
+        }
+        {   // flips 0x3c00ull
+            double amplitude = 0.0;
+            if ((state & 0x3c00ull) == 0x2400ull) amplitude += 1.0000000000000002;
+            if ((state & 0x3c00ull) == 0x1800ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x3c00ull, high_offset, low_index)];
+        }
+        {   // flips 0x4001ull
+            double amplitude = 0.0;
+            if ((state & 0xc003ull) == 0x4000ull) amplitude += 1.0000000000000002;
+            if ((state & 0xc003ull) == 0x1ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x4001ull, high_offset, low_index)];
+        }
+        {   // flips 0x4003ull
+            double amplitude = 0.0;
+            if ((state & 0xc003ull) == 0x4001ull) amplitude += 1.0000000000000002;
+            if ((state & 0xc003ull) == 0x2ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x4003ull, high_offset, low_index)];
+        }
+        {   // flips 0x5000ull
+            double amplitude = 0.0;
+            if ((state & 0xf000ull) == 0x4000ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf000ull) == 0x1000ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x5000ull, high_offset, low_index)];
+        }
+        {   // flips 0x7000ull
+            double amplitude = 0.0;
+            if ((state & 0xf000ull) == 0x5000ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf000ull) == 0x2000ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0x7000ull, high_offset, low_index)];
+        }
+        {   // flips 0xc001ull
+            double amplitude = 0.0;
+            if ((state & 0xc003ull) == 0x8000ull) amplitude += 1.0000000000000002;
+            if ((state & 0xc003ull) == 0x4001ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xc001ull, high_offset, low_index)];
+        }
+        {   // flips 0xc003ull
+            double amplitude = 0.0;
+            if ((state & 0xc003ull) == 0x8001ull) amplitude += 1.0000000000000002;
+            if ((state & 0xc003ull) == 0x4002ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xc003ull, high_offset, low_index)];
+        }
+        {   // flips 0xd000ull
+            double amplitude = 0.0;
+            if ((state & 0xf000ull) == 0x8000ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf000ull) == 0x5000ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xd000ull, high_offset, low_index)];
+        }
+        {   // flips 0xf000ull
+            double amplitude = 0.0;
+            if ((state & 0xf000ull) == 0x9000ull) amplitude += 1.0000000000000002;
+            if ((state & 0xf000ull) == 0x6000ull) amplitude += 1.0000000000000002;
+            if (amplitude != 0.0) sum += amplitude * (double)x[rank_of(state ^ 0xf000ull, high_offset, low_index)];
+        }
+        y[row] = (real)sum;
+        x_dot_y += x_row * sum;
+    }
+    const double total = block_sum<THREADS>(x_dot_y, scratch);
+    if (threadIdx.x == 0) partials[blockIdx.x] = total;
+}
+
+// x . y from the partial sums, in a fixed order: one block.
+extern "C" __global__ void __launch_bounds__(1024) finish(const double* __restrict__ partials, i64 count, double* __restrict__ x_dot_y)
+{
+    __shared__ double scratch[32];
+    double sum = 0.0;
+    for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[k];
+    sum = block_sum<1024>(sum, scratch);
+    if (threadIdx.x == 0) *x_dot_y = sum;
+}
