@@ -74,7 +74,7 @@ pub fn multiply(
             ];
             run("multiply_up", plan.up_blocks(), plan.up_threads, plan.up_shared(), &mut arguments)?;
             if plan.has_down() {
-                let (start, neighbours) = down.packed_rows();
+                let (start, neighbours) = down.packed_rows(plan.down_columns as usize);
                 let (start, neighbours) = (narrow(start), words(plan.down.word, neighbours));
                 let mut arguments = [
                     Argument::In(x),
@@ -83,7 +83,8 @@ pub fn multiply(
                     Argument::In(&start),
                     Argument::In(&neighbours),
                 ];
-                run("multiply_down", plan.down_blocks(), plan.down_rows * plan.down_lanes, 0, &mut arguments)?;
+                let (threads, shared) = (plan.down_rows * plan.down_lanes, plan.down_shared());
+                run("multiply_down", plan.down_blocks(), threads, shared, &mut arguments)?;
             }
         }
         Prepared::General { plan, tables } => {

@@ -35,6 +35,7 @@ const UNORDERED: [FaultClass; 2] = [FaultClass::Race, FaultClass::UninitialisedS
 fn barriers_left_out() {
     let model = hubbard(6, true, 3, 2, |_| 1.0);
     caught(&model, "columns[k] =", "__syncthreads();", "", &UNORDERED);
+    caught(&model, "if (lane == 0) tile[", "__syncthreads();", "", &UNORDERED);
     caught(&model, "scratch[warp] = value;", "__syncthreads();", "", &UNORDERED);
 }
 
@@ -46,7 +47,7 @@ fn bounds_left_out() {
     caught(&model, "multiply_up(", "if (row < N_UP)", "if (row <= N_UP)", &read);
     // Rows past the last belong to the next column, so this one may be seen as a race first.
     let either = [FaultClass::OutOfBoundsRead, FaultClass::Race];
-    caught(&model, "multiply_down(", "if (up >= N_UP || column >= N_DN) break;", "", &either);
+    caught(&model, "multiply_down(", "c < count && inside;", "c < count;", &either);
     caught(&spins(1, 11, 1), "multiply(", "row < DIMENSION;", "row <= DIMENSION;", &read);
 }
 
@@ -54,6 +55,14 @@ fn bounds_left_out() {
 fn a_staging_loop_that_stops_early() {
     // The padding element, and with it the neighbours that pad a row, is left as it was.
     let model = hubbard(6, false, 3, 2, |_| 1.0);
+    // The column of zeros that pads the neighbours within a run.
+    caught(
+        &model,
+        "multiply_down(",
+        "if (lane == 0) tile[",
+        "if (lane > 99) tile[",
+        &[FaultClass::UninitialisedShared],
+    );
     let (line, change) = ("k < UP_COLUMNS * (int)(N_UP + 1)", "k < UP_COLUMNS * (int)(N_UP + 1) - 1");
     caught(&model, "multiply_up(", line, change, &[FaultClass::UninitialisedShared]);
 }

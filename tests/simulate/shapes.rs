@@ -96,10 +96,17 @@ fn sectors_without_hops_and_of_one_state() {
 
 #[test]
 fn tiles_of_the_down_kernel() {
-    // 70 up states: two tiles of 64 rows; groups of columns that do not divide 28.
+    // 70 up states in tiles of 64, 32 and 16 rows; runs of columns that do not divide 28, and one of all columns.
     let model = hubbard(8, false, 4, 2, |_| 1.0);
-    kronecker(&model, |plan| (plan.down_rows, plan.down_lanes, plan.down_columns) = (64, 3, 3));
+    kronecker(&model, |plan| (plan.down_rows, plan.down_lanes, plan.down_columns) = (64, 3, 5));
     kronecker(&model, |plan| (plan.down_rows, plan.down_lanes, plan.down_columns) = (32, 1, 1));
+    kronecker(&model, |plan| (plan.down_rows, plan.down_lanes, plan.down_columns) = (16, 4, 28));
+    // The neighbours in tables of amplitudes and in wide words.
+    let model = hubbard(7, true, 3, 2, |i| 1.0 + i as f64);
+    kronecker(&model, |plan| {
+        (plan.down_rows, plan.down_lanes, plan.down_columns) = (16, 2, 6);
+        plan.down.word = IndexWord::U64;
+    });
 }
 
 pub fn spins(two_s: u32, sites: usize, two_sz: i64) -> Model {

@@ -100,6 +100,24 @@ EIGENFORGE_INLINE int __ffs(int bits) { return __builtin_ffs(bits); }
 EIGENFORGE_INLINE int __ffsll(long long bits) { return __builtin_ffsll(bits); }
 EIGENFORGE_INLINE int __clz(int bits) { return bits == 0 ? 32 : __builtin_clz((unsigned)bits); }
 EIGENFORGE_INLINE int __clzll(long long bits) { return bits == 0 ? 64 : __builtin_clzll((unsigned long long)bits); }
+EIGENFORGE_INLINE long long __double_as_longlong(double x)
+{
+    long long bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+EIGENFORGE_INLINE double __longlong_as_double(long long bits)
+{
+    double x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
+EIGENFORGE_INLINE int __double2hiint(double x) { return (int)(__double_as_longlong(x) >> 32); }
+EIGENFORGE_INLINE int __double2loint(double x) { return (int)__double_as_longlong(x); }
+EIGENFORGE_INLINE double __hiloint2double(int high, int low)
+{
+    return __longlong_as_double((long long)((unsigned long long)(unsigned)high << 32 | (unsigned)low));
+}
 template <class T> EIGENFORGE_INLINE T __ldg(const T* at) { return *at; }
 
 // Fibers take turns at barriers and warp operations only, so a plain read and write is atomic.

@@ -23,6 +23,8 @@ extern \"C\" __global__ void __launch_bounds__(64) operations(double* d, float* 
     u[t] = __ballot_sync(0xffffffffu, t % 3 == 0);
     u[t + 64] = lane < 12 ? __ballot_sync(0xfffu, lane & 1) : 0u;
     u[t + 128] = __popc(t * 77) + __popcll((u64)t << 33 | 1) + __ffs(t) + __clz(t + 1);
+    d[t + 192] = -d[t + 192];
+    d[t + 192] = __hiloint2double(__double2hiint(d[t + 192]) ^ (int)0x80000000u, __double2loint(d[t + 192]));
     if (lane < 6) atomicAdd(total, (i64)(table[lane % 3] * 2.0));
 }
 ";
