@@ -2,13 +2,15 @@
 //!
 //! Stages, each standing on those before it: [`jit`] (text → cubin), [`device`] (memory, kernels), [`vector_program`]
 //! (fused vector updates and inner products on either device), [`LinearOperator`] (what a solver needs of a matrix),
-//! [`solvers`] (LOBPCG, Lanczos, dense; certification of multiplicities; checkpoints).
+//! [`solvers`] (LOBPCG, Lanczos, dense; certification of multiplicities; checkpoints). Beside them [`simulate`] runs the
+//! same CUDA text on a CPU, checked access by access.
 
 pub mod device;
 mod error;
 pub mod jit;
 mod operator;
 mod scalar;
+pub mod simulate;
 pub mod solvers;
 pub mod vector_program;
 

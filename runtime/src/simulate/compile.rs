@@ -1,0 +1,381 @@
+//! Text → two programs that run it, kept by the hash of text, engine and compiler; and their launches.
+
+use super::report::{self, Lines};
+use super::request::{Launch, written};
+use super::{Argument, Check, Schedule, SimulateError};
+use crate::jit::{CacheFolder, Settings};
+use eigenforge_templates::KernelText;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+const HOST: &str = include_str!("host.hpp");
+const ENGINE: &str = include_str!("engine.hpp");
+const PARTS: [(&str, &str); 3] =
+    [("block", include_str!("block.cpp")), ("watch", include_str!("watch.cpp")), ("main", include_str!("main.cpp"))];
+
+/// No contraction, and no aliasing by type, which nvcc does not assume either. Line tables of version 4: addr2line
+/// confuses the files of version 5.
+const COMMON: &[&str] =
+    &["-std=c++17", "-O1", "-g1", "-gdwarf-4", "-w", "-fno-pie", "-ffp-contract=off", "-fno-strict-aliasing"];
+const WATCHED: &[&str] = &["-fsanitize=thread"];
+const SANITIZED: &[&str] = &[
+    "-fsanitize=address,alignment,bounds,shift,integer-divide-by-zero,signed-integer-overflow",
+    "-fno-sanitize-recover=all",
+    "-fno-omit-frame-pointer",
+];
+/// Bytes set aside for an `extern __shared__` array; the launch says how many of them are there.
+const DYNAMIC_BYTES: usize = 256 << 10;
+
+/// A C++ compiler and a folder for what it makes.
+#[derive(Clone, Debug)]
+pub struct Simulator {
+    compiler: PathBuf,
+    version: String,
+    folder: PathBuf,
+    seconds: u32,
+    _temporary: Option<Arc<TempDir>>,
+}
+
+/// A kernel file, compiled for the CPU.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    text: KernelText,
+    folder: PathBuf,
+    seconds: u32,
+    _temporary: Option<Arc<TempDir>>,
+}
+
+fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> SimulateError {
+    let what = what.into();
+    move |source| SimulateError::System { what, source }
+}
+
+impl Simulator {
+    /// The compiler named by CXX, else c++, g++ or clang++. Programs are kept beside the kernel cache, or, where there is
+    /// none, in a temporary folder that goes with the simulator.
+    pub fn find() -> Result<Simulator, SimulateError> {
+        let named = std::env::var_os("CXX").filter(|name| !name.is_empty()).map(PathBuf::from);
+        let candidates = match named {
+            Some(named) => vec![named],
+            None => ["c++", "g++", "clang++"].map(PathBuf::from).to_vec(),
+        };
+        let cache = Settings::from_env().map(|settings| settings.cache).unwrap_or(CacheFolder::Off);
+        let folder = match cache {
+            CacheFolder::At(folder) => folder.file_name().map(|name| {
+                let mut name = name.to_os_string();
+                name.push("-simulate");
+                folder.with_file_name(name)
+            }),
+            CacheFolder::Off | CacheFolder::Homeless => None,
+        };
+        Simulator::with(&candidates, folder.as_deref())
+    }
+
+    /// The first of `candidates` that answers; programs are kept in `folder`, if it can be written.
+    pub fn with(candidates: &[PathBuf], folder: Option<&Path>) -> Result<Simulator, SimulateError> {
+        let answer = |compiler: &PathBuf| {
+            let output = Command::new(compiler).arg("--version").output().ok()?;
+            let version = String::from_utf8_lossy(&output.stdout).into_owned();
+            output.status.success().then(|| (compiler.clone(), version))
+        };
+        let Some((compiler, version)) = candidates.iter().find_map(answer) else {
+            let names: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
+            return Err(SimulateError::NoCompiler { searched: names.join(", ") });
+        };
+        let writable =
+            |folder: &Path| std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder)).is_ok();
+        let (folder, temporary) = match folder.filter(|folder| writable(folder)) {
+            Some(folder) => (folder.to_path_buf(), None),
+            None => {
+                let temporary = tempfile::tempdir().map_err(system("making a temporary folder"))?;
+                (temporary.path().to_path_buf(), Some(Arc::new(temporary)))
+            }
+        };
+        Ok(Simulator { compiler, version, folder, seconds: 300, _temporary: temporary })
+    }
+
+    /// Another limit for one launch, in seconds; 300 unless told otherwise.
+    pub fn time_limit(mut self, seconds: u32) -> Simulator {
+        self.seconds = seconds.max(1);
+        self
+    }
+
+    /// The compiler and its version, one line.
+    pub fn compiler(&self) -> String {
+        format!("{}: {}", self.compiler.display(), self.version.lines().next().unwrap_or(""))
+    }
+
+    /// Compiles the text, unmodified, for both checks; or finds the programs in the folder.
+    pub fn build(&self, text: &KernelText) -> Result<Simulated, SimulateError> {
+        let driver = driver(text);
+        let mut hash = self.engine_hash();
+        [text.text.as_str(), driver.as_str()].iter().for_each(|part| field(&mut hash, part));
+        let name = format!("{}-{}", file_name(&text.name), &hash.finalize().to_hex()[..24]);
+        let folder = self.folder.join(name);
+        let simulated =
+            Simulated { text: text.clone(), folder, seconds: self.seconds, _temporary: self._temporary.clone() };
+        if simulated.folder.exists() {
+            return Ok(simulated);
+        }
+        let engine = self.engine()?;
+        self.publish(&simulated.folder, |folder| {
+            let files = [("kernel.cu", text.text.as_str()), ("driver.cpp", driver.as_str()), ("host.hpp", HOST)];
+            write_all(folder, &files)?;
+            std::thread::scope(|scope| {
+                let watched = scope.spawn(|| self.program(folder, &engine, Check::Accesses, WATCHED, &text.name));
+                self.program(folder, &engine, Check::Addresses, SANITIZED, &text.name)?;
+                watched.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })?;
+        Ok(simulated)
+    }
+
+    fn engine_hash(&self) -> blake3::Hasher {
+        let mut hash = blake3::Hasher::new();
+        field(&mut hash, &self.compiler.to_string_lossy());
+        [self.version.as_str(), HOST, ENGINE].iter().for_each(|part| field(&mut hash, part));
+        PARTS.iter().for_each(|(_, part)| field(&mut hash, part));
+        [COMMON, WATCHED, SANITIZED].concat().iter().for_each(|option| field(&mut hash, option));
+        hash
+    }
+
+    /// The folder of the engine's object files, compiled once.
+    fn engine(&self) -> Result<PathBuf, SimulateError> {
+        let folder = self.folder.join(format!("engine-{}", &self.engine_hash().finalize().to_hex()[..24]));
+        if folder.exists() {
+            return Ok(folder);
+        }
+        self.publish(&folder, |folder| {
+            write_all(folder, &[("engine.hpp", ENGINE)])?;
+            for (name, source) in PARTS {
+                write_all(folder, &[(&format!("{name}.cpp"), source)])?;
+                let (source, object) = (format!("{name}.cpp"), format!("{name}.o"));
+                let words = ["-std=c++17", "-O2", "-g1", "-fno-pie", "-c", &source, "-o", &object];
+                self.compile(folder, &words, "the simulator's engine")?;
+            }
+            Ok(())
+        })?;
+        Ok(folder)
+    }
+
+    fn program(
+        &self,
+        folder: &Path,
+        engine: &Path,
+        check: Check,
+        sanitizers: &[&str],
+        name: &str,
+    ) -> Result<(), SimulateError> {
+        let object = format!("{}.o", check.file());
+        let compile = [COMMON, sanitizers, &["-c", "driver.cpp", "-o", &object]].concat();
+        self.compile(folder, &compile, name)?;
+        let parts: Vec<String> =
+            PARTS.iter().map(|(name, _)| engine.join(format!("{name}.o")).display().to_string()).collect();
+        // The kernel's thread-local storage lies between the guards of the engine's first and last part.
+        let mut link = vec!["-no-pie", "-o", check.file()];
+        link.extend([parts[0].as_str(), object.as_str(), parts[1].as_str(), parts[2].as_str()]);
+        if check == Check::Addresses {
+            link.extend(sanitizers);
+        }
+        self.compile(folder, &link, name)?;
+        std::fs::remove_file(folder.join(&object)).map_err(system(format!("removing {object}")))
+    }
+
+    fn compile(&self, folder: &Path, words: &[&str], what: &str) -> Result<(), SimulateError> {
+        let output = Command::new(&self.compiler)
+            .args(words)
+            .current_dir(folder)
+            .env("LC_ALL", "C")
+            .output()
+            .map_err(system(format!("running {}", self.compiler.display())))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let (compiler, log) = (self.compiler(), String::from_utf8_lossy(&output.stderr).into_owned());
+        Err(SimulateError::Compile { what: what.into(), compiler, log, folder: folder.to_path_buf() })
+    }
+
+    /// Fills a new folder beside its final place and renames it; of two processes the first wins. The folder of a failed
+    /// compilation stays, for its sources.
+    fn publish(
+        &self,
+        target: &Path,
+        fill: impl FnOnce(&Path) -> Result<(), SimulateError>,
+    ) -> Result<(), SimulateError> {
+        let temporary = tempfile::Builder::new()
+            .prefix(".tmp-")
+            .tempdir_in(&self.folder)
+            .map_err(system(format!("making a folder in {}", self.folder.display())))?;
+        if let Err(mut error) = fill(temporary.path()) {
+            if let SimulateError::Compile { folder, .. } = &mut error {
+                *folder = self.keep_failed(target, temporary);
+            }
+            return Err(error);
+        }
+        match std::fs::rename(temporary.path(), target) {
+            Ok(()) => {
+                let _ = temporary.keep();
+                Ok(())
+            }
+            Err(_) if target.exists() => Ok(()),
+            Err(source) => Err(system(format!("renaming to {}", target.display()))(source)),
+        }
+    }
+}
+
+impl Simulator {
+    /// Keeps the sources of a failed compilation in a folder named after the target, in place of an earlier one.
+    fn keep_failed(&self, target: &Path, temporary: TempDir) -> PathBuf {
+        let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let kept = self.folder.join(format!("failed-{name}"));
+        let _ = std::fs::remove_dir_all(&kept);
+        let from = temporary.keep();
+        if std::fs::rename(&from, &kept).is_ok() { kept } else { from }
+    }
+}
+
+impl Simulated {
+    /// The folder with the text and the two programs.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Runs `entry` under both checks. The written buffers get the result; on an error they keep what they had.
+    pub fn launch(
+        &self,
+        entry: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared_bytes: u32,
+        arguments: &mut [Argument<'_>],
+        schedule: Schedule,
+    ) -> Result<(), SimulateError> {
+        let launch = Launch { entry, grid, block, shared_bytes, schedule };
+        let first = self.run(Check::Accesses, &launch, arguments)?;
+        let second = self.run(Check::Addresses, &launch, arguments)?;
+        if let Some(argument) = first.iter().zip(&second).position(|(a, b)| a != b) {
+            return Err(SimulateError::Unsteady { entry: entry.into(), argument });
+        }
+        store(first, arguments);
+        Ok(())
+    }
+
+    /// Runs `entry` under one check.
+    #[expect(clippy::too_many_arguments, reason = "a launch, and the check")]
+    pub fn launch_under(
+        &self,
+        check: Check,
+        entry: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared_bytes: u32,
+        arguments: &mut [Argument<'_>],
+        schedule: Schedule,
+    ) -> Result<(), SimulateError> {
+        let result = self.run(check, &Launch { entry, grid, block, shared_bytes, schedule }, arguments)?;
+        store(result, arguments);
+        Ok(())
+    }
+
+    /// The bytes of each written argument.
+    fn run(
+        &self,
+        check: Check,
+        launch: &Launch<'_>,
+        arguments: &[Argument<'_>],
+    ) -> Result<Vec<Option<Vec<u8>>>, SimulateError> {
+        launch.check()?;
+        let folder = tempfile::tempdir().map_err(system("making a temporary folder"))?;
+        let [request, result, report] = ["request", "result", "report"].map(|name| folder.path().join(name));
+        std::fs::write(&request, launch.request(arguments)).map_err(system("writing the request"))?;
+        let program = self.folder.join(check.file());
+        let Output { status, stderr, .. } = Command::new(&program)
+            .args([&request, &result, &report])
+            .arg(self.seconds.to_string())
+            .env("ASAN_OPTIONS", "detect_leaks=0:exitcode=4:detect_stack_use_after_return=0")
+            .env("UBSAN_OPTIONS", "exitcode=4:print_stacktrace=0")
+            .output()
+            .map_err(system(format!("running {}", program.display())))?;
+        let output = String::from_utf8_lossy(&stderr).into_owned();
+        let crashed = || SimulateError::Crashed {
+            entry: launch.entry.into(),
+            status: status.to_string(),
+            output: output.clone(),
+        };
+        if !status.success() {
+            let report = std::fs::read_to_string(&report).unwrap_or_default();
+            let lines = Lines { program: &program, text: &self.text.text };
+            let fault = report::fault(launch.entry, &report, &output, &lines).ok_or_else(crashed)?;
+            return Err(SimulateError::Fault(Box::new(fault)));
+        }
+        let result = std::fs::read(&result).map_err(system("reading the result"))?;
+        let buffers = written(&result, arguments).ok_or_else(crashed)?;
+        Ok(buffers.into_iter().map(|buffer| buffer.map(<[u8]>::to_vec)).collect())
+    }
+}
+
+fn store(result: Vec<Option<Vec<u8>>>, arguments: &mut [Argument<'_>]) {
+    for (bytes, argument) in result.into_iter().zip(arguments) {
+        if let (Some(bytes), Argument::InOut(target) | Argument::Out(target)) = (bytes, argument) {
+            target.copy_from_slice(&bytes);
+        }
+    }
+}
+
+fn field(hash: &mut blake3::Hasher, part: &str) {
+    hash.update(&(part.len() as u64).to_le_bytes());
+    hash.update(part.as_bytes());
+}
+
+fn write_all(folder: &Path, files: &[(&str, &str)]) -> Result<(), SimulateError> {
+    for (name, content) in files {
+        std::fs::write(folder.join(name), content).map_err(system(format!("writing {name}")))?;
+    }
+    Ok(())
+}
+
+fn file_name(name: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    name.chars().take(80).map(keep).collect()
+}
+
+/// What is compiled: the header, the text, and the table of its entries. Dynamic shared arrays get their memory from the
+/// assembler, so that the text may declare them with any type.
+fn driver(text: &KernelText) -> String {
+    let mut out = String::from("#include \"host.hpp\"\n#include \"kernel.cu\"\n");
+    out += "namespace eigenforge {\nextern const Entry entries[];\nconst Entry entries[] = {\n";
+    for entry in &text.entries {
+        out += &format!("    {{\"{entry}\", Call<&::{entry}>::run, Call<&::{entry}>::kinds}},\n");
+    }
+    out += "    {nullptr, nullptr, nullptr}};\n}\n";
+    let names = dynamic_arrays(&text.text);
+    out += "extern \"C\" {\nextern const char* const eigenforge_dynamic[];\nconst char* const eigenforge_dynamic[] = {";
+    names.iter().for_each(|name| out += &format!("\"{name}\", "));
+    out += "nullptr};\n}\n";
+    for name in &names {
+        out += &format!(
+            "asm(\".pushsection .tbss,\\\"awT\\\",@nobits\\n.globl {name}\\n.balign 4096\\n.type {name},@object\\n.size \
+             {name},{DYNAMIC_BYTES}\\n{name}:\\n.zero {DYNAMIC_BYTES}\\n.popsection\");\n"
+        );
+    }
+    out
+}
+
+/// Names of the `extern __shared__ TYPE NAME[]` of a text.
+fn dynamic_arrays(text: &str) -> Vec<String> {
+    let code: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect();
+    let code = code.join("\n");
+    let mut names: Vec<String> = Vec::new();
+    for declaration in code.split("extern __shared__").skip(1) {
+        let before = declaration.split('[').next().unwrap_or("");
+        let name = before.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').find(|word| !word.is_empty());
+        let Some(name) = name else { continue };
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_string());
+        }
+    }
+    names
+}

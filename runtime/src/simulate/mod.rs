@@ -1,0 +1,145 @@
+//! The generated CUDA text on a CPU. An unmodified [`KernelText`](eigenforge_templates::KernelText) goes in and is compiled
+//! by the C++ compiler of the machine behind a header of ours (`host.hpp`); a launch changes the buffers, or is refused
+//! with a [`Fault`] that names class, lines, block and thread. No CUDA driver, NVRTC or GPU is used.
+//!
+//! The threads of a block are fibers that take turns at barriers and warp operations, in the order of a [`Schedule`].
+//! Shared memory and outputs start as NaN. Every launch runs twice ([`Check`]): once with all accesses to arguments and
+//! shared memory watched (bounds, races, reads of memory never written), once under AddressSanitizer and the sanitizer
+//! of undefined behaviour; both must leave the same bytes. Nothing is contracted (`-ffp-contract=off`).
+//!
+//! Not modelled: caches and the memory model beyond "a barrier lies between", registers and occupancy, streams, and
+//! more than one block at a time (a kernel whose blocks wait for each other is reported as endless).
+//!
+//! Linux only, with g++ or clang++ of C++17.
+
+mod compile;
+mod report;
+mod request;
+
+pub use compile::{Simulated, Simulator};
+pub use report::{Fault, FaultClass, SourceLine};
+
+use std::path::PathBuf;
+
+/// The order in which blocks and the threads of a block take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// By number.
+    Forward,
+    /// By number, the last first.
+    Reverse,
+    /// One warp after the other in random order, each as far as it comes, its lanes in random order.
+    Random {
+        /// Where the random numbers start.
+        seed: u64,
+    },
+}
+
+/// What is checked while a kernel runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// Every access to arguments and shared memory: bounds, alignment, races, reads of memory never written.
+    Accesses,
+    /// AddressSanitizer (local arrays and tables as well) and undefined integer arithmetic.
+    Addresses,
+}
+
+impl Check {
+    fn file(self) -> &'static str {
+        match self {
+            Check::Accesses => "watched",
+            Check::Addresses => "sanitized",
+        }
+    }
+}
+
+/// One argument of a launch; buffers as bytes in the machine's order.
+#[derive(Debug)]
+pub enum Argument<'a> {
+    /// A buffer that the kernel only reads.
+    In(&'a [u8]),
+    /// A buffer that the kernel reads and writes.
+    InOut(&'a mut [u8]),
+    /// A buffer that the kernel writes; it starts as NaN, and reading what was not written is a fault.
+    Out(&'a mut [u8]),
+    /// `i64`.
+    I64(i64),
+    /// `u64`.
+    U64(u64),
+    /// `int`.
+    I32(i32),
+    /// `u32`.
+    U32(u32),
+    /// `double`.
+    F64(f64),
+    /// `float`.
+    F32(f32),
+}
+
+/// Why a kernel could not be run on the CPU, or what was found when it was.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulateError {
+    /// No C++ compiler.
+    #[error("no C++ compiler was found ({searched}); install g++ or clang++, or name one with CXX")]
+    NoCompiler {
+        /// What was tried.
+        searched: String,
+    },
+    /// The compiler refused the text.
+    #[error(
+        "{compiler} refused {what}; expected C++17 with AddressSanitizer (the sources are kept in {})\n{log}",
+        folder.display()
+    )]
+    Compile {
+        /// The kernel file, or the engine.
+        what: String,
+        /// The compiler.
+        compiler: String,
+        /// What it said.
+        log: String,
+        /// Where the sources are.
+        folder: PathBuf,
+    },
+    /// A file or a process.
+    #[error("{what}: {source}; the folder must be writable and the programs in it allowed to run")]
+    System {
+        /// What was attempted.
+        what: String,
+        /// The system's account.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A launch that no card would accept.
+    #[error("launch of {entry}: expected {expected}, found {found}")]
+    Launch {
+        /// The kernel.
+        entry: String,
+        /// What would do.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+    /// The kernel has a fault.
+    #[error(transparent)]
+    Fault(Box<Fault>),
+    /// The run ended in a way that no check explains.
+    #[error("{entry} ended with {status} and no report; its output:\n{output}")]
+    Crashed {
+        /// The kernel.
+        entry: String,
+        /// How the process ended.
+        status: String,
+        /// What it printed.
+        output: String,
+    },
+    /// The two checked builds left different bytes: the text depends on memory that is not its own or never set.
+    #[error(
+        "{entry} leaves different bytes in argument {argument} under the two checks; expected the same, so it depends on a variable that is never set"
+    )]
+    Unsteady {
+        /// The kernel.
+        entry: String,
+        /// Which argument, from 0.
+        argument: usize,
+    },
+}

@@ -1,0 +1,296 @@
+// Memory under watch. The compiler calls `__tsan_…` before every access of the kernel text (-fsanitize=thread, without
+// its library: the functions here stand in). Each byte of arguments and shared memory remembers who wrote and read it,
+// so an access out of bounds, a read of memory never written, a misaligned access, a write to a `const` argument and
+// two accesses without a barrier between them are reported at once, with the lines of both.
+//
+// Order between two threads: a __syncthreads between them, or (within a warp) a __syncwarp that both took part in, by
+// vector clocks. A shuffle orders no memory. Blocks of one launch are never ordered. Of many readers of a byte the last
+// two are remembered.
+#include "engine.hpp"
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <cxxabi.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+extern "C" {
+void __asan_poison_memory_region(const volatile void*, size_t) __attribute__((weak));
+void __asan_unpoison_memory_region(const volatile void*, size_t) __attribute__((weak));
+extern const char* const eigenforge_dynamic[];  // names of `extern __shared__` arrays, ended by null
+}
+using namespace engine;
+
+namespace {
+
+struct Stamp {
+    uint32_t block = 0, epoch = 0, clock = 0, pc = 0;
+    uint16_t thread = 0;
+    bool atomic = false;
+};
+struct Cell {
+    Stamp written, read[2];
+};
+struct Region {
+    char* begin;
+    size_t bytes;
+    std::string name;
+    bool shared, writable, initialised;
+    std::vector<Cell> cells;
+};
+
+std::vector<Region> regions;
+char *arena = nullptr, *arena_end = nullptr, *tls = nullptr, *tls_end = nullptr;
+char *image = nullptr, *image_end = nullptr;
+size_t arena_used = 0;
+uint32_t epoch = 1;
+std::vector<uint32_t> clocks;             // one a thread
+std::vector<std::vector<uint32_t>> known;  // known[thread][lane]: the clock of that lane of its warp that it knows of
+constexpr size_t GAP = 1 << 20;
+
+bool ordered(const Stamp& stamp, uint32_t me)
+{
+    if (stamp.block == 0 || (stamp.block == block_number && stamp.thread == me)) return true;
+    if (stamp.block != block_number) return false;
+    if (stamp.epoch != epoch) return true;
+    return stamp.thread / 32 == me / 32 && known[me][stamp.thread % 32] >= stamp.clock;
+}
+
+std::string who(const Stamp& stamp)
+{
+    return stamp.block == block_number ? text("thread %u", stamp.thread) : text("thread %u of another block", stamp.thread);
+}
+
+[[noreturn]] void race(const Region& region, size_t byte, const char* now, const char* before, const Stamp& stamp, uintptr_t pc)
+{
+    const char* remedy = stamp.block == block_number ? "no barrier between" : "blocks of one launch are not ordered";
+    fault("race", text("thread %u %s byte %zu of %s that %s %s: %s", current->number, now, byte, region.name.c_str(),
+                       who(stamp).c_str(), before, remedy), current, {Site{pc}, Site{stamp.pc}});
+}
+
+[[noreturn]] void out_of_bounds(const char* at, size_t size, bool write, uintptr_t pc)
+{
+    const Region* nearest = nullptr;
+    const bool in_shared = at >= tls && at < tls_end;
+    for (const Region& region : regions) {
+        if (region.shared != in_shared) continue;
+        if (region.begin <= at && (!nearest || region.begin > nearest->begin)) nearest = &region;
+    }
+    for (const Region& region : regions) {
+        if (!nearest && region.shared == in_shared) nearest = &region;
+    }
+    const char* kind = write ? "out of bounds write" : "out of bounds read";
+    if (!nearest) fault(kind, text("%zu bytes at an address in no argument", size), current, {Site{pc}});
+    fault(kind, text("%zu bytes at byte %td of %s, which has %zu bytes", size, at - nearest->begin, nearest->name.c_str(),
+                     nearest->bytes), current, {Site{pc}});
+}
+
+void access(char* at, size_t size, bool write, bool atomic, bool aligned, uintptr_t pc)
+{
+    if (!current || (at >= image && at < image_end)) return;
+    if (at >= stacks && at < stacks + fibers.size() * STACK) return;
+    Region* region = nullptr;
+    for (Region& candidate : regions) {
+        if (at >= candidate.begin && at < candidate.begin + candidate.bytes) region = &candidate;
+    }
+    if (!region || at + size > region->begin + region->bytes) out_of_bounds(at, size, write, pc);
+    const size_t first = at - region->begin;
+    const char* const doing = write ? "writes" : "reads";
+    if (aligned && (size == 2 || size == 4 || size == 8 || size == 16) && first % size != 0) {
+        fault("misaligned access", text("%s %zu bytes at byte %zu of %s: not a multiple of %zu", doing, size, first,
+                                        region->name.c_str(), size), current, {Site{pc}});
+    }
+    if (write && !region->writable) {
+        fault("write to a constant argument", text("%zu bytes at byte %zu of %s, which was passed for reading", size, first,
+                                                   region->name.c_str()), current, {Site{pc}});
+    }
+    const uint32_t me = current->number;
+    Stamp now;
+    now.block = block_number;
+    now.epoch = epoch;
+    now.clock = clocks[me];
+    now.pc = (uint32_t)pc;
+    now.thread = (uint16_t)me;
+    now.atomic = atomic;
+    for (size_t byte = first; byte < first + size; ++byte) {
+        Cell& cell = region->cells[byte];
+        if (region->shared && cell.written.block != block_number) cell = Cell();
+        if ((!write || atomic) && !region->initialised && cell.written.block == 0) {
+            const char* kind = region->shared ? "uninitialised shared memory" : "uninitialised output";
+            fault(kind, text("thread %u reads byte %zu of %s, which no thread has written", me, byte, region->name.c_str()),
+                  current, {Site{pc}});
+        }
+        if (!(atomic && cell.written.atomic) && !ordered(cell.written, me)) {
+            race(*region, byte, doing, "wrote", cell.written, pc);
+        }
+        if (write) {
+            for (const Stamp& reader : cell.read) {
+                if (!(atomic && reader.atomic) && !ordered(reader, me)) race(*region, byte, doing, "read", reader, pc);
+            }
+            cell.written = now;
+        } else {
+            const bool mine = cell.read[0].block == block_number && cell.read[0].thread == me;
+            if (!mine) cell.read[1] = cell.read[0];
+            cell.read[0] = now;
+        }
+    }
+}
+
+// The thread-local arrays of the program, by their symbols: name, offset, bytes.
+struct Symbol { std::string name; size_t offset, bytes; };
+std::vector<Symbol> shared_symbols()
+{
+    std::vector<char> file;
+    FILE* self = fopen("/proc/self/exe", "rb");
+    if (!self) fault("engine", "cannot read /proc/self/exe", nullptr, {});
+    char buffer[1 << 16];
+    for (size_t got; (got = fread(buffer, 1, sizeof buffer, self)) > 0;) file.insert(file.end(), buffer, buffer + got);
+    fclose(self);
+    const auto* head = (const ElfW(Ehdr)*)file.data();
+    const auto* sections = (const ElfW(Shdr)*)(file.data() + head->e_shoff);
+    std::vector<Symbol> found;
+    for (int s = 0; s < head->e_shnum; ++s) {
+        if (sections[s].sh_type != SHT_SYMTAB) continue;
+        const auto* symbols = (const ElfW(Sym)*)(file.data() + sections[s].sh_offset);
+        const char* names = file.data() + sections[sections[s].sh_link].sh_offset;
+        for (size_t k = 0; k < sections[s].sh_size / sizeof(ElfW(Sym)); ++k) {
+            if ((symbols[k].st_info & 15) != STT_TLS || symbols[k].st_size == 0) continue;
+            const char* mangled = names + symbols[k].st_name;
+            if (strncmp(mangled, "eigenforge_guard_", 17) == 0) continue;
+            char* plain = abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr);
+            found.push_back({plain ? plain : mangled, (size_t)symbols[k].st_value, (size_t)symbols[k].st_size});
+            free(plain);
+        }
+    }
+    return found;
+}
+
+extern char begin_of_image __asm__("__executable_start");
+extern char end_of_image __asm__("_end");
+
+}  // namespace
+
+bool engine::has_address_sanitizer() { return &__asan_poison_memory_region != nullptr; }
+
+char* engine::place_argument(int number, size_t bytes, Access access)
+{
+    char* at = nullptr;
+    if (has_address_sanitizer()) {
+        // The heap: exactly as long as the argument, with the sanitizer's red zones around it.
+        void* memory = nullptr;
+        if (posix_memalign(&memory, 256, bytes) != 0) fault("memory", "an argument does not fit in memory", nullptr, {});
+        at = (char*)memory;
+        memset(at, 0xff, bytes);
+        return at;
+    }
+    if (!arena) {
+        const size_t size = (size_t)1 << 36;
+        void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) fault("memory", "no address space for the arguments", nullptr, {});
+        arena = (char*)memory;
+        arena_end = arena + size;
+    }
+    arena_used += GAP;
+    at = arena + arena_used;
+    arena_used += (bytes + GAP - 1) / GAP * GAP;
+    if (arena + arena_used + GAP > arena_end) fault("memory", "the arguments do not fit in 64 GiB", nullptr, {});
+    memset(at, 0xff, bytes);
+    Region region{at, bytes, text("argument %d", number), false, access != Access::In, access != Access::Out, {}};
+    region.cells.resize(bytes);
+    regions.push_back(std::move(region));
+    return at;
+}
+
+void engine::find_shared_memory(size_t dynamic_bytes)
+{
+    image = &begin_of_image;
+    image_end = &end_of_image;
+    auto main_program = [](dl_phdr_info* info, size_t, void*) {
+        for (int k = 0; k < info->dlpi_phnum; ++k) {
+            if (info->dlpi_phdr[k].p_type != PT_TLS || !info->dlpi_tls_data) continue;
+            tls = (char*)info->dlpi_tls_data;
+            tls_end = tls + info->dlpi_phdr[k].p_memsz;
+        }
+        return 1;  // the first is the program itself
+    };
+    dl_iterate_phdr(main_program, nullptr);
+    for (const Symbol& symbol : shared_symbols()) {
+        bool dynamic = false;
+        for (const char* const* name = eigenforge_dynamic; *name; ++name) dynamic |= symbol.name == *name;
+        const size_t bytes = dynamic ? dynamic_bytes : symbol.bytes;
+        Region region{tls + symbol.offset, bytes, text("shared memory '%s'", symbol.name.c_str()), true, true, false, {}};
+        if (!has_address_sanitizer()) region.cells.resize(bytes);
+        regions.push_back(std::move(region));
+    }
+    if (has_address_sanitizer() && tls) {
+        __asan_poison_memory_region(tls, tls_end - tls);
+        for (const Region& region : regions) __asan_unpoison_memory_region(region.begin, region.bytes);
+    }
+    clocks.assign(fibers.size(), 1);
+    known.assign(fibers.size(), std::vector<uint32_t>(32, 0));
+}
+
+void engine::begin_block()
+{
+    if (clocks.size() != fibers.size()) {
+        clocks.assign(fibers.size(), 1);
+        known.assign(fibers.size(), std::vector<uint32_t>(32, 0));
+    }
+    for (const Region& region : regions) {
+        if (region.shared) memset(region.begin, 0xff, region.bytes);  // NaN, as double and as float
+    }
+    barrier_passed();
+}
+
+void engine::barrier_passed() { ++epoch; }
+
+void engine::lanes_synchronised(unsigned first, unsigned mask)
+{
+    std::vector<uint32_t> joined(32, 0);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        if (!(mask >> lane & 1)) continue;
+        known[first + lane][lane] = clocks[first + lane];
+        for (unsigned other = 0; other < 32; ++other) joined[other] = std::max(joined[other], known[first + lane][other]);
+    }
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        if (!(mask >> lane & 1)) continue;
+        known[first + lane] = joined;
+        ++clocks[first + lane];
+    }
+}
+
+extern "C" {
+void eigenforge_atomic(void* at, unsigned long bytes, int, const char*)
+{
+    if (!has_address_sanitizer()) access((char*)at, bytes, true, true, true, (uintptr_t)__builtin_return_address(0));
+}
+#define EIGENFORGE_PC (uintptr_t)__builtin_return_address(0)
+#define EIGENFORGE_HOOKS(size) \
+    void __tsan_read##size(void* at) { access((char*)at, size, false, false, true, EIGENFORGE_PC); } \
+    void __tsan_write##size(void* at) { access((char*)at, size, true, false, true, EIGENFORGE_PC); } \
+    void __tsan_unaligned_read##size(void* at) { access((char*)at, size, false, false, false, EIGENFORGE_PC); } \
+    void __tsan_unaligned_write##size(void* at) { access((char*)at, size, true, false, false, EIGENFORGE_PC); }
+EIGENFORGE_HOOKS(1)
+EIGENFORGE_HOOKS(2)
+EIGENFORGE_HOOKS(4)
+EIGENFORGE_HOOKS(8)
+EIGENFORGE_HOOKS(16)
+void __tsan_read_range(void* at, size_t size) { access((char*)at, size, false, false, false, EIGENFORGE_PC); }
+void __tsan_write_range(void* at, size_t size) { access((char*)at, size, true, false, false, EIGENFORGE_PC); }
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void* __tsan_memcpy(void* to, const void* from, size_t size)
+{
+    access((char*)from, size, false, false, false, EIGENFORGE_PC);
+    access((char*)to, size, true, false, false, EIGENFORGE_PC);
+    return memcpy(to, from, size);
+}
+void* __tsan_memset(void* to, int value, size_t size)
+{
+    access((char*)to, size, true, false, false, EIGENFORGE_PC);
+    return memset(to, value, size);
+}
+}

@@ -1,0 +1,83 @@
+//! One line of a generated multiply changed, as a mistake in a template would change it: each is caught, under every
+//! schedule, with a class that fits.
+
+use super::launch::{bytes, multiply, start};
+use super::shapes::{hubbard, spins};
+use super::{SCHEDULES, simulator};
+use eigenforge::exact::{Model, Prepared};
+use eigenforge::runtime::simulate::{FaultClass, SimulateError};
+use eigenforge_templates::ScalarType;
+
+/// Replaces `line` once, after `after`, and returns the classes found under the schedules with the lines' texts.
+fn caught(model: &Model, after: &str, line: &str, change: &str, classes: &[FaultClass]) {
+    let Some(simulator) = simulator() else { return };
+    let prepared = Prepared::new(model, ScalarType::F64).unwrap();
+    let mut text = prepared.text().unwrap();
+    let from = text.text.find(after).unwrap_or_else(|| panic!("'{after}' is in the text"));
+    let at = from + text.text[from..].find(line).unwrap_or_else(|| panic!("'{line}' is in the text"));
+    text.text.replace_range(at..at + line.len(), change);
+    let simulated = simulator.build(&text).unwrap_or_else(|error| panic!("{error}"));
+    let x: Vec<f64> = start(model.dimension() as usize, 0);
+    for schedule in SCHEDULES {
+        match multiply(&simulated, &prepared, &bytes(&x), schedule) {
+            Err(SimulateError::Fault(fault)) => {
+                assert!(classes.contains(&fault.class), "'{change}' for '{line}' under {schedule:?}: {fault}");
+                assert!(!fault.lines().is_empty() && fault.sites[0][0].file == "kernel.cu", "{fault}");
+            }
+            other => panic!("'{change}' for '{line}' under {schedule:?} was not caught: {other:?}"),
+        }
+    }
+}
+
+const UNORDERED: [FaultClass; 2] = [FaultClass::Race, FaultClass::UninitialisedShared];
+
+#[test]
+fn barriers_left_out() {
+    let model = hubbard(6, true, 3, 2, |_| 1.0);
+    caught(&model, "columns[k] =", "__syncthreads();", "", &UNORDERED);
+    caught(&model, "if (lane == 0) tile[", "__syncthreads();", "", &UNORDERED);
+    caught(&model, "scratch[warp] = value;", "__syncthreads();", "", &UNORDERED);
+}
+
+#[test]
+fn bounds_left_out() {
+    let model = hubbard(6, true, 3, 2, |_| 1.0);
+    let read = [FaultClass::OutOfBoundsRead];
+    caught(&model, "multiply_up(", "row < N_UP && first_column + c < N_DN ?", "true ?", &read);
+    caught(&model, "multiply_up(", "if (row < N_UP)", "if (row <= N_UP)", &read);
+    // Rows past the last belong to the next column, so this one may be seen as a race first.
+    let either = [FaultClass::OutOfBoundsRead, FaultClass::Race];
+    caught(&model, "multiply_down(", "c < count && inside;", "c < count;", &either);
+    caught(&spins(1, 11, 1), "multiply(", "row < DIMENSION;", "row <= DIMENSION;", &read);
+}
+
+#[test]
+fn a_staging_loop_that_stops_early() {
+    // The padding element, and with it the neighbours that pad a row, is left as it was.
+    let model = hubbard(6, false, 3, 2, |_| 1.0);
+    // The column of zeros that pads the neighbours within a run.
+    caught(
+        &model,
+        "multiply_down(",
+        "if (lane == 0) tile[",
+        "if (lane > 99) tile[",
+        &[FaultClass::UninitialisedShared],
+    );
+    let (line, change) = ("k < UP_COLUMNS * (int)(N_UP + 1)", "k < UP_COLUMNS * (int)(N_UP + 1) - 1");
+    caught(&model, "multiply_up(", line, change, &[FaultClass::UninitialisedShared]);
+}
+
+#[test]
+fn a_wrong_mask_and_a_barrier_that_only_some_reach() {
+    let model = hubbard(6, true, 3, 2, |_| 1.0);
+    caught(&model, "warp_sum(double", "0xffffffffu", "0x0fffffffu", &[FaultClass::WrongMask]);
+    let barriers = [FaultClass::DivergentBarrier, FaultClass::WarpDeadlock];
+    caught(&model, "scratch[warp] = value;", "__syncthreads();", "if (warp == 0) __syncthreads();", &barriers);
+}
+
+#[test]
+fn an_amplitude_that_stands_beside_its_place() {
+    let model = hubbard(6, true, 2, 3, |i| 0.7 + 0.1 * i as f64);
+    let read = [FaultClass::OutOfBoundsRead];
+    caught(&model, "multiply_up(", "neighbours + ((i64)group", "neighbours + ((i64)(group + 1)", &read);
+}

@@ -1,0 +1,155 @@
+//! The multiply in all its shapes: staging, columns a block, packing widths, amplitudes, diagonals; unrolled and tables.
+
+use super::{launch::check, simulator};
+use eigenforge::basis::{Down, Up};
+use eigenforge::exact::{Model, Prepared};
+use eigenforge::operator::{Operator, Spin, build};
+use eigenforge_templates::ScalarType;
+use eigenforge_templates::exact::{Amplitudes, GeneralPlan, IndexWord, KroneckerPlan, Staging};
+
+fn hop(i: usize, j: usize, spin: Spin, t: f64) -> Operator {
+    let forward = build::cdag(i, spin) * build::c(j, spin);
+    -t * (forward.clone() + forward.adjoint())
+}
+
+/// A Hubbard ring or chain with hopping t(i) for both spins, U everywhere.
+pub fn hubbard(sites: usize, ring: bool, up: usize, down: usize, t: impl Fn(usize) -> f64) -> Model {
+    let bonds = if ring { sites } else { sites - 1 };
+    let bond = |i: usize| hop(i, (i + 1) % sites, Spin::Up, t(i)) + hop(i, (i + 1) % sites, Spin::Down, t(i));
+    let u = |i| 4.0 * (build::n(i, Spin::Up) * build::n(i, Spin::Down));
+    let h = (0..bonds).map(bond).sum::<Operator>() + (0..sites).map(u).sum::<Operator>();
+    h.on_sites(sites).sector(Up(up), Down(down)).unwrap()
+}
+
+/// Both number types; `change` forces a shape on the plan.
+fn kronecker(model: &Model, change: impl Fn(&mut KroneckerPlan)) {
+    let Some(simulator) = simulator() else { return };
+    let dense = model.dense().unwrap();
+    for scalar in [ScalarType::F64, ScalarType::F32] {
+        let mut prepared = Prepared::new(model, scalar).unwrap();
+        let Prepared::Kronecker { plan, .. } = &mut prepared else { panic!("{} does not split", model.name()) };
+        change(plan);
+        match scalar {
+            ScalarType::F64 => check::<f64>(&simulator, model, &prepared, &dense),
+            ScalarType::F32 => check::<f32>(&simulator, model, &prepared, &dense),
+        }
+    }
+}
+
+fn general(model: &Model, change: impl Fn(&mut GeneralPlan)) {
+    let Some(simulator) = simulator() else { return };
+    let dense = model.dense().unwrap();
+    for scalar in [ScalarType::F64, ScalarType::F32] {
+        let mut prepared = Prepared::new(model, scalar).unwrap();
+        let Prepared::General { plan, .. } = &mut prepared else { panic!("{} splits", model.name()) };
+        change(plan);
+        match scalar {
+            ScalarType::F64 => check::<f64>(&simulator, model, &prepared, &dense),
+            ScalarType::F32 => check::<f32>(&simulator, model, &prepared, &dense),
+        }
+    }
+}
+
+#[test]
+fn several_columns_a_block_in_shared_memory() {
+    // 20 x 15 states: 15 columns a block at most.
+    let model = hubbard(6, true, 3, 2, |_| 1.0);
+    kronecker(&model, |plan| {
+        assert!(plan.staging == Staging::Shared && plan.up_columns > 1);
+        assert!(matches!(plan.up.amplitudes, Amplitudes::One(_) | Amplitudes::Signed(_)));
+    });
+    // A number of columns that does not divide them, and one column a block of fewer threads than rows.
+    kronecker(&model, |plan| (plan.up_columns, plan.up_threads) = (4, 64));
+    kronecker(&model, |plan| (plan.up_columns, plan.up_threads) = (1, 32));
+}
+
+#[test]
+fn columns_in_global_memory() {
+    let model = hubbard(6, true, 3, 2, |_| 1.0);
+    kronecker(&model, |plan| plan.staging = Staging::Global);
+    kronecker(&model, |plan| (plan.staging, plan.up_columns, plan.up_threads) = (Staging::Global, 2, 32));
+}
+
+#[test]
+fn signs_and_tables_of_amplitudes() {
+    let signed = hubbard(5, true, 2, 2, |_| 1.0);
+    kronecker(&signed, |plan| assert!(matches!(plan.up.amplitudes, Amplitudes::Signed(_))));
+    let table = hubbard(6, true, 2, 3, |i| 0.7 + 0.1 * i as f64);
+    kronecker(&table, |plan| assert!(matches!(plan.up.amplitudes, Amplitudes::Table(_))));
+    kronecker(&table, |plan| plan.staging = Staging::Global);
+}
+
+#[test]
+fn neighbours_of_every_width() {
+    let model = hubbard(5, true, 2, 3, |i| 1.0 + i as f64);
+    for word in [IndexWord::U16, IndexWord::U32, IndexWord::U64] {
+        kronecker(&model, |plan| (plan.up.word, plan.down.word) = (word, word));
+    }
+}
+
+#[test]
+fn sectors_without_hops_and_of_one_state() {
+    for (up, down) in [(2, 0), (0, 2), (4, 4), (0, 0), (4, 1)] {
+        kronecker(&hubbard(4, false, up, down, |_| 1.0), |plan| assert_eq!(plan.has_down(), down == 1 || down == 2));
+    }
+}
+
+#[test]
+fn tiles_of_the_down_kernel() {
+    // 70 up states in tiles of 64, 32 and 16 rows; runs of columns that do not divide 28, and one of all columns.
+    let model = hubbard(8, false, 4, 2, |_| 1.0);
+    kronecker(&model, |plan| (plan.down_rows, plan.down_lanes, plan.down_columns) = (64, 3, 5));
+    kronecker(&model, |plan| (plan.down_rows, plan.down_lanes, plan.down_columns) = (32, 1, 1));
+    kronecker(&model, |plan| (plan.down_rows, plan.down_lanes, plan.down_columns) = (16, 4, 28));
+    // The neighbours in tables of amplitudes and in wide words.
+    let model = hubbard(7, true, 3, 2, |i| 1.0 + i as f64);
+    kronecker(&model, |plan| {
+        (plan.down_rows, plan.down_lanes, plan.down_columns) = (16, 2, 6);
+        plan.down.word = IndexWord::U64;
+    });
+}
+
+pub fn spins(two_s: u32, sites: usize, two_sz: i64) -> Model {
+    let mut h = Operator::zero();
+    for i in 0..sites {
+        h = h + (0.8 + 0.1 * i as f64) * build::sdots(i, (i + 1) % sites) + 0.3 * (i as f64) * build::sz(i);
+        h = h + 0.15 * (build::sz(i) * build::sz(i));
+    }
+    let three = build::sz(0) * build::sp(1) * build::sm(2);
+    h = h + 0.1 * (three.clone() + three.adjoint()) + 0.2 * (build::sz(0) * build::sz(1) * build::sz(2));
+    h.spin(two_s).on_sites(sites).two_sz(two_sz).unwrap()
+}
+
+#[test]
+fn spins_unrolled_and_over_tables() {
+    for (two_s, sites, two_sz) in [(1, 11, 1), (2, 6, 0), (3, 4, 2)] {
+        let model = spins(two_s, sites, two_sz);
+        general(&model, |plan| assert!(plan.unrolled));
+        general(&model, |plan| plan.unrolled = false);
+    }
+}
+
+#[test]
+fn fermions_that_do_not_split() {
+    let sites = 5;
+    let mut h = Operator::zero();
+    for i in 0..sites {
+        let j = (i + 1) % sites;
+        h = h + hop(i, j, Spin::Up, 1.0) + hop(i, j, Spin::Down, 1.0) + 0.4 * build::electron_sdots(i, j);
+        let pair =
+            build::cdag(i, Spin::Up) * build::cdag(i, Spin::Down) * build::c(j, Spin::Down) * build::c(j, Spin::Up);
+        h = h + 0.2 * (pair.clone() + pair.adjoint());
+        h = h + 0.6 * (build::n(i, Spin::Up) * build::n(i, Spin::Down) * build::n(j, Spin::Up));
+    }
+    let model = h.sector(Up(2), Down(3)).unwrap();
+    general(&model, |plan| assert!(plan.unrolled));
+    general(&model, |plan| plan.unrolled = false);
+}
+
+/// Blocks that walk several rows each.
+#[test]
+fn fewer_blocks_than_rows() {
+    let model = spins(1, 11, 1);
+    general(&model, |plan| plan.blocks = 1);
+    general(&model, |plan| (plan.threads, plan.blocks) = (32, 3));
+}
