@@ -112,6 +112,18 @@ fn memcheck_spins_of_every_length() {
     }
 }
 
+/// More groups than are counted: on CUDA the diagonal is the user's own expression.
+#[test]
+fn memcheck_spins_in_a_disordered_field() {
+    for (two_s, sites, two_sz) in [(1, 10, 2), (2, 5, -2)] {
+        let lattice = crate::lattice::Lattice::chain(sites);
+        let field: Vec<f64> = (0..sites).map(|site| 0.3 + 0.017 * (site * site) as f64).collect();
+        let single_ion: Vec<f64> = field.iter().map(|h| 0.5 - h).collect();
+        let h = crate::models::xxz(&lattice, &vec![0.9; sites - 1], &vec![1.1; sites - 1], &field, &single_ion);
+        check(&h.spin(two_s).two_sz(two_sz).unwrap());
+    }
+}
+
 #[test]
 fn memcheck_a_long_operator_runs_over_tables() {
     let sites = 12;

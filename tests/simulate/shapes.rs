@@ -3,6 +3,7 @@
 use super::{launch::check, simulator};
 use eigenforge::basis::{Down, Up};
 use eigenforge::exact::{Model, Prepared};
+use eigenforge::lattice::Lattice;
 use eigenforge::operator::{Operator, Spin, build};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{Amplitudes, GeneralPlan, IndexWord, KroneckerPlan, Staging};
@@ -126,6 +127,20 @@ fn spins_unrolled_and_over_tables() {
         let model = spins(two_s, sites, two_sz);
         general(&model, |plan| assert!(plan.unrolled));
         general(&model, |plan| plan.unrolled = false);
+    }
+}
+
+/// More groups than are counted: the diagonal is the user's own expression, and the counts' constant is none of it.
+#[test]
+fn spins_in_a_disordered_field_keep_the_user_s_expression() {
+    for (two_s, sites, two_sz) in [(1, 12, 2), (2, 5, -2)] {
+        let lattice = Lattice::chain(sites);
+        let bonds = lattice.bonds().len();
+        let field: Vec<f64> = (0..sites).map(|site| 0.3 + 0.017 * (site * site) as f64).collect();
+        let single_ion: Vec<f64> = field.iter().map(|h| 0.5 - h).collect();
+        let h = eigenforge::models::xxz(&lattice, &vec![0.9; bonds], &vec![1.1; bonds], &field, &single_ion);
+        let model = h.spin(two_s).two_sz(two_sz).unwrap();
+        general(&model, |plan| assert!(!plan.diagonal.expressions.is_empty()));
     }
 }
 
