@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
         solve: solve_seconds - certify,
         certify,
         observables: observing,
-        compile: solution.device().kernels_used().iter().map(|kernel| kernel.seconds).sum(),
+        compile: solution.device().kernels_used().iter().fold(0.0, |sum, kernel| sum + kernel.seconds),
         total: start.elapsed().as_secs_f64(),
     };
     let told = usize::from(on_cpu.is_some());

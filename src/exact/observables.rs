@@ -13,7 +13,7 @@ use crate::operator::transition::{Word, transitions};
 use ndarray::Array2;
 use rayon::prelude::*;
 
-/// Averages over a multiplet; matrices are indexed [i][j] by site.
+/// Averages over a multiplet; rows and columns of a matrix are sites.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observables {
     /// ⟨n_{i↑}⟩; fermions only.

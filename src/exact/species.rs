@@ -111,7 +111,7 @@ impl SpeciesMatrix {
 
     /// Rows of packed neighbours for the down kernel, whose blocks take runs of `run` columns: (starts, words), both in
     /// groups of four. The neighbours of column c within its own run, counted from the run's first column, stand at
-    /// starts[2c]..starts[2c+1], padded with `run`, a column of zeros; those outside follow up to starts[2c+2], padded
+    /// `starts[2c]..starts[2c+1]`, padded with `run`, a column of zeros; those outside follow up to `starts[2c+2]`, padded
     /// with the number of rows.
     pub fn packed_rows(&self, run: usize) -> (Vec<u32>, Vec<u64>) {
         let shift = self.plan().number_shift();
@@ -132,7 +132,7 @@ impl SpeciesMatrix {
         (starts, words)
     }
 
-    /// Slices of 32 rows for the up kernel: (slice_start in groups of four, words [slice][group][lane][4]).
+    /// Slices of 32 rows for the up kernel: (slice_start in groups of four, words by slice, group, lane and 4).
     ///
     /// A slice is as wide as its longest row, rounded to four; shorter rows are padded with the index one past the last
     /// row. Which of its neighbours a row has in which slot is free, so slots are filled such that the 16 lanes that
