@@ -156,7 +156,7 @@ pub struct Torus {
     pub cases: Vec<TorusCase>,
 }
 
-/// One filling of the torus; `e0` is the lowest of the scanned momenta, `verified` the full-space values if any.
+/// One filling of the torus; `e0` is the lowest of the scanned momenta.
 #[derive(Deserialize)]
 pub struct TorusCase {
     pub nup: usize,
@@ -167,13 +167,4 @@ pub struct TorusCase {
     pub e0: f64,
     #[serde(rename = "double_occ_per_site")]
     pub double_occ: f64,
-    #[serde(rename = "verified_full")]
-    pub verified: Option<TorusFull>,
-}
-
-/// Lowest energies of the whole sector.
-#[derive(Deserialize)]
-pub struct TorusFull {
-    #[serde(rename = "E")]
-    pub energies: Vec<f64>,
 }
