@@ -223,7 +223,7 @@ mod tests {
 
     fn read(variables: &[(&str, &str)]) -> Result<Settings, JitError> {
         let variables = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Settings::from_variables(&variables, Some(Path::new("/work/target/release/deps/eigenforge")))
+        Settings::from_variables(&variables, Some(Path::new("/project/target/release/deps/eigenforge")))
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
         assert!(settings.retry_failed);
         assert_eq!(settings.nvdisasm, None, "an empty variable counts as unset");
         assert_eq!(settings.toolkits[0], Path::new("/cuda"));
-        assert!(settings.sites.contains(&"/work/target/cuda-tools".into()), "{:?}", settings.sites);
+        assert!(settings.sites.contains(&"/project/target/cuda-tools".into()), "{:?}", settings.sites);
         assert_eq!(read(&[("EIGENFORGE_CACHE", "off")]).unwrap().cache, CacheFolder::Off);
         assert_eq!(read(&[]).unwrap().cache_limit, DEFAULT_CACHE_LIMIT);
     }
