@@ -1,7 +1,7 @@
 //! kernels_generated/: the text of each reference problem, held up to date. `UPDATE_EXPECT=1 cargo test` writes it anew.
 //!
-//! A folder with a model.toml is a problem; beside it stand ir.txt, and the plan (.ron) and text (.cu) of its multiply and
-//! of the fused LOBPCG update.
+//! A folder with a model.toml is a problem; beside it stand ir.txt, and the plan (.ron) and text (.cu) of its multiply.
+//! The fused LOBPCG update is the same for every problem and stands once, beside the folders.
 
 use super::gallery::root;
 use eigenforge::exact::Stage;
@@ -17,8 +17,8 @@ fn expected(folder: &Path) -> Vec<(String, String)> {
         ("ir.txt".into(), model.inspect(Stage::Ir, "sm_90").unwrap()),
         ("multiply.ron".into(), text(Stage::Plan, &multiply)),
         ("multiply.cu".into(), text(Stage::Cuda, &multiply)),
-        ("lobpcg_update.ron".into(), text(Stage::Plan, "lobpcg_update")),
-        ("lobpcg_update.cu".into(), text(Stage::Cuda, "lobpcg_update")),
+        ("../lobpcg_update.ron".into(), text(Stage::Plan, "lobpcg_update")),
+        ("../lobpcg_update.cu".into(), text(Stage::Cuda, "lobpcg_update")),
     ]
 }
 
