@@ -2,6 +2,7 @@
 
 pub mod exact;
 mod scalar;
+pub mod signature;
 mod text;
 pub mod vector_program;
 

@@ -9,6 +9,7 @@ use crate::error::{DeviceError, Result};
 use crate::jit::{Arch, Cubin, KernelResources};
 use cudarc::driver::{result, sys};
 use eigenforge_templates::KernelText;
+use eigenforge_templates::signature::{Declared, DeclaredKind, declared};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -102,13 +103,7 @@ pub(super) struct Module {
 
 struct Entry {
     function: sys::CUfunction,
-    parameters: Vec<Parameter>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Parameter {
-    name: String,
-    kind: String,
+    parameters: Vec<Declared>,
 }
 
 // SAFETY: module and function handles may be used from any thread with the context current.
@@ -128,7 +123,9 @@ impl Module {
             Module { name: text.name.clone(), module: handle, entries: HashMap::new(), context: context.clone() };
         for name in &text.entries {
             let function = module_function(handle, name)?;
-            module.entries.insert(name.clone(), Entry { function, parameters: parameters(&text.text, name) });
+            module
+                .entries
+                .insert(name.clone(), Entry { function, parameters: declared(&text.text, name).unwrap_or_default() });
         }
         Ok(module)
     }
@@ -183,8 +180,12 @@ impl Kernel {
         let mut values = Vec::with_capacity(arguments.len());
         for (argument, parameter) in arguments.iter().zip(parameters) {
             let (kind, bytes) = argument.encode();
-            if kind != parameter.kind {
-                return fault(format!("parameter {}", parameter.name), parameter.kind.clone(), kind.into());
+            let expected = match &parameter.kind {
+                DeclaredKind::Pointer { .. } => "pointer",
+                DeclaredKind::Number(number) => number,
+            };
+            if kind != expected {
+                return fault(format!("parameter {}", parameter.name), expected.into(), kind.into());
             }
             match argument.device() {
                 Ok(None) => {}
@@ -226,54 +227,5 @@ impl Kernel {
             )
         }
         .map_err(driver("cuLaunchKernel"))
-    }
-}
-
-/// The parameters of an `extern "C"` kernel, read from its text.
-fn parameters(text: &str, entry: &str) -> Vec<Parameter> {
-    let code = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n");
-    let mut from = 0;
-    while let Some(found) = code[from..].find(entry) {
-        let start = from + found;
-        from = start + entry.len();
-        let before = code[..start].chars().next_back();
-        let rest = code[from..].trim_start();
-        let whole = before.is_none_or(|c| c.is_whitespace() || c == ')');
-        let Some(inner) = rest.strip_prefix('(').filter(|_| whole) else { continue };
-        let Some(end) = inner.find(')') else { continue };
-        return inner[..end].split(',').map(str::trim).filter(|p| !p.is_empty()).map(parameter).collect();
-    }
-    Vec::new()
-}
-
-/// `const double* __restrict__ x` → pointer x; `long long n` → i64 n.
-fn parameter(declaration: &str) -> Parameter {
-    let words: Vec<&str> = declaration
-        .split(|c: char| c.is_whitespace() || c == '*')
-        .filter(|w| !w.is_empty() && *w != "const" && *w != "__restrict__" && *w != "__grid_constant__")
-        .collect();
-    let name = words.last().copied().unwrap_or("").to_owned();
-    if declaration.contains('*') {
-        return Parameter { name, kind: "pointer".into() };
-    }
-    let kind = match words[..words.len().saturating_sub(1)].join(" ").as_str() {
-        "long long" | "i64" => "i64",
-        "unsigned long long" | "u64" => "u64",
-        "unsigned int" | "unsigned" | "u32" => "u32",
-        other => return Parameter { name, kind: other.to_owned() },
-    };
-    Parameter { name, kind: kind.into() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parameters_are_read_from_the_text() {
-        let text = "__device__ void add_one(i64 i);\n// add(x)\nextern \"C\" __global__ void __launch_bounds__(256) add(\n    double* __restrict__ x, // in\n    const u32* table, long long n,\n    double alpha, int blocks)\n{ add_one(3); }";
-        let found: Vec<_> = parameters(text, "add").into_iter().map(|p| (p.name, p.kind)).collect();
-        let expected = [("x", "pointer"), ("table", "pointer"), ("n", "i64"), ("alpha", "double"), ("blocks", "int")];
-        assert_eq!(found, expected.map(|(n, k)| (n.to_owned(), k.to_owned())));
     }
 }
