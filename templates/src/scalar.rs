@@ -1,5 +1,6 @@
 //! The number type of vectors and values, a parameter of the whole path.
 
+use crate::launch::Element;
 use serde::{Deserialize, Serialize};
 
 /// Number type of vectors and matrix elements. Sums are always taken in f64.
@@ -25,6 +26,14 @@ impl ScalarType {
         match self {
             ScalarType::F64 => 8,
             ScalarType::F32 => 4,
+        }
+    }
+
+    /// The same type as the element of a vector.
+    pub fn element(self) -> Element {
+        match self {
+            ScalarType::F64 => Element::F64,
+            ScalarType::F32 => Element::F32,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a kernel's declaration in a CUDA text says of its parameters: read from the text itself, so that a launch can be
 //! compared with what will really run, and an edited text with the one it takes the place of.
 
+use crate::launch::{Access, Element, Launch, LaunchError, ParameterKind};
 use std::fmt;
 
 /// One parameter as the CUDA text declares it.
@@ -37,9 +38,107 @@ impl fmt::Display for Declared {
     }
 }
 
+/// A kernel's declaration with its names resolved: what `typedef double real` and `__launch_bounds__(THREADS)` mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The parameters; with each pointer the element it points to, where that is one of ours.
+    pub parameters: Vec<(Declared, Option<Element>)>,
+    /// Most threads of a block, where the text says so in a way that is understood: a product of numbers and constants.
+    pub threads: Option<u32>,
+}
+
+impl Signature {
+    /// Of the kernel `entry`; `None` where the text has no such kernel.
+    pub fn read(text: &str, entry: &str) -> Option<Signature> {
+        let code = without_comments(text);
+        let (start, parameters) = find(&code, entry)?;
+        let resolve = |declared: Declared| {
+            let element = match &declared.kind {
+                DeclaredKind::Pointer { element, .. } => Element::of_cuda(&plain_type(&code, element)),
+                DeclaredKind::Number(_) => None,
+            };
+            (declared, element)
+        };
+        let parameters = parameters.into_iter().map(resolve).collect();
+        let head = &code[code[..start].rfind(['}', ';']).map_or(0, |at| at + 1)..start];
+        let bounds = head.split_once("__launch_bounds__(").map(|(_, rest)| rest.split([',', ')']).next().unwrap_or(""));
+        let threads = bounds.and_then(|bounds| product(&code, bounds, 0)).and_then(|n| u32::try_from(n).ok());
+        Some(Signature { parameters, threads })
+    }
+
+    /// Compares the plan's parameters with the declared ones: number, names, types, and what is `const`; and the block
+    /// with the launch bounds.
+    pub fn check(&self, launch: &Launch) -> Result<(), LaunchError> {
+        let (planned, declared) = (launch.parameters.len(), self.parameters.len());
+        if planned != declared {
+            return Err(LaunchError::ParameterCount { entry: launch.entry.clone(), planned, declared });
+        }
+        for (k, (planned, (declared, resolved))) in launch.parameters.iter().zip(&self.parameters).enumerate() {
+            let same = match (&planned.kind, &declared.kind) {
+                (ParameterKind::Memory { element, access, .. }, DeclaredKind::Pointer { constant, .. }) => {
+                    *resolved == Some(*element) && *constant == (*access == Access::In)
+                }
+                (ParameterKind::Number(number), DeclaredKind::Number(declared)) => number.cuda() == declared,
+                _ => false,
+            };
+            if !same || planned.name != declared.name {
+                return Err(LaunchError::Parameter {
+                    entry: launch.entry.clone(),
+                    position: k + 1,
+                    planned: planned.to_string(),
+                    declared: declared.to_string(),
+                });
+            }
+        }
+        self.threads.map_or(Ok(()), |limit| launch.check_threads(limit, "the text's __launch_bounds__"))
+    }
+}
+
 /// The parameters of the `extern "C"` kernel `entry`; `None` where the text has no such kernel.
 pub fn declared(text: &str, entry: &str) -> Option<Vec<Declared>> {
-    let code = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n");
+    find(&without_comments(text), entry).map(|(_, parameters)| parameters)
+}
+
+fn without_comments(text: &str) -> String {
+    text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
+}
+
+/// What `typedef TYPE name;` says of a name, else the name itself.
+fn plain_type(code: &str, name: &str) -> String {
+    let typedef = code.split("typedef ").skip(1).filter_map(|rest| rest.split(';').next()?.rsplit_once(' '));
+    let found = typedef.filter(|(_, own)| *own == name).map(|(meaning, _)| meaning.trim()).next();
+    match found {
+        // The integer names of the prelude are typedefs too, and are what elements are called by.
+        Some(meaning) if Element::of_cuda(name).is_none() => meaning.into(),
+        _ => name.into(),
+    }
+}
+
+/// A product of numbers and of constants (`constexpr int A = 16, B = A * 4;`).
+fn product(code: &str, expression: &str, depth: u32) -> Option<u64> {
+    expression.split('*').map(str::trim).try_fold(1u64, |total, factor| {
+        let value = match factor.parse::<u64>() {
+            Ok(number) => number,
+            Err(_) if depth < 4 => product(code, constant(code, factor)?, depth + 1)?,
+            Err(_) => return None,
+        };
+        total.checked_mul(value)
+    })
+}
+
+/// The right side of `constexpr TYPE …, name = …;`.
+fn constant<'a>(code: &'a str, name: &str) -> Option<&'a str> {
+    let declarations = code.split("constexpr ").skip(1).filter_map(|rest| rest.split(';').next());
+    declarations
+        .filter_map(|declaration| declaration.split_once(char::is_whitespace))
+        .flat_map(|(_, list)| list.split(','))
+        .filter_map(|one| one.split_once('='))
+        .find(|(own, _)| own.trim() == name)
+        .map(|(_, value)| value.trim())
+}
+
+/// Where the kernel's name stands in its definition, and its parameters.
+fn find(code: &str, entry: &str) -> Option<(usize, Vec<Declared>)> {
     let mut from = 0;
     while let Some(found) = code[from..].find(entry) {
         let start = from + found;
@@ -49,7 +148,8 @@ pub fn declared(text: &str, entry: &str) -> Option<Vec<Declared>> {
         let whole = before.is_none_or(|c| c.is_whitespace() || c == ')');
         let Some(inner) = rest.strip_prefix('(').filter(|_| whole) else { continue };
         let Some(end) = inner.find(')') else { continue };
-        return Some(inner[..end].split(',').map(str::trim).filter(|p| !p.is_empty()).map(parameter).collect());
+        let parameters = inner[..end].split(',').map(str::trim).filter(|p| !p.is_empty()).map(parameter).collect();
+        return Some((start, parameters));
     }
     None
 }
@@ -87,5 +187,54 @@ mod tests {
         let found: Vec<String> = declared(text, "add").unwrap().iter().map(Declared::to_string).collect();
         assert_eq!(found, ["double* x", "const u32* table", "i64 n", "double alpha", "int blocks"]);
         assert_eq!(declared(text, "subtract"), None);
+    }
+
+    #[test]
+    fn typedefs_and_launch_bounds_are_understood() {
+        let text = "typedef float real;\nconstexpr int ROWS = 16, LANES = 4;\nconstexpr int THREADS = ROWS * LANES;\n\
+            extern \"C\" __global__ void __launch_bounds__(THREADS, 2)\nscale(const real* __restrict__ x, real* y, const u32* t, int n)\n{ }\n\
+            extern \"C\" __global__ void other(double* x) { }";
+        let signature = Signature::read(text, "scale").unwrap();
+        let elements: Vec<_> = signature.parameters.iter().map(|(_, element)| *element).collect();
+        assert_eq!(elements, [Some(Element::F32), Some(Element::F32), Some(Element::U32), None]);
+        assert_eq!(signature.threads, Some(64));
+        assert_eq!(Signature::read(text, "other").unwrap().threads, None);
+        assert_eq!(Signature::read(text, "sca"), None);
+    }
+
+    #[test]
+    fn a_text_that_disagrees_with_its_plan_is_refused() {
+        use crate::launch::{Number, Parameter};
+        let text = "typedef double real;\nextern \"C\" __global__ void __launch_bounds__(64) scale(const real* x, real* y, i64 n) { }";
+        let signature = Signature::read(text, "scale").unwrap();
+        let planned = |x, y, n, block| Launch::new("scale", 1, block, 0, vec![x, y, n]).unwrap();
+        let x = || Parameter::table("x", Element::F64, 9);
+        let y = || Parameter::memory("y", Element::F64, Access::Out, 9);
+        let n = || Parameter::number("n", Number::I64);
+        assert_eq!(signature.check(&planned(x(), y(), n(), 64)), Ok(()));
+        let fault = |launch: Launch| signature.check(&launch).unwrap_err().to_string();
+        let wrong = |x, y, n, said: &str| {
+            let error = fault(planned(x, y, n, 64));
+            assert!(error.contains(said) && error.contains("kernel scale"), "{error}");
+        };
+        wrong(y(), y(), n(), "parameter 1: the plan passes `double* y` and the text declares `const real* x`");
+        wrong(x(), Parameter::table("y", Element::F64, 9), n(), "parameter 2: the plan passes `const double* y`");
+        wrong(
+            x(),
+            Parameter::memory("y", Element::F32, Access::Out, 9),
+            n(),
+            "parameter 2: the plan passes `float* y`",
+        );
+        wrong(x(), Parameter::memory("z", Element::F64, Access::Out, 9), n(), "`double* z`");
+        wrong(x(), y(), Parameter::number("n", Number::I32), "parameter 3: the plan passes `int n`");
+        wrong(x(), y(), Parameter::table("n", Element::F64, 1), "parameter 3");
+        assert!(
+            fault(Launch { parameters: vec![x()], ..planned(x(), y(), n(), 64) })
+                .contains("passes 1 parameters and the text declares 3")
+        );
+        assert!(
+            fault(planned(x(), y(), n(), 65))
+                .contains("1 to 64 threads (the limit is of the text's __launch_bounds__), found 65")
+        );
     }
 }

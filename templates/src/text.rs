@@ -3,6 +3,7 @@
 //! Templates are minijinja with delimiters that leave CUDA's braces alone: `<% for … %>`, `${value}`, `<# comment #>`;
 //! an undefined variable is an error. The prelude (`cuda/prelude.cuh`) is put in front, so the text needs no header.
 
+use crate::launch::Parameter;
 use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig};
 use serde::{Deserialize, Serialize};
 
@@ -42,8 +43,8 @@ pub struct ElementFunctionText {
     pub name: String,
     /// CUDA text that defines `__device__ __forceinline__ T NAME(i64 i, PARAMETERS)`.
     pub source: String,
-    /// CUDA type and name of each parameter after the index.
-    pub parameters: Vec<(String, String)>,
+    /// Each parameter after the index.
+    pub parameters: Vec<Parameter>,
 }
 
 /// A template and its plan do not fit together.

@@ -1,5 +1,6 @@
 //! The CUDA text of a vector program, as a person reads it; and its plan's round trip.
 
+use eigenforge_templates::launch::{Element, Number, Parameter};
 use eigenforge_templates::vector_program::VectorProgram;
 use eigenforge_templates::{ElementFunctionText, PRELUDE, ScalarType};
 use expect_test::expect;
@@ -19,7 +20,7 @@ fn diagonal() -> ElementFunctionText {
     ElementFunctionText {
         name: "diagonal".into(),
         source: "__device__ __forceinline__ T diagonal(i64 i, const u32* __restrict__ states, double u)\n{\n    return u * __popc(states[i]);\n}".into(),
-        parameters: vec![("const u32* __restrict__".into(), "states".into()), ("double".into(), "u".into())],
+        parameters: vec![Parameter::table("states", Element::U32, 100), Parameter::number("u", Number::F64)],
     }
 }
 

@@ -31,6 +31,19 @@ pub struct FlipGroup {
     pub terms: Vec<MaskedTerm>,
 }
 
+/// Sizes of Lin's tables for one sector; the plan has them as fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSizes {
+    /// Bits of the low part of a state word.
+    pub low_bits: u32,
+    /// High parts that hold states.
+    pub parts: u64,
+    /// Low parts listed, by charge.
+    pub low_states: u64,
+    /// High parts there can be.
+    pub high_parts: u64,
+}
+
 /// Every number of the general multiply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneralPlan {
@@ -42,6 +55,10 @@ pub struct GeneralPlan {
     pub low_bits: u32,
     /// High parts that hold states.
     pub parts: u64,
+    /// Low parts listed, by charge: entries of `low_states`.
+    pub low_states: u64,
+    /// High parts there can be: entries of `high_offset`.
+    pub high_parts: u64,
     /// States.
     pub dimension: u64,
     /// The diagonal.
@@ -63,12 +80,10 @@ const UNROLL_BUDGET: usize = 256;
 
 impl GeneralPlan {
     /// Fixes the shapes; the lists are as the model has them.
-    #[expect(clippy::too_many_arguments, reason = "each is one fact of the model")]
     pub fn new(
         name: String,
         scalar: ScalarType,
-        low_bits: u32,
-        parts: u64,
+        tables: TableSizes,
         dimension: u64,
         diagonal: DiagonalPlan,
         groups: Vec<FlipGroup>,
@@ -78,7 +93,22 @@ impl GeneralPlan {
         let threads = 256;
         let blocks = dimension.div_ceil(u64::from(threads)).clamp(1, 1 << 16) as u32;
         let unrolled = terms <= UNROLL_BUDGET;
-        GeneralPlan { name, scalar, low_bits, parts, dimension, diagonal, groups, sources, unrolled, threads, blocks }
+        let TableSizes { low_bits, parts, low_states, high_parts } = tables;
+        GeneralPlan {
+            name,
+            scalar,
+            low_bits,
+            parts,
+            low_states,
+            high_parts,
+            dimension,
+            diagonal,
+            groups,
+            sources,
+            unrolled,
+            threads,
+            blocks,
+        }
     }
 
     /// Reads x at every flip that applies (counted once each), writes y once.
@@ -166,14 +196,13 @@ impl GeneralPlan {
 
     /// The diagonal as an element function of vector programs: `diagonal(i, part_start, …)`.
     pub fn diagonal_element(&self) -> ElementFunctionText {
-        let (pointer, names) = ("const u64* __restrict__", ["part_start", "part_high", "part_first_low", "low_states"]);
+        let parameters = self.state_tables();
         let source = format!(
             "{}__device__ __forceinline__ double diagonal(i64 i, {})\n{{\n    return diagonal_of(state_of(i, {}));\n}}\n",
             self.state_functions(),
-            names.map(|name| format!("{pointer} {name}")).join(", "),
-            names.join(", ")
+            parameters.each_ref().map(|p| format!("{} {}", p.cuda(), p.name)).join(", "),
+            parameters.each_ref().map(|p| p.name.as_str()).join(", ")
         );
-        let parameters = names.map(|name| (pointer.to_string(), name.to_string()));
         ElementFunctionText { name: "diagonal".into(), source, parameters: parameters.into() }
     }
 }

@@ -8,6 +8,7 @@
 
 use super::DiagonalPlan;
 use crate::ScalarType;
+use crate::launch::{Element, Parameter};
 use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
@@ -319,12 +320,13 @@ impl KroneckerPlan {
 impl KroneckerPlan {
     /// The diagonal as an element function of vector programs: `diagonal(i, up_states, dn_states)`.
     pub fn diagonal_element(&self) -> ElementFunctionText {
-        let pointer = "const u32* __restrict__";
-        let parameters = ["up_states", "dn_states"].map(|name| (pointer.to_string(), name.to_string()));
+        let tables = [("up_states", self.up.states), ("dn_states", self.down.states)];
+        let parameters = tables.map(|(name, len)| Parameter::table(name, Element::U32, len));
         let source = format!(
             "{}__device__ __forceinline__ double diagonal(i64 i, {pointer} up_states, {pointer} dn_states)\n{{\n    return \
              diagonal_of(up_states[i % {n}], dn_states[i / {n}]);\n}}\n",
             self.diagonal_function(),
+            pointer = parameters[0].cuda(),
             n = self.up.states
         );
         ElementFunctionText { name: "diagonal".into(), source, parameters: parameters.into() }

@@ -8,8 +8,10 @@ mod diagonal;
 mod expression;
 mod general;
 mod kronecker;
+mod launches;
 
 pub use diagonal::{CountGroup, DiagonalPlan, LevelTerm, ProductTerm, StateWord};
 pub use expression::{ExpressionParameter, ExpressionPlan};
-pub use general::{FlipGroup, GeneralPlan, MaskedTerm};
+pub use general::{FlipGroup, GeneralPlan, MaskedTerm, TableSizes};
 pub use kronecker::{Amplitudes, IndexWord, KroneckerPlan, SpeciesPlan, Staging};
+pub use launches::NeighbourWords;

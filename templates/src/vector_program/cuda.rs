@@ -2,6 +2,7 @@
 //! 16 bytes a load and adds the sums in an order that depends on the length alone.
 
 use super::language::*;
+use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::text::{PRELUDE, TextError, render};
 use crate::{ElementFunctionText, KernelText, ScalarType};
 use serde::Serialize;
@@ -32,14 +33,19 @@ __device__ __forceinline__ T random_start(i64 i, u64 seed)
     return (T)((double)(z >> 11) * (1.0 / 4503599627370496.0) - 1.0);
 }";
 
+/// The name that a function's parameter has in the kernel.
+fn own_name(function: &ElementFunctionText, parameter: &Parameter) -> String {
+    format!("{}_{}", function.name, parameter.name)
+}
+
 impl ElementFunctionText {
     /// The same function under another name, as a program declares it.
     pub fn named(&self, name: &str) -> ElementFunctionText {
         if self.name == name {
             return self.clone();
         }
-        let declared: Vec<String> = self.parameters.iter().map(|(t, p)| format!(", {t} {p}")).collect();
-        let passed: Vec<String> = self.parameters.iter().map(|(_, p)| format!(", {p}")).collect();
+        let declared: Vec<String> = self.parameters.iter().map(|p| format!(", {} {}", p.cuda(), p.name)).collect();
+        let passed: Vec<String> = self.parameters.iter().map(|p| format!(", {}", p.name)).collect();
         let source = format!(
             "{}\n__device__ __forceinline__ T {name}(i64 i{})\n{{\n    return {}(i{});\n}}",
             self.source,
@@ -91,7 +97,6 @@ impl VectorProgram {
     /// sum. `functions` are in the program's order.
     pub fn text(&self, scalar: ScalarType, functions: &[ElementFunctionText]) -> Result<KernelText, TextError> {
         let written = |v: &VectorDeclaration| v.access != Access::In;
-        let prefixed = |f: &ElementFunctionText, name: &str| format!("{}_{name}", f.name);
         // The element function: i, then the vectors by reference where they are written, numbers, sums by reference.
         let group = |kind: &str, names: &[String]| names.iter().map(|n| format!("{kind} {n}")).collect::<Vec<_>>();
         let vectors = |v: &VectorDeclaration| format!("{} {}", if written(v) { "double&" } else { "double" }, v.name);
@@ -103,7 +108,7 @@ impl VectorProgram {
         ];
         let groups = groups.iter().filter(|g| !g.is_empty()).map(|g| g.join(", "));
         let calls = functions.iter().map(|f| {
-            let passed: Vec<String> = f.parameters.iter().map(|(_, name)| format!(", {}", prefixed(f, name))).collect();
+            let passed: Vec<String> = f.parameters.iter().map(|p| format!(", {}", own_name(f, p))).collect();
             format!("{}(i{})", f.name, passed.concat())
         });
         let arguments = self.vectors.iter().map(|v| v.name.clone()).chain(self.scalars.iter().cloned());
@@ -111,7 +116,8 @@ impl VectorProgram {
         let pointer = |v: &VectorDeclaration| {
             format!("{}T* __restrict__ {}_vector", if written(v) { "" } else { "const " }, v.name)
         };
-        let own = functions.iter().flat_map(|f| f.parameters.iter().map(|(t, n)| format!("{t} {}", prefixed(f, n))));
+        let own =
+            functions.iter().flat_map(|f| f.parameters.iter().map(|p| format!("{} {}", p.cuda(), own_name(f, p))));
         let partials = (!self.sums.is_empty()).then(|| "double* __restrict__ partials".to_owned());
         let plan = Plan {
             name: &self.name,
@@ -146,6 +152,39 @@ impl VectorProgram {
         let pretty = ron::ser::PrettyConfig::new().depth_limit(2);
         let plan = ron::ser::to_string_pretty(self, pretty).unwrap_or_else(|_| format!("{self:?}"));
         Ok(KernelText { name: self.name.clone(), text: format!("{head}{PRELUDE}{kernels}"), plan, entries })
+    }
+
+    /// The launches of one run over vectors of length `n`: kernel `NAME` and, if there are sums, `NAME_finish`, with the
+    /// parameters that [`VectorProgram::text`] declares. `functions` are in the program's order.
+    pub fn launches(
+        &self,
+        n: usize,
+        scalar: ScalarType,
+        functions: &[ElementFunctionText],
+    ) -> Result<Vec<Launch>, LaunchError> {
+        let (grid, sums) = (u64::from(blocks(n, scalar)), self.sums.len() as u64);
+        let vector = |v: &VectorDeclaration| {
+            Parameter::memory(format!("{}_vector", v.name), scalar.element(), v.access, n as u64)
+        };
+        let own = |f: &ElementFunctionText| -> Vec<Parameter> {
+            f.parameters.iter().map(|p| Parameter { name: own_name(f, p), kind: p.kind }).collect()
+        };
+        let partials = |access| Parameter::memory("partials", Element::F64, access, sums * grid);
+        let mut parameters: Vec<Parameter> = self.vectors.iter().map(vector).collect();
+        parameters.extend(self.scalars.iter().map(|name| Parameter::number(name, Number::F64)));
+        parameters.extend(functions.iter().flat_map(own));
+        parameters.extend((sums > 0).then(|| partials(Access::Out)));
+        parameters.push(Parameter::number("n", Number::I64));
+        let mut launches = vec![Launch::new(&self.name, grid, THREADS, 0, parameters)?];
+        if sums > 0 {
+            let parameters = vec![
+                partials(Access::In),
+                Parameter::number("blocks", Number::I32),
+                Parameter::memory("sums", Element::F64, Access::Out, sums),
+            ];
+            launches.push(Launch::new(format!("{}_finish", self.name), sums, THREADS, 0, parameters)?);
+        }
+        Ok(launches)
     }
 
     fn statement(&self, statement: &Statement, scalar: ScalarType) -> String {

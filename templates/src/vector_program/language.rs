@@ -1,18 +1,8 @@
 //! The program as data: what the parser makes, what the CUDA text and the CPU loops are made from.
 
+use crate::launch::Access;
 use crate::{Cost, ScalarType};
 use serde::{Deserialize, Serialize};
-
-/// How a program uses a vector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Access {
-    /// Read, never written.
-    In,
-    /// Written before it is read.
-    Out,
-    /// Read, then written.
-    InOut,
-}
 
 /// A vector argument.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -25,6 +25,7 @@ mod language;
 mod parser;
 mod tokens;
 
+pub use crate::launch::Access;
 pub use cuda::{RANDOM_START, THREADS, blocks};
-pub use language::{Access, Binary, Comparison, Expression, Function, Statement, VectorDeclaration, VectorProgram};
+pub use language::{Binary, Comparison, Expression, Function, Statement, VectorDeclaration, VectorProgram};
 pub use tokens::ProgramError;

@@ -2,6 +2,7 @@
 
 use super::language::*;
 use super::tokens::{Line, ProgramError, Token};
+use crate::launch::Access;
 
 /// Words that mean something in the language or in the generated CUDA text and so cannot be names.
 const RESERVED: &[&str] = &[

@@ -1,0 +1,112 @@
+//! The launches of a multiply: what y = H x and x·y pass to each kernel, and how many elements each may touch.
+//!
+//! In: the plan, and for a Kronecker sum the number of packed neighbours. Out: one [`Launch`] a kernel, in order; the last
+//! is `finish`, which adds the partial sums of x·y.
+
+use super::{GeneralPlan, IndexWord, KroneckerPlan};
+use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+
+/// Threads of the one block that adds the partial sums.
+const FINISH_THREADS: u32 = 1024;
+
+/// Packed neighbours of both species, in words, padding included. They follow from the rows of the hopping matrices and,
+/// for the down kernel, from the tile: whoever packs the tables knows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeighbourWords {
+    /// Of the up kernel: 128 words (32 lanes of four) a group.
+    pub up: u64,
+    /// Of the down kernel: 4 words a group.
+    pub down: u64,
+}
+
+impl IndexWord {
+    /// As the element of a table.
+    pub fn element(self) -> Element {
+        match self {
+            IndexWord::U16 => Element::U16,
+            IndexWord::U32 => Element::U32,
+            IndexWord::U64 => Element::U64,
+        }
+    }
+}
+
+fn finish(partials: u64) -> Result<Launch, LaunchError> {
+    let parameters = vec![
+        Parameter::table("partials", Element::F64, partials),
+        Parameter::number("count", Number::I64),
+        Parameter::memory("x_dot_y", Element::F64, Access::Out, 1),
+    ];
+    Launch::new("finish", 1, FINISH_THREADS, 0, parameters)
+}
+
+impl KroneckerPlan {
+    /// `multiply_up`, `multiply_down` where a down electron can hop, `finish`.
+    pub fn launches(&self, words: NeighbourWords) -> Result<Vec<Launch>, LaunchError> {
+        let (real, n) = (self.scalar.element(), self.dimension());
+        let vectors = |y| {
+            let partials = Parameter::memory("partials", Element::F64, Access::Out, self.partials());
+            vec![Parameter::table("x", real, n), Parameter::memory("y", real, y, n), partials]
+        };
+        let mut up = vectors(Access::Out);
+        up.extend([
+            Parameter::table("slice_start", Element::U32, self.up.states.div_ceil(32) + 1),
+            Parameter::table("neighbours", self.up.word.element(), words.up),
+            Parameter::table("up_states", Element::U32, self.up.states),
+            Parameter::table("dn_states", Element::U32, self.down.states),
+        ]);
+        let mut launches = vec![Launch::new("multiply_up", self.up_blocks(), self.up_threads, self.up_shared(), up)?];
+        if self.has_down() {
+            let mut down = vectors(Access::InOut);
+            down.extend([
+                Parameter::table("start", Element::U32, 2 * self.down.states + 1),
+                Parameter::table("neighbours", self.down.word.element(), words.down),
+            ]);
+            let threads = self.down_rows * self.down_lanes;
+            launches.push(Launch::new("multiply_down", self.down_blocks(), threads, self.down_shared(), down)?);
+        }
+        launches.push(finish(self.partials())?);
+        Ok(launches)
+    }
+}
+
+impl GeneralPlan {
+    /// Lin's tables as parameters of the functions that find the state of a row.
+    pub(super) fn state_tables(&self) -> [Parameter; 4] {
+        let table = |name, len| Parameter::table(name, Element::U64, len);
+        [
+            table("part_start", self.parts),
+            table("part_high", self.parts),
+            table("part_first_low", self.parts),
+            table("low_states", self.low_states),
+        ]
+    }
+
+    /// `multiply` and `finish`.
+    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let (real, n) = (self.scalar.element(), self.dimension);
+        let mut parameters = vec![
+            Parameter::table("x", real, n),
+            Parameter::memory("y", real, Access::Out, n),
+            Parameter::memory("partials", Element::F64, Access::Out, u64::from(self.blocks)),
+        ];
+        parameters.extend(self.state_tables());
+        parameters.extend([
+            Parameter::table("high_offset", Element::U64, self.high_parts),
+            Parameter::table("low_index", Element::U32, 1 << self.low_bits),
+        ]);
+        if !self.unrolled {
+            let groups = self.groups.len() as u64;
+            let terms = self.groups.iter().map(|group| group.terms.len() as u64).sum();
+            parameters.extend([
+                Parameter::table("group_flip", Element::U64, groups),
+                Parameter::table("group_start", Element::U32, groups + 1),
+                Parameter::table("term_care", Element::U64, terms),
+                Parameter::table("term_pattern", Element::U64, terms),
+                Parameter::table("term_sign", Element::U64, terms),
+                Parameter::table("term_amplitude", Element::F64, terms),
+            ]);
+        }
+        let multiply = Launch::new("multiply", u64::from(self.blocks), self.threads, 0, parameters)?;
+        Ok(vec![multiply, finish(u64::from(self.blocks))?])
+    }
+}

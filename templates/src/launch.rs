@@ -1,0 +1,346 @@
+//! What the plan says of each launch: kernel, grid, block, dynamic shared memory, and every parameter by name.
+//!
+//! A plan yields one [`Launch`] a kernel, in order. The text's own declaration is compared with it
+//! ([`crate::signature::Signature::check`]), and so are the arguments of each launch, before anything runs.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Most blocks along each axis of a grid (CUDA C++ Programming Guide, table of compute capabilities).
+pub const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+/// Most threads of a block, on every architecture.
+pub const MOST_THREADS: u32 = 1024;
+
+/// Type of the elements of a vector or table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Element {
+    /// 16 bits.
+    U16,
+    /// 32 bits.
+    U32,
+    /// 64 bits.
+    U64,
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+}
+
+impl Element {
+    /// Bytes of one element.
+    pub fn bytes(self) -> usize {
+        match self {
+            Element::U16 => 2,
+            Element::U32 | Element::F32 => 4,
+            Element::U64 | Element::F64 => 8,
+        }
+    }
+
+    /// The CUDA type.
+    pub fn cuda(self) -> &'static str {
+        match self {
+            Element::U16 => "u16",
+            Element::U32 => "u32",
+            Element::U64 => "u64",
+            Element::F32 => "float",
+            Element::F64 => "double",
+        }
+    }
+
+    /// The element that a CUDA type of the generated texts is.
+    pub fn of_cuda(name: &str) -> Option<Element> {
+        let all = [Element::U16, Element::U32, Element::U64, Element::F32, Element::F64];
+        all.into_iter().find(|element| element.cuda() == name)
+    }
+}
+
+/// What a kernel or program does with a vector or table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Access {
+    /// Read, never written.
+    In,
+    /// Written before it is read.
+    Out,
+    /// Read, then written.
+    InOut,
+}
+
+/// Type of a number that is passed by value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Number {
+    /// `i64`.
+    I64,
+    /// `u64`.
+    U64,
+    /// `int`.
+    I32,
+    /// `u32`.
+    U32,
+    /// `double`.
+    F64,
+    /// `float`.
+    F32,
+}
+
+impl Number {
+    /// The CUDA type.
+    pub fn cuda(self) -> &'static str {
+        match self {
+            Number::I64 => "i64",
+            Number::U64 => "u64",
+            Number::I32 => "int",
+            Number::U32 => "u32",
+            Number::F64 => "double",
+            Number::F32 => "float",
+        }
+    }
+}
+
+/// What is passed for a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ParameterKind {
+    /// The address of a vector or table.
+    Memory {
+        /// Type of its elements.
+        element: Element,
+        /// What the kernel does with it.
+        access: Access,
+        /// Elements that the kernel may touch; what is passed has at least as many.
+        len: u64,
+    },
+    /// A number.
+    Number(Number),
+}
+
+/// One parameter of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Its name in the text.
+    pub name: String,
+    /// What is passed for it.
+    pub kind: ParameterKind,
+}
+
+impl Parameter {
+    /// A vector or table.
+    pub fn memory(name: impl Into<String>, element: Element, access: Access, len: u64) -> Parameter {
+        Parameter { name: name.into(), kind: ParameterKind::Memory { element, access, len } }
+    }
+
+    /// A vector or table that is only read.
+    pub fn table(name: impl Into<String>, element: Element, len: u64) -> Parameter {
+        Parameter::memory(name, element, Access::In, len)
+    }
+
+    /// A number.
+    pub fn number(name: impl Into<String>, number: Number) -> Parameter {
+        Parameter { name: name.into(), kind: ParameterKind::Number(number) }
+    }
+
+    /// The type of its declaration: `const u32* __restrict__`, `i64`.
+    pub fn cuda(&self) -> String {
+        match self.kind {
+            ParameterKind::Memory { element, access: Access::In, .. } => {
+                format!("const {}* __restrict__", element.cuda())
+            }
+            ParameterKind::Memory { element, .. } => format!("{}* __restrict__", element.cuda()),
+            ParameterKind::Number(number) => number.cuda().into(),
+        }
+    }
+}
+
+impl fmt::Display for Parameter {
+    /// As the text declares it, without `__restrict__`: `const double* x`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            ParameterKind::Memory { element, access, .. } => {
+                let constant = if access == Access::In { "const " } else { "" };
+                write!(f, "{constant}{}* {}", element.cuda(), self.name)
+            }
+            ParameterKind::Number(number) => write!(f, "{} {}", number.cuda(), self.name),
+        }
+    }
+}
+
+/// One launch of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The kernel.
+    pub entry: String,
+    /// Blocks along each axis.
+    pub grid: [u32; 3],
+    /// Threads of a block, along the first axis.
+    pub block: u32,
+    /// Dynamic shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+    /// The parameters, in the order of the declaration.
+    pub parameters: Vec<Parameter>,
+}
+
+impl Launch {
+    /// A launch of `blocks` blocks along the first axis; an error where CUDA has no such grid or block.
+    pub fn new(
+        entry: impl Into<String>,
+        blocks: u64,
+        block: u32,
+        shared_bytes: u64,
+        parameters: Vec<Parameter>,
+    ) -> Result<Launch, LaunchError> {
+        let entry = entry.into();
+        let Some(blocks) = u32::try_from(blocks).ok().filter(|blocks| *blocks <= MOST_BLOCKS[0]) else {
+            return Err(LaunchError::Grid { entry, axis: 'x', blocks, limit: MOST_BLOCKS[0] });
+        };
+        let Ok(shared_bytes) = u32::try_from(shared_bytes) else {
+            return Err(LaunchError::SharedMemory {
+                entry,
+                dynamic: shared_bytes,
+                fixed: 0,
+                limit: u64::from(u32::MAX),
+            });
+        };
+        let launch = Launch { entry, grid: [blocks, 1, 1], block, shared_bytes, parameters };
+        launch.check_shape()?;
+        Ok(launch)
+    }
+
+    /// Compares grid and block with what CUDA allows anywhere. A grid without blocks is none of the faults.
+    pub fn check_shape(&self) -> Result<(), LaunchError> {
+        for ((blocks, limit), axis) in self.grid.iter().zip(MOST_BLOCKS).zip(['x', 'y', 'z']) {
+            if *blocks > limit {
+                return Err(LaunchError::Grid { entry: self.entry.clone(), axis, blocks: u64::from(*blocks), limit });
+            }
+        }
+        self.check_threads(MOST_THREADS, "CUDA")
+    }
+
+    /// Compares the block with the most threads that `by` allows.
+    pub fn check_threads(&self, limit: u32, by: &'static str) -> Result<(), LaunchError> {
+        if (1..=limit).contains(&self.block) {
+            return Ok(());
+        }
+        Err(LaunchError::Threads { entry: self.entry.clone(), threads: self.block, limit, by })
+    }
+
+    /// Compares dynamic and `fixed` (declared in the text) shared memory of a block with what the device has, in bytes.
+    pub fn check_shared(&self, fixed: u64, limit: u64) -> Result<(), LaunchError> {
+        let dynamic = u64::from(self.shared_bytes);
+        if dynamic + fixed <= limit {
+            return Ok(());
+        }
+        Err(LaunchError::SharedMemory { entry: self.entry.clone(), dynamic, fixed, limit })
+    }
+}
+
+/// A launch that no card would accept, or that does not fit the text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// Too many blocks.
+    #[error(
+        "kernel {entry} would take {blocks} blocks along {axis} and CUDA allows {limit}: the problem is too large for \
+         this plan; give each block more rows"
+    )]
+    Grid {
+        /// The kernel.
+        entry: String,
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// What the plan asks for.
+        blocks: u64,
+        /// What CUDA allows.
+        limit: u32,
+    },
+    /// Too many threads, or none.
+    #[error(
+        "kernel {entry}: expected a block of 1 to {limit} threads (the limit is of {by}), found {threads}; plan fewer"
+    )]
+    Threads {
+        /// The kernel.
+        entry: String,
+        /// Threads of a block.
+        threads: u32,
+        /// The most there may be.
+        limit: u32,
+        /// Who says so.
+        by: &'static str,
+    },
+    /// Too much shared memory.
+    #[error(
+        "kernel {entry}: expected at most {limit} bytes of shared memory a block, found {} ({dynamic} dynamic and {fixed} \
+         declared in the text); plan smaller tiles", dynamic + fixed
+    )]
+    SharedMemory {
+        /// The kernel.
+        entry: String,
+        /// Bytes given at launch.
+        dynamic: u64,
+        /// Bytes that the text declares.
+        fixed: u64,
+        /// Bytes that a block may have.
+        limit: u64,
+    },
+    /// The text declares another number of parameters.
+    #[error(
+        "kernel {entry}: the plan passes {planned} parameters and the text declares {declared}: template and plan disagree"
+    )]
+    ParameterCount {
+        /// The kernel.
+        entry: String,
+        /// Parameters of the plan.
+        planned: usize,
+        /// Parameters of the text.
+        declared: usize,
+    },
+    /// The text declares another parameter.
+    #[error(
+        "kernel {entry}, parameter {position}: the plan passes `{planned}` and the text declares `{declared}`: template and \
+         plan disagree"
+    )]
+    Parameter {
+        /// The kernel.
+        entry: String,
+        /// Which one, from 1.
+        position: usize,
+        /// As the plan has it.
+        planned: String,
+        /// As the text has it.
+        declared: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_launches_are_named_with_their_numbers() {
+        let launch = |blocks, block, shared| Launch::new("k", blocks, block, shared, vec![]);
+        let text = |result: Result<Launch, LaunchError>| result.unwrap_err().to_string();
+        assert!(launch(MOST_BLOCKS[0].into(), 1024, 0).is_ok());
+        assert!(text(launch(1 << 31, 32, 0)).contains("2147483648 blocks along x and CUDA allows 2147483647"));
+        assert!(text(launch((1 << 32) + 1, 32, 0)).contains("4294967297 blocks"), "not taken modulo 2^32");
+        assert!(text(launch(1, 0, 0)).contains("1 to 1024 threads (the limit is of CUDA), found 0"));
+        assert!(text(launch(1, 1025, 0)).contains("found 1025"));
+        assert!(text(launch(1, 32, 1 << 32)).contains("4294967296 dynamic"));
+        let high = Launch { grid: [1, 70_000, 1], ..launch(1, 32, 0).unwrap() };
+        assert!(high.check_shape().unwrap_err().to_string().contains("70000 blocks along y and CUDA allows 65535"));
+        let error = launch(1, 32, 200_000).unwrap().check_shared(40_000, 232_448).unwrap_err().to_string();
+        assert!(
+            error.contains("at most 232448 bytes") && error.contains("240000 (200000 dynamic and 40000"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn parameters_are_declared_as_the_texts_have_them() {
+        let table = Parameter::table("up_states", Element::U32, 7);
+        assert_eq!(
+            (table.cuda().as_str(), table.to_string().as_str()),
+            ("const u32* __restrict__", "const u32* up_states")
+        );
+        let sums = Parameter::memory("sums", Element::F64, Access::Out, 1);
+        assert_eq!((sums.cuda().as_str(), sums.to_string().as_str()), ("double* __restrict__", "double* sums"));
+        assert_eq!(Parameter::number("n", Number::I64).to_string(), "i64 n");
+        assert_eq!(Element::of_cuda("float"), Some(Element::F32));
+        assert_eq!(Element::of_cuda("real"), None);
+    }
+}
