@@ -4,6 +4,7 @@
 
 use super::OnDevice;
 use eigenforge_templates::ElementFunctionText;
+use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::vector_program::{RANDOM_START, VectorProgram};
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub fn random_start(seed: u64) -> ElementFunction {
         text: ElementFunctionText {
             name: "random_start".into(),
             source: RANDOM_START.into(),
-            parameters: vec![("u64".into(), "seed".into())],
+            parameters: vec![Parameter::number("seed", Number::U64)],
         },
         arguments: vec![ElementArgument::U64(seed)],
         host: Arc::new(move |start, out| {

@@ -1,13 +1,12 @@
-//! Text → two programs that run it, kept by the hash of text, engine and compiler; and their launches.
+//! Text → two programs that run it, kept by the hash of text, engine and compiler.
 
-use super::report::{self, Lines};
-use super::request::{Launch, written};
-use super::{Argument, Check, Schedule, SimulateError};
+use super::simulated::Simulated;
+use super::{Check, SimulateError};
 use crate::jit::{CacheFolder, Settings};
 use eigenforge_templates::KernelText;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -39,16 +38,7 @@ pub struct Simulator {
     _temporary: Option<Arc<TempDir>>,
 }
 
-/// A kernel file, compiled for the CPU.
-#[derive(Clone, Debug)]
-pub struct Simulated {
-    text: KernelText,
-    folder: PathBuf,
-    seconds: u32,
-    _temporary: Option<Arc<TempDir>>,
-}
-
-fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> SimulateError {
+pub(super) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> SimulateError {
     let what = what.into();
     move |source| SimulateError::System { what, source }
 }
@@ -115,13 +105,13 @@ impl Simulator {
         [text.text.as_str(), driver.as_str()].iter().for_each(|part| field(&mut hash, part));
         let name = format!("{}-{}", file_name(&text.name), &hash.finalize().to_hex()[..24]);
         let folder = self.folder.join(name);
-        let simulated =
-            Simulated { text: text.clone(), folder, seconds: self.seconds, _temporary: self._temporary.clone() };
-        if simulated.folder.exists() {
+        let kept = folder.exists();
+        let simulated = Simulated::new(text.clone(), folder, kept, self.seconds, self._temporary.clone());
+        if kept {
             return Ok(simulated);
         }
         let engine = self.engine()?;
-        self.publish(&simulated.folder, |folder| {
+        self.publish(simulated.folder(), |folder| {
             let files = [("kernel.cu", text.text.as_str()), ("driver.cpp", driver.as_str()), ("host.hpp", HOST)];
             write_all(folder, &files)?;
             std::thread::scope(|scope| {
@@ -234,94 +224,6 @@ impl Simulator {
         let _ = std::fs::remove_dir_all(&kept);
         let from = temporary.keep();
         if std::fs::rename(&from, &kept).is_ok() { kept } else { from }
-    }
-}
-
-impl Simulated {
-    /// The folder with the text and the two programs.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// Runs `entry` under both checks. The written buffers get the result; on an error they keep what they had.
-    pub fn launch(
-        &self,
-        entry: &str,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared_bytes: u32,
-        arguments: &mut [Argument<'_>],
-        schedule: Schedule,
-    ) -> Result<(), SimulateError> {
-        let launch = Launch { entry, grid, block, shared_bytes, schedule };
-        let first = self.run(Check::Accesses, &launch, arguments)?;
-        let second = self.run(Check::Addresses, &launch, arguments)?;
-        if let Some(argument) = first.iter().zip(&second).position(|(a, b)| a != b) {
-            return Err(SimulateError::Unsteady { entry: entry.into(), argument });
-        }
-        store(first, arguments);
-        Ok(())
-    }
-
-    /// Runs `entry` under one check.
-    #[expect(clippy::too_many_arguments, reason = "a launch, and the check")]
-    pub fn launch_under(
-        &self,
-        check: Check,
-        entry: &str,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared_bytes: u32,
-        arguments: &mut [Argument<'_>],
-        schedule: Schedule,
-    ) -> Result<(), SimulateError> {
-        let result = self.run(check, &Launch { entry, grid, block, shared_bytes, schedule }, arguments)?;
-        store(result, arguments);
-        Ok(())
-    }
-
-    /// The bytes of each written argument.
-    fn run(
-        &self,
-        check: Check,
-        launch: &Launch<'_>,
-        arguments: &[Argument<'_>],
-    ) -> Result<Vec<Option<Vec<u8>>>, SimulateError> {
-        launch.check()?;
-        let folder = tempfile::tempdir().map_err(system("making a temporary folder"))?;
-        let [request, result, report] = ["request", "result", "report"].map(|name| folder.path().join(name));
-        std::fs::write(&request, launch.request(arguments)).map_err(system("writing the request"))?;
-        let program = self.folder.join(check.file());
-        let Output { status, stderr, .. } = Command::new(&program)
-            .args([&request, &result, &report])
-            .arg(self.seconds.to_string())
-            .env("ASAN_OPTIONS", "detect_leaks=0:exitcode=4:detect_stack_use_after_return=0")
-            .env("UBSAN_OPTIONS", "exitcode=4:print_stacktrace=0")
-            .output()
-            .map_err(system(format!("running {}", program.display())))?;
-        let output = String::from_utf8_lossy(&stderr).into_owned();
-        let crashed = || SimulateError::Crashed {
-            entry: launch.entry.into(),
-            status: status.to_string(),
-            output: output.clone(),
-        };
-        if !status.success() {
-            let report = std::fs::read_to_string(&report).unwrap_or_default();
-            let lines = Lines { program: &program, text: &self.text.text };
-            let fault = report::fault(launch.entry, &report, &output, &lines).ok_or_else(crashed)?;
-            return Err(SimulateError::Fault(Box::new(fault)));
-        }
-        let result = std::fs::read(&result).map_err(system("reading the result"))?;
-        let buffers = written(&result, arguments).ok_or_else(crashed)?;
-        Ok(buffers.into_iter().map(|buffer| buffer.map(<[u8]>::to_vec)).collect())
-    }
-}
-
-fn store(result: Vec<Option<Vec<u8>>>, arguments: &mut [Argument<'_>]) {
-    for (bytes, argument) in result.into_iter().zip(arguments) {
-        if let (Some(bytes), Argument::InOut(target) | Argument::Out(target)) = (bytes, argument) {
-            target.copy_from_slice(&bytes);
-        }
     }
 }
 

@@ -1,10 +1,15 @@
-// PROGRAM REQUEST RESULT REPORT: reads a launch, runs it, writes the buffers back; a fault goes to REPORT and ends the
-// program with status 3. All numbers of the files are in the machine's byte order; request.rs writes and reads them.
+// PROGRAM REPORT SECONDS: serves launches until its input ends. Each is read from standard input and runs in a process of
+// its own, forked from this one, so that every launch finds memory as the program was loaded; the answer, that process's
+// wait status and the bytes of the written buffers, goes to standard output. A fault goes to REPORT and ends the launch
+// with status 3. All numbers are in the machine's byte order; request.rs and server.rs write and read them.
 #include "engine.hpp"
 #include <csignal>
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
+#include <cerrno>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -94,19 +99,29 @@ extern "C" void __asan_on_error()
     fclose(file);
 }
 
-int main(int count, char** words)
+// False at the end of the input, or where the other side is gone.
+static bool read_all(void* to, size_t bytes)
 {
-    if (count != 5) {
-        fprintf(stderr, "usage: %s REQUEST RESULT REPORT SECONDS\n", words[0]);
-        return 2;
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t got = read(0, (char*)to + done, bytes - done);
+        if (got == 0 || (got < 0 && errno != EINTR)) return false;
+        if (got > 0) done += got;
     }
-    report_path = words[3];
-    FILE* file = fopen(words[1], "rb");
-    if (!file) fault("request", "the request cannot be read", nullptr, {});
-    char buffer[1 << 16];
-    for (size_t got; (got = fread(buffer, 1, sizeof buffer, file)) > 0;) request.insert(request.end(), buffer, buffer + got);
-    fclose(file);
+    return true;
+}
+static bool write_all(const void* from, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t put = write(1, (const char*)from + done, bytes - done);
+        if (put < 0 && errno != EINTR) return false;
+        if (put > 0) done += put;
+    }
+    return true;
+}
 
+// Runs the launch of `request` and leaves the written buffers, one after the other, at `result`.
+static void run_launch(char* result, unsigned seconds)
+{
     const uint32_t length = take<uint32_t>();
     const std::string name(take_bytes(length), length);
     launch.grid = take<Triple>();
@@ -166,17 +181,43 @@ int main(int count, char** words)
         sigaction(SIGSEGV, &action, nullptr);
         sigaction(SIGBUS, &action, nullptr);
     }
-    alarm((unsigned)atoi(words[4]));
+    alarm(seconds);
     run_all_blocks();
     alarm(0);
-
-    FILE* result = fopen(words[2], "wb");
-    if (!result) fault("request", "the result cannot be written", nullptr, {});
     for (const Value& value : values) {
-        if (value.written && fwrite(value.memory, 1, value.bytes, result) != value.bytes) {
-            fault("request", "the result cannot be written", nullptr, {});
-        }
+        if (!value.written) continue;
+        memcpy(result, value.memory, value.bytes);
+        result += value.bytes;
     }
-    if (fclose(result) != 0) fault("request", "the result cannot be written", nullptr, {});
+}
+
+int main(int count, char** words)
+{
+    if (count != 3) {
+        fprintf(stderr, "usage: %s REPORT SECONDS, launches on standard input\n", words[0]);
+        return 2;
+    }
+    report_path = words[1];
+    for (uint64_t sizes[2]; read_all(sizes, sizeof sizes);) {  // of the request, and of the result
+        request.resize(sizes[0]);
+        if (!read_all(request.data(), sizes[0])) return 2;
+        // Shared with the launch's process, which fills it.
+        const size_t room = sizes[1] ? sizes[1] : 1;
+        void* const result = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (result == MAP_FAILED) return 2;
+        unlink(report_path.c_str());
+        const pid_t child = fork();
+        if (child < 0) return 2;
+        if (child == 0) {
+            run_launch((char*)result, (unsigned)atoi(words[2]));
+            _exit(0);
+        }
+        int status = 0;
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+        const int64_t answer = status;
+        const bool told = write_all(&answer, sizeof answer) && (status != 0 || write_all(result, sizes[1]));
+        munmap(result, room);
+        if (!told) return 2;
+    }
     return 0;
 }

@@ -15,9 +15,12 @@
 mod compile;
 mod report;
 mod request;
+mod server;
+mod simulated;
 
-pub use compile::{Simulated, Simulator};
+pub use compile::Simulator;
 pub use report::{Fault, FaultClass, SourceLine};
+pub use simulated::Simulated;
 
 use std::path::PathBuf;
 

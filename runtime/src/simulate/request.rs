@@ -1,7 +1,8 @@
-//! One launch as a file for the simulating program (`main.cpp` reads it), and its result read back.
+//! One launch as bytes for the simulating program (`main.cpp` reads them), and its result read back.
 //!
-//! Request: name, grid, block, shared bytes, schedule, seed, then each argument as kind, access, value or length and
-//! bytes. Result: the bytes of each written buffer, in order. Numbers are in the machine's byte order.
+//! Request: its length and the result's, then name, grid, block, shared bytes, schedule, seed, then each argument as kind,
+//! access, value or length and bytes. Result: the bytes of each written buffer, in order. Numbers are in the machine's
+//! byte order.
 
 use super::{Argument, Schedule, SimulateError};
 
@@ -36,7 +37,8 @@ impl Launch<'_> {
     }
 
     pub(super) fn request(&self, arguments: &[Argument<'_>]) -> Vec<u8> {
-        let mut out = Vec::new();
+        let mut out = vec![0; 8];
+        out.extend((result_bytes(arguments) as u64).to_ne_bytes());
         let (order, seed) = match self.schedule {
             Schedule::Forward => (0u32, 0u64),
             Schedule::Reverse => (1, 0),
@@ -66,24 +68,32 @@ impl Launch<'_> {
             out.extend(value);
             out.extend(bytes);
         }
+        let length = (out.len() - 16) as u64;
+        out[..8].copy_from_slice(&length.to_ne_bytes());
         out
     }
 }
 
-/// The written buffers of a result, or nothing when the file has another length.
-pub(super) fn written<'r>(mut result: &'r [u8], arguments: &[Argument<'_>]) -> Option<Vec<Option<&'r [u8]>>> {
-    let mut found = Vec::new();
-    for argument in arguments {
-        let bytes = match argument {
-            Argument::InOut(bytes) | Argument::Out(bytes) => bytes.len(),
-            _ => {
-                found.push(None);
-                continue;
-            }
-        };
-        let (mine, rest) = result.split_at_checked(bytes)?;
-        found.push(Some(mine));
-        result = rest;
+impl Argument<'_> {
+    fn written_bytes(&self) -> Option<usize> {
+        match self {
+            Argument::InOut(bytes) | Argument::Out(bytes) => Some(bytes.len()),
+            _ => None,
+        }
     }
-    result.is_empty().then_some(found)
+}
+
+/// Bytes of all written buffers.
+pub(super) fn result_bytes(arguments: &[Argument<'_>]) -> usize {
+    arguments.iter().filter_map(Argument::written_bytes).sum()
+}
+
+/// The written buffers of a result; nothing for an argument that is not written.
+pub(super) fn written<'r>(mut result: &'r [u8], arguments: &[Argument<'_>]) -> Vec<Option<&'r [u8]>> {
+    let mut next = |bytes: usize| {
+        let (mine, rest) = result.split_at(bytes);
+        result = rest;
+        mine
+    };
+    arguments.iter().map(|argument| argument.written_bytes().map(&mut next)).collect()
 }

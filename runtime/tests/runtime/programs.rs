@@ -227,12 +227,13 @@ fn wrong_arguments_are_refused() {
 #[test]
 fn cuda_text_of_every_program_compiles_for_every_architecture() {
     use eigenforge_runtime::jit::{Arch, Jit, Settings};
+    use eigenforge_templates::launch::{Number, Parameter};
     use eigenforge_templates::{ElementFunctionText, ScalarType};
     let Some(jit) = Jit::for_tests(&Settings::from_env().unwrap()) else { return };
     let diagonal = ElementFunctionText {
         name: "random_start".into(),
         source: RANDOM_START.into(),
-        parameters: vec![("u64".into(), "seed".into())],
+        parameters: vec![Parameter::number("seed", Number::U64)],
     }
     .named("diagonal");
     let everything = "program everything\nvectors x : inout\nvectors a : in\nvectors z : out\nscalars s\nfunctions diagonal\n\

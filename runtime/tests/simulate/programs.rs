@@ -5,6 +5,7 @@ use super::{SCHEDULES, bytes, simulator};
 use eigenforge_runtime::simulate::{Argument, Simulated, Simulator};
 use eigenforge_runtime::{Bind, Device, Scalar, Vector, solvers};
 use eigenforge_templates::ElementFunctionText;
+use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::vector_program::{Access, THREADS, VectorProgram, blocks};
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ fn function(name: &str) -> eigenforge_runtime::ElementFunction {
     let source = format!(
         "__device__ __forceinline__ double {name}(i64 i, double scale)\n{{\n    return 2.0 + scale * (double)(i % 7);\n}}"
     );
-    let text = ElementFunctionText { name: name.into(), source, parameters: vec![("double".into(), "scale".into())] };
+    let text = ElementFunctionText { name: name.into(), source, parameters: vec![Parameter::number("scale", Number::F64)] };
     let host = |start: usize, out: &mut [f64]| {
         out.iter_mut().enumerate().for_each(|(k, out)| *out = 2.0 + 0.5 * ((start + k) % 7) as f64);
     };
