@@ -1,7 +1,8 @@
 //! What can go wrong on a device and in a solver, one enum a stage.
 
 use crate::jit::JitError;
-use eigenforge_templates::TextError;
+use crate::simulate::SimulateError;
+use eigenforge_templates::{LaunchError, TextError};
 
 /// Short for results of the device stage.
 pub type Result<T, E = DeviceError> = std::result::Result<T, E>;
@@ -55,8 +56,8 @@ pub enum DeviceError {
         /// How many there are.
         count: usize,
     },
-    /// A device name that is none of auto, cpu, cuda, cuda:N.
-    #[error("device '{0}' is not one of auto, cpu, cuda, cuda:N")]
+    /// A device name that is none of those there are.
+    #[error("device '{0}' is not one of auto, cpu, cuda, cuda:N, sim, sim:reverse, sim:random:SEED")]
     UnknownDevice(String),
     /// The driver refused a call.
     #[error("the CUDA driver refused {call}: {name} ({message})")]
@@ -86,6 +87,27 @@ pub enum DeviceError {
     /// Template and plan disagree.
     #[error(transparent)]
     Text(#[from] TextError),
+    /// A launch that no card would accept, or whose text declares something else than its plan.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The simulation found a fault in a kernel, or could not run it.
+    #[error(transparent)]
+    Simulate(#[from] SimulateError),
+    /// A problem that the simulation would take too long for.
+    #[error(
+        "{what} takes {flops:.1e} operations, which the simulation would need some {seconds:.0} s for, each time; it takes \
+         on up to {limit} s: choose a smaller lattice or sector, or --device cpu"
+    )]
+    TooSlow {
+        /// What would be computed.
+        what: String,
+        /// Its floating-point operations.
+        flops: f64,
+        /// The time they are expected to take, in seconds.
+        seconds: f64,
+        /// The time that is accepted, in seconds.
+        limit: f64,
+    },
     /// Arguments of a launch or a program that do not match its declaration.
     #[error("{what}: expected {expected}, found {found}")]
     Arguments {

@@ -1,9 +1,9 @@
 //! Compiles generated CUDA with NVRTC, runs it, and runs the eigensolvers. Knows no physics.
 //!
 //! Stages, each standing on those before it: [`jit`] (text → cubin), [`device`] (memory, kernels), [`vector_program`]
-//! (fused vector updates and inner products on either device), [`LinearOperator`] (what a solver needs of a matrix),
-//! [`solvers`] (LOBPCG, Lanczos, dense; certification of multiplicities; checkpoints). Beside them [`simulate`] runs the
-//! same CUDA text on a CPU, checked access by access.
+//! (fused vector updates and inner products on any device), [`LinearOperator`] (what a solver needs of a matrix),
+//! [`solvers`] (LOBPCG, Lanczos, dense; certification of multiplicities; checkpoints). Below the devices [`simulate`] runs
+//! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device of it.
 
 pub mod device;
 mod error;
@@ -15,7 +15,7 @@ pub mod solvers;
 pub mod vector_program;
 
 pub use device::{
-    Buffer, Device, ElementArgument, ElementFunction, Kernel, KernelArg, KernelRecord, Memory, OnDevice, Vector,
+    Arguments, Buffer, Checks, Device, ElementArgument, ElementFunction, Kernel, KernelRecord, Memory, OnDevice, Vector,
 };
 pub use error::{DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

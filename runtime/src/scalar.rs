@@ -1,23 +1,59 @@
 //! Number types on the Rust side: the elements of vectors ([`Scalar`]) and of tables ([`Pod`]).
 
 use eigenforge_templates::ScalarType;
+use eigenforge_templates::launch::Element;
 
 /// Plain data that may be copied to a device byte by byte.
 ///
 /// # Safety
 /// The type has no padding, no pointers, and every bit pattern is a value of it.
-pub unsafe trait Pod: Copy + Send + Sync + 'static {}
+pub unsafe trait Pod: Copy + Send + Sync + 'static {
+    /// What a kernel's parameter must point to, for this type to be passed; `None`: no kernel of ours takes it.
+    const ELEMENT: Option<Element>;
+    /// Appends the bytes of each value, in the machine's order.
+    fn append_bytes(values: &[Self], to: &mut Vec<u8>);
+    /// The reverse, for as many values as `bytes` holds.
+    fn copy_bytes(bytes: &[u8], to: &mut [Self]);
+}
 
 macro_rules! pod {
-    ($($t:ty),*) => {$(
+    ($($t:ty => $element:expr),* $(,)?) => {$(
         // SAFETY: a primitive number: no padding, every bit pattern is valid.
-        unsafe impl Pod for $t {}
+        unsafe impl Pod for $t {
+            const ELEMENT: Option<Element> = $element;
+            fn append_bytes(values: &[$t], to: &mut Vec<u8>) {
+                to.extend(values.iter().flat_map(|value| value.to_ne_bytes()));
+            }
+            fn copy_bytes(bytes: &[u8], to: &mut [$t]) {
+                let values = bytes.as_chunks::<{ size_of::<$t>() }>().0;
+                to.iter_mut().zip(values).for_each(|(to, value)| *to = <$t>::from_ne_bytes(*value));
+            }
+        }
     )*};
 }
-pod!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64);
+pod!(
+    u8 => None,
+    u16 => Some(Element::U16),
+    u32 => Some(Element::U32),
+    u64 => Some(Element::U64),
+    i8 => None,
+    i16 => None,
+    i32 => None,
+    i64 => None,
+    f32 => Some(Element::F32),
+    f64 => Some(Element::F64),
+);
 
 // SAFETY: an array has no padding between elements that have none.
-unsafe impl<U: Pod, const N: usize> Pod for [U; N] {}
+unsafe impl<U: Pod, const N: usize> Pod for [U; N] {
+    const ELEMENT: Option<Element> = None;
+    fn append_bytes(values: &[[U; N]], to: &mut Vec<u8>) {
+        U::append_bytes(values.as_flattened(), to);
+    }
+    fn copy_bytes(bytes: &[u8], to: &mut [[U; N]]) {
+        U::copy_bytes(bytes, to.as_flattened_mut());
+    }
+}
 
 /// The element type of a vector. Arithmetic on elements and all sums are in f64; only storage is `T`.
 pub trait Scalar: Pod + Default + PartialEq + std::fmt::Debug {

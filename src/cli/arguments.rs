@@ -36,7 +36,8 @@ pub(super) enum Command {
 pub(super) struct SolveArguments {
     /// The model file, such as examples/hubbard_4x4.toml
     pub model: PathBuf,
-    /// auto (a GPU if there is one), cpu, cuda or cuda:N
+    /// auto (a GPU if there is one), cpu, cuda, cuda:N, or sim: the generated CUDA run on the CPU under checks, slow
+    /// (sim:reverse and sim:random:SEED let threads take turns in another order)
     #[arg(long, default_value = "auto")]
     pub device: String,
     /// auto, lobpcg, lanczos or dense

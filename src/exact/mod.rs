@@ -14,6 +14,7 @@ mod observables;
 mod solve;
 mod species;
 mod structure;
+mod tables;
 
 pub use inspect::{GeneratedFile, InspectError, Stage};
 pub use model::{LARGEST_DENSE, Model};

@@ -8,13 +8,14 @@ use super::kronecker_cpu::KroneckerCpu;
 use super::model::Model;
 use super::species::SpeciesMatrix;
 use super::structure::Moves;
+use super::tables::Tables;
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use eigenforge_runtime::{
-    Buffer, Device, DeviceError, ElementArgument, ElementFunction, Kernel, KernelArg, LinearOperator, Scalar, Vector,
+    Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, Scalar, Vector,
 };
-use eigenforge_templates::exact::{GeneralPlan, IndexWord, KroneckerPlan};
-use eigenforge_templates::{Cost, ElementFunctionText, KernelText, ScalarType, TextError};
+use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan, NeighbourWords, TableSizes};
+use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError};
 use std::sync::{Arc, Mutex};
 
 /// Everything fixed about the multiply of one model: its plan, and the tables that go with it.
@@ -62,11 +63,16 @@ impl Prepared {
             }
             (Moves::General(groups), ..) => {
                 let tables = model.basis().lin_tables()?;
+                let sizes = TableSizes {
+                    low_bits: tables.low_bits,
+                    parts: tables.parts.len() as u64,
+                    low_states: tables.low_states.len() as u64,
+                    high_parts: tables.high_offset.len() as u64,
+                };
                 let plan = GeneralPlan::new(
                     model.name().to_string(),
                     scalar,
-                    tables.low_bits,
-                    tables.parts.len() as u64,
+                    sizes,
                     model.dimension(),
                     structure.diagonal.clone(),
                     groups.clone(),
@@ -83,6 +89,26 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, .. } => plan.text(),
             Prepared::General { plan, .. } => plan.text(),
+        }
+    }
+
+    /// The launches of one multiply, in order. `words` are those of the packed neighbours, which [`Prepared::neighbours`]
+    /// counts; a general multiply has none.
+    pub fn launches(&self, words: NeighbourWords) -> Result<Vec<Launch>, LaunchError> {
+        match self {
+            Prepared::Kronecker { plan, .. } => plan.launches(words),
+            Prepared::General { plan, .. } => plan.launches(),
+        }
+    }
+
+    /// Words of the packed neighbours, by packing them.
+    pub fn neighbours(&self) -> NeighbourWords {
+        match self {
+            Prepared::Kronecker { plan, up, down } => NeighbourWords {
+                up: up.packed_slices().1.len() as u64,
+                down: down.packed_rows(plan.down_columns as usize).1.len() as u64,
+            },
+            Prepared::General { .. } => NeighbourWords { up: 0, down: 0 },
         }
     }
 
@@ -152,7 +178,7 @@ pub struct Hamiltonian {
 
 enum Engine {
     Cpu(Arc<Host>),
-    Cuda(Box<Cuda>),
+    Kernels(Box<Kernels>),
 }
 
 enum Host {
@@ -169,69 +195,12 @@ impl Host {
     }
 }
 
-struct Cuda {
+/// The multiply as generated kernels.
+struct Kernels {
     kernel: Kernel,
+    launches: Vec<Launch>,
     tables: Tables,
     partials: Mutex<(Buffer<f64>, Buffer<f64>)>,
-}
-
-enum Tables {
-    Kronecker {
-        up_start: Buffer<u32>,
-        up_words: Words,
-        down_start: Buffer<u32>,
-        down_words: Words,
-        up_states: Arc<Buffer<u32>>,
-        down_states: Arc<Buffer<u32>>,
-    },
-    General {
-        part: [Arc<Buffer<u64>>; 4],
-        high_offset: Buffer<u64>,
-        low_index: Buffer<u32>,
-        terms: Option<Terms>,
-    },
-}
-
-/// Packed neighbours in the plan's word.
-enum Words {
-    U16(Buffer<u16>),
-    U32(Buffer<u32>),
-    U64(Buffer<u64>),
-}
-
-/// The terms of an operator that is too long to be written out.
-struct Terms {
-    flip: Buffer<u64>,
-    start: Buffer<u32>,
-    care: Buffer<u64>,
-    pattern: Buffer<u64>,
-    sign: Buffer<u64>,
-    amplitude: Buffer<f64>,
-}
-
-impl Words {
-    fn new(device: &Device, word: IndexWord, words: &[u64]) -> Result<Words, DeviceError> {
-        // A species without hops still needs a table to point at.
-        let words = if words.is_empty() { &[0][..] } else { words };
-        Ok(match word {
-            IndexWord::U16 => Words::U16(device.buffer(&words.iter().map(|word| *word as u16).collect::<Vec<_>>())?),
-            IndexWord::U32 => Words::U32(device.buffer(&words.iter().map(|word| *word as u32).collect::<Vec<_>>())?),
-            IndexWord::U64 => Words::U64(device.buffer(words)?),
-        })
-    }
-
-    fn argument(&self) -> KernelArg<'_> {
-        match self {
-            Words::U16(buffer) => KernelArg::Memory(buffer),
-            Words::U32(buffer) => KernelArg::Memory(buffer),
-            Words::U64(buffer) => KernelArg::Memory(buffer),
-        }
-    }
-}
-
-/// State words of one species; a pair of them fits 64 bits, so each fits 32.
-fn state_words(device: &Device, words: &[u64]) -> Result<Arc<Buffer<u32>>, DeviceError> {
-    Ok(Arc::new(device.buffer(&words.iter().map(|word| *word as u32).collect::<Vec<_>>())?))
 }
 
 /// Why a model could not be put on a device.
@@ -249,12 +218,28 @@ pub enum PrepareError {
 }
 
 impl Hamiltonian {
-    /// Plans the multiply, generates and compiles its kernels (on CUDA) and uploads its tables.
+    /// Plans the multiply, generates and compiles its kernels (where kernels run) and uploads its tables.
     pub fn new(model: &Model, scalar: ScalarType, device: &Device) -> Result<Hamiltonian, PrepareError> {
-        let prepared = Prepared::new(model, scalar)?;
+        Hamiltonian::with_plan(model, Prepared::new(model, scalar)?, device)
+    }
+
+    /// The same for a plan of one's own, such as another shape of tile: it must be of this model.
+    pub fn with_plan(model: &Model, prepared: Prepared, device: &Device) -> Result<Hamiltonian, PrepareError> {
+        let text = prepared.text()?;
+        Hamiltonian::with_text(model, prepared, &text, device)
+    }
+
+    /// The same with an edited text, which the CPU device does not use. Its kernels must take what the plan passes.
+    pub fn with_text(
+        model: &Model,
+        prepared: Prepared,
+        text: &KernelText,
+        device: &Device,
+    ) -> Result<Hamiltonian, PrepareError> {
         let norm_bound = prepared.norm_bound(model);
-        let engine = if device.is_cuda() {
-            Engine::Cuda(Box::new(Cuda::new(&prepared, device)?))
+        device.check_work(&format!("one multiply of {}", model.name()), prepared.cost().flops)?;
+        let engine = if device.runs_kernels() {
+            Engine::Kernels(Box::new(Kernels::new(&prepared, text, device)?))
         } else {
             Engine::Cpu(Arc::new(match &prepared {
                 Prepared::Kronecker { up, down, plan } => Host::Kronecker(KroneckerCpu::new(up, down, &plan.diagonal)),
@@ -272,123 +257,37 @@ impl Hamiltonian {
     }
 }
 
-impl Cuda {
-    fn new(prepared: &Prepared, device: &Device) -> Result<Cuda, PrepareError> {
-        let kernel = device.compile(&prepared.text()?)?;
-        let (tables, partials) = match prepared {
-            Prepared::Kronecker { plan, up, down } => {
-                let (up_start, up_words) = up.packed_slices();
-                let (down_start, down_words) = down.packed_rows(plan.down_columns as usize);
-                let tables = Tables::Kronecker {
-                    up_start: device.buffer(&up_start)?,
-                    up_words: Words::new(device, plan.up.word, &up_words)?,
-                    down_start: device.buffer(&down_start)?,
-                    down_words: Words::new(device, plan.down.word, &down_words)?,
-                    up_states: state_words(device, &up.states)?,
-                    down_states: state_words(device, &down.states)?,
-                };
-                (tables, plan.partials())
-            }
-            Prepared::General { plan, tables } => (Tables::general(plan, tables, device)?, u64::from(plan.blocks)),
+impl Kernels {
+    fn new(prepared: &Prepared, text: &KernelText, device: &Device) -> Result<Kernels, DeviceError> {
+        let kernel = device.compile(text)?;
+        let (tables, words) = Tables::new(prepared, device)?;
+        let launches = prepared.launches(words)?;
+        let partials = match prepared {
+            Prepared::Kronecker { plan, .. } => plan.partials(),
+            Prepared::General { plan, .. } => u64::from(plan.blocks),
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0])?));
-        Ok(Cuda { kernel, tables, partials })
+        Ok(Kernels { kernel, launches, tables, partials })
     }
 
-    fn apply<T: Scalar>(&self, prepared: &Prepared, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+    fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
         let mut guard = self.partials.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let (partials, dot) = &mut *guard;
-        let count = match (prepared, &self.tables) {
-            (
-                Prepared::Kronecker { plan, .. },
-                Tables::Kronecker { up_start, up_words, down_start, down_words, up_states, down_states },
-            ) => {
-                let arguments = [
-                    KernelArg::Memory(x),
-                    KernelArg::MemoryMut(y),
-                    KernelArg::MemoryMut(partials),
-                    KernelArg::Memory(up_start),
-                    up_words.argument(),
-                    KernelArg::Memory(&**up_states),
-                    KernelArg::Memory(&**down_states),
-                ];
-                let grid = [plan.up_blocks() as u32, 1, 1];
-                self.kernel.launch("multiply_up", grid, plan.up_threads, plan.up_shared() as u32, &arguments)?;
-                if plan.has_down() {
-                    let arguments = [
-                        KernelArg::Memory(x),
-                        KernelArg::MemoryMut(y),
-                        KernelArg::MemoryMut(partials),
-                        KernelArg::Memory(down_start),
-                        down_words.argument(),
-                    ];
-                    let grid = [plan.down_blocks() as u32, 1, 1];
-                    let (threads, shared) = (plan.down_rows * plan.down_lanes, plan.down_shared() as u32);
-                    self.kernel.launch("multiply_down", grid, threads, shared, &arguments)?;
+        for launch in &self.launches {
+            let arguments = Arguments::new();
+            let arguments = match launch.entry.as_str() {
+                "finish" => {
+                    let count = partials.len() as i64;
+                    arguments.read("partials", partials).i64("count", count).write("x_dot_y", dot)
                 }
-                plan.partials()
-            }
-            (Prepared::General { plan, .. }, Tables::General { part, high_offset, low_index, terms }) => {
-                let mut arguments = vec![KernelArg::Memory(x), KernelArg::MemoryMut(y), KernelArg::MemoryMut(partials)];
-                arguments.extend(part.iter().map(|table| KernelArg::Memory(&**table)));
-                arguments.extend([KernelArg::Memory(high_offset), KernelArg::Memory(low_index)]);
-                if let Some(terms) = terms {
-                    arguments.extend([
-                        KernelArg::Memory(&terms.flip),
-                        KernelArg::Memory(&terms.start),
-                        KernelArg::Memory(&terms.care),
-                        KernelArg::Memory(&terms.pattern),
-                        KernelArg::Memory(&terms.sign),
-                        KernelArg::Memory(&terms.amplitude),
-                    ]);
+                entry => {
+                    let vectors = arguments.read("x", x).write("y", y).write("partials", partials);
+                    self.tables.pass(entry, vectors)
                 }
-                self.kernel.launch("multiply", [plan.blocks, 1, 1], plan.threads, 0, &arguments)?;
-                u64::from(plan.blocks)
-            }
-            _ => unreachable!("tables are made from the plan"),
-        };
-        let arguments = [KernelArg::Memory(partials), KernelArg::I64(count as i64), KernelArg::MemoryMut(dot)];
-        self.kernel.launch("finish", [1, 1, 1], 1024, 0, &arguments)?;
-        Ok(dot.download()?[0])
-    }
-}
-
-impl Tables {
-    fn general(plan: &GeneralPlan, tables: &LinTables, device: &Device) -> Result<Tables, DeviceError> {
-        let column = |of: fn(&crate::basis::HighPart) -> u64| -> Result<Arc<Buffer<u64>>, DeviceError> {
-            Ok(Arc::new(device.buffer(&tables.parts.iter().map(of).collect::<Vec<u64>>())?))
-        };
-        let part = [
-            column(|part| part.start)?,
-            column(|part| part.high)?,
-            column(|part| part.first_low)?,
-            Arc::new(device.buffer(&tables.low_states)?),
-        ];
-        let terms = if plan.unrolled { None } else { Some(Terms::new(plan, device)?) };
-        Ok(Tables::General {
-            part,
-            high_offset: device.buffer(&tables.high_offset)?,
-            low_index: device.buffer(&tables.low_index)?,
-            terms,
-        })
-    }
-}
-
-impl Terms {
-    fn new(plan: &GeneralPlan, device: &Device) -> Result<Terms, DeviceError> {
-        let all: Vec<_> = plan.groups.iter().flat_map(|group| &group.terms).collect();
-        let mut start = vec![0u32];
-        for group in &plan.groups {
-            start.push(start[start.len() - 1] + group.terms.len() as u32);
+            };
+            self.kernel.launch(launch, arguments)?;
         }
-        Ok(Terms {
-            flip: device.buffer(&plan.groups.iter().map(|group| group.flip).collect::<Vec<_>>())?,
-            start: device.buffer(&start)?,
-            care: device.buffer(&all.iter().map(|term| term.care).collect::<Vec<_>>())?,
-            pattern: device.buffer(&all.iter().map(|term| term.pattern).collect::<Vec<_>>())?,
-            sign: device.buffer(&all.iter().map(|term| term.sign).collect::<Vec<_>>())?,
-            amplitude: device.buffer(&all.iter().map(|term| term.amplitude).collect::<Vec<_>>())?,
-        })
+        Ok(dot.download()?[0])
     }
 }
 
@@ -412,7 +311,7 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
             });
         }
         match &self.engine {
-            Engine::Cuda(cuda) => cuda.apply(&self.prepared, x, y),
+            Engine::Kernels(kernels) => kernels.apply(x, y),
             Engine::Cpu(host) => {
                 let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
                     return Err(DeviceError::WrongDevice {
@@ -439,7 +338,7 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
                 };
                 ElementFunction { text, arguments: vec![], host: Arc::new(fill) }
             }
-            (Engine::Cuda(cuda), prepared) => cuda.diagonal(prepared),
+            (Engine::Kernels(kernels), prepared) => kernels.diagonal(prepared),
         })
     }
 
@@ -452,18 +351,10 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
     }
 }
 
-impl Cuda {
+impl Kernels {
     fn diagonal(&self, prepared: &Prepared) -> ElementFunction {
-        let arguments = match &self.tables {
-            Tables::Kronecker { up_states, down_states, .. } => {
-                vec![ElementArgument::Memory(up_states.clone()), ElementArgument::Memory(down_states.clone())]
-            }
-            Tables::General { part, .. } => {
-                part.iter().map(|table| ElementArgument::Memory(table.clone() as Arc<_>)).collect()
-            }
-        };
-        // The host form is for the CPU engine; on a CUDA device only the text runs.
+        // The host form is for the CPU engine; where kernels run only the text does.
         let host = Arc::new(|_: usize, out: &mut [f64]| out.fill(f64::NAN));
-        ElementFunction { text: prepared.diagonal_text(), arguments, host }
+        ElementFunction { text: prepared.diagonal_text(), arguments: self.tables.of_diagonal(), host }
     }
 }

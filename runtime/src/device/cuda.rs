@@ -1,12 +1,13 @@
 //! One CUDA device through the driver API, loaded at run time: context, stream, memory, modules, events.
 //!
-//! Every call into the driver of this crate is here or in `kernel.rs` (the launch). One stream, so everything happens
+//! Every call into the driver of this crate is here or in `module.rs` (functions and the launch). One stream, so everything happens
 //! in the order it was asked for. Nothing panics when there is no driver: presence is checked before the first call.
 
-use super::kernel::{Kernel, KernelRecord, Module};
+use super::kernel::{Engine, Kernel, KernelRecord};
+use super::module::Module;
 use super::{Device, Memory};
 use crate::error::{DeviceError, Result};
-use crate::jit::{self, Arch, Jit};
+use crate::jit::{self, Arch, Jit, Settings};
 use crate::scalar::Pod;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute};
@@ -27,7 +28,7 @@ pub struct Cuda {
 
 #[derive(Default)]
 struct Loaded {
-    modules: HashMap<(String, String), Arc<Module>>,
+    kernels: HashMap<(String, String), Kernel>,
     records: Vec<KernelRecord>,
 }
 
@@ -118,14 +119,15 @@ impl Cuda {
         if let Some(cuda) = open.get(&ordinal).and_then(Weak::upgrade) {
             return Ok(cuda);
         }
-        let cuda = Arc::new(Cuda::open_anew(ordinal)?);
+        let cuda = Arc::new(Cuda::open_with(ordinal, &Settings::from_env()?)?);
         open.insert(ordinal, Arc::downgrade(&cuda));
         Ok(cuda)
     }
 
-    fn open_anew(ordinal: usize) -> Result<Cuda> {
+    /// Opens a device of its own with the given compiler, cache and options.
+    pub(super) fn open_with(ordinal: usize, settings: &Settings) -> Result<Cuda> {
         let context = Arc::new(Context::open(ordinal)?);
-        let jit = Jit::new()?;
+        let jit = Jit::with_settings(settings)?;
         if let Ok(version) = jit::driver_version() {
             jit.check_driver(version)?;
         }
@@ -168,24 +170,29 @@ impl Cuda {
         self.context.synchronize()
     }
 
-    /// Whether memory of this device may be given to kernels of that context.
-    pub(super) fn owns(&self, context: &Arc<Context>) -> bool {
-        Arc::ptr_eq(&self.context, context)
+    /// Whether memory of this device may be given to kernels of that module.
+    pub(super) fn owns(&self, module: &Module) -> bool {
+        Arc::ptr_eq(&self.context, module.context())
     }
 
     /// Compiles (or takes from the cache) and loads a kernel file; the same text is loaded once.
     pub(super) fn kernel(&self, text: &KernelText) -> Result<Kernel> {
         let id = (text.name.clone(), text.text.clone());
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(module) = loaded.modules.get(&id) {
-            return Ok(Kernel::new(module.clone()));
+        if let Some(kernel) = loaded.kernels.get(&id) {
+            return Ok(kernel.clone());
         }
         let start = std::time::Instant::now();
         let cubin = self.jit.compile(text, self.arch)?;
-        let module = Arc::new(Module::load(&self.context, text, &cubin, self.arch)?);
+        let module = Module::load(&self.context, text, &cubin, self.arch)?;
+        let shared = self.shared_bytes_per_block()?;
+        let kernel = Kernel::new(text, Engine::Cuda(module), |engine, entry| match engine {
+            Engine::Cuda(module) => module.limits(entry, shared),
+            Engine::Sim(_) => unreachable!("a cubin was loaded"),
+        })?;
         loaded.records.push(KernelRecord::new(text, &cubin, start.elapsed().as_secs_f64()));
-        loaded.modules.insert(id, module.clone());
-        Ok(Kernel::new(module))
+        loaded.kernels.insert(id, kernel.clone());
+        Ok(kernel)
     }
 
     pub(super) fn kernels_used(&self) -> Vec<KernelRecord> {
@@ -215,29 +222,23 @@ impl Cuda {
 pub(super) struct DeviceMemory {
     address: u64,
     bytes: usize,
-    device: Device,
     context: Arc<Context>,
 }
 
 impl DeviceMemory {
     /// Allocates; refused with the numbers when it would not fit. An empty request still gets an address.
     pub(super) fn allocate(cuda: &Arc<Cuda>, bytes: usize) -> Result<DeviceMemory> {
-        let device = Device::Cuda(cuda.clone());
         if bytes > 1 << 20 {
-            device.check_memory("an allocation", bytes as u64)?;
+            Device::Cuda(cuda.clone()).check_memory("an allocation", bytes as u64)?;
         }
         cuda.context.enter()?;
         // SAFETY: the context is current; the memory is freed in `drop`.
         let address = unsafe { result::malloc_sync(bytes.max(16)) }.map_err(driver("cuMemAlloc"))?;
-        Ok(DeviceMemory { address, bytes, device, context: cuda.context.clone() })
+        Ok(DeviceMemory { address, bytes, context: cuda.context.clone() })
     }
 
     pub(super) fn address(&self) -> u64 {
         self.address
-    }
-
-    pub(super) fn device(&self) -> &Device {
-        &self.device
     }
 
     /// All bytes zero.
@@ -251,6 +252,9 @@ impl DeviceMemory {
     /// Copies from the host; `values` must fill the memory.
     pub(super) fn write<U: Pod>(&mut self, values: &[U]) -> Result<()> {
         assert_eq!(size_of_val(values), self.bytes, "callers compare lengths first");
+        if values.is_empty() {
+            return Ok(());
+        }
         self.context.enter()?;
         // SAFETY: the range is ours and as long as `values`, which outlives the copy because we wait for it.
         unsafe { result::memcpy_htod_async(self.address, values, self.context.stream) }

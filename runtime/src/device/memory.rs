@@ -1,8 +1,9 @@
-//! Tables in device memory, what is free, and the one trait by which kernels see memory.
+//! Tables in device memory, what is free, and the trait by which kernels see memory.
 
 use super::{Device, cuda::DeviceMemory};
 use crate::error::{DeviceError, Result};
 use crate::scalar::Pod;
+use eigenforge_templates::launch::Element;
 use std::marker::PhantomData;
 
 /// Bytes free and in all.
@@ -14,36 +15,100 @@ pub struct Memory {
     pub total: u64,
 }
 
-/// Something with an address on a CUDA device: a [`super::Vector`] or a [`Buffer`].
-pub trait OnDevice {
-    /// Address and device; `None` for host memory.
-    fn address(&self) -> Option<(u64, &Device)>;
-    /// Size of one element in bytes.
-    fn element_bytes(&self) -> usize;
+/// A [`super::Vector`] or a [`Buffer`]: what a kernel may be given an address of.
+pub trait OnDevice: Contents {
+    /// Where it lives.
+    fn device(&self) -> &Device;
+    /// Type of its elements; `None`: one that no kernel of ours takes.
+    fn element(&self) -> Option<Element>;
+    /// Number of elements.
+    fn elements(&self) -> usize;
+}
+
+/// The memory behind an [`OnDevice`]. Only types of this crate have it: a launch trusts their addresses.
+pub trait Contents {
+    /// Address on the CUDA device; `None` for host memory.
+    fn address(&self) -> Option<u64>;
+    /// Appends the bytes of the first `elements` elements of a simulated device's memory; of other memory none.
+    fn append_to(&self, elements: usize, bytes: &mut Vec<u8>);
+    /// Overwrites the first elements of a simulated device's memory; of other memory none.
+    fn copy_from_bytes(&mut self, bytes: &[u8]);
+}
+
+/// Elements in the memory of some device.
+pub(super) enum Storage<U: Pod> {
+    /// Of this machine, for the CPU device.
+    Host(Vec<U>),
+    /// Of this machine, for simulated kernels. Nothing else computes on it.
+    Sim(Vec<U>),
+    /// Of a CUDA device.
+    Cuda(DeviceMemory, PhantomData<U>),
+}
+
+impl<U: Pod> Contents for Storage<U> {
+    fn address(&self) -> Option<u64> {
+        match self {
+            Storage::Host(_) | Storage::Sim(_) => None,
+            Storage::Cuda(memory, _) => Some(memory.address()),
+        }
+    }
+    fn append_to(&self, elements: usize, bytes: &mut Vec<u8>) {
+        if let Storage::Sim(values) = self {
+            U::append_bytes(&values[..elements.min(values.len())], bytes);
+        }
+    }
+    fn copy_from_bytes(&mut self, bytes: &[u8]) {
+        if let Storage::Sim(values) = self {
+            U::copy_bytes(bytes, values);
+        }
+    }
+}
+
+impl<U: Pod> Storage<U> {
+    pub(super) fn as_host(&self) -> Option<&[U]> {
+        match self {
+            Storage::Host(values) => Some(values),
+            Storage::Sim(_) | Storage::Cuda(..) => None,
+        }
+    }
+
+    /// A copy of all `len` elements on the host.
+    pub(super) fn download(&self, len: usize) -> Result<Vec<U>> {
+        match self {
+            Storage::Host(values) | Storage::Sim(values) => Ok(values.clone()),
+            Storage::Cuda(memory, _) => memory.read(len),
+        }
+    }
+
+    /// Overwrites all elements; the lengths were compared.
+    pub(super) fn write(&mut self, values: &[U]) -> Result<()> {
+        match self {
+            Storage::Host(own) | Storage::Sim(own) => own.copy_from_slice(values),
+            Storage::Cuda(memory, _) => memory.write(values)?,
+        }
+        Ok(())
+    }
 }
 
 /// A table for kernels. On the CPU it is a plain copy.
 pub struct Buffer<U: Pod> {
     storage: Storage<U>,
+    device: Device,
     len: usize,
-}
-
-enum Storage<U> {
-    Host(Vec<U>),
-    Cuda(DeviceMemory, PhantomData<U>),
 }
 
 impl<U: Pod> Buffer<U> {
     pub(crate) fn new(device: &Device, values: &[U]) -> Result<Buffer<U>> {
         let storage = match device {
             Device::Cpu(_) => Storage::Host(values.to_vec()),
+            Device::Sim(_) => Storage::Sim(values.to_vec()),
             Device::Cuda(cuda) => {
                 let mut memory = DeviceMemory::allocate(cuda, std::mem::size_of_val(values))?;
                 memory.write(values)?;
                 Storage::Cuda(memory, PhantomData)
             }
         };
-        Ok(Buffer { storage, len: values.len() })
+        Ok(Buffer { storage, device: device.clone(), len: values.len() })
     }
 
     /// Number of elements.
@@ -58,10 +123,7 @@ impl<U: Pod> Buffer<U> {
 
     /// The elements, when the buffer is on the CPU.
     pub fn as_host(&self) -> Option<&[U]> {
-        match &self.storage {
-            Storage::Host(values) => Some(values),
-            Storage::Cuda(..) => None,
-        }
+        self.storage.as_host()
     }
 
     /// Overwrites all elements.
@@ -73,31 +135,36 @@ impl<U: Pod> Buffer<U> {
                 found: values.len().to_string(),
             });
         }
-        match &mut self.storage {
-            Storage::Host(own) => own.copy_from_slice(values),
-            Storage::Cuda(memory, _) => memory.write(values)?,
-        }
-        Ok(())
+        self.storage.write(values)
     }
 
     /// A copy on the host.
     pub fn download(&self) -> Result<Vec<U>> {
-        match &self.storage {
-            Storage::Host(values) => Ok(values.clone()),
-            Storage::Cuda(memory, _) => memory.read(self.len),
-        }
+        self.storage.download(self.len)
+    }
+}
+
+impl<U: Pod> Contents for Buffer<U> {
+    fn address(&self) -> Option<u64> {
+        self.storage.address()
+    }
+    fn append_to(&self, elements: usize, bytes: &mut Vec<u8>) {
+        self.storage.append_to(elements, bytes);
+    }
+    fn copy_from_bytes(&mut self, bytes: &[u8]) {
+        self.storage.copy_from_bytes(bytes);
     }
 }
 
 impl<U: Pod> OnDevice for Buffer<U> {
-    fn address(&self) -> Option<(u64, &Device)> {
-        match &self.storage {
-            Storage::Host(_) => None,
-            Storage::Cuda(memory, _) => Some((memory.address(), memory.device())),
-        }
+    fn device(&self) -> &Device {
+        &self.device
     }
-    fn element_bytes(&self) -> usize {
-        size_of::<U>()
+    fn element(&self) -> Option<Element> {
+        U::ELEMENT
+    }
+    fn elements(&self) -> usize {
+        self.len
     }
 }
 

@@ -1,25 +1,36 @@
-//! Where vectors live and programs run: the CPU (rayon) or one CUDA device (driver API, loaded at run time).
+//! Where vectors live and programs run: the CPU (rayon), one CUDA device (driver API, loaded at run time), or the CPU in
+//! place of one, which runs the generated CUDA text itself under checks ([`crate::simulate`]).
 //!
 //! A [`Device`] is a cheap handle. [`Vector`]s are solver vectors, [`Buffer`]s are tables of kernels, [`Kernel`]s are
-//! compiled CUDA files; vector programs ([`crate::vector_program::Program`]) run on either kind of device and give the
+//! compiled CUDA files; vector programs ([`crate::vector_program::Program`]) run on every kind of device and give the
 //! same numbers up to rounding. Same device, same run: same bits.
+//!
+//! A kernel starts in one place only, [`Kernel::launch`], which compares named [`Arguments`] with the plan's
+//! [`eigenforge_templates::Launch`] and both with the text.
 
+mod arguments;
 mod cpu;
 mod cuda;
 mod element_function;
 mod kernel;
 mod memory;
+mod module;
+mod sim;
 mod vector;
 
+pub use arguments::Arguments;
 pub use cpu::Cpu;
 pub use cuda::Cuda;
 pub use element_function::{ElementArgument, ElementFunction, HostFunction, random_start};
-pub use kernel::{Kernel, KernelArg, KernelRecord};
+pub use kernel::{Kernel, KernelRecord};
 pub use memory::{Buffer, Memory, OnDevice};
+pub use sim::{Checks, Sim};
 pub use vector::Vector;
 
 use crate::error::{DeviceError, Result};
+use crate::jit::Settings;
 use crate::scalar::{Pod, Scalar};
+use crate::simulate::{Schedule, Simulator};
 use crate::vector_program::{Bind, Program};
 use eigenforge_templates::vector_program::VectorProgram;
 use eigenforge_templates::{KernelText, ScalarType};
@@ -32,6 +43,8 @@ pub enum Device {
     Cpu(Arc<Cpu>),
     /// One CUDA device.
     Cuda(Arc<Cuda>),
+    /// All generated text run on the CPU, under checks. Slow; for small problems.
+    Sim(Arc<Sim>),
 }
 
 impl std::fmt::Debug for Device {
@@ -68,16 +81,33 @@ impl Device {
         Ok(Device::Cuda(Cuda::open(ordinal)?))
     }
 
-    /// `auto`, `cpu`, `cuda` or `cuda:N`.
+    /// CUDA device `ordinal` with a compiler, cache and options of its own. Its memory is its own too: vectors of another
+    /// handle of the same card are refused.
+    pub fn cuda_with(ordinal: usize, settings: &Settings) -> Result<Device> {
+        Ok(Device::Cuda(Arc::new(Cuda::open_with(ordinal, settings)?)))
+    }
+
+    /// The CPU in place of a GPU, with the C++ compiler of this machine; threads take turns in the order of `schedule`.
+    pub fn simulated(schedule: Schedule) -> Result<Device> {
+        Ok(Device::simulated_by(Simulator::find()?, schedule, Checks::First))
+    }
+
+    /// [`Device::simulated`] with a compiler of one's choice, and with both checks in every launch if so wished.
+    pub fn simulated_by(simulator: Simulator, schedule: Schedule, checks: Checks) -> Device {
+        Device::Sim(Arc::new(Sim::new(simulator, schedule, checks)))
+    }
+
+    /// `auto`, `cpu`, `cuda`, `cuda:N`, `sim`, `sim:reverse` or `sim:random:SEED`.
     pub fn parse(name: &str) -> Result<Device> {
-        match name {
-            "auto" => Device::best(),
-            "cpu" => Ok(Device::cpu()),
-            "cuda" => Device::cuda(0),
-            _ => match name.strip_prefix("cuda:").and_then(|n| n.parse().ok()) {
-                Some(ordinal) => Device::cuda(ordinal),
-                None => Err(DeviceError::UnknownDevice(name.into())),
-            },
+        let unknown = || DeviceError::UnknownDevice(name.into());
+        match name.split_once(':') {
+            None if name == "auto" => Device::best(),
+            None if name == "cpu" => Ok(Device::cpu()),
+            None if name == "cuda" => Device::cuda(0),
+            None if name == "sim" => Device::simulated(Schedule::Forward),
+            Some(("cuda", ordinal)) => Device::cuda(ordinal.parse().map_err(|_| unknown())?),
+            Some(("sim", schedule)) => Device::simulated(Schedule::parse(schedule).ok_or_else(unknown)?),
+            _ => Err(unknown()),
         }
     }
 
@@ -86,20 +116,26 @@ impl Device {
         match self {
             Device::Cpu(cpu) => cpu.name(),
             Device::Cuda(cuda) => cuda.name(),
+            Device::Sim(sim) => sim.name(),
         }
     }
 
     /// Free and total memory now.
     pub fn memory(&self) -> Memory {
         match self {
-            Device::Cpu(_) => memory::host_memory(),
+            Device::Cpu(_) | Device::Sim(_) => memory::host_memory(),
             Device::Cuda(cuda) => cuda.memory(),
         }
     }
 
-    /// Whether kernels run on it.
+    /// Whether it is a card: its driver, its speed, its memory.
     pub fn is_cuda(&self) -> bool {
         matches!(self, Device::Cuda(_))
+    }
+
+    /// Whether generated kernels run on it: a card, or the CPU in place of one.
+    pub fn runs_kernels(&self) -> bool {
+        matches!(self, Device::Cuda(_) | Device::Sim(_))
     }
 
     /// Whether both handles are of one device.
@@ -107,6 +143,7 @@ impl Device {
         match (self, other) {
             (Device::Cpu(_), Device::Cpu(_)) => true,
             (Device::Cuda(a), Device::Cuda(b)) => Arc::ptr_eq(a, b),
+            (Device::Sim(a), Device::Sim(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }
@@ -119,6 +156,14 @@ impl Device {
         }
         let fits = format!("{:.1} % of it would fit", 100.0 * free as f64 / needed as f64);
         Err(DeviceError::Memory { what: what.into(), device: self.name(), needed, free, total, fits })
+    }
+
+    /// Refuses what a simulation would take too long for: `flops` are those of one multiply. Other devices refuse nothing.
+    pub fn check_work(&self, what: &str, flops: f64) -> Result<()> {
+        match self {
+            Device::Cpu(_) | Device::Cuda(_) => Ok(()),
+            Device::Sim(sim) => sim.check_work(what, flops),
+        }
     }
 
     /// A vector of zeros.
@@ -171,6 +216,7 @@ impl Device {
                 found: "the CPU".into(),
             }),
             Device::Cuda(cuda) => cuda.kernel(text),
+            Device::Sim(sim) => sim.kernel(text),
         }
     }
 
@@ -179,21 +225,22 @@ impl Device {
         match self {
             Device::Cpu(_) => Vec::new(),
             Device::Cuda(cuda) => cuda.kernels_used(),
+            Device::Sim(sim) => sim.kernels_used(),
         }
     }
 
     /// Waits until everything launched so far is done.
     pub fn synchronize(&self) -> Result<()> {
         match self {
-            Device::Cpu(_) => Ok(()),
+            Device::Cpu(_) | Device::Sim(_) => Ok(()),
             Device::Cuda(cuda) => cuda.synchronize(),
         }
     }
 
-    /// Milliseconds that `work` keeps the device busy: CUDA events, or the wall clock on the CPU.
+    /// Milliseconds that `work` keeps the device busy: CUDA events, or the wall clock elsewhere.
     pub fn time<R>(&self, work: impl FnOnce() -> R) -> Result<(R, f64)> {
         match self {
-            Device::Cpu(_) => {
+            Device::Cpu(_) | Device::Sim(_) => {
                 let start = std::time::Instant::now();
                 let result = work();
                 Ok((result, start.elapsed().as_secs_f64() * 1e3))

@@ -1,8 +1,10 @@
 //! A vector of a solver, in host or device memory. Host memory is first touched by the program that first writes it.
 
+use super::memory::{Contents, Storage};
 use super::{Device, OnDevice, cuda::DeviceMemory};
 use crate::error::{DeviceError, Result};
 use crate::scalar::Scalar;
+use eigenforge_templates::launch::Element;
 use rayon::prelude::*;
 use std::marker::PhantomData;
 
@@ -16,21 +18,17 @@ pub struct Vector<T: Scalar> {
     len: usize,
 }
 
-enum Storage<T> {
-    Host(Vec<T>),
-    Cuda(DeviceMemory, PhantomData<T>),
-}
-
 impl<T: Scalar> Vector<T> {
     pub(crate) fn zeros(device: &Device, len: usize) -> Result<Vector<T>> {
         let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
         let storage = match device {
-            Device::Cpu(_) => {
+            Device::Cpu(_) | Device::Sim(_) => {
                 if bytes > 1 << 24 {
                     device.check_memory(&format!("a vector of {len} elements"), bytes)?;
                 }
                 // Zeroed by the system page by page at first touch, not here by one thread.
-                Storage::Host(vec![T::default(); len])
+                let zeros = vec![T::default(); len];
+                if device.runs_kernels() { Storage::Sim(zeros) } else { Storage::Host(zeros) }
             }
             Device::Cuda(cuda) => {
                 let mut memory = DeviceMemory::allocate(cuda, bytes as usize)?;
@@ -58,36 +56,26 @@ impl<T: Scalar> Vector<T> {
 
     /// The elements, when it lives on the CPU.
     pub fn as_host(&self) -> Option<&[T]> {
-        match &self.storage {
-            Storage::Host(values) => Some(values),
-            Storage::Cuda(..) => None,
-        }
+        self.storage.as_host()
     }
 
     /// The elements, when it lives on the CPU.
     pub fn as_host_mut(&mut self) -> Option<&mut [T]> {
         match &mut self.storage {
             Storage::Host(values) => Some(values),
-            Storage::Cuda(..) => None,
+            Storage::Sim(_) | Storage::Cuda(..) => None,
         }
     }
 
     /// A copy on the host.
     pub fn download(&self) -> Result<Vec<T>> {
-        match &self.storage {
-            Storage::Host(values) => Ok(values.clone()),
-            Storage::Cuda(memory, _) => memory.read(self.len),
-        }
+        self.storage.download(self.len)
     }
 
     /// Overwrites all elements from the host.
     pub fn write(&mut self, values: &[T]) -> Result<()> {
         self.check_len(values.len())?;
-        match &mut self.storage {
-            Storage::Host(own) => own.copy_from_slice(values),
-            Storage::Cuda(memory, _) => memory.write(values)?,
-        }
-        Ok(())
+        self.storage.write(values)
     }
 
     /// Overwrites all elements from a vector of the same device.
@@ -98,6 +86,7 @@ impl<T: Scalar> Vector<T> {
                 let pairs = own.par_chunks_mut(COPY).zip(values.par_chunks(COPY));
                 pairs.for_each(|(own, values)| own.copy_from_slice(values));
             }
+            (Storage::Sim(own), Storage::Sim(values)) if self.device.same(&other.device) => own.copy_from_slice(values),
             (Storage::Cuda(own, _), Storage::Cuda(values, _)) if self.device.same(&other.device) => {
                 own.copy_from(values)?
             }
@@ -131,15 +120,27 @@ impl<T: Scalar> Vector<T> {
     }
 }
 
-impl<T: Scalar> OnDevice for Vector<T> {
-    fn address(&self) -> Option<(u64, &Device)> {
-        match &self.storage {
-            Storage::Host(_) => None,
-            Storage::Cuda(memory, _) => Some((memory.address(), &self.device)),
-        }
+impl<T: Scalar> Contents for Vector<T> {
+    fn address(&self) -> Option<u64> {
+        self.storage.address()
     }
-    fn element_bytes(&self) -> usize {
-        size_of::<T>()
+    fn append_to(&self, elements: usize, bytes: &mut Vec<u8>) {
+        self.storage.append_to(elements, bytes);
+    }
+    fn copy_from_bytes(&mut self, bytes: &[u8]) {
+        self.storage.copy_from_bytes(bytes);
+    }
+}
+
+impl<T: Scalar> OnDevice for Vector<T> {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+    fn element(&self) -> Option<Element> {
+        Some(T::TYPE.element())
+    }
+    fn elements(&self) -> usize {
+        self.len
     }
 }
 

@@ -19,6 +19,8 @@ mod server;
 mod simulated;
 
 pub use compile::Simulator;
+pub(crate) use request::MOST_SHARED_BYTES;
+
 pub use report::{Fault, FaultClass, SourceLine};
 pub use simulated::Simulated;
 
@@ -36,6 +38,27 @@ pub enum Schedule {
         /// Where the random numbers start.
         seed: u64,
     },
+}
+
+impl Schedule {
+    /// `forward`, `reverse` or `random:SEED`.
+    pub fn parse(word: &str) -> Option<Schedule> {
+        match word {
+            "forward" => Some(Schedule::Forward),
+            "reverse" => Some(Schedule::Reverse),
+            _ => Some(Schedule::Random { seed: word.strip_prefix("random:")?.parse().ok()? }),
+        }
+    }
+}
+
+impl std::fmt::Display for Schedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Schedule::Forward => write!(f, "blocks and threads forward"),
+            Schedule::Reverse => write!(f, "blocks and threads in reverse"),
+            Schedule::Random { seed } => write!(f, "blocks and threads in random order, seed {seed}"),
+        }
+    }
 }
 
 /// What is checked while a kernel runs.

@@ -7,7 +7,7 @@
 use super::{Argument, Schedule, SimulateError};
 
 /// Most dynamic shared memory of any supported architecture: 227 KiB (sm_90, sm_100).
-const MOST_SHARED_BYTES: u32 = 227 << 10;
+pub(crate) const MOST_SHARED_BYTES: u32 = 227 << 10;
 /// Most threads of a block.
 const MOST_THREADS: u64 = 1024;
 

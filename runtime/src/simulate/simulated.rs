@@ -38,6 +38,12 @@ impl Simulated {
         &self.folder
     }
 
+    /// Hash of text, engine, compiler and options, hexadecimal: the end of the folder's name.
+    pub fn key(&self) -> &str {
+        let name = self.folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.rsplit('-').next().unwrap_or_default()
+    }
+
     /// Whether the programs were there already.
     pub fn was_kept(&self) -> bool {
         self.kept

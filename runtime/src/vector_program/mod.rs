@@ -1,18 +1,18 @@
 //! Vector programs on a device: compiled once, run many times, the same numbers on CPU and GPU up to rounding.
 //!
-//! On CUDA the program is one generated kernel (and a second small one for the sums). On the CPU it becomes a list of
+//! Where kernels run the program is one of them (and a second small one for the sums). On the CPU it becomes a list of
 //! loops over chunks that stay in the first-level cache ([`compile`](self) and `execute`).
 
 mod compile;
 mod execute;
 mod loops;
 
-use crate::device::{Buffer, Device, ElementArgument, ElementFunction, Kernel, KernelArg, Vector};
+use crate::device::{Arguments, Buffer, Device, ElementArgument, ElementFunction, Kernel, Vector};
 use crate::error::{DeviceError, Result};
 use crate::scalar::Scalar;
 use compile::Code;
-use eigenforge_templates::vector_program::{Access, THREADS, VectorProgram, blocks};
-use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
+use eigenforge_templates::vector_program::{Access, VectorProgram};
+use eigenforge_templates::{Cost, ElementFunctionText, Launch, ScalarType};
 use std::sync::{Mutex, PoisonError};
 
 /// A vector argument of a run.
@@ -43,10 +43,18 @@ pub struct Program {
 
 enum Backend {
     Cpu(Code),
-    Cuda { kernel: Kernel, sums: Mutex<Option<Sums>> },
+    Kernels { kernel: Kernel, planned: Mutex<Planned> },
 }
 
-/// Device memory of the two-stage sums, made at the first run.
+/// The launches of the last length, and memory for their sums; made at the first run.
+#[derive(Default)]
+struct Planned {
+    n: usize,
+    launches: Vec<Launch>,
+    sums: Option<Sums>,
+}
+
+/// Device memory of the two-stage sums.
 struct Sums {
     partials: Buffer<f64>,
     totals: Buffer<f64>,
@@ -69,9 +77,9 @@ impl Program {
         }
         let backend = match device {
             Device::Cpu(_) => Backend::Cpu(Code::new(program, scalar)),
-            Device::Cuda(_) => {
+            Device::Cuda(_) | Device::Sim(_) => {
                 let texts: Vec<ElementFunctionText> = functions.iter().map(|f| f.text.clone()).collect();
-                Backend::Cuda { kernel: device.compile(&program.text(scalar, &texts)?)?, sums: Mutex::new(None) }
+                Backend::Kernels { kernel: device.compile(&program.text(scalar, &texts)?)?, planned: Mutex::default() }
             }
         };
         let (program, functions, device) = (program.clone(), functions.to_vec(), device.clone());
@@ -93,7 +101,7 @@ impl Program {
         let n = self.check(vectors, scalars)?;
         match &self.backend {
             Backend::Cpu(code) => Ok(execute::run(code, &self.functions, vectors, scalars, n)),
-            Backend::Cuda { kernel, sums } => self.launch(kernel, sums, vectors, scalars, n),
+            Backend::Kernels { kernel, planned } => self.launch(kernel, planned, vectors, scalars, n),
         }
     }
 
@@ -138,47 +146,61 @@ impl Program {
     fn launch<T: Scalar>(
         &self,
         kernel: &Kernel,
-        sums: &Mutex<Option<Sums>>,
+        planned: &Mutex<Planned>,
         vectors: &mut [Bind<'_, T>],
         scalars: &[f64],
         n: usize,
     ) -> Result<Vec<f64>> {
-        let name = &self.program.name;
-        let count = self.program.sums.len();
-        let grid = blocks(n, self.scalar);
-        let mut guard = sums.lock().unwrap_or_else(PoisonError::into_inner);
-        if count > 0 && guard.as_ref().is_none_or(|s| s.partials.len() < count * grid as usize) {
-            let partials = self.device.buffer(&vec![0.0; count * grid as usize])?;
-            *guard = Some(Sums { partials, totals: self.device.buffer(&vec![0.0; count])? });
-        }
-        let mut arguments: Vec<KernelArg<'_>> = Vec::new();
+        let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+        let Planned { launches, sums, .. } = planned.of(self, n)?;
+        let Some((sweep, finish)) = launches.split_first() else { return Ok(Vec::new()) };
+        let mut names = sweep.parameters.iter().map(|parameter| parameter.name.as_str());
+        let mut name = || names.next().unwrap_or_default();
+        let mut arguments = Arguments::new();
         for bind in vectors {
-            arguments.push(match bind {
-                Bind::In(vector) => KernelArg::Memory(*vector),
-                Bind::Out(vector) => KernelArg::MemoryMut(*vector),
-            });
+            arguments = match bind {
+                Bind::In(vector) => arguments.read(name(), *vector),
+                Bind::Out(vector) => arguments.write(name(), *vector),
+            };
         }
-        arguments.extend(scalars.iter().map(|s| KernelArg::F64(*s)));
+        for scalar in scalars {
+            arguments = arguments.f64(name(), *scalar);
+        }
         for argument in self.functions.iter().flat_map(|f| &f.arguments) {
-            arguments.push(match argument {
-                ElementArgument::Memory(memory) => KernelArg::Memory(&**memory),
-                ElementArgument::I64(v) => KernelArg::I64(*v),
-                ElementArgument::U64(v) => KernelArg::U64(*v),
-                ElementArgument::U32(v) => KernelArg::U32(*v),
-                ElementArgument::F64(v) => KernelArg::F64(*v),
-            });
+            arguments = match argument {
+                ElementArgument::Memory(memory) => arguments.read(name(), &**memory),
+                ElementArgument::I64(v) => arguments.i64(name(), *v),
+                ElementArgument::U64(v) => arguments.u64(name(), *v),
+                ElementArgument::U32(v) => arguments.u32(name(), *v),
+                ElementArgument::F64(v) => arguments.f64(name(), *v),
+            };
         }
-        let Some(Sums { partials, totals }) = guard.as_mut() else {
-            arguments.push(KernelArg::I64(n as i64));
-            kernel.launch(name, [grid, 1, 1], THREADS, 0, &arguments)?;
+        let (Some(Sums { partials, totals }), [finish]) = (sums, finish) else {
+            kernel.launch(sweep, arguments.i64("n", n as i64))?;
             return Ok(Vec::new());
         };
-        arguments.push(KernelArg::MemoryMut(partials));
-        arguments.push(KernelArg::I64(n as i64));
-        kernel.launch(name, [grid, 1, 1], THREADS, 0, &arguments)?;
-        drop(arguments);
-        let arguments = [KernelArg::Memory(partials), KernelArg::I32(grid as i32), KernelArg::MemoryMut(totals)];
-        kernel.launch(&format!("{name}_finish"), [count as u32, 1, 1], THREADS, 0, &arguments)?;
+        kernel.launch(sweep, arguments.write("partials", partials).i64("n", n as i64))?;
+        let blocks = sweep.grid[0] as i32;
+        let arguments = Arguments::new().read("partials", partials).i32("blocks", blocks).write("sums", totals);
+        kernel.launch(finish, arguments)?;
         totals.download()
+    }
+}
+
+impl Planned {
+    /// The launches for vectors of `n` elements, and room for their sums.
+    fn of(&mut self, program: &Program, n: usize) -> Result<&mut Planned> {
+        if self.launches.is_empty() || self.n != n {
+            let texts: Vec<ElementFunctionText> = program.functions.iter().map(|f| f.text.clone()).collect();
+            self.launches = program.program.launches(n, program.scalar, &texts)?;
+            self.n = n;
+        }
+        let count = program.program.sums.len();
+        let needed = count * self.launches.first().map_or(0, |sweep| sweep.grid[0] as usize);
+        if self.sums.as_ref().map_or(0, |sums| sums.partials.len()) < needed {
+            let partials = program.device.buffer(&vec![0.0; needed])?;
+            self.sums = Some(Sums { partials, totals: program.device.buffer(&vec![0.0; count])? });
+        }
+        Ok(self)
     }
 }

@@ -17,7 +17,8 @@ fn function(name: &str) -> eigenforge_runtime::ElementFunction {
     let source = format!(
         "__device__ __forceinline__ double {name}(i64 i, double scale)\n{{\n    return 2.0 + scale * (double)(i % 7);\n}}"
     );
-    let text = ElementFunctionText { name: name.into(), source, parameters: vec![Parameter::number("scale", Number::F64)] };
+    let text =
+        ElementFunctionText { name: name.into(), source, parameters: vec![Parameter::number("scale", Number::F64)] };
     let host = |start: usize, out: &mut [f64]| {
         out.iter_mut().enumerate().for_each(|(k, out)| *out = 2.0 + 0.5 * ((start + k) % 7) as f64);
     };

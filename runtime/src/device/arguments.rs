@@ -1,0 +1,156 @@
+//! The named arguments of a launch, and their comparison with the plan's parameters before anything runs.
+
+use super::{Device, OnDevice};
+use crate::error::{DeviceError, Result};
+use eigenforge_templates::Launch;
+use eigenforge_templates::launch::{Access, Number, Parameter, ParameterKind};
+
+/// The arguments of one launch, each under its parameter's name, in the order of the parameters.
+///
+/// ```
+/// use eigenforge_runtime::{Arguments, Device};
+///
+/// # fn main() -> Result<(), eigenforge_runtime::DeviceError> {
+/// let device = Device::cpu();
+/// let (x, mut y) = (device.zeros::<f64>(100)?, device.zeros::<f64>(100)?);
+/// let arguments = Arguments::new().read("x", &x).write("y", &mut y).i64("count", 100);
+/// # let _ = arguments;
+/// # Ok(()) }
+/// ```
+#[derive(Default)]
+pub struct Arguments<'a> {
+    given: Vec<(&'a str, Value<'a>)>,
+}
+
+/// One argument.
+pub(super) enum Value<'a> {
+    Read(&'a dyn OnDevice),
+    Write(&'a mut dyn OnDevice),
+    Number(Number, [u8; 8]),
+}
+
+impl Value<'_> {
+    pub(super) fn memory(&self) -> Option<&dyn OnDevice> {
+        match self {
+            Value::Read(memory) => Some(*memory),
+            Value::Write(memory) => Some(&**memory),
+            Value::Number(..) => None,
+        }
+    }
+}
+
+fn four(bytes: [u8; 4]) -> [u8; 8] {
+    let [a, b, c, d] = bytes;
+    [a, b, c, d, 0, 0, 0, 0]
+}
+
+impl<'a> Arguments<'a> {
+    /// None yet.
+    pub fn new() -> Arguments<'a> {
+        Arguments { given: Vec::with_capacity(16) }
+    }
+
+    fn with(mut self, name: &'a str, value: Value<'a>) -> Arguments<'a> {
+        self.given.push((name, value));
+        self
+    }
+
+    /// A vector or buffer that the kernel reads.
+    pub fn read(self, name: &'a str, memory: &'a dyn OnDevice) -> Arguments<'a> {
+        self.with(name, Value::Read(memory))
+    }
+
+    /// A vector or buffer that the kernel writes.
+    pub fn write(self, name: &'a str, memory: &'a mut dyn OnDevice) -> Arguments<'a> {
+        self.with(name, Value::Write(memory))
+    }
+
+    /// An `i64`.
+    pub fn i64(self, name: &'a str, value: i64) -> Arguments<'a> {
+        self.with(name, Value::Number(Number::I64, value.to_ne_bytes()))
+    }
+
+    /// A `u64`.
+    pub fn u64(self, name: &'a str, value: u64) -> Arguments<'a> {
+        self.with(name, Value::Number(Number::U64, value.to_ne_bytes()))
+    }
+
+    /// An `int`.
+    pub fn i32(self, name: &'a str, value: i32) -> Arguments<'a> {
+        self.with(name, Value::Number(Number::I32, four(value.to_ne_bytes())))
+    }
+
+    /// A `u32`.
+    pub fn u32(self, name: &'a str, value: u32) -> Arguments<'a> {
+        self.with(name, Value::Number(Number::U32, four(value.to_ne_bytes())))
+    }
+
+    /// A `double`.
+    pub fn f64(self, name: &'a str, value: f64) -> Arguments<'a> {
+        self.with(name, Value::Number(Number::F64, value.to_ne_bytes()))
+    }
+
+    /// A `float`.
+    pub fn f32(self, name: &'a str, value: f32) -> Arguments<'a> {
+        self.with(name, Value::Number(Number::F32, four(value.to_ne_bytes())))
+    }
+
+    /// The arguments in order.
+    pub(super) fn values(&mut self) -> impl Iterator<Item = &mut Value<'a>> {
+        self.given.iter_mut().map(|(_, value)| value)
+    }
+
+    /// Compares number, names, types, access, lengths and device with the plan; `mine` tells the kernel's own device.
+    pub(super) fn check(&self, launch: &Launch, mine: impl Fn(&Device) -> bool) -> Result<()> {
+        if self.given.len() != launch.parameters.len() {
+            let names = |names: Vec<&str>| format!("{} ({})", names.len(), names.join(", "));
+            let expected = names(launch.parameters.iter().map(|parameter| parameter.name.as_str()).collect());
+            let found = names(self.given.iter().map(|(name, _)| *name).collect());
+            return Err(fault(launch, "arguments", expected, found));
+        }
+        for (k, ((name, value), parameter)) in self.given.iter().zip(&launch.parameters).enumerate() {
+            if *name != parameter.name {
+                let what = format!("argument {}", k + 1);
+                return Err(fault(launch, &what, format!("`{parameter}`"), format!("`{name}`")));
+            }
+            check_value(launch, parameter, value, &mine)?;
+        }
+        Ok(())
+    }
+}
+
+fn fault(launch: &Launch, what: &str, expected: String, found: String) -> DeviceError {
+    DeviceError::Arguments { what: format!("kernel {}, {what}", launch.entry), expected, found }
+}
+
+fn check_value(launch: &Launch, parameter: &Parameter, value: &Value, mine: impl Fn(&Device) -> bool) -> Result<()> {
+    let wrong =
+        |expected: String, found: String| Err(fault(launch, &format!("parameter {}", parameter.name), expected, found));
+    let (memory, (element, access, len)) = match (value, &parameter.kind) {
+        (Value::Number(found, _), ParameterKind::Number(expected)) if found == expected => return Ok(()),
+        (Value::Number(found, _), _) => return wrong(format!("`{parameter}`"), format!("a number, {}", found.cuda())),
+        (_, ParameterKind::Number(number)) => return wrong(format!("a number, {}", number.cuda()), "memory".into()),
+        (Value::Read(memory), &ParameterKind::Memory { element, access, len }) => (*memory, (element, access, len)),
+        (Value::Write(memory), &ParameterKind::Memory { element, access, len }) => (&**memory, (element, access, len)),
+    };
+    match (access, value) {
+        (Access::In, Value::Write(_)) => {
+            return wrong("memory that is read".into(), "memory to be written; bind it with `read`".into());
+        }
+        (Access::Out | Access::InOut, Value::Read(_)) => {
+            return wrong("memory that is written".into(), "memory to be read; bind it with `write`".into());
+        }
+        _ => {}
+    }
+    if memory.element() != Some(element) {
+        let found = memory.element().map_or("of another type", |found| found.cuda());
+        return wrong(format!("elements {}", element.cuda()), format!("elements {found}"));
+    }
+    if (memory.elements() as u64) < len {
+        return wrong(format!("{len} elements or more"), memory.elements().to_string());
+    }
+    if !mine(memory.device()) {
+        return wrong("memory of the kernel's device".into(), format!("memory of {}", memory.device().name()));
+    }
+    Ok(())
+}

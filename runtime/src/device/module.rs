@@ -1,0 +1,121 @@
+//! A cubin loaded into a CUDA context: its functions, what they allow, and the one place where kernels are launched.
+
+use super::arguments::{Arguments, Value};
+use super::cuda::{Context, driver, load_module, module_function};
+use super::kernel::Limits;
+use crate::error::{DeviceError, Result};
+use crate::jit::{Arch, Cubin};
+use cudarc::driver::sys::CUfunction_attribute as Attribute;
+use cudarc::driver::{result, sys};
+use eigenforge_templates::{KernelText, Launch};
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Dynamic shared memory that a kernel may have without asking, in bytes (CUDA C++ Programming Guide, compute
+/// capability 7.x and later).
+const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
+
+/// A loaded module with its functions.
+pub(super) struct Module {
+    handle: sys::CUmodule,
+    functions: HashMap<String, sys::CUfunction>,
+    context: Arc<Context>,
+}
+
+// SAFETY: module and function handles may be used from any thread with the context current.
+unsafe impl Send for Module {}
+// SAFETY: as above; launches only read the handles.
+unsafe impl Sync for Module {}
+
+impl Module {
+    pub(super) fn load(context: &Arc<Context>, text: &KernelText, cubin: &Cubin, arch: Arch) -> Result<Module> {
+        let handle = load_module(context, &cubin.image).map_err(|(error, log)| DeviceError::Load {
+            kernel: text.name.clone(),
+            arch: arch.to_string(),
+            message: driver("cuModuleLoadDataEx")(error).to_string(),
+            log,
+        })?;
+        let mut module = Module { handle, functions: HashMap::new(), context: context.clone() };
+        for name in &text.entries {
+            let function = module_function(handle, name)?;
+            module.functions.insert(name.clone(), function);
+        }
+        Ok(module)
+    }
+
+    /// The context it is loaded into.
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// What the card allows the kernel `entry`; `shared` is what it gives any block, in bytes.
+    pub(super) fn limits(&self, entry: &str, shared: u32) -> Result<Limits> {
+        let function = self.function(entry)?;
+        self.context.enter()?;
+        let attribute = |attribute| {
+            // SAFETY: the function belongs to this loaded module.
+            unsafe { result::function::get_function_attribute(function, attribute) }
+                .map_err(driver("cuFuncGetAttribute"))
+        };
+        Ok(Limits {
+            threads: attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? as u32,
+            fixed_shared: attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)? as u64,
+            shared: u64::from(shared),
+        })
+    }
+
+    fn function(&self, entry: &str) -> Result<sys::CUfunction> {
+        self.functions.get(entry).copied().ok_or_else(|| DeviceError::Arguments {
+            what: "a kernel of this module".into(),
+            expected: "one of its entries".into(),
+            found: entry.into(),
+        })
+    }
+
+    /// Puts a launch into the stream. The caller ([`super::Kernel::launch`]) compared it, and its arguments, with the
+    /// text's declaration.
+    pub(super) fn start(&self, launch: &Launch, arguments: &mut Arguments<'_>) -> Result<()> {
+        let function = self.function(&launch.entry)?;
+        let mut values = Vec::with_capacity(launch.parameters.len());
+        for value in arguments.values() {
+            values.push(match value {
+                Value::Number(_, bytes) => u64::from_ne_bytes(*bytes),
+                // `check` has seen that it is memory of this device, which has addresses.
+                memory => memory.memory().and_then(|memory| memory.address()).unwrap_or_default(),
+            });
+        }
+        self.context.enter()?;
+        if launch.shared_bytes > SHARED_WITHOUT_ASKING {
+            let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function belongs to this loaded module.
+            unsafe { result::function::set_function_attribute(function, attribute, launch.shared_bytes as i32) }
+                .map_err(driver("cuFuncSetAttribute"))?;
+        }
+        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
+        let [x, y, z] = launch.grid;
+        // SAFETY: the function is loaded; the launch was compared with its declaration parameter by parameter, and each
+        // argument with the launch: name, type, access, length, and that its memory belongs to this context, where it
+        // lives at least until the stream is done (freeing it waits for the stream).
+        unsafe {
+            result::launch_kernel(
+                function,
+                (x, y, z),
+                (launch.block, 1, 1),
+                launch.shared_bytes,
+                self.context.stream,
+                &mut pointers,
+            )
+        }
+        .map_err(driver("cuLaunchKernel"))
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            // SAFETY: loaded in `load`; nobody holds its functions any more.
+            let _ = unsafe { result::module::unload(self.handle) };
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The CPU in place of a GPU: host memory, and the generated text compiled by the C++ compiler ([`crate::simulate`]).
+//!
+//! Everything above a [`super::Kernel`] is the same as on CUDA: the same text, the same launches, the same comparison
+//! before each. A kernel's first launch of each shape runs under both checks and the two must leave the same bytes; the
+//! others run with watched accesses, unless [`Checks::Every`] asks for both.
+
+use super::arguments::{Arguments, Value};
+use super::kernel::{Engine, Kernel, KernelRecord, Limits};
+use crate::error::{DeviceError, Result};
+use crate::simulate::{Argument, Check, MOST_SHARED_BYTES, Schedule, Simulated, Simulator};
+use eigenforge_templates::launch::{Access, MOST_THREADS, Number, ParameterKind};
+use eigenforge_templates::{KernelText, Launch};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Seconds that one multiply may be expected to take.
+const PATIENCE: f64 = 10.0;
+/// Seconds a floating-point operation of the multiply takes with watched accesses: the generated multiply of Hubbard
+/// rings of 6 to 10 sites and of spin chains takes 100 to 200 ns on one core of a server of 2023.
+const SECONDS_A_FLOP: f64 = 1.5e-7;
+
+/// Which launches run under both checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checks {
+    /// The first of each kernel and shape.
+    First,
+    /// Every one.
+    Every,
+}
+
+/// A simulated device.
+pub struct Sim {
+    setup: Arc<Setup>,
+    loaded: Mutex<Loaded>,
+}
+
+struct Setup {
+    simulator: Simulator,
+    schedule: Schedule,
+    checks: Checks,
+}
+
+#[derive(Default)]
+struct Loaded {
+    kernels: HashMap<(String, String), Kernel>,
+    records: Vec<KernelRecord>,
+}
+
+/// A kernel file on a simulated device.
+pub(super) struct SimKernel {
+    simulated: Simulated,
+    setup: Arc<Setup>,
+    /// Launches that ran under both checks.
+    checked: Mutex<Vec<Launch>>,
+}
+
+impl Sim {
+    pub(super) fn new(simulator: Simulator, schedule: Schedule, checks: Checks) -> Sim {
+        Sim { setup: Arc::new(Setup { simulator, schedule, checks }), loaded: Mutex::default() }
+    }
+
+    /// Compiler and schedule, for the report.
+    pub fn name(&self) -> String {
+        format!("simulation of the CUDA text on the CPU ({}; {})", self.setup.simulator.compiler(), self.setup.schedule)
+    }
+
+    /// Whether memory of this device may be given to that kernel.
+    pub(super) fn owns(&self, kernel: &SimKernel) -> bool {
+        Arc::ptr_eq(&self.setup, &kernel.setup)
+    }
+
+    /// Compiles a kernel file, or finds its programs; the same text is compiled once.
+    pub(super) fn kernel(&self, text: &KernelText) -> Result<Kernel> {
+        let id = (text.name.clone(), text.text.clone());
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = loaded.kernels.get(&id) {
+            return Ok(kernel.clone());
+        }
+        let start = Instant::now();
+        let simulated = self.setup.simulator.build(text)?;
+        let record = KernelRecord {
+            name: text.name.clone(),
+            key: simulated.key().into(),
+            cached: simulated.was_kept(),
+            folder: Some(simulated.folder().to_path_buf()),
+            resources: Vec::new(),
+            note: None,
+            seconds: start.elapsed().as_secs_f64(),
+        };
+        let engine = Engine::Sim(SimKernel { simulated, setup: self.setup.clone(), checked: Mutex::default() });
+        // Static shared memory is placed by the linker, beside the dynamic part, so it has no part in the limit here.
+        let limits = Limits { threads: MOST_THREADS, fixed_shared: 0, shared: u64::from(MOST_SHARED_BYTES) };
+        let kernel = Kernel::new(text, engine, |_, _| Ok(limits))?;
+        loaded.records.push(record);
+        loaded.kernels.insert(id, kernel.clone());
+        Ok(kernel)
+    }
+
+    pub(super) fn kernels_used(&self) -> Vec<KernelRecord> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).records.clone()
+    }
+
+    /// Refuses work that would take longer than anybody waits; see [`super::Device::check_work`].
+    pub(super) fn check_work(&self, what: &str, flops: f64) -> Result<()> {
+        let seconds = flops * SECONDS_A_FLOP;
+        if seconds <= PATIENCE {
+            return Ok(());
+        }
+        Err(DeviceError::TooSlow { what: what.into(), flops, seconds, limit: PATIENCE })
+    }
+}
+
+impl SimKernel {
+    /// Runs a launch that was compared with its plan. Each buffer has exactly the elements that the plan says.
+    pub(super) fn run(&self, launch: &Launch, arguments: &mut Arguments<'_>) -> Result<()> {
+        let mut contents: Vec<Vec<u8>> = Vec::with_capacity(launch.parameters.len());
+        for (value, parameter) in arguments.values().zip(&launch.parameters) {
+            let mut bytes = Vec::new();
+            if let (Some(memory), ParameterKind::Memory { len, .. }) = (value.memory(), &parameter.kind) {
+                memory.append_to(*len as usize, &mut bytes);
+            }
+            contents.push(bytes);
+        }
+        let mut passed: Vec<Argument<'_>> = Vec::with_capacity(contents.len());
+        for ((value, bytes), parameter) in arguments.values().zip(&mut contents).zip(&launch.parameters) {
+            passed.push(match (value, &parameter.kind) {
+                (Value::Number(number, bytes), _) => number_argument(*number, *bytes),
+                (_, ParameterKind::Memory { access: Access::Out, .. }) => Argument::Out(bytes),
+                (_, ParameterKind::Memory { access: Access::InOut, .. }) => Argument::InOut(bytes),
+                _ => Argument::In(bytes),
+            });
+        }
+        self.run_checked(launch, &mut passed)?;
+        drop(passed);
+        for (value, bytes) in arguments.values().zip(&contents) {
+            if let Value::Write(memory) = value {
+                memory.copy_from_bytes(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn run_checked(&self, launch: &Launch, passed: &mut [Argument<'_>]) -> Result<()> {
+        let Launch { entry, grid, block, shared_bytes, .. } = launch;
+        let (block, schedule) = ([*block, 1, 1], self.setup.schedule);
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.setup.checks == Checks::First && checked.contains(launch) {
+            drop(checked);
+            let check = Check::Accesses;
+            self.simulated.launch_under(check, entry, *grid, block, *shared_bytes, passed, schedule)?;
+            return Ok(());
+        }
+        self.simulated.launch(entry, *grid, block, *shared_bytes, passed, schedule)?;
+        if self.setup.checks == Checks::First {
+            checked.push(launch.clone());
+        }
+        Ok(())
+    }
+}
+
+fn number_argument(number: Number, bytes: [u8; 8]) -> Argument<'static> {
+    let [a, b, c, d, ..] = bytes;
+    let four = [a, b, c, d];
+    match number {
+        Number::I64 => Argument::I64(i64::from_ne_bytes(bytes)),
+        Number::U64 => Argument::U64(u64::from_ne_bytes(bytes)),
+        Number::I32 => Argument::I32(i32::from_ne_bytes(four)),
+        Number::U32 => Argument::U32(u32::from_ne_bytes(four)),
+        Number::F64 => Argument::F64(f64::from_ne_bytes(bytes)),
+        Number::F32 => Argument::F32(f32::from_ne_bytes(four)),
+    }
+}

@@ -1,0 +1,176 @@
+//! The tables of a multiply in device memory, and their names in the kernels.
+//!
+//! In: the plan with its hopping matrices or Lin tables. Out: buffers in the types that the plan chose, passed to the
+//! kernels under the names that [`eigenforge_templates::exact`]'s launches give them.
+
+use super::multiply::Prepared;
+use crate::basis::{HighPart, LinTables};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, OnDevice};
+use eigenforge_templates::exact::{GeneralPlan, IndexWord, NeighbourWords};
+use std::sync::Arc;
+
+/// What each kernel reads beside the vectors.
+pub(super) enum Tables {
+    Kronecker {
+        up_start: Buffer<u32>,
+        up_words: Words,
+        down_start: Buffer<u32>,
+        down_words: Words,
+        up_states: Arc<Buffer<u32>>,
+        down_states: Arc<Buffer<u32>>,
+    },
+    General {
+        /// part_start, part_high, part_first_low, low_states.
+        part: [Arc<Buffer<u64>>; 4],
+        high_offset: Buffer<u64>,
+        low_index: Buffer<u32>,
+        terms: Option<Terms>,
+    },
+}
+
+/// Packed neighbours in the plan's word.
+pub(super) enum Words {
+    U16(Buffer<u16>),
+    U32(Buffer<u32>),
+    U64(Buffer<u64>),
+}
+
+/// The terms of an operator that is too long to be written out.
+pub(super) struct Terms {
+    flip: Buffer<u64>,
+    start: Buffer<u32>,
+    care: Buffer<u64>,
+    pattern: Buffer<u64>,
+    sign: Buffer<u64>,
+    amplitude: Buffer<f64>,
+}
+
+impl Words {
+    fn new(device: &Device, word: IndexWord, words: &[u64]) -> Result<Words, DeviceError> {
+        Ok(match word {
+            IndexWord::U16 => Words::U16(device.buffer(&words.iter().map(|word| *word as u16).collect::<Vec<_>>())?),
+            IndexWord::U32 => Words::U32(device.buffer(&words.iter().map(|word| *word as u32).collect::<Vec<_>>())?),
+            IndexWord::U64 => Words::U64(device.buffer(words)?),
+        })
+    }
+
+    fn memory(&self) -> &dyn OnDevice {
+        match self {
+            Words::U16(buffer) => buffer,
+            Words::U32(buffer) => buffer,
+            Words::U64(buffer) => buffer,
+        }
+    }
+}
+
+/// State words of one species; a pair of them fits 64 bits, so each fits 32.
+fn state_words(device: &Device, words: &[u64]) -> Result<Arc<Buffer<u32>>, DeviceError> {
+    Ok(Arc::new(device.buffer(&words.iter().map(|word| *word as u32).collect::<Vec<_>>())?))
+}
+
+impl Tables {
+    /// Packs and uploads; also the number of packed neighbours, which the plan's launches need.
+    pub(super) fn new(prepared: &Prepared, device: &Device) -> Result<(Tables, NeighbourWords), DeviceError> {
+        match prepared {
+            Prepared::Kronecker { plan, up, down } => {
+                let (up_start, up_words) = up.packed_slices();
+                let (down_start, down_words) = down.packed_rows(plan.down_columns as usize);
+                let words = NeighbourWords { up: up_words.len() as u64, down: down_words.len() as u64 };
+                let tables = Tables::Kronecker {
+                    up_start: device.buffer(&up_start)?,
+                    up_words: Words::new(device, plan.up.word, &up_words)?,
+                    down_start: device.buffer(&down_start)?,
+                    down_words: Words::new(device, plan.down.word, &down_words)?,
+                    up_states: state_words(device, &up.states)?,
+                    down_states: state_words(device, &down.states)?,
+                };
+                Ok((tables, words))
+            }
+            Prepared::General { plan, tables } => {
+                Ok((Tables::general(plan, tables, device)?, NeighbourWords { up: 0, down: 0 }))
+            }
+        }
+    }
+
+    fn general(plan: &GeneralPlan, tables: &LinTables, device: &Device) -> Result<Tables, DeviceError> {
+        let column = |of: fn(&HighPart) -> u64| -> Result<Arc<Buffer<u64>>, DeviceError> {
+            Ok(Arc::new(device.buffer(&tables.parts.iter().map(of).collect::<Vec<u64>>())?))
+        };
+        let part = [
+            column(|part| part.start)?,
+            column(|part| part.high)?,
+            column(|part| part.first_low)?,
+            Arc::new(device.buffer(&tables.low_states)?),
+        ];
+        let terms = if plan.unrolled { None } else { Some(Terms::new(plan, device)?) };
+        Ok(Tables::General {
+            part,
+            high_offset: device.buffer(&tables.high_offset)?,
+            low_index: device.buffer(&tables.low_index)?,
+            terms,
+        })
+    }
+
+    /// Adds the tables of the kernel `entry` after its vectors.
+    pub(super) fn pass<'a>(&'a self, entry: &str, vectors: Arguments<'a>) -> Arguments<'a> {
+        match self {
+            Tables::Kronecker { up_start, up_words, down_start, down_words, up_states, down_states } => match entry {
+                "multiply_down" => vectors.read("start", down_start).read("neighbours", down_words.memory()),
+                _ => vectors
+                    .read("slice_start", up_start)
+                    .read("neighbours", up_words.memory())
+                    .read("up_states", &**up_states)
+                    .read("dn_states", &**down_states),
+            },
+            Tables::General { part: [start, high, first_low, low_states], high_offset, low_index, terms } => {
+                let arguments = vectors
+                    .read("part_start", &**start)
+                    .read("part_high", &**high)
+                    .read("part_first_low", &**first_low)
+                    .read("low_states", &**low_states)
+                    .read("high_offset", high_offset)
+                    .read("low_index", low_index);
+                match terms {
+                    None => arguments,
+                    Some(Terms { flip, start, care, pattern, sign, amplitude }) => arguments
+                        .read("group_flip", flip)
+                        .read("group_start", start)
+                        .read("term_care", care)
+                        .read("term_pattern", pattern)
+                        .read("term_sign", sign)
+                        .read("term_amplitude", amplitude),
+                }
+            }
+        }
+    }
+
+    /// The arguments of the diagonal as an element function, in the order of its parameters.
+    pub(super) fn of_diagonal(&self) -> Vec<ElementArgument> {
+        match self {
+            Tables::Kronecker { up_states, down_states, .. } => {
+                vec![ElementArgument::Memory(up_states.clone()), ElementArgument::Memory(down_states.clone())]
+            }
+            Tables::General { part, .. } => {
+                part.iter().map(|table| ElementArgument::Memory(table.clone() as Arc<_>)).collect()
+            }
+        }
+    }
+}
+
+impl Terms {
+    fn new(plan: &GeneralPlan, device: &Device) -> Result<Terms, DeviceError> {
+        let all: Vec<_> = plan.groups.iter().flat_map(|group| &group.terms).collect();
+        let mut start = vec![0u32];
+        for group in &plan.groups {
+            start.push(start[start.len() - 1] + group.terms.len() as u32);
+        }
+        Ok(Terms {
+            flip: device.buffer(&plan.groups.iter().map(|group| group.flip).collect::<Vec<_>>())?,
+            start: device.buffer(&start)?,
+            care: device.buffer(&all.iter().map(|term| term.care).collect::<Vec<_>>())?,
+            pattern: device.buffer(&all.iter().map(|term| term.pattern).collect::<Vec<_>>())?,
+            sign: device.buffer(&all.iter().map(|term| term.sign).collect::<Vec<_>>())?,
+            amplitude: device.buffer(&all.iter().map(|term| term.amplitude).collect::<Vec<_>>())?,
+        })
+    }
+}
