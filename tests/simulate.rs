@@ -2,22 +2,26 @@
 
 #[path = "simulate/gallery.rs"]
 mod gallery;
-#[path = "simulate/launch.rs"]
-mod launch;
+#[path = "simulate/multiply.rs"]
+mod multiply;
 #[path = "simulate/mutations.rs"]
 mod mutations;
 #[path = "simulate/shapes.rs"]
 mod shapes;
+#[path = "simulate/update.rs"]
+mod update;
 
 use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
+use eigenforge::runtime::{Checks, Device};
 
-/// The host compiler, or a printed line that says why the test is skipped.
-fn simulator() -> Option<Simulator> {
+/// A simulated device a schedule, every launch under both checks; none, after a printed line that says why, where there
+/// is no host compiler.
+fn devices() -> Vec<Device> {
     match Simulator::find() {
-        Ok(simulator) => Some(simulator),
+        Ok(simulator) => SCHEDULES.map(|order| Device::simulated_by(simulator.clone(), order, Checks::Every)).into(),
         Err(error @ SimulateError::NoCompiler { .. }) => {
             eprintln!("skipped: {error}");
-            None
+            Vec::new()
         }
         Err(error) => panic!("{error}"),
     }

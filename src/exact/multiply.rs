@@ -19,6 +19,7 @@ use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, Launch
 use std::sync::{Arc, Mutex};
 
 /// Everything fixed about the multiply of one model: its plan, and the tables that go with it.
+#[derive(Clone)]
 pub enum Prepared {
     /// A Kronecker sum.
     Kronecker {
@@ -262,6 +263,7 @@ impl Kernels {
         let kernel = device.compile(text)?;
         let (tables, words) = Tables::new(prepared, device)?;
         let launches = prepared.launches(words)?;
+        launches.iter().try_for_each(|launch| kernel.check(launch))?;
         let partials = match prepared {
             Prepared::Kronecker { plan, .. } => plan.partials(),
             Prepared::General { plan, .. } => u64::from(plan.blocks),

@@ -24,7 +24,7 @@ pub(super) enum Tables {
         part: [Arc<Buffer<u64>>; 4],
         high_offset: Buffer<u64>,
         low_index: Buffer<u32>,
-        terms: Option<Terms>,
+        terms: Option<Box<Terms>>,
     },
 }
 
@@ -102,7 +102,7 @@ impl Tables {
             column(|part| part.first_low)?,
             Arc::new(device.buffer(&tables.low_states)?),
         ];
-        let terms = if plan.unrolled { None } else { Some(Terms::new(plan, device)?) };
+        let terms = if plan.unrolled { None } else { Some(Box::new(Terms::new(plan, device)?)) };
         Ok(Tables::General {
             part,
             high_offset: device.buffer(&tables.high_offset)?,
@@ -130,7 +130,7 @@ impl Tables {
                     .read("low_states", &**low_states)
                     .read("high_offset", high_offset)
                     .read("low_index", low_index);
-                match terms {
+                match terms.as_deref() {
                     None => arguments,
                     Some(Terms { flip, start, care, pattern, sign, amplitude }) => arguments
                         .read("group_flip", flip)

@@ -28,7 +28,7 @@ fn error_of<T: Scalar>(model: &Model, device: &Device, seed: u64) -> f64 {
     let exact_dot: f64 = exact.iter().zip(&x).map(|(a, b)| a * b).sum();
     let scale = exact.iter().fold(1e-3f64, |scale, value| scale.max(value.abs()));
     let diagonal = LinearOperator::<T>::diagonal(&hamiltonian).unwrap();
-    if !device.is_cuda() {
+    if !device.runs_kernels() {
         let mut values = vec![f64::NAN; n];
         (diagonal.host)(0, &mut values);
         for (k, value) in values.iter().enumerate() {

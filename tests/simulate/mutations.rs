@@ -1,30 +1,30 @@
 //! One line of a generated multiply changed, as a mistake in a template would change it: each is caught, under every
 //! schedule, with a class that fits.
 
-use super::launch::{bytes, multiply, start};
+use super::devices;
+use super::multiply::{multiply, start};
 use super::shapes::{hubbard, spins};
-use super::{SCHEDULES, simulator};
-use eigenforge::exact::{Model, Prepared};
+use eigenforge::exact::{Hamiltonian, Model, PrepareError, Prepared};
+use eigenforge::runtime::DeviceError;
 use eigenforge::runtime::simulate::{FaultClass, SimulateError};
 use eigenforge_templates::ScalarType;
 
 /// Replaces `line` once, after `after`, and returns the classes found under the schedules with the lines' texts.
 fn caught(model: &Model, after: &str, line: &str, change: &str, classes: &[FaultClass]) {
-    let Some(simulator) = simulator() else { return };
     let prepared = Prepared::new(model, ScalarType::F64).unwrap();
     let mut text = prepared.text().unwrap();
     let from = text.text.find(after).unwrap_or_else(|| panic!("'{after}' is in the text"));
     let at = from + text.text[from..].find(line).unwrap_or_else(|| panic!("'{line}' is in the text"));
     text.text.replace_range(at..at + line.len(), change);
-    let simulated = simulator.build(&text).unwrap_or_else(|error| panic!("{error}"));
     let x: Vec<f64> = start(model.dimension() as usize, 0);
-    for schedule in SCHEDULES {
-        match multiply(&simulated, &prepared, &bytes(&x), schedule) {
-            Err(SimulateError::Fault(fault)) => {
-                assert!(classes.contains(&fault.class), "'{change}' for '{line}' under {schedule:?}: {fault}");
+    for device in devices() {
+        let hamiltonian = Hamiltonian::with_text(model, prepared.clone(), &text, &device);
+        match multiply(&hamiltonian.unwrap_or_else(|error| panic!("{error}")), &x) {
+            Err(DeviceError::Simulate(SimulateError::Fault(fault))) => {
+                assert!(classes.contains(&fault.class), "'{change}' for '{line}' on {device:?}: {fault}");
                 assert!(!fault.lines().is_empty() && fault.sites[0][0].file == "kernel.cu", "{fault}");
             }
-            other => panic!("'{change}' for '{line}' under {schedule:?} was not caught: {other:?}"),
+            other => panic!("'{change}' for '{line}' on {device:?} was not caught: {other:?}"),
         }
     }
 }
@@ -80,4 +80,26 @@ fn an_amplitude_that_stands_beside_its_place() {
     let model = hubbard(6, true, 2, 3, |i| 0.7 + 0.1 * i as f64);
     let read = [FaultClass::OutOfBoundsRead];
     caught(&model, "multiply_up(", "neighbours + ((i64)group", "neighbours + ((i64)(group + 1)", &read);
+}
+
+/// An edited text that takes other arguments is no fault of a run: nothing starts.
+#[test]
+fn other_parameters_than_the_plan_s_are_refused() {
+    let model = hubbard(6, true, 3, 2, |_| 1.0);
+    for (line, change, said) in [
+        ("slice_start", "slice_begin", "parameter 4: the plan passes `const u32* slice_start`"),
+        ("real* __restrict__ y,", "real* __restrict__ y, int n,", "passes 7 parameters and the text declares 8"),
+        ("typedef double real;", "typedef float real;", "parameter 1: the plan passes `const double* x`"),
+        ("const real* __restrict__ x", "real* __restrict__ x", "the text declares `real* x`"),
+        ("__launch_bounds__(UP_THREADS)", "__launch_bounds__(32)", "1 to 32 threads"),
+    ] {
+        let prepared = Prepared::new(&model, ScalarType::F64).unwrap();
+        let mut text = prepared.text().unwrap();
+        assert!(text.text.contains(line), "'{line}' is in the text");
+        text.text = text.text.replace(line, change);
+        let Some(device) = devices().pop() else { return };
+        let error = Hamiltonian::with_text(&model, prepared, &text, &device).err().unwrap();
+        let refused = matches!(error, PrepareError::Device(DeviceError::Launch(_)));
+        assert!(refused && error.to_string().contains(said), "{change}: {error}");
+    }
 }

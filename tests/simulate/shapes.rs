@@ -1,6 +1,6 @@
 //! The multiply in all its shapes: staging, columns a block, packing widths, amplitudes, diagonals; unrolled and tables.
 
-use super::{launch::check, simulator};
+use super::{devices, multiply::check};
 use eigenforge::basis::{Down, Up};
 use eigenforge::exact::{Model, Prepared};
 use eigenforge::lattice::Lattice;
@@ -24,29 +24,29 @@ pub fn hubbard(sites: usize, ring: bool, up: usize, down: usize, t: impl Fn(usiz
 
 /// Both number types; `change` forces a shape on the plan.
 fn kronecker(model: &Model, change: impl Fn(&mut KroneckerPlan)) {
-    let Some(simulator) = simulator() else { return };
+    let devices = devices();
     let dense = model.dense().unwrap();
     for scalar in [ScalarType::F64, ScalarType::F32] {
         let mut prepared = Prepared::new(model, scalar).unwrap();
         let Prepared::Kronecker { plan, .. } = &mut prepared else { panic!("{} does not split", model.name()) };
         change(plan);
         match scalar {
-            ScalarType::F64 => check::<f64>(&simulator, model, &prepared, &dense),
-            ScalarType::F32 => check::<f32>(&simulator, model, &prepared, &dense),
+            ScalarType::F64 => check::<f64>(&devices, model, &prepared, &dense),
+            ScalarType::F32 => check::<f32>(&devices, model, &prepared, &dense),
         }
     }
 }
 
 fn general(model: &Model, change: impl Fn(&mut GeneralPlan)) {
-    let Some(simulator) = simulator() else { return };
+    let devices = devices();
     let dense = model.dense().unwrap();
     for scalar in [ScalarType::F64, ScalarType::F32] {
         let mut prepared = Prepared::new(model, scalar).unwrap();
         let Prepared::General { plan, .. } = &mut prepared else { panic!("{} splits", model.name()) };
         change(plan);
         match scalar {
-            ScalarType::F64 => check::<f64>(&simulator, model, &prepared, &dense),
-            ScalarType::F32 => check::<f32>(&simulator, model, &prepared, &dense),
+            ScalarType::F64 => check::<f64>(&devices, model, &prepared, &dense),
+            ScalarType::F32 => check::<f32>(&devices, model, &prepared, &dense),
         }
     }
 }

@@ -115,7 +115,12 @@ impl Kernel {
     /// launch ([`DeviceError::Launch`]); an argument has another name, type, access, length or device
     /// ([`DeviceError::Arguments`]).
     pub fn launch(&self, launch: &Launch, mut arguments: Arguments<'_>) -> Result<()> {
-        self.check(launch, &arguments)?;
+        self.check(launch)?;
+        arguments.check(launch, |device| match (device, &self.loaded.engine) {
+            (Device::Cuda(cuda), Engine::Cuda(module)) => cuda.owns(module),
+            (Device::Sim(sim), Engine::Sim(kernel)) => sim.owns(kernel),
+            _ => false,
+        })?;
         if launch.grid.contains(&0) {
             return Ok(());
         }
@@ -125,9 +130,10 @@ impl Kernel {
         }
     }
 
-    /// Everything that [`Kernel::launch`] compares.
-    fn check(&self, launch: &Launch, arguments: &Arguments<'_>) -> Result<()> {
-        let Loaded { name, entries, engine } = &*self.loaded;
+    /// Compares a launch with the text's declaration, and its shape with what text, compiled kernel and device allow.
+    /// [`Kernel::launch`] does so each time; before the first, this finds a text that is not its plan's.
+    pub fn check(&self, launch: &Launch) -> Result<()> {
+        let Loaded { name, entries, .. } = &*self.loaded;
         let Some(Entry { signature, limits }) = entries.get(&launch.entry) else {
             let mut known: Vec<&str> = entries.keys().map(String::as_str).collect();
             known.sort_unstable();
@@ -140,11 +146,6 @@ impl Kernel {
         launch.check_shape()?;
         signature.check(launch)?;
         launch.check_threads(limits.threads, "the compiled kernel on this device")?;
-        launch.check_shared(limits.fixed_shared, limits.shared)?;
-        arguments.check(launch, |device| match (device, engine) {
-            (Device::Cuda(cuda), Engine::Cuda(module)) => cuda.owns(module),
-            (Device::Sim(sim), Engine::Sim(kernel)) => sim.owns(kernel),
-            _ => false,
-        })
+        Ok(launch.check_shared(limits.fixed_shared, limits.shared)?)
     }
 }

@@ -95,7 +95,12 @@ impl Simulator {
 
     /// The compiler and its version, one line.
     pub fn compiler(&self) -> String {
-        format!("{}: {}", self.compiler.display(), self.version.lines().next().unwrap_or(""))
+        format!("{}: {}", self.compiler.display(), self.version())
+    }
+
+    /// What the compiler says of itself, one line.
+    pub fn version(&self) -> &str {
+        self.version.lines().next().unwrap_or("")
     }
 
     /// Compiles the text, unmodified, for both checks; or finds the programs in the folder.

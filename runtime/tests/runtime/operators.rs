@@ -87,7 +87,7 @@ impl<T: Scalar> LinearOperator<T> for Sparse {
         Ok(values.iter().zip(&image).map(|(x, y)| x * y).sum())
     }
     fn diagonal(&self) -> Option<ElementFunction> {
-        if self.device.is_cuda() {
+        if self.device.runs_kernels() {
             return None;
         }
         let values: Vec<f64> = (0..self.rows.len()).map(|i| self.entry(i)).collect();
