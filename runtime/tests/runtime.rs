@@ -4,6 +4,8 @@
 mod checkpoints;
 #[path = "runtime/devices.rs"]
 mod devices;
+#[path = "runtime/launches.rs"]
+mod launches;
 #[path = "runtime/operators.rs"]
 mod operators;
 #[path = "runtime/programs.rs"]

@@ -54,7 +54,7 @@ impl Words {
         })
     }
 
-    fn memory(&self) -> &dyn OnDevice {
+    fn memory(&self) -> &(dyn OnDevice + 'static) {
         match self {
             Words::U16(buffer) => buffer,
             Words::U32(buffer) => buffer,

@@ -24,13 +24,13 @@ pub struct Arguments<'a> {
 
 /// One argument.
 pub(super) enum Value<'a> {
-    Read(&'a dyn OnDevice),
-    Write(&'a mut dyn OnDevice),
+    Read(&'a (dyn OnDevice + 'static)),
+    Write(&'a mut (dyn OnDevice + 'static)),
     Number(Number, [u8; 8]),
 }
 
 impl Value<'_> {
-    pub(super) fn memory(&self) -> Option<&dyn OnDevice> {
+    pub(super) fn memory(&self) -> Option<&(dyn OnDevice + 'static)> {
         match self {
             Value::Read(memory) => Some(*memory),
             Value::Write(memory) => Some(&**memory),
@@ -56,12 +56,12 @@ impl<'a> Arguments<'a> {
     }
 
     /// A vector or buffer that the kernel reads.
-    pub fn read(self, name: &'a str, memory: &'a dyn OnDevice) -> Arguments<'a> {
+    pub fn read(self, name: &'a str, memory: &'a (dyn OnDevice + 'static)) -> Arguments<'a> {
         self.with(name, Value::Read(memory))
     }
 
     /// A vector or buffer that the kernel writes.
-    pub fn write(self, name: &'a str, memory: &'a mut dyn OnDevice) -> Arguments<'a> {
+    pub fn write(self, name: &'a str, memory: &'a mut (dyn OnDevice + 'static)) -> Arguments<'a> {
         self.with(name, Value::Write(memory))
     }
 
