@@ -14,7 +14,7 @@ use crate::operator::OperatorError;
 use eigenforge_runtime::{
     Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, Scalar, Vector,
 };
-use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan, NeighbourWords, TableSizes};
+use eigenforge_templates::exact::{DownShape, GeneralPlan, KroneckerPlan, NeighbourWords, TableSizes};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError};
 use std::sync::{Arc, Mutex};
 
@@ -107,7 +107,10 @@ impl Prepared {
         match self {
             Prepared::Kronecker { plan, up, down } => NeighbourWords {
                 up: up.packed_slices().1.len() as u64,
-                down: down.packed_rows(plan.down_columns as usize).1.len() as u64,
+                down: match plan.shape.down {
+                    DownShape::Tile { columns, .. } => down.packed_rows(columns as usize).1.len() as u64,
+                    DownShape::Runs { .. } => 0,
+                },
             },
             Prepared::General { .. } => NeighbourWords { up: 0, down: 0 },
         }

@@ -2,7 +2,7 @@
 
 use crate::basis::combinations::Ranks;
 use crate::operator::transition::Transition;
-use eigenforge_templates::exact::{Amplitudes, IndexWord, SpeciesPlan};
+use eigenforge_templates::exact::{Amplitudes, Hop, IndexWord, SpeciesPlan};
 use rayon::prelude::*;
 
 /// A in compressed rows, an element being (column, number of its amplitude). Symmetric, because H is.
@@ -20,6 +20,8 @@ pub struct SpeciesMatrix {
     pub numbers: Vec<u32>,
     /// The amplitudes.
     pub amplitudes: Amplitudes,
+    /// The terms it was made from.
+    pub hops: Vec<Hop>,
 }
 
 impl SpeciesMatrix {
@@ -68,7 +70,15 @@ impl SpeciesMatrix {
                 raw.iter().map(find).collect()
             }
         };
-        SpeciesMatrix { particles, states: states.to_vec(), row_start, columns, numbers, amplitudes }
+        let hop = |t: &Transition| Hop {
+            flip: t.flip,
+            care: t.care,
+            pattern: t.pattern,
+            sign: t.sign,
+            amplitude: t.amplitude,
+        };
+        let hops = moves.iter().map(hop).collect();
+        SpeciesMatrix { particles, states: states.to_vec(), row_start, columns, numbers, amplitudes, hops }
     }
 
     /// Rows.
@@ -106,6 +116,7 @@ impl SpeciesMatrix {
             index_bits,
             word: IndexWord::of(index_bits + self.amplitudes.bits()),
             amplitudes: self.amplitudes.clone(),
+            hops: self.hops.clone(),
         }
     }
 

@@ -4,9 +4,10 @@
 //! kernels under the names that [`eigenforge_templates::exact`]'s launches give them.
 
 use super::multiply::Prepared;
+use super::species::SpeciesMatrix;
 use crate::basis::{HighPart, LinTables};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, OnDevice};
-use eigenforge_templates::exact::{GeneralPlan, IndexWord, NeighbourWords};
+use eigenforge_templates::exact::{DownShape, GeneralPlan, IndexWord, KroneckerPlan, NeighbourWords};
 use std::sync::Arc;
 
 /// What each kernel reads beside the vectors.
@@ -14,8 +15,7 @@ pub(super) enum Tables {
     Kronecker {
         up_start: Buffer<u32>,
         up_words: Words,
-        down_start: Buffer<u32>,
-        down_words: Words,
+        down: Down,
         up_states: Arc<Buffer<u32>>,
         down_states: Arc<Buffer<u32>>,
     },
@@ -26,6 +26,23 @@ pub(super) enum Tables {
         low_index: Buffer<u32>,
         terms: Option<Box<Terms>>,
     },
+}
+
+/// The down kernel's tables, by its strategy.
+pub(super) enum Down {
+    Tile { start: Buffer<u32>, words: Words },
+    Runs(Box<RunBuffers>),
+}
+
+/// [`RunTables`] on the device.
+pub(super) struct RunBuffers {
+    task_part: Buffer<u32>,
+    task_run: Buffer<u32>,
+    run_column: Buffer<u32>,
+    run_steps: Buffer<u32>,
+    step_column: Buffer<u32>,
+    step_case: Buffer<u32>,
+    step_coefficient: Buffer<f64>,
 }
 
 /// Packed neighbours in the plan's word.
@@ -73,16 +90,16 @@ impl Tables {
     pub(super) fn new(prepared: &Prepared, device: &Device) -> Result<(Tables, NeighbourWords), DeviceError> {
         match prepared {
             Prepared::Kronecker { plan, up, down } => {
+                let down_states = state_words(device, &down.states)?;
                 let (up_start, up_words) = up.packed_slices();
-                let (down_start, down_words) = down.packed_rows(plan.down_columns as usize);
-                let words = NeighbourWords { up: up_words.len() as u64, down: down_words.len() as u64 };
+                let (down, down_words) = Down::new(plan, down, device)?;
+                let words = NeighbourWords { up: up_words.len() as u64, down: down_words };
                 let tables = Tables::Kronecker {
                     up_start: device.buffer(&up_start)?,
                     up_words: Words::new(device, plan.up.word, &up_words)?,
-                    down_start: device.buffer(&down_start)?,
-                    down_words: Words::new(device, plan.down.word, &down_words)?,
+                    down,
                     up_states: state_words(device, &up.states)?,
-                    down_states: state_words(device, &down.states)?,
+                    down_states,
                 };
                 Ok((tables, words))
             }
@@ -114,8 +131,8 @@ impl Tables {
     /// Adds the tables of the kernel `entry` after its vectors.
     pub(super) fn pass<'a>(&'a self, entry: &str, vectors: Arguments<'a>) -> Arguments<'a> {
         match self {
-            Tables::Kronecker { up_start, up_words, down_start, down_words, up_states, down_states } => match entry {
-                "multiply_down" => vectors.read("start", down_start).read("neighbours", down_words.memory()),
+            Tables::Kronecker { up_start, up_words, down, up_states, down_states } => match entry {
+                "multiply_down" => down.pass(vectors),
                 _ => vectors
                     .read("slice_start", up_start)
                     .read("neighbours", up_words.memory())
@@ -153,6 +170,43 @@ impl Tables {
             Tables::General { part, .. } => {
                 part.iter().map(|table| ElementArgument::Memory(table.clone() as Arc<_>)).collect()
             }
+        }
+    }
+}
+
+impl Down {
+    /// Also the number of packed neighbours.
+    fn new(plan: &KroneckerPlan, down: &SpeciesMatrix, device: &Device) -> Result<(Down, u64), DeviceError> {
+        if let DownShape::Tile { columns, .. } = plan.shape.down {
+            let (start, words) = down.packed_rows(columns as usize);
+            let tables =
+                Down::Tile { start: device.buffer(&start)?, words: Words::new(device, plan.down.word, &words)? };
+            return Ok((tables, words.len() as u64));
+        }
+        let tables = plan.run_tables().unwrap_or_default();
+        let buffers = RunBuffers {
+            task_part: device.buffer(&tables.task_part)?,
+            task_run: device.buffer(&tables.task_run)?,
+            run_column: device.buffer(&tables.run_column)?,
+            run_steps: device.buffer(&tables.run_steps)?,
+            step_column: device.buffer(&tables.step_column)?,
+            step_case: device.buffer(&tables.step_case)?,
+            step_coefficient: device.buffer(&tables.step_coefficient)?,
+        };
+        Ok((Down::Runs(Box::new(buffers)), 0))
+    }
+
+    fn pass<'a>(&'a self, vectors: Arguments<'a>) -> Arguments<'a> {
+        match self {
+            Down::Tile { start, words } => vectors.read("start", start).read("neighbours", words.memory()),
+            Down::Runs(tables) => vectors
+                .read("task_part", &tables.task_part)
+                .read("task_run", &tables.task_run)
+                .read("run_column", &tables.run_column)
+                .read("run_steps", &tables.run_steps)
+                .read("step_column", &tables.step_column)
+                .read("step_case", &tables.step_case)
+                .read("step_coefficient", &tables.step_coefficient),
         }
     }
 }

@@ -9,4 +9,4 @@ pub mod vector_program;
 
 pub use launch::{Launch, LaunchError};
 pub use scalar::ScalarType;
-pub use text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, ron};
+pub use text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, ron, ron_of_depth};

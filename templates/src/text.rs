@@ -72,6 +72,12 @@ pub fn ron<P: Serialize>(plan: &P) -> String {
     ron::ser::to_string_pretty(plan, ron::ser::PrettyConfig::default()).expect("plans are plain data")
 }
 
+/// The same with everything below `depth` levels on one line, for plans with long lists of small records.
+pub fn ron_of_depth<P: Serialize>(plan: &P, depth: usize) -> String {
+    let pretty = ron::ser::PrettyConfig::default().depth_limit(depth);
+    ron::ser::to_string_pretty(plan, pretty).expect("plans are plain data")
+}
+
 /// Renders a whole file from a template and its plan. `source` is the text of the template, named `template` in errors.
 pub fn render<P: Serialize>(template: &'static str, source: &str, plan: &P) -> Result<String, TextError> {
     Ok(number_resumed_lines(&fragment(template, source, plan)?))

@@ -6,7 +6,7 @@ use eigenforge::exact::{Model, Prepared};
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::{Operator, Spin, build};
 use eigenforge_templates::ScalarType;
-use eigenforge_templates::exact::{Amplitudes, GeneralPlan, IndexWord, KroneckerPlan, Staging};
+use eigenforge_templates::exact::{Amplitudes, DownShape, GeneralPlan, IndexWord, KroneckerPlan, Staging};
 
 fn hop(i: usize, j: usize, spin: Spin, t: f64) -> Operator {
     let forward = build::cdag(i, spin) * build::c(j, spin);
@@ -56,19 +56,21 @@ fn several_columns_a_block_in_shared_memory() {
     // 20 x 15 states: 15 columns a block at most.
     let model = hubbard(6, true, 3, 2, |_| 1.0);
     kronecker(&model, |plan| {
-        assert!(plan.staging == Staging::Shared && plan.up_columns > 1);
+        assert!(plan.shape.staging == Staging::Shared && plan.shape.up_columns > 1);
         assert!(matches!(plan.up.amplitudes, Amplitudes::One(_) | Amplitudes::Signed(_)));
     });
     // A number of columns that does not divide them, and one column a block of fewer threads than rows.
-    kronecker(&model, |plan| (plan.up_columns, plan.up_threads) = (4, 64));
-    kronecker(&model, |plan| (plan.up_columns, plan.up_threads) = (1, 32));
+    kronecker(&model, |plan| (plan.shape.up_columns, plan.shape.up_threads) = (4, 64));
+    kronecker(&model, |plan| (plan.shape.up_columns, plan.shape.up_threads) = (1, 32));
 }
 
 #[test]
 fn columns_in_global_memory() {
     let model = hubbard(6, true, 3, 2, |_| 1.0);
-    kronecker(&model, |plan| plan.staging = Staging::Global);
-    kronecker(&model, |plan| (plan.staging, plan.up_columns, plan.up_threads) = (Staging::Global, 2, 32));
+    kronecker(&model, |plan| plan.shape.staging = Staging::Global);
+    kronecker(&model, |plan| {
+        (plan.shape.staging, plan.shape.up_columns, plan.shape.up_threads) = (Staging::Global, 2, 32)
+    });
 }
 
 #[test]
@@ -77,7 +79,7 @@ fn signs_and_tables_of_amplitudes() {
     kronecker(&signed, |plan| assert!(matches!(plan.up.amplitudes, Amplitudes::Signed(_))));
     let table = hubbard(6, true, 2, 3, |i| 0.7 + 0.1 * i as f64);
     kronecker(&table, |plan| assert!(matches!(plan.up.amplitudes, Amplitudes::Table(_))));
-    kronecker(&table, |plan| plan.staging = Staging::Global);
+    kronecker(&table, |plan| plan.shape.staging = Staging::Global);
 }
 
 #[test]
@@ -99,15 +101,76 @@ fn sectors_without_hops_and_of_one_state() {
 fn tiles_of_the_down_kernel() {
     // 70 up states in tiles of 64, 32 and 16 rows; runs of columns that do not divide 28, and one of all columns.
     let model = hubbard(8, false, 4, 2, |_| 1.0);
-    kronecker(&model, |plan| (plan.down_rows, plan.down_lanes, plan.down_columns) = (64, 3, 5));
-    kronecker(&model, |plan| (plan.down_rows, plan.down_lanes, plan.down_columns) = (32, 1, 1));
-    kronecker(&model, |plan| (plan.down_rows, plan.down_lanes, plan.down_columns) = (16, 4, 28));
+    kronecker(&model, |plan| plan.shape.down = DownShape::Tile { rows: 64, lanes: 3, columns: 5 });
+    kronecker(&model, |plan| plan.shape.down = DownShape::Tile { rows: 32, lanes: 1, columns: 1 });
+    kronecker(&model, |plan| plan.shape.down = DownShape::Tile { rows: 16, lanes: 4, columns: 28 });
     // The neighbours in tables of amplitudes and in wide words.
     let model = hubbard(7, true, 3, 2, |i| 1.0 + i as f64);
     kronecker(&model, |plan| {
-        (plan.down_rows, plan.down_lanes, plan.down_columns) = (16, 2, 6);
+        plan.shape.down = DownShape::Tile { rows: 16, lanes: 2, columns: 6 };
         plan.down.word = IndexWord::U64;
     });
+}
+
+fn runs(low_sites: u32, outputs: u32, warps: u32) -> DownShape {
+    DownShape::Runs { low_sites, outputs, warps }
+}
+
+#[test]
+fn runs_of_the_down_kernel() {
+    // 56 up states: one tile of rows and most of another. Cuts through the middle and at both ends; whole runs, parts of
+    // them, one column at a time; a number of warps that does not divide the tasks.
+    let model = hubbard(8, true, 3, 4, |i| 1.0 + 0.1 * (i * i) as f64);
+    kronecker(&model, |plan| plan.shape.down = runs(4, 24, 8));
+    kronecker(&model, |plan| plan.shape.down = runs(5, 4, 3));
+    let signed = hubbard(6, true, 3, 2, |_| 1.0);
+    kronecker(&signed, |plan| plan.shape.down = runs(1, 1, 1));
+    kronecker(&signed, |plan| plan.shape.down = runs(5, 2, 4));
+    // One electron, and all sites full but one: kinds that hold one state.
+    kronecker(&hubbard(6, false, 2, 1, |_| 0.5), |plan| plan.shape.down = runs(3, 24, 2));
+    kronecker(&hubbard(6, false, 2, 5, |_| 0.5), |plan| plan.shape.down = runs(3, 24, 2));
+    kronecker(&hubbard(4, false, 4, 4, |_| 0.5), |plan| plan.shape.down = runs(2, 24, 2));
+}
+
+/// Terms that are no plain hops: each crosses the cut in another way, and some act in the low part only where a high site
+/// is occupied.
+#[test]
+fn runs_with_terms_of_four_operators() {
+    let mut h = Operator::zero();
+    for spin in [Spin::Up, Spin::Down] {
+        for i in 0..6 {
+            let assisted = build::n((i + 3) % 6, spin) * build::cdag(i, spin) * build::c((i + 1) % 6, spin);
+            let pair = build::cdag(i, spin)
+                * build::cdag((i + 2) % 6, spin)
+                * build::c((i + 3) % 6, spin)
+                * build::c((i + 4) % 6, spin);
+            let term = (0.3 + 0.1 * i as f64) * assisted + (0.2 - 0.07 * i as f64) * pair;
+            h = h + hop(i, (i + 2) % 6, spin, 0.9) + term.clone() + term.adjoint();
+        }
+    }
+    let model = h.on_sites(6).sector(Up(2), Down(3)).unwrap();
+    for low_sites in 2..5 {
+        kronecker(&model, |plan| plan.shape.down = runs(low_sites, 3, 2));
+    }
+}
+
+/// What the rule and the tuner choose from, on a problem that is large enough for runs.
+#[test]
+fn every_candidate_is_right() {
+    let model = hubbard(8, true, 4, 2, |_| 1.0);
+    let dense = model.dense().unwrap();
+    let prepared = Prepared::new(&model, ScalarType::F64).unwrap();
+    let Prepared::Kronecker { plan, .. } = &prepared else { panic!("it splits") };
+    assert!(matches!(plan.shape.down, DownShape::Tile { .. }), "{} up states are few", plan.up.states);
+    let shapes = plan.candidates();
+    assert!(shapes.len() >= 6, "{shapes:?}");
+    let devices = devices();
+    for shape in shapes {
+        let mut prepared = prepared.clone();
+        let Prepared::Kronecker { plan, .. } = &mut prepared else { unreachable!() };
+        plan.shape = shape;
+        check::<f64>(&devices[..devices.len().min(1)], &model, &prepared, &dense);
+    }
 }
 
 pub fn spins(two_s: u32, sites: usize, two_sz: i64) -> Model {

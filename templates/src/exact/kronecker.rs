@@ -1,15 +1,17 @@
 //! H = D + I ⊗ A↑ + A↓ ⊗ I (Yamada, Machida, Imamura 2020, eq. 2–3): the plan of a multiply for one sector.
 //!
 //! Two launches. The up kernel takes a column of V (all up states of one down state) into shared memory, applies D and
-//! A↑, and writes y. The down kernel adds A↓: a block takes a tile of V, some rows of a run of columns, into shared
-//! memory. Words ascend, so hops among the low sites stay within the run (two thirds of all hops in the paper's problem)
-//! and are served from there; the rest are contiguous loads from L2, where the rows of all columns stay while the blocks
-//! of one tile of rows run. The floor is five passes over a vector: x twice, y three times.
+//! A↑, and writes y. The down kernel adds A↓ in one of two ways ([`DownShape`]). By runs, a warp takes 32 rows of all
+//! columns that share the high part of their down state: words ascend, so these stand together, and hops among the low
+//! sites are written out on registers (`runs.rs`). By tiles, a block takes some rows of a run of columns into shared
+//! memory and serves packed neighbours from there. Both read the rest from L2, where the rows of all columns stay while the
+//! blocks of one tile of rows run. The floor is five passes over a vector: x twice, y three times.
 
-use super::DiagonalPlan;
+use super::runs::{RunTables, Runs};
+use super::{DiagonalPlan, DownShape, KroneckerShape, Staging};
 use crate::ScalarType;
 use crate::launch::{Element, Parameter};
-use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, render};
+use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
 
 /// Width of a packed neighbour: index in the low bits, number of the amplitude above.
@@ -90,6 +92,21 @@ impl Amplitudes {
     }
 }
 
+/// One term of a species: amplitude · (−1)^popcount(s & sign) to s ⊕ flip, where (s & care) == pattern. Bit i is site i.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hop {
+    /// Bits that change.
+    pub flip: u64,
+    /// Bits that must match.
+    pub care: u64,
+    /// What they must be.
+    pub pattern: u64,
+    /// Bits of the fermion sign.
+    pub sign: u64,
+    /// The amplitude.
+    pub amplitude: f64,
+}
+
 /// One species' hopping matrix, as far as the text depends on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpeciesPlan {
@@ -107,6 +124,8 @@ pub struct SpeciesPlan {
     pub word: IndexWord,
     /// Matrix elements.
     pub amplitudes: Amplitudes,
+    /// The terms it is made of.
+    pub hops: Vec<Hop>,
 }
 
 impl SpeciesPlan {
@@ -118,15 +137,6 @@ impl SpeciesPlan {
             _ => self.index_bits,
         }
     }
-}
-
-/// Where the up kernel gathers from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Staging {
-    /// The column is copied to shared memory first.
-    Shared,
-    /// The column is too long for that: from L2 and memory.
-    Global,
 }
 
 /// Every number of the Kronecker multiply.
@@ -146,35 +156,12 @@ pub struct KroneckerPlan {
     pub diagonal: DiagonalPlan,
     /// Where the model came from: one line a `sum!`.
     pub sources: Vec<String>,
-    /// Up kernel: where it gathers from.
-    pub staging: Staging,
-    /// Up kernel: threads a block.
-    pub up_threads: u32,
-    /// Up kernel: columns a block.
-    pub up_columns: u32,
-    /// Down kernel: rows of a block's tile; as many threads run along the up index.
-    pub down_rows: u32,
-    /// Down kernel: columns of a block's tile that are worked on at once (down_rows · down_lanes threads).
-    pub down_lanes: u32,
-    /// Down kernel: columns of a block's tile.
-    pub down_columns: u32,
+    /// Tiles, threads, strategies.
+    pub shape: KroneckerShape,
 }
 
-/// Shared memory of a block on every supported architecture, with what the runtime itself takes left out: sm_80 has
-/// 163 KiB, sm_90 and sm_100 have 227 KiB.
-const SHARED_BYTES: u64 = 160 * 1024;
-/// Threads of the up kernel where a column fills them.
-const UP_THREADS: u64 = 1024;
-/// Rows of the down kernel's tile: 128 bytes of f64, one full line of memory for each column.
-const DOWN_ROWS: u64 = 16;
-/// Threads of the down kernel: full occupancy needs 32 registers, which wider neighbours exceed (40 with three quarters).
-const DOWN_THREADS: u64 = 1024;
-const DOWN_THREADS_WIDE: u64 = 768;
-/// Shared memory of the down kernel's tile: two blocks fit a multiprocessor of sm_90, one of sm_80.
-const DOWN_TILE_BYTES: u64 = 111 * 1024;
-
 impl KroneckerPlan {
-    /// Fixes the shapes of a problem: see the fields. `scalar` is the vectors' number type.
+    /// The plan of a problem in the shape that the rule chooses. `scalar` is the vectors' number type.
     pub fn new(
         name: String,
         scalar: ScalarType,
@@ -184,51 +171,21 @@ impl KroneckerPlan {
         diagonal: DiagonalPlan,
         sources: Vec<String>,
     ) -> KroneckerPlan {
-        let column = (up.states + 1) * scalar.bytes() as u64;
-        let staging = if column <= SHARED_BYTES { Staging::Shared } else { Staging::Global };
-        // Short columns share a block until it has some 1,024 rows to work on.
-        let up_columns = (UP_THREADS / up.states.max(1)).clamp(1, 32).min(down.states.max(1)) as u32;
-        let rows = (up.states * u64::from(up_columns)).next_multiple_of(32);
-        let up_threads = rows.min(UP_THREADS) as u32;
-        let down_rows = up.states.next_power_of_two().min(DOWN_ROWS);
-        let most = (DOWN_TILE_BYTES / (down_rows * scalar.bytes() as u64)).max(1);
-        let blocks = down.states.div_ceil(most).max(1);
-        let down_columns = down.states.div_ceil(blocks).max(1) as u32;
-        let threads = if down.word == IndexWord::U16 { DOWN_THREADS } else { DOWN_THREADS_WIDE };
-        let (down_rows, down_lanes) = (down_rows as u32, (threads / down_rows) as u32);
-        KroneckerPlan {
-            name,
-            scalar,
-            sites,
-            up,
-            down,
-            diagonal,
-            sources,
-            staging,
-            up_threads,
-            up_columns,
-            down_rows,
-            down_lanes,
-            down_columns,
-        }
+        let shape = KroneckerShape::of(scalar, sites, &up, &down);
+        KroneckerPlan { name, scalar, sites, up, down, diagonal, sources, shape }
     }
 
     /// Blocks of the up kernel.
     pub fn up_blocks(&self) -> u64 {
-        self.down.states.div_ceil(u64::from(self.up_columns))
+        self.down.states.div_ceil(u64::from(self.shape.up_columns))
     }
 
     /// Dynamic shared memory of the up kernel, bytes.
     pub fn up_shared(&self) -> u64 {
-        match self.staging {
-            Staging::Shared => (self.up.states + 1) * u64::from(self.up_columns) * self.scalar.bytes() as u64,
+        match self.shape.staging {
+            Staging::Shared => (self.up.states + 1) * u64::from(self.shape.up_columns) * self.scalar.bytes() as u64,
             Staging::Global => 0,
         }
-    }
-
-    /// Dynamic shared memory of the down kernel, bytes.
-    pub fn down_shared(&self) -> u64 {
-        u64::from(self.down_rows * (self.down_columns + 1)) * self.scalar.bytes() as u64
     }
 
     /// Whether there is a down kernel at all.
@@ -236,18 +193,55 @@ impl KroneckerPlan {
         self.down.elements > 0
     }
 
+    /// The down kernel's structure, where it walks by runs.
+    pub(super) fn runs(&self) -> Option<Runs> {
+        Runs::new(self.sites, &self.down, self.shape.down)
+    }
+
+    /// The tables of a down kernel that walks by runs.
+    pub fn run_tables(&self) -> Option<RunTables> {
+        self.runs().map(|runs| runs.tables())
+    }
+
+    /// Threads of a block of the down kernel.
+    pub fn down_threads(&self) -> u32 {
+        match self.shape.down {
+            DownShape::Tile { rows, lanes, .. } => rows * lanes,
+            DownShape::Runs { warps, .. } => 32 * warps,
+        }
+    }
+
+    /// Dynamic shared memory of the down kernel, bytes.
+    pub fn down_shared(&self) -> u64 {
+        match self.shape.down {
+            DownShape::Tile { rows, columns, .. } => {
+                u64::from(rows) * (u64::from(columns) + 1) * self.scalar.bytes() as u64
+            }
+            DownShape::Runs { .. } => 0,
+        }
+    }
+
     /// Blocks of the down kernel.
     pub fn down_blocks(&self) -> u64 {
-        self.up.states.div_ceil(u64::from(self.down_rows)) * self.down_groups()
+        match self.shape.down {
+            DownShape::Tile { rows, columns, .. } => {
+                self.up.states.div_ceil(u64::from(rows)) * self.down.states.div_ceil(u64::from(columns))
+            }
+            DownShape::Runs { warps, .. } => self.down_partials().div_ceil(u64::from(warps)),
+        }
     }
 
-    fn down_groups(&self) -> u64 {
-        self.down.states.div_ceil(u64::from(self.down_columns))
+    /// Partial sums that the down kernel leaves: one a block of tiles, one a warp of runs.
+    fn down_partials(&self) -> u64 {
+        match self.shape.down {
+            DownShape::Tile { .. } => self.down_blocks(),
+            DownShape::Runs { .. } => self.up.states.div_ceil(32) * self.runs().map_or(0, |runs| runs.task_count()),
+        }
     }
 
-    /// Partial sums of xᵀy that the last kernel leaves, one a block.
+    /// Partial sums of xᵀy that the last kernel leaves.
     pub fn partials(&self) -> u64 {
-        if self.has_down() { self.down_blocks() } else { self.up_blocks() }
+        if self.has_down() { self.down_partials() } else { self.up_blocks() }
     }
 
     /// States.
@@ -276,10 +270,9 @@ impl KroneckerPlan {
             real: &'a str,
             shared: bool,
             up: SpeciesView,
-            down: SpeciesView,
-            row_tiles: u64,
-            down_groups: u64,
             has_down: bool,
+            down_table: Option<String>,
+            down_kernel: String,
             diagonal: String,
             cost: Cost,
         }
@@ -287,12 +280,11 @@ impl KroneckerPlan {
             plan: self,
             prelude: PRELUDE,
             real: self.scalar.cuda(),
-            shared: self.staging == Staging::Shared,
+            shared: self.shape.staging == Staging::Shared,
             up: SpeciesView::new(&self.up, "UP"),
-            down: SpeciesView::new(&self.down, "DN"),
-            row_tiles: self.up.states.div_ceil(u64::from(self.down_rows)),
-            down_groups: self.down_groups(),
             has_down: self.has_down(),
+            down_table: self.down_table(),
+            down_kernel: self.down_kernel()?,
             diagonal: self.diagonal_function(),
             cost: self.cost(),
         };
@@ -302,7 +294,46 @@ impl KroneckerPlan {
             entries.push("multiply_down".into());
         }
         entries.push("finish".into());
-        Ok(KernelText { name: format!("{}_multiply", self.name), text, plan: crate::text::ron(self), entries })
+        Ok(KernelText {
+            name: format!("{}_multiply", self.name),
+            text,
+            plan: crate::text::ron_of_depth(self, 3),
+            entries,
+        })
+    }
+
+    /// The table of amplitudes of the down kernel by tiles, if it has one.
+    fn down_table(&self) -> Option<String> {
+        match self.shape.down {
+            DownShape::Tile { .. } => SpeciesView::new(&self.down, "DN").table,
+            DownShape::Runs { .. } => None,
+        }
+    }
+
+    /// The down kernel; empty where no down electron can hop.
+    fn down_kernel(&self) -> Result<String, TextError> {
+        if !self.has_down() {
+            return Ok(String::new());
+        }
+        let DownShape::Tile { rows, columns, .. } = self.shape.down else {
+            return self.runs_kernel();
+        };
+        #[derive(Serialize)]
+        struct View<'a> {
+            plan: &'a KroneckerPlan,
+            tile: DownShape,
+            row_tiles: u64,
+            groups: u64,
+            down: SpeciesView,
+        }
+        let view = View {
+            plan: self,
+            tile: self.shape.down,
+            row_tiles: self.up.states.div_ceil(u64::from(rows)),
+            groups: self.down.states.div_ceil(u64::from(columns)),
+            down: SpeciesView::new(&self.down, "DN"),
+        };
+        fragment("kronecker_tiles.cu.jinja", include_str!("../../cuda/kronecker_tiles.cu.jinja"), &view)
     }
 
     /// `double diagonal_of(words)` and what it needs, for the multiply and for vector programs.

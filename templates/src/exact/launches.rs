@@ -3,6 +3,7 @@
 //! In: the plan, and for a Kronecker sum the number of packed neighbours. Out: one [`Launch`] a kernel, in order; the last
 //! is `finish`, which adds the partial sums of x·y.
 
+use super::runs::Runs;
 use super::{GeneralPlan, IndexWord, KroneckerPlan};
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 
@@ -15,7 +16,7 @@ const FINISH_THREADS: u32 = 1024;
 pub struct NeighbourWords {
     /// Of the up kernel: 128 words (32 lanes of four) a group.
     pub up: u64,
-    /// Of the down kernel: 4 words a group.
+    /// Of the down kernel: 4 words a group; none where it walks by runs.
     pub down: u64,
 }
 
@@ -54,18 +55,38 @@ impl KroneckerPlan {
             Parameter::table("up_states", Element::U32, self.up.states),
             Parameter::table("dn_states", Element::U32, self.down.states),
         ]);
-        let mut launches = vec![Launch::new("multiply_up", self.up_blocks(), self.up_threads, self.up_shared(), up)?];
+        let mut launches =
+            vec![Launch::new("multiply_up", self.up_blocks(), self.shape.up_threads, self.up_shared(), up)?];
         if self.has_down() {
             let mut down = vectors(Access::InOut);
-            down.extend([
-                Parameter::table("start", Element::U32, 2 * self.down.states + 1),
-                Parameter::table("neighbours", self.down.word.element(), words.down),
-            ]);
-            let threads = self.down_rows * self.down_lanes;
-            launches.push(Launch::new("multiply_down", self.down_blocks(), threads, self.down_shared(), down)?);
+            down.extend(match self.runs() {
+                Some(runs) => runs.parameters(),
+                None => vec![
+                    Parameter::table("start", Element::U32, 2 * self.down.states + 1),
+                    Parameter::table("neighbours", self.down.word.element(), words.down),
+                ],
+            });
+            let (blocks, threads) = (self.down_blocks(), self.down_threads());
+            launches.push(Launch::new("multiply_down", blocks, threads, self.down_shared(), down)?);
         }
         launches.push(finish(self.partials())?);
         Ok(launches)
+    }
+}
+
+impl Runs {
+    /// The tables of [`super::RunTables`] as parameters.
+    fn parameters(&self) -> Vec<Parameter> {
+        let table = |name, len| Parameter::table(name, Element::U32, len);
+        vec![
+            table("task_part", self.task_count()),
+            table("task_run", self.task_count()),
+            table("run_column", self.run_count()),
+            table("run_steps", self.run_count() + 1),
+            table("step_column", self.step_count()),
+            table("step_case", self.step_count()),
+            Parameter::table("step_coefficient", Element::F64, self.step_count()),
+        ]
     }
 }
 

@@ -9,9 +9,14 @@ mod expression;
 mod general;
 mod kronecker;
 mod launches;
+mod runs;
+mod runs_text;
+mod shape;
 
 pub use diagonal::{CountGroup, DiagonalPlan, LevelTerm, ProductTerm, StateWord};
 pub use expression::{ExpressionParameter, ExpressionPlan};
 pub use general::{FlipGroup, GeneralPlan, MaskedTerm, TableSizes};
-pub use kronecker::{Amplitudes, IndexWord, KroneckerPlan, SpeciesPlan, Staging};
+pub use kronecker::{Amplitudes, Hop, IndexWord, KroneckerPlan, SpeciesPlan};
 pub use launches::NeighbourWords;
+pub use runs::RunTables;
+pub use shape::{DownShape, KroneckerShape, Staging};

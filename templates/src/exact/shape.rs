@@ -1,0 +1,158 @@
+//! The shape of a Kronecker multiply: what may differ between two plans of one problem. Every shape adds the same terms in
+//! the same precision; only the order in which a row's terms are added may differ, so the last bits.
+//!
+//! [`KroneckerShape::of`] is the choice by rule, [`KroneckerPlan::candidates`] the neighbours worth timing on a card.
+
+use super::runs::Runs;
+use super::{IndexWord, KroneckerPlan, SpeciesPlan};
+use crate::ScalarType;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Where the up kernel gathers from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Staging {
+    /// The column is copied to shared memory first.
+    Shared,
+    /// The column is too long for that: from L2 and memory.
+    Global,
+}
+
+/// How the down kernel walks over V.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DownShape {
+    /// A block takes some rows of a run of columns into shared memory; packed neighbours are served from there or from L2.
+    Tile {
+        /// Rows of the tile; as many threads run along the up index.
+        rows: u32,
+        /// Columns that are worked on at once (rows · lanes threads).
+        lanes: u32,
+        /// Columns of the tile.
+        columns: u32,
+    },
+    /// A warp takes 32 rows of all columns that share the high part of their down state; hops among the low sites are
+    /// written out on registers, everything else adds whole runs of columns.
+    Runs {
+        /// Sites of the low part.
+        low_sites: u32,
+        /// Most columns that one warp adds up at a time, an accumulator each.
+        outputs: u32,
+        /// Warps of a block.
+        warps: u32,
+    },
+}
+
+/// The shape of both kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KroneckerShape {
+    /// Up kernel: where it gathers from.
+    pub staging: Staging,
+    /// Up kernel: threads a block.
+    pub up_threads: u32,
+    /// Up kernel: columns a block.
+    pub up_columns: u32,
+    /// The down kernel.
+    pub down: DownShape,
+}
+
+/// Shared memory of a block on every supported architecture, with what the runtime itself takes left out: sm_80 has
+/// 163 KiB, sm_90 and sm_100 have 227 KiB.
+const SHARED_BYTES: u64 = 160 * 1024;
+/// Threads of the up kernel where a column fills them.
+const UP_THREADS: u64 = 1024;
+/// Rows of the down kernel's tile: 128 bytes of f64, one full line of memory for each column.
+const TILE_ROWS: u64 = 16;
+/// Threads of the tiled down kernel: full occupancy needs 32 registers, which wider neighbours exceed (40 with three
+/// quarters).
+const TILE_THREADS: u64 = 1024;
+const TILE_THREADS_WIDE: u64 = 768;
+/// Shared memory of the down kernel's tile: two blocks fit a multiprocessor of sm_90, one of sm_80.
+const TILE_BYTES: u64 = 111 * 1024;
+/// Rows from which the down kernel walks by runs: a few warps' worth, so that the last one's idle lanes do not count.
+const RUN_ROWS: u64 = 256;
+/// Accumulators and warps of the down kernel by runs; on one H200, 130,873,600 states: 24 outputs 1.09 ms, 36 1.12, 70
+/// (a whole run at a time) 1.15.
+const RUN_OUTPUTS: u32 = 24;
+const RUN_WARPS: u32 = 8;
+
+impl KroneckerShape {
+    /// The choice by rule.
+    pub fn of(scalar: ScalarType, sites: u32, up: &SpeciesPlan, down: &SpeciesPlan) -> KroneckerShape {
+        let column = (up.states + 1) * scalar.bytes() as u64;
+        let staging = if column <= SHARED_BYTES { Staging::Shared } else { Staging::Global };
+        // Short columns share a block until it has some 1,024 rows to work on.
+        let up_columns = (UP_THREADS / up.states.max(1)).clamp(1, 32).min(down.states.max(1)) as u32;
+        let rows = (up.states * u64::from(up_columns)).next_multiple_of(32);
+        let up_threads = rows.min(UP_THREADS) as u32;
+        let runs = DownShape::Runs { low_sites: low_sites(sites), outputs: RUN_OUTPUTS, warps: RUN_WARPS };
+        let by_runs = up.states >= RUN_ROWS && Runs::new(sites, down, runs).is_some_and(|runs| runs.is_short());
+        let down = if by_runs { runs } else { tile(scalar, up, down, TILE_ROWS) };
+        KroneckerShape { staging, up_threads, up_columns, down }
+    }
+}
+
+/// Half of the sites, and no more than give 70 columns a run.
+fn low_sites(sites: u32) -> u32 {
+    sites.div_ceil(2).min(8)
+}
+
+/// A tile of so many rows that fills its share of shared memory.
+fn tile(scalar: ScalarType, up: &SpeciesPlan, down: &SpeciesPlan, rows: u64) -> DownShape {
+    let rows = up.states.next_power_of_two().min(rows);
+    let most = (TILE_BYTES / (rows * scalar.bytes() as u64)).max(1);
+    let blocks = down.states.div_ceil(most).max(1);
+    let columns = down.states.div_ceil(blocks).max(1) as u32;
+    let threads = if down.word == IndexWord::U16 { TILE_THREADS } else { TILE_THREADS_WIDE };
+    DownShape::Tile { rows: rows as u32, lanes: (threads / rows) as u32, columns }
+}
+
+impl KroneckerPlan {
+    /// Shapes worth timing, this plan's own first and none twice. Each is as correct as the others on any problem.
+    pub fn candidates(&self) -> Vec<KroneckerShape> {
+        let own = self.shape;
+        let mut shapes = vec![own];
+        let mut add = |shape: KroneckerShape| {
+            if !shapes.contains(&shape) {
+                shapes.push(shape);
+            }
+        };
+        for rows in [8, 16, 32] {
+            add(KroneckerShape { down: tile(self.scalar, &self.up, &self.down, rows), ..own });
+        }
+        for (outputs, warps) in [(RUN_OUTPUTS, RUN_WARPS), (36, 8), (36, 4), (70, 8), (18, 8)] {
+            let down = DownShape::Runs { low_sites: low_sites(self.sites), outputs, warps };
+            if Runs::new(self.sites, &self.down, down).is_some_and(|runs| runs.is_short()) {
+                add(KroneckerShape { down, ..own });
+            }
+        }
+        let rows = (self.up.states * u64::from(own.up_columns)).next_multiple_of(32);
+        for up_threads in [256, 512, 768, 1024] {
+            if u64::from(up_threads) <= rows {
+                add(KroneckerShape { up_threads, ..own });
+            }
+        }
+        shapes
+    }
+
+    /// The same plan in another shape.
+    pub fn shaped(mut self, shape: KroneckerShape) -> KroneckerPlan {
+        self.shape = shape;
+        self
+    }
+}
+
+impl fmt::Display for KroneckerShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let KroneckerShape { staging, up_threads, up_columns, down } = self;
+        let from = if *staging == Staging::Shared { "shared" } else { "global" };
+        write!(f, "up: {up_columns} columns, {up_threads} threads, {from}; down: ")?;
+        match down {
+            DownShape::Tile { rows, lanes, columns } => {
+                write!(f, "tiles of {rows} rows x {columns} columns, {} threads", rows * lanes)
+            }
+            DownShape::Runs { low_sites, outputs, warps } => {
+                write!(f, "runs of {low_sites} low sites, {outputs} outputs, {warps} warps")
+            }
+        }
+    }
+}
