@@ -12,6 +12,7 @@ mod operator;
 mod scalar;
 pub mod simulate;
 pub mod solvers;
+pub mod tune;
 pub mod vector_program;
 
 pub use device::{

@@ -25,6 +25,8 @@ pub(super) enum Command {
     Build(BuildArguments),
     /// Say what is on this machine: compiler, tools, cache, driver, cards
     Doctor(DoctorArguments),
+    /// Time the shapes that a model's kernels may have on this card, and keep the quickest for later runs
+    Tune(TuneArguments),
     /// The cache of compiled kernels
     Cache(CacheArguments),
     /// Time eigenforge beside the vendor's libraries
@@ -70,6 +72,9 @@ pub(super) struct SolveArguments {
     /// Go on from the last state in the --checkpoint folder
     #[arg(long, requires = "checkpoint")]
     pub resume: bool,
+    /// Leave aside what `eigenforge tune` chose and take the kernels' shapes by rule
+    #[arg(long)]
+    pub no_tune: bool,
     /// Print one JSON object on standard output and nothing else there
     #[arg(long)]
     pub json: bool,
@@ -116,6 +121,18 @@ pub(super) struct BuildArguments {
     /// Architectures, separated by commas
     #[arg(long, value_delimiter = ',', required = true, value_name = "sm_80,sm_90,…")]
     pub arch: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TuneArguments {
+    /// The model file
+    pub model: PathBuf,
+    /// cuda or cuda:N
+    #[arg(long, default_value = "cuda")]
+    pub device: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -22,6 +22,7 @@ mod output;
 mod progress;
 mod record;
 mod solve;
+mod tune;
 
 use arguments::{Command, CommandLine};
 use clap::Parser;
@@ -45,6 +46,7 @@ pub fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Build(arguments) => build::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
+        Command::Tune(arguments) => tune::run(arguments),
         Command::Cache(arguments) => cache::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
     };

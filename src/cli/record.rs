@@ -2,10 +2,11 @@
 //!
 //! In: model file, solution, averages. Out: the report, but for the times that only the verb knows.
 
-use crate::exact::{Observables as Averages, Solution};
+use crate::exact::{Observables as Averages, ShapeSource, Solution};
 use crate::input::ModelFile;
 use crate::report::{
     CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryRecord, ModelRecord, Observables, RunReport, Seconds,
+    ShapeRecord,
 };
 use eigenforge_runtime::solvers::{Solver, StopReason};
 use eigenforge_runtime::{Device, jit};
@@ -73,6 +74,7 @@ pub(super) fn record(
         .into(),
         device: solution.device().name(),
         kernels: kernels.collect(),
+        shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),
         seconds: Seconds::default(),
         versions: versions(solution.device()),
         seed: file.solve.seed,
@@ -82,6 +84,15 @@ pub(super) fn record(
         cost: CostRecord { multiply_flops: cost.flops, multiply_bytes: cost.bytes, ..CostRecord::default() },
         history: history.collect(),
     }
+}
+
+fn shape_record(shape: &str, source: &ShapeSource) -> ShapeRecord {
+    let (tuned, times) = match source {
+        ShapeSource::Rule => (false, None),
+        ShapeSource::Tuned(choice) => (true, Some((choice.milliseconds, choice.rule_milliseconds))),
+    };
+    let (milliseconds, rule_milliseconds) = times.unzip();
+    ShapeRecord { shape: shape.into(), tuned, milliseconds, rule_milliseconds }
 }
 
 /// eigenforge, and on a GPU the compiler and the CUDA version of the driver.

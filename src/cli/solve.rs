@@ -46,6 +46,7 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
             PreconditionerChoice::Jacobi => Preconditioner::Jacobi,
         })
         .certify(file.solve.certify)
+        .tuned(!arguments.no_tune)
         .progress(move |progress| shown.show(progress));
     if let Some(guard) = file.solve.guard {
         solve = solve.guard(guard);

@@ -15,6 +15,7 @@ mod solve;
 mod species;
 mod structure;
 mod tables;
+mod tune;
 
 pub use inspect::{GeneratedFile, InspectError, Stage};
 pub use model::{LARGEST_DENSE, Model};
@@ -23,6 +24,7 @@ pub use observables::Observables;
 pub use solve::{Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
 pub use species::SpeciesMatrix;
 pub use structure::{Moves, Structure};
+pub use tune::{ShapeSource, Tuning, tune};
 
 #[cfg(test)]
 mod tests;

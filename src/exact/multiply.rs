@@ -124,6 +124,34 @@ impl Prepared {
         }
     }
 
+    /// Shapes of this multiply that are worth timing, its own first.
+    pub fn candidates(&self) -> Vec<Prepared> {
+        match self {
+            Prepared::Kronecker { plan, up, down } => {
+                let shaped = |shape| {
+                    let plan = Box::new(KroneckerPlan { shape, ..(**plan).clone() });
+                    Prepared::Kronecker { plan, up: up.clone(), down: down.clone() }
+                };
+                plan.candidates().into_iter().map(shaped).collect()
+            }
+            Prepared::General { plan, tables } => {
+                let shaped = |shape| {
+                    let plan = Box::new(GeneralPlan { shape, ..(**plan).clone() });
+                    Prepared::General { plan, tables: tables.clone() }
+                };
+                plan.candidates().into_iter().map(shaped).collect()
+            }
+        }
+    }
+
+    /// The shape in words.
+    pub fn shape(&self) -> String {
+        match self {
+            Prepared::Kronecker { plan, .. } => plan.shape.to_string(),
+            Prepared::General { plan, .. } => plan.shape.to_string(),
+        }
+    }
+
     /// The plan as RON.
     pub fn plan_text(&self) -> String {
         match self {
@@ -269,7 +297,7 @@ impl Kernels {
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
         let partials = match prepared {
             Prepared::Kronecker { plan, .. } => plan.partials(),
-            Prepared::General { plan, .. } => u64::from(plan.blocks),
+            Prepared::General { plan, .. } => u64::from(plan.shape.blocks),
         };
         let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0])?));
         Ok(Kernels { kernel, launches, tables, partials })

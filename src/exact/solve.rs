@@ -1,6 +1,6 @@
 //! Solving a model: `Lobpcg::new(&model).tolerance(1e-8).run(&device)` and its kin.
 
-use super::{Hamiltonian, Model, Observables, PrepareError};
+use super::{Hamiltonian, Model, Observables, PrepareError, Prepared, ShapeSource};
 use crate::operator::OperatorError;
 use eigenforge_runtime::solvers::{
     self, CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, SolveOptions, Solver, StopReason,
@@ -56,12 +56,13 @@ pub struct Solve<'m> {
     model: &'m Model,
     solver: Solver,
     options: SolveOptions,
+    tuned: bool,
 }
 
 impl<'m> Solve<'m> {
     /// A solve by a solver chosen at run time.
     pub fn new(model: &'m Model, solver: Solver) -> Solve<'m> {
-        Solve { model, solver, options: SolveOptions::default() }
+        Solve { model, solver, options: SolveOptions::default(), tuned: true }
     }
 
     /// How many of the lowest states.
@@ -113,6 +114,12 @@ impl<'m> Solve<'m> {
         self
     }
 
+    /// Whether to use the shape that [`super::tune`] chose for this problem on this card, if it did; the rule's otherwise.
+    pub fn tuned(mut self, tuned: bool) -> Self {
+        self.tuned = tuned;
+        self
+    }
+
     /// Called with every line of progress.
     pub fn progress(mut self, report: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
         self.options.progress = Some(Arc::new(report));
@@ -156,12 +163,26 @@ impl<'m> Solve<'m> {
     pub fn run(&self, device: &Device) -> Result<Solution<'m>, RunError> {
         let start = Instant::now();
         self.check_memory(device)?;
-        let hamiltonian = Hamiltonian::new(self.model, <f64 as Scalar>::TYPE, device)?;
+        let (prepared, source) = match self.tuned {
+            true => Prepared::tuned(self.model, <f64 as Scalar>::TYPE, device)?,
+            false => (Prepared::new(self.model, <f64 as Scalar>::TYPE)?, ShapeSource::Rule),
+        };
+        let shape = prepared.shape();
+        let hamiltonian = Hamiltonian::with_plan(self.model, prepared, device)?;
         let setup_seconds = start.elapsed().as_secs_f64();
         let pairs = solvers::solve::<f64>(&hamiltonian, self.solver, &self.options)?;
         let cost = LinearOperator::<f64>::cost(&hamiltonian);
         let multiply_seconds = time_multiply(&hamiltonian, &pairs)?;
-        Ok(Solution { model: self.model, device: device.clone(), pairs, cost, setup_seconds, multiply_seconds })
+        Ok(Solution {
+            model: self.model,
+            device: device.clone(),
+            pairs,
+            cost,
+            setup_seconds,
+            multiply_seconds,
+            shape,
+            source,
+        })
     }
 }
 
@@ -189,6 +210,8 @@ pub struct Solution<'m> {
     cost: Cost,
     setup_seconds: f64,
     multiply_seconds: Option<f64>,
+    shape: String,
+    source: ShapeSource,
 }
 
 impl Solution<'_> {
@@ -235,6 +258,11 @@ impl Solution<'_> {
     /// Seconds from model to a Hamiltonian ready on the device: tables, text, compilation.
     pub fn setup_seconds(&self) -> f64 {
         self.setup_seconds
+    }
+
+    /// The shape of the generated multiply and where it comes from; nothing where no generated kernels ran.
+    pub fn shape(&self) -> Option<(&str, &ShapeSource)> {
+        self.device.runs_kernels().then_some((self.shape.as_str(), &self.source))
     }
 
     /// Where it ran.

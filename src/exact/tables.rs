@@ -119,7 +119,7 @@ impl Tables {
             column(|part| part.first_low)?,
             Arc::new(device.buffer(&tables.low_states)?),
         ];
-        let terms = if plan.unrolled { None } else { Some(Box::new(Terms::new(plan, device)?)) };
+        let terms = if plan.shape.unrolled { None } else { Some(Box::new(Terms::new(plan, device)?)) };
         Ok(Tables::General {
             part,
             high_offset: device.buffer(&tables.high_offset)?,

@@ -16,7 +16,7 @@ mod write;
 pub use error::ReportError;
 pub use record::{
     CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord, Observables, RunReport,
-    Seconds,
+    Seconds, ShapeRecord,
 };
 pub use vectors::{BasisStates, VectorFile};
 pub use write::publish;

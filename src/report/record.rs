@@ -44,6 +44,8 @@ pub struct RunReport {
     pub device: String,
     /// Generated kernels that ran; empty on a CPU.
     pub kernels: Vec<KernelRecord>,
+    /// The shape of the generated multiply; `null` on a CPU.
+    pub shape: Option<ShapeRecord>,
     /// Where the time went.
     pub seconds: Seconds,
     /// Versions by name: eigenforge, and of what was used nvrtc, driver, …
@@ -120,6 +122,19 @@ pub struct KernelRecord {
     pub cached: bool,
     /// Whether an edited source ran in place of the generated one.
     pub overridden: bool,
+}
+
+/// The shape of the generated multiply: tiles, threads, strategies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShapeRecord {
+    /// In words.
+    pub shape: String,
+    /// Whether `eigenforge tune` chose it on this card; else it is the rule's.
+    pub tuned: bool,
+    /// Milliseconds of a multiply in that race.
+    pub milliseconds: Option<f64>,
+    /// Milliseconds of the rule's shape in the same race.
+    pub rule_milliseconds: Option<f64>,
 }
 
 /// Wall-clock seconds of each phase.

@@ -1,6 +1,6 @@
 //! The report for people: a table of states, what it took, averages, and warnings last, where they are seen.
 
-use super::{RunReport, Seconds};
+use super::{RunReport, Seconds, ShapeRecord};
 use crate::input::grouped;
 use std::fmt::Write;
 
@@ -52,6 +52,14 @@ impl RunReport {
                 took / floor,
                 1e3 * floor
             )?;
+        }
+        if let Some(ShapeRecord { shape, tuned, milliseconds, rule_milliseconds }) = &self.shape {
+            let how = match (tuned, milliseconds, rule_milliseconds) {
+                (true, Some(took), Some(rule)) => format!("tuned on this card, {:.2} x the rule's speed", rule / took),
+                (true, ..) => "tuned on this card".into(),
+                (false, ..) => "by rule; `eigenforge tune` would time others on this card".into(),
+            };
+            writeln!(out, "multiply {shape} ({how})")?;
         }
         for kernel in self.kernels.iter().filter(|kernel| kernel.overridden) {
             writeln!(out, "kernel {} was OVERRIDDEN by an edited source", kernel.name)?;

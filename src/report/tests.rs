@@ -28,6 +28,7 @@ fn report() -> RunReport {
         stop: "converged".into(),
         solver: "lobpcg".into(),
         device: "cpu (2 threads)".into(),
+        shape: None,
         kernels: vec![KernelRecord { name: "multiply".into(), key: "abc".into(), cached: true, overridden: false }],
         seconds: Seconds { setup: 0.1, compile: 0.0, solve: 1.0, certify: 0.2, observables: 0.1, total: 1.4 },
         versions: [("eigenforge".to_string(), "0.1.0".to_string())].into(),

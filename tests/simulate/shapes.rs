@@ -188,8 +188,8 @@ pub fn spins(two_s: u32, sites: usize, two_sz: i64) -> Model {
 fn spins_unrolled_and_over_tables() {
     for (two_s, sites, two_sz) in [(1, 11, 1), (2, 6, 0), (3, 4, 2)] {
         let model = spins(two_s, sites, two_sz);
-        general(&model, |plan| assert!(plan.unrolled));
-        general(&model, |plan| plan.unrolled = false);
+        general(&model, |plan| assert!(plan.shape.unrolled));
+        general(&model, |plan| plan.shape.unrolled = false);
     }
 }
 
@@ -220,14 +220,14 @@ fn fermions_that_do_not_split() {
         h = h + 0.6 * (build::n(i, Spin::Up) * build::n(i, Spin::Down) * build::n(j, Spin::Up));
     }
     let model = h.sector(Up(2), Down(3)).unwrap();
-    general(&model, |plan| assert!(plan.unrolled));
-    general(&model, |plan| plan.unrolled = false);
+    general(&model, |plan| assert!(plan.shape.unrolled));
+    general(&model, |plan| plan.shape.unrolled = false);
 }
 
 /// Blocks that walk several rows each.
 #[test]
 fn fewer_blocks_than_rows() {
     let model = spins(1, 11, 1);
-    general(&model, |plan| plan.blocks = 1);
-    general(&model, |plan| (plan.threads, plan.blocks) = (32, 3));
+    general(&model, |plan| plan.shape.blocks = 1);
+    general(&model, |plan| (plan.shape.threads, plan.shape.blocks) = (32, 3));
 }

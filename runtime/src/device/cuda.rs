@@ -160,6 +160,11 @@ impl Cuda {
         self.context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
     }
 
+    /// Bytes of the L2 cache.
+    pub fn l2_bytes(&self) -> Result<u64> {
+        self.context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).map(u64::from)
+    }
+
     pub(super) fn memory(&self) -> Memory {
         let sizes = self.context.enter().and_then(|()| result::mem_get_info().map_err(driver("cuMemGetInfo")));
         let (free, total) = sizes.unwrap_or((0, 0));

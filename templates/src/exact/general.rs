@@ -4,7 +4,7 @@
 //! match s_r. Rows are found from indices and indices from words by Lin's two tables. A short operator is unrolled, a
 //! long one runs over a table (one function of 1,024 unrolled terms takes NVRTC 1.3 to 2.5 s, of 4,096 some 20 s).
 
-use super::DiagonalPlan;
+use super::{DiagonalPlan, GeneralShape};
 use crate::ScalarType;
 use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
@@ -67,12 +67,8 @@ pub struct GeneralPlan {
     pub groups: Vec<FlipGroup>,
     /// Where the model came from: one line a `sum!`.
     pub sources: Vec<String>,
-    /// Whether the terms are written out or run over a table.
-    pub unrolled: bool,
-    /// Threads a block.
-    pub threads: u32,
-    /// Blocks.
-    pub blocks: u32,
+    /// Threads, blocks, strategy.
+    pub shape: GeneralShape,
 }
 
 /// The most terms that are written out in one function.
@@ -90,9 +86,7 @@ impl GeneralPlan {
         sources: Vec<String>,
     ) -> GeneralPlan {
         let terms: usize = groups.iter().map(|group| group.terms.len()).sum();
-        let threads = 256;
-        let blocks = dimension.div_ceil(u64::from(threads)).clamp(1, 1 << 16) as u32;
-        let unrolled = terms <= UNROLL_BUDGET;
+        let shape = GeneralShape::new(dimension, 256, terms <= UNROLL_BUDGET);
         let TableSizes { low_bits, parts, low_states, high_parts } = tables;
         GeneralPlan {
             name,
@@ -105,9 +99,7 @@ impl GeneralPlan {
             diagonal,
             groups,
             sources,
-            unrolled,
-            threads,
-            blocks,
+            shape,
         }
     }
 
@@ -159,7 +151,7 @@ impl GeneralPlan {
             prelude: PRELUDE,
             real: self.scalar.cuda(),
             low_mask: hex((1 << self.low_bits) - 1),
-            groups: if self.unrolled { self.groups.iter().map(group).collect() } else { Vec::new() },
+            groups: if self.shape.unrolled { self.groups.iter().map(group).collect() } else { Vec::new() },
             group_count: self.groups.len(),
             functions: self.state_functions(),
             cost: self.cost(),

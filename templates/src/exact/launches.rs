@@ -108,14 +108,14 @@ impl GeneralPlan {
         let mut parameters = vec![
             Parameter::table("x", real, n),
             Parameter::memory("y", real, Access::Out, n),
-            Parameter::memory("partials", Element::F64, Access::Out, u64::from(self.blocks)),
+            Parameter::memory("partials", Element::F64, Access::Out, u64::from(self.shape.blocks)),
         ];
         parameters.extend(self.state_tables());
         parameters.extend([
             Parameter::table("high_offset", Element::U64, self.high_parts),
             Parameter::table("low_index", Element::U32, 1 << self.low_bits),
         ]);
-        if !self.unrolled {
+        if !self.shape.unrolled {
             let groups = self.groups.len() as u64;
             let terms = self.groups.iter().map(|group| group.terms.len() as u64).sum();
             parameters.extend([
@@ -127,7 +127,7 @@ impl GeneralPlan {
                 Parameter::table("term_amplitude", Element::F64, terms),
             ]);
         }
-        let multiply = Launch::new("multiply", u64::from(self.blocks), self.threads, 0, parameters)?;
-        Ok(vec![multiply, finish(u64::from(self.blocks))?])
+        let multiply = Launch::new("multiply", u64::from(self.shape.blocks), self.shape.threads, 0, parameters)?;
+        Ok(vec![multiply, finish(u64::from(self.shape.blocks))?])
     }
 }

@@ -1,10 +1,10 @@
-//! The shape of a Kronecker multiply: what may differ between two plans of one problem. Every shape adds the same terms in
-//! the same precision; only the order in which a row's terms are added may differ, so the last bits.
+//! The shape of a multiply: what may differ between two plans of one problem. Every shape adds the same terms in the same
+//! precision; only the order in which a row's terms are added may differ, so the last bits.
 //!
-//! [`KroneckerShape::of`] is the choice by rule, [`KroneckerPlan::candidates`] the neighbours worth timing on a card.
+//! [`KroneckerShape::of`] is the choice by rule; `candidates` are the shapes worth timing on a card.
 
 use super::runs::Runs;
-use super::{IndexWord, KroneckerPlan, SpeciesPlan};
+use super::{GeneralPlan, IndexWord, KroneckerPlan, SpeciesPlan};
 use crate::ScalarType;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -133,11 +133,51 @@ impl KroneckerPlan {
         }
         shapes
     }
+}
 
-    /// The same plan in another shape.
-    pub fn shaped(mut self, shape: KroneckerShape) -> KroneckerPlan {
-        self.shape = shape;
-        self
+/// The shape of the general multiply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GeneralShape {
+    /// Whether the terms are written out or run over a table.
+    pub unrolled: bool,
+    /// Threads a block.
+    pub threads: u32,
+    /// Blocks.
+    pub blocks: u32,
+}
+
+/// Terms that are still worth trying written out: they take NVRTC a second or two.
+const UNROLLED_TERMS: usize = 768;
+
+impl GeneralShape {
+    /// A thread a row, as long as the blocks are not too many.
+    pub fn new(dimension: u64, threads: u32, unrolled: bool) -> GeneralShape {
+        let blocks = dimension.div_ceil(u64::from(threads)).clamp(1, 1 << 16) as u32;
+        GeneralShape { unrolled, threads, blocks }
+    }
+}
+
+impl GeneralPlan {
+    /// Shapes worth timing, this plan's own first and none twice.
+    pub fn candidates(&self) -> Vec<GeneralShape> {
+        let terms: usize = self.groups.iter().map(|group| group.terms.len()).sum();
+        let mut shapes = vec![self.shape];
+        for unrolled in [true, false] {
+            for threads in [128, 256, 512] {
+                let shape = GeneralShape::new(self.dimension, threads, unrolled);
+                if (!unrolled || terms <= UNROLLED_TERMS) && !shapes.contains(&shape) {
+                    shapes.push(shape);
+                }
+            }
+        }
+        shapes
+    }
+}
+
+impl fmt::Display for GeneralShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let terms = if self.unrolled { "written out" } else { "over a table" };
+        write!(f, "terms {terms}, {} blocks of {} threads", self.blocks, self.threads)
     }
 }
 

@@ -1,0 +1,172 @@
+//! Choices on disk: one small RON file each, written beside its place and renamed.
+
+use crate::jit::{CacheFolder, Settings};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What a choice holds for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// Hash of the text that the rule's shape gives.
+    pub problem: String,
+    /// The card.
+    pub device: String,
+    /// The CUDA version of its driver, such as "13.0".
+    pub driver: String,
+    /// Version of eigenforge.
+    pub generator: String,
+}
+
+/// The outcome of a race.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// What it holds for.
+    pub conditions: Conditions,
+    /// The problem's name, for people.
+    pub name: String,
+    /// The shape chosen, as its family writes it.
+    pub shape: String,
+    /// Its time, in milliseconds.
+    pub milliseconds: f64,
+    /// The time of the rule's shape in the same race.
+    pub rule_milliseconds: f64,
+    /// Every candidate with its time.
+    pub tried: Vec<(String, f64)>,
+}
+
+/// The folder of choices.
+#[derive(Clone, Debug)]
+pub struct Choices {
+    folder: Option<PathBuf>,
+}
+
+impl Conditions {
+    /// The hash of all of them.
+    pub fn key(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        for part in [&self.problem, &self.device, &self.driver, &self.generator] {
+            hash.update(&(part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        hash.finalize().to_hex().to_string()
+    }
+}
+
+impl Choices {
+    /// The folder `<kernel cache>-tuned`; none where there is no cache.
+    pub fn open(settings: &Settings) -> Choices {
+        let beside = |cache: &PathBuf| {
+            let mut name = cache.file_name()?.to_os_string();
+            name.push("-tuned");
+            Some(cache.with_file_name(name))
+        };
+        let folder = match &settings.cache {
+            CacheFolder::At(cache) => beside(cache),
+            CacheFolder::Off | CacheFolder::Homeless => None,
+        };
+        Choices { folder }
+    }
+
+    /// Where choices are kept, if anywhere.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    fn path(&self, conditions: &Conditions) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join(format!("{}.ron", &conditions.key()[..32])))
+    }
+
+    /// The choice for these conditions. A file that cannot be read, or is of other conditions, is none.
+    pub fn find(&self, conditions: &Conditions) -> Option<Choice> {
+        let text = std::fs::read_to_string(self.path(conditions)?).ok()?;
+        match ron::from_str::<Choice>(&text) {
+            Ok(choice) if choice.conditions == *conditions => Some(choice),
+            Ok(_) => None,
+            Err(error) => {
+                tracing::debug!("a tuned choice cannot be read and is left aside: {error}");
+                None
+            }
+        }
+    }
+
+    /// Keeps a choice in place of an earlier one; gives its file, `None` where nothing is kept.
+    pub fn keep(&self, choice: &Choice) -> io::Result<Option<PathBuf>> {
+        let (Some(folder), Some(path)) = (&self.folder, self.path(&choice.conditions)) else { return Ok(None) };
+        std::fs::create_dir_all(folder)?;
+        let text = ron::ser::to_string_pretty(choice, Default::default()).map_err(io::Error::other)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        io::Write::write_all(&mut file, text.as_bytes())?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(Some(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice() -> Choice {
+        let conditions = Conditions {
+            problem: "abc".into(),
+            device: "a card".into(),
+            driver: "13.0".into(),
+            generator: "0.1.0".into(),
+        };
+        let tried = vec![("one".into(), 2.0), ("two".into(), 1.5)];
+        let (name, shape) = ("a problem".into(), "(threads: 256)".into());
+        Choice { conditions, name, shape, milliseconds: 1.5, rule_milliseconds: 2.0, tried }
+    }
+
+    fn choices(folder: &Path) -> Choices {
+        Choices { folder: Some(folder.join("tuned")) }
+    }
+
+    #[test]
+    fn a_choice_is_found_under_its_own_conditions_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let (choices, choice) = (choices(folder.path()), choice());
+        assert_eq!(choices.find(&choice.conditions), None);
+        let path = choices.keep(&choice).unwrap().unwrap();
+        assert_eq!(choices.find(&choice.conditions), Some(choice.clone()));
+        let changes: [fn(&mut Conditions); 4] = [
+            |c| c.problem = "abd".into(),
+            |c| c.device = "another card".into(),
+            |c| c.driver = "13.1".into(),
+            |c| c.generator = "0.1.1".into(),
+        ];
+        for change in changes {
+            let mut other = choice.conditions.clone();
+            change(&mut other);
+            assert_eq!(choices.find(&other), None);
+            // Even under the other's name it is not taken for the other's.
+            std::fs::copy(&path, choices.path(&other).unwrap()).unwrap();
+            assert_eq!(choices.find(&other), None);
+        }
+        let better = Choice { milliseconds: 1.0, ..choice.clone() };
+        choices.keep(&better).unwrap();
+        assert_eq!(choices.find(&choice.conditions), Some(better));
+    }
+
+    #[test]
+    fn torn_files_count_as_never_tuned_and_no_folder_keeps_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (choices, choice) = (choices(folder.path()), choice());
+        let path = choices.keep(&choice).unwrap().unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for length in [0, 1, whole.len() / 2, whole.len() - 2] {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            assert_eq!(choices.find(&choice.conditions), None, "{length} bytes");
+        }
+        let none = Choices { folder: None };
+        assert_eq!(none.keep(&choice).unwrap(), None);
+        assert_eq!(none.find(&choice.conditions), None);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_an_error_that_the_caller_tells() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("tuned"), "a file in the way").unwrap();
+        assert!(choices(folder.path()).keep(&choice()).is_err());
+    }
+}
