@@ -1,7 +1,11 @@
 //! The generated multiply and update, unmodified, on a CPU: every shape against the dense matrix.
 
+#[path = "simulate/bits.rs"]
+mod bits;
 #[path = "simulate/gallery.rs"]
 mod gallery;
+#[path = "simulate/launch_site.rs"]
+mod launch_site;
 #[path = "simulate/multiply.rs"]
 mod multiply;
 #[path = "simulate/mutations.rs"]

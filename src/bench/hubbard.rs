@@ -29,7 +29,7 @@ pub struct HubbardArguments {
     /// [default: paper on a GPU, 4x4:5,5 on the CPU]
     #[arg(long)]
     pub case: Option<Case>,
-    /// auto, cpu, cuda or cuda:N
+    /// auto, cpu, cuda, cuda:N or sim
     #[arg(long, default_value = "auto")]
     pub device: String,
     /// Print one JSON object instead of the table

@@ -93,6 +93,55 @@ fn the_cpu_in_place_of_a_gpu_is_explained_where_there_is_a_driver() {
     assert_eq!((output.status.code(), stdout(&output)), (Some(1), ""), "{}", stderr(&output));
 }
 
+/// The CPU in place of a GPU, with the same solver, gives the energies of the CPU; the report says what ran.
+#[test]
+fn the_simulated_device_solves() {
+    use eigenforge_runtime::simulate::{SimulateError, Simulator};
+    if let Err(error @ SimulateError::NoCompiler { .. }) = Simulator::find() {
+        println!("skipped: {error}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("ring.toml");
+    let ring = "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = 8\nboundary = \"periodic\"\n\
+        [sector]\nup = 2\ndown = 2\n[solve]\nsolver = \"lobpcg\"\n";
+    std::fs::write(&model, ring).unwrap();
+    let model = model.to_str().unwrap();
+    let arguments = ["solve", model, "--device", "sim:random:3", "--json"];
+    let output = run(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report = RunReport::from_json(stdout(&output)).unwrap();
+    let cpu = solved(&[model]);
+    assert_eq!((report.solver.as_str(), report.dimension, report.stop.as_str()), ("lobpcg", 784, "converged"));
+    assert!((report.energies[0] - cpu.energies[0]).abs() < 1e-9, "{:?} is not {:?}", report.energies, cpu.energies);
+    assert!(report.residuals[0] <= report.tolerance, "{:?}", report.residuals);
+    for part in ["simulation of the CUDA text", "random order, seed 3"] {
+        assert!(report.device.contains(part), "{}", report.device);
+    }
+    let names: Vec<&str> = report.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    assert!(names.contains(&"lobpcg_update") && names.iter().any(|name| name.ends_with("_multiply")), "{names:?}");
+    assert!(report.kernels.iter().all(|kernel| kernel.key.len() == 24));
+    // What would take hours is refused at once, with the time.
+    let start = Instant::now();
+    let output = run(&["solve", "examples/hubbard_4x4.toml", "--device", "sim", "--json"]);
+    let said = stderr(&output);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(1), ""), "{said}");
+    assert!(said.contains("the simulation would need some") && said.contains("--device cpu"), "{said}");
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_simulated_device_without_a_compiler_says_what_to_install() {
+    let arguments = ["solve", "examples/hubbard_edges.toml", "--device", "sim", "--json"];
+    let output = command(&arguments).env("CXX", "/no/such/compiler").output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output)), (Some(1), ""), "{}", stderr(&output));
+    for part in ["no C++ compiler was found (/no/such/compiler)", "install g++ or clang++, or name one with CXX"] {
+        assert!(stderr(&output).replace("\n  │ ", " ").contains(part), "{}", stderr(&output));
+    }
+    let output = run(&["solve", "examples/hubbard_edges.toml", "--device", "sim:sideways", "--json"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""), "{}", stderr(&output));
+}
+
 #[test]
 fn the_command_line_takes_the_place_of_the_file() {
     let report =

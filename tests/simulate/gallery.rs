@@ -63,7 +63,7 @@ pub fn small_problems() -> Vec<Model> {
 }
 
 /// The paper's lattice is too large for a dense matrix; the same model on 2 x 3 sites has the same kernels.
-fn small_paper_problem() -> Model {
+pub fn small_paper_problem() -> Model {
     let file = std::fs::read_to_string(root().join("kernels_generated/hubbard_4x4_paper/model.toml")).unwrap();
     let small = file.replace("[4, 4]", "[2, 3]").replace("up = 7", "up = 3").replace("down = 7", "down = 2");
     let model = ModelFile::parse("hubbard_2x3.toml", &small).unwrap().to_model().unwrap();
@@ -73,9 +73,10 @@ fn small_paper_problem() -> Model {
 
 #[test]
 fn the_files_of_the_gallery() {
-    let devices = devices();
     let mut expressions = 0;
     for model in small_problems() {
+        // A device keeps two processes a kernel file, so each problem has devices of its own.
+        let devices = devices();
         let prepared = Prepared::new(&model, ScalarType::F64).unwrap();
         // A diagonal in the user's own words, its tables in constant memory.
         expressions += usize::from(prepared.text().unwrap().text.contains("namespace sum_0 {"));

@@ -7,7 +7,7 @@
 use super::arguments::{Arguments, Value};
 use super::kernel::{Engine, Kernel, KernelRecord, Limits};
 use crate::error::{DeviceError, Result};
-use crate::simulate::{Argument, Check, MOST_SHARED_BYTES, Schedule, Simulated, Simulator};
+use crate::simulate::{Argument, Check, MOST_SHARED_BYTES, Schedule, SimulateError, Simulated, Simulator};
 use eigenforge_templates::launch::{Access, MOST_THREADS, Number, ParameterKind};
 use eigenforge_templates::{KernelText, Launch};
 use std::collections::HashMap;
@@ -131,7 +131,7 @@ impl SimKernel {
                 _ => Argument::In(bytes),
             });
         }
-        self.run_checked(launch, &mut passed)?;
+        self.run_checked(launch, &mut passed).map_err(|error| named(error, launch))?;
         drop(passed);
         for (value, bytes) in arguments.values().zip(&contents) {
             if let Value::Write(memory) = value {
@@ -141,15 +141,14 @@ impl SimKernel {
         Ok(())
     }
 
-    fn run_checked(&self, launch: &Launch, passed: &mut [Argument<'_>]) -> Result<()> {
+    fn run_checked(&self, launch: &Launch, passed: &mut [Argument<'_>]) -> Result<(), SimulateError> {
         let Launch { entry, grid, block, shared_bytes, .. } = launch;
         let (block, schedule) = ([*block, 1, 1], self.setup.schedule);
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         if self.setup.checks == Checks::First && checked.contains(launch) {
             drop(checked);
             let check = Check::Accesses;
-            self.simulated.launch_under(check, entry, *grid, block, *shared_bytes, passed, schedule)?;
-            return Ok(());
+            return self.simulated.launch_under(check, entry, *grid, block, *shared_bytes, passed, schedule);
         }
         self.simulated.launch(entry, *grid, block, *shared_bytes, passed, schedule)?;
         if self.setup.checks == Checks::First {
@@ -157,6 +156,16 @@ impl SimKernel {
         }
         Ok(())
     }
+}
+
+/// A fault's message with the parameters' names in place of their numbers.
+fn named(mut error: SimulateError, launch: &Launch) -> DeviceError {
+    if let SimulateError::Fault(fault) = &mut error {
+        for (k, parameter) in launch.parameters.iter().enumerate().rev() {
+            fault.message = fault.message.replace(&format!("argument {k}"), &format!("argument `{}`", parameter.name));
+        }
+    }
+    error.into()
 }
 
 fn number_argument(number: Number, bytes: [u8; 8]) -> Argument<'static> {

@@ -64,6 +64,7 @@ pub struct Jit {
     nvrtc: Arc<Nvrtc>,
     cache: Cache,
     retry_failed: bool,
+    fmad: bool,
     warned: AtomicBool,
 }
 
@@ -101,7 +102,8 @@ impl Jit {
         let nvrtc = Nvrtc::find(settings)?;
         let cache = Cache::open(settings);
         tracing::debug!("{nvrtc:?}, cache {:?}", cache.root());
-        Ok(Jit { nvrtc, cache, retry_failed: settings.retry_failed, warned: AtomicBool::new(false) })
+        let Settings { retry_failed, fmad, .. } = *settings;
+        Ok(Jit { nvrtc, cache, retry_failed, fmad, warned: AtomicBool::new(false) })
     }
 
     /// For tests: the compiler, or `None` after a printed line when this machine has none, so that the test is skipped.
@@ -137,7 +139,7 @@ impl Jit {
     /// Compiles, or takes from the cache. A text that failed before fails again at once, unless told to retry.
     pub fn compile(&self, kernel: &KernelText, arch: Arch) -> Result<Cubin, JitError> {
         self.nvrtc.check_arch(arch)?;
-        let options = options(arch);
+        let options = options(arch, self.fmad);
         let ingredients = Ingredients {
             text: &kernel.text,
             options: &options,
@@ -190,7 +192,7 @@ impl Jit {
     /// NVIDIA's portable assembly of the text, for reading; never stored, never loaded.
     pub fn ptx(&self, kernel: &KernelText, arch: Arch) -> Result<String, JitError> {
         self.nvrtc.check_arch(arch)?;
-        let mut options = options(arch);
+        let mut options = options(arch, self.fmad);
         options.retain(|option| !option.starts_with("--ptxas") && !option.starts_with("--gpu"));
         options.push(format!("--gpu-architecture=compute_{}", arch.0));
         options.sort();
@@ -286,11 +288,11 @@ fn promised(kernel: &KernelText, cubin: Cubin) -> Result<Cubin, JitError> {
 }
 
 /// The compiler's options, sorted. All of them mean the same to nvcc.
-fn options(arch: Arch) -> Vec<String> {
+fn options(arch: Arch, fmad: bool) -> Vec<String> {
     let mut options = vec![
         format!("--gpu-architecture={arch}"),
         "--std=c++17".to_string(),
-        "--fmad=true".to_string(),
+        format!("--fmad={fmad}"),
         "--generate-line-info".to_string(),
         "--ptxas-options=-v".to_string(),
     ];

@@ -8,6 +8,7 @@
 //! | `EIGENFORGE_CACHE_READONLY` | a second cache folder, read but never written (for clusters) |
 //! | `EIGENFORGE_CACHE_LIMIT` | size the cache may reach: `2GiB`, `500M`, or bytes; default 2 GiB |
 //! | `EIGENFORGE_RETRY_FAILED` | `1`: compile again what failed before |
+//! | `EIGENFORGE_FMAD` | `off`: round after every multiplication, so that a card has the bits of the simulation; default `on` |
 //!
 //! An empty variable counts as unset. In tests a [`Settings`] is made by hand, so that the environment stays untouched.
 
@@ -58,6 +59,9 @@ pub struct Settings {
     pub cache_limit: u64,
     /// Compile again what failed before.
     pub retry_failed: bool,
+    /// Whether the compiler may contract a multiplication and an addition into one rounding, as it does unless told
+    /// otherwise. Part of the options, and so of the key.
+    pub fmad: bool,
 }
 
 impl Settings {
@@ -100,6 +104,14 @@ impl Settings {
                 return Err(JitError::Setting { variable: "EIGENFORGE_RETRY_FAILED", value: text, expected: "0 or 1" });
             }
         };
+        let fmad = match value("EIGENFORGE_FMAD").map(|text| text.to_string_lossy().into_owned()) {
+            None => true,
+            Some(text) if text == "on" => true,
+            Some(text) if text == "off" => false,
+            Some(text) => {
+                return Err(JitError::Setting { variable: "EIGENFORGE_FMAD", value: text, expected: "on or off" });
+            }
+        };
 
         let mut toolkits: Vec<PathBuf> = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"].into_iter().filter_map(path).collect();
         toolkits.push("/usr/local/cuda".into());
@@ -134,6 +146,7 @@ impl Settings {
             cache_readonly: path("EIGENFORGE_CACHE_READONLY"),
             cache_limit,
             retry_failed,
+            fmad,
         })
     }
 }
@@ -234,6 +247,7 @@ mod tests {
             ("EIGENFORGE_CACHE_READONLY", "/shared"),
             ("EIGENFORGE_CACHE_LIMIT", "3 MiB"),
             ("EIGENFORGE_RETRY_FAILED", "1"),
+            ("EIGENFORGE_FMAD", "off"),
             ("EIGENFORGE_NVDISASM", ""),
             ("CUDA_HOME", "/cuda"),
         ])
@@ -242,7 +256,7 @@ mod tests {
         assert_eq!(settings.cache, CacheFolder::At("/cache".into()));
         assert_eq!(settings.cache_readonly.as_deref(), Some(Path::new("/shared")));
         assert_eq!(settings.cache_limit, 3 << 20);
-        assert!(settings.retry_failed);
+        assert!(settings.retry_failed && !settings.fmad && read(&[]).unwrap().fmad);
         assert_eq!(settings.nvdisasm, None, "an empty variable counts as unset");
         assert_eq!(settings.toolkits[0], Path::new("/cuda"));
         assert!(settings.sites.contains(&"/project/target/cuda-tools".into()), "{:?}", settings.sites);
@@ -252,9 +266,12 @@ mod tests {
 
     #[test]
     fn bad_values_are_named() {
-        for (variable, value) in
-            [("EIGENFORGE_CACHE_LIMIT", "lots"), ("EIGENFORGE_CACHE_LIMIT", "-1"), ("EIGENFORGE_RETRY_FAILED", "yes")]
-        {
+        for (variable, value) in [
+            ("EIGENFORGE_CACHE_LIMIT", "lots"),
+            ("EIGENFORGE_CACHE_LIMIT", "-1"),
+            ("EIGENFORGE_RETRY_FAILED", "yes"),
+            ("EIGENFORGE_FMAD", "0"),
+        ] {
             let message = read(&[(variable, value)]).expect_err(value).to_string();
             assert!(message.contains(variable) && message.contains(value), "{message}");
         }

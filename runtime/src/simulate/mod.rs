@@ -3,9 +3,14 @@
 //! with a [`Fault`] that names class, lines, block and thread. No CUDA driver, NVRTC or GPU is used.
 //!
 //! The threads of a block are fibers that take turns at barriers and warp operations, in the order of a [`Schedule`].
-//! Shared memory and outputs start as NaN. Every launch runs twice ([`Check`]): once with all accesses to arguments and
+//! Shared memory and outputs start as NaN. A launch runs twice ([`Check`]): once with all accesses to arguments and
 //! shared memory watched (bounds, races, reads of memory never written), once under AddressSanitizer and the sanitizer
 //! of undefined behaviour; both must leave the same bytes. Nothing is contracted (`-ffp-contract=off`).
+//!
+//! A compiled file is two programs, one a check, which stay and fork themselves for each launch: every launch finds its
+//! memory as the program was loaded, and a fault ends no more than that launch.
+//!
+//! [`Device::simulated`](crate::Device::simulated) makes a device of this, for solvers and for `--device sim`.
 //!
 //! Not modelled: caches and the memory model beyond "a barrier lies between", registers and occupancy, streams, and
 //! more than one block at a time (a kernel whose blocks wait for each other is reported as endless).

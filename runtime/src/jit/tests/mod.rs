@@ -5,6 +5,7 @@ mod cache;
 mod compile;
 mod diagnostics;
 mod elf;
+mod options;
 
 use super::{CacheFolder, Jit, Settings};
 use eigenforge_templates::KernelText;
@@ -18,6 +19,7 @@ fn settings(cache: &Path) -> Settings {
         cache_readonly: None,
         cache_limit: super::DEFAULT_CACHE_LIMIT,
         retry_failed: false,
+        fmad: true,
         ..environment
     }
 }

@@ -1,0 +1,102 @@
+//! One file of bits, tests/data/bits.json, that the simulation and a card that contracts nothing are both held to.
+//!
+//! The simulation never contracts a multiplication and an addition; with `fmad` off NVRTC does not either. Sums are in a
+//! fixed order, division and square root are rounded correctly on both, so every kernel leaves the same bits: the multiply
+//! with x·y, the vector programs of the solvers with their sums, the random start. `UPDATE_EXPECT=1` writes the file anew
+//! from the simulation.
+
+use super::devices;
+use super::gallery::{root, small_paper_problem, small_problems};
+use super::multiply::{multiply, start};
+use super::update::run;
+use eigenforge::exact::{Hamiltonian, Model};
+use eigenforge::runtime::jit::Settings;
+use eigenforge::runtime::{Device, Scalar, solvers};
+use std::collections::BTreeMap;
+
+/// What a run left, by kernel and problem: a hash of the vectors, and the sums as they are.
+type Bits = BTreeMap<String, String>;
+
+fn hash<T: Scalar>(values: &[T]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for value in values {
+        hasher.update(&value.to_f64().to_le_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_string()
+}
+
+fn sums(sums: &[f64]) -> String {
+    sums.iter().map(|sum| format!(" {:016x}", sum.to_bits())).collect()
+}
+
+fn multiplies<T: Scalar>(bits: &mut Bits, device: &Device, model: &Model) {
+    let hamiltonian = Hamiltonian::new(model, T::TYPE, device).unwrap_or_else(|error| panic!("{error}"));
+    let x: Vec<T> = start(model.dimension() as usize, 0);
+    let (y, dot) = multiply(&hamiltonian, &x).unwrap_or_else(|error| panic!("{error}"));
+    bits.insert(format!("{} {}, multiply", model.name(), T::TYPE.cuda()), hash(&y) + &sums(&[dot]));
+}
+
+/// Those with the model's diagonal, or the others, which know nothing of the model but its dimension.
+fn programs<T: Scalar>(bits: &mut Bits, device: &Device, model: &Model, diagonal: bool) {
+    for program in solvers::vector_programs().iter().filter(|program| program.functions.is_empty() != diagonal) {
+        let found = run::<T>(device, model, program);
+        let key = format!("{} {}, {}", model.name(), T::TYPE.cuda(), program.name);
+        bits.insert(key, hash(&found.vectors.concat()) + &sums(&found.sums));
+    }
+}
+
+fn random<T: Scalar>(bits: &mut Bits, device: &Device) {
+    let values = device.random::<T>(1001, 7).unwrap_or_else(|error| panic!("{error}")).download().unwrap();
+    bits.insert(format!("random start {}", T::TYPE.cuda()), hash(&values));
+}
+
+/// A device for each problem, since a simulated one keeps two processes a kernel file.
+fn of(device: impl Fn() -> Option<Device>) -> Option<Bits> {
+    let mut bits = Bits::new();
+    for model in small_problems() {
+        let device = &device()?;
+        multiplies::<f64>(&mut bits, device, &model);
+        multiplies::<f32>(&mut bits, device, &model);
+        programs::<f64>(&mut bits, device, &model, true);
+        programs::<f32>(&mut bits, device, &model, true);
+    }
+    let (device, model) = (&device()?, small_paper_problem());
+    programs::<f64>(&mut bits, device, &model, false);
+    programs::<f32>(&mut bits, device, &model, false);
+    random::<f64>(&mut bits, device);
+    random::<f32>(&mut bits, device);
+    Some(bits)
+}
+
+fn compare(found: &Bits, who: &str) {
+    let file = std::fs::read_to_string(root().join("tests/data/bits.json")).unwrap_or_default();
+    let recorded: Bits = serde_json::from_str(&file).unwrap_or_default();
+    let keys: Vec<&String> = found.keys().chain(recorded.keys().filter(|key| !found.contains_key(*key))).collect();
+    let other = keys.iter().filter(|key| found.get(**key) != recorded.get(**key));
+    let other: Vec<String> =
+        other.map(|key| format!("{key}: recorded {:?}, {who} has {:?}", recorded.get(*key), found.get(*key))).collect();
+    assert!(other.is_empty(), "bits differ; if a kernel was changed on purpose, UPDATE_EXPECT=1\n{}", other.join("\n"));
+}
+
+#[test]
+fn the_simulation_has_the_recorded_bits() {
+    let Some(found) = of(|| devices().pop()) else { return };
+    assert!(found.len() > 30, "{} cases", found.len());
+    if std::env::var("UPDATE_EXPECT").is_ok_and(|value| value == "1") {
+        let text = serde_json::to_string_pretty(&found).unwrap() + "\n";
+        std::fs::write(root().join("tests/data/bits.json"), text).unwrap();
+    }
+    compare(&found, "the simulation");
+}
+
+#[test]
+fn a_card_that_contracts_nothing_has_the_recorded_bits() {
+    if !std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device.starts_with("cuda")) {
+        println!("skipped: EIGENFORGE_TEST_DEVICE is not cuda");
+        return;
+    }
+    let mut settings = Settings::from_env().unwrap();
+    settings.fmad = false;
+    let device = || Some(Device::cuda_with(0, &settings).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device"));
+    compare(&of(device).unwrap(), "the card");
+}

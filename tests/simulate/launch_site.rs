@@ -1,0 +1,35 @@
+//! Kernels start in one place of the workspace, behind the comparison with plan and text.
+
+use super::gallery::root;
+use std::path::{Path, PathBuf};
+
+/// Ways in which a kernel could be started through the driver.
+const STARTS: [&str; 4] = ["launch_kernel(", "launch_builder(", "launch_cooperative_kernel(", "sys::cuLaunch"];
+
+/// The Rust files below a folder; tests, and the vendor's libraries in the benchmark, start kernels of their own.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            if !path.ends_with("tests") && !path.ends_with("bench/vendor") {
+                sources(&path, found);
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn kernels_start_in_one_place() {
+    let mut files = Vec::new();
+    ["src", "runtime/src", "templates/src"].iter().for_each(|folder| sources(&root().join(folder), &mut files));
+    assert!(files.len() > 80, "only {} files were looked at", files.len());
+    let mut places = Vec::new();
+    for file in &files {
+        let text = std::fs::read_to_string(file).unwrap();
+        let lines = text.lines().enumerate().filter(|(_, line)| STARTS.iter().any(|start| line.contains(start)));
+        places.extend(lines.map(|(number, _)| (file.strip_prefix(root()).unwrap().to_path_buf(), number + 1)));
+    }
+    assert!(places.len() == 1 && places[0].0.ends_with("runtime/src/device/module.rs"), "{places:?}");
+}
