@@ -35,11 +35,13 @@ pub(super) fn record(
     let mut warnings = pairs.notes.clone();
     warnings.extend(kernels.iter().filter_map(|kernel| kernel.note.clone()));
     warnings.dedup(); // a cache that cannot be written says so once a kernel
+    warnings.extend(solution.device().unused_overrides());
+    warnings.extend(kernels.iter().filter_map(overridden));
     let kernels = kernels.into_iter().map(|kernel| KernelRecord {
         name: kernel.name,
         key: kernel.key,
         cached: kernel.cached,
-        overridden: false, // nothing can run in place of a generated kernel yet
+        overridden: kernel.overridden.is_some(),
     });
     let history =
         pairs.history.iter().map(|&(iteration, energy, residual)| HistoryPoint { iteration, energy, residual });
@@ -82,6 +84,12 @@ pub(super) fn record(
         cost: CostRecord { multiply_flops: cost.flops, multiply_bytes: cost.bytes, ..CostRecord::default() },
         history: history.collect(),
     }
+}
+
+/// What must be known of numbers that came out of an edited kernel.
+fn overridden(kernel: &eigenforge_runtime::KernelRecord) -> Option<String> {
+    let file = kernel.overridden.as_ref()?;
+    Some(format!("kernel {} was overridden: {} ran in place of the generated text", kernel.name, file.display()))
 }
 
 /// eigenforge, and on a GPU the compiler and the CUDA version of the driver.

@@ -256,6 +256,7 @@ impl Hamiltonian {
         let engine = if device.is_cuda() {
             Engine::Cuda(Box::new(Cuda::new(&prepared, device)?))
         } else {
+            device.check_overrides()?;
             Engine::Cpu(Arc::new(match &prepared {
                 Prepared::Kronecker { up, down, plan } => Host::Kronecker(KroneckerCpu::new(up, down, &plan.diagonal)),
                 Prepared::General { plan, tables } => {

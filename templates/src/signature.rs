@@ -39,7 +39,7 @@ impl fmt::Display for Declared {
 
 /// The parameters of the `extern "C"` kernel `entry`; `None` where the text has no such kernel.
 pub fn declared(text: &str, entry: &str) -> Option<Vec<Declared>> {
-    let code = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n");
+    let code = without_comments(text);
     let mut from = 0;
     while let Some(found) = code[from..].find(entry) {
         let start = from + found;
@@ -52,6 +52,48 @@ pub fn declared(text: &str, entry: &str) -> Option<Vec<Declared>> {
         return Some(inner[..end].split(',').map(str::trim).filter(|p| !p.is_empty()).map(parameter).collect());
     }
     None
+}
+
+/// The names of all `extern "C"` kernels, in the order of the text.
+pub fn kernels(text: &str) -> Vec<String> {
+    let code = without_comments(text);
+    let mut words = code.split_whitespace().peekable();
+    let mut found = Vec::new();
+    while let Some(word) = words.next() {
+        if word != "extern" || words.next_if_eq(&"\"C\"").is_none() || words.next_if_eq(&"__global__").is_none() {
+            continue;
+        }
+        // `void __launch_bounds__(256, 4) name(parameters)`: the name is the last word before a parenthesis of its own.
+        let mut head = String::new();
+        while !head.contains('{') && !head.contains(';') {
+            let Some(word) = words.next() else { break };
+            head += word;
+            head.push(' ');
+        }
+        let head = match head
+            .split_once("__launch_bounds__")
+            .and_then(|(before, rest)| Some((before, rest.split_once(')')?.1)))
+        {
+            Some((before, rest)) => format!("{before}{rest}"),
+            None => head,
+        };
+        found.extend(head.split('(').next().and_then(|before| before.split_whitespace().last()).map(str::to_string));
+    }
+    found
+}
+
+/// The text with blanks in place of its comments.
+fn without_comments(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
+        code.push_str(&rest[..start]);
+        code.push(' ');
+        let (close, length) = if rest[start..].starts_with("//") { ("\n", 0) } else { ("*/", 2) };
+        rest = rest[start + 2..].find(close).map_or("", |end| &rest[start + 2 + end + length..]);
+    }
+    code.push_str(rest);
+    code
 }
 
 /// `const double* __restrict__ x` → constant pointer to double; `long long n` → i64.
@@ -87,5 +129,16 @@ mod tests {
         let found: Vec<String> = declared(text, "add").unwrap().iter().map(Declared::to_string).collect();
         assert_eq!(found, ["double* x", "const u32* table", "i64 n", "double alpha", "int blocks"]);
         assert_eq!(declared(text, "subtract"), None);
+    }
+    #[test]
+    fn kernels_are_found_whatever_stands_around_their_names() {
+        let text = "// extern \"C\" __global__ void not(int i)\n/* extern \"C\" __global__ void nor(int i) */\n\
+                    extern \"C\" __global__ void __launch_bounds__(THREADS, 4)  // four blocks\nmultiply(int a) {}\n\
+                    extern \"C\"\n__global__ void\nfinish (double* x)\n{ f(3); }\n__global__ void inner(int i) {}\n\
+                    extern \"C\" __global__ void last() { }";
+        assert_eq!(kernels(text), ["multiply", "finish", "last"]);
+        assert_eq!(declared(text, "not"), None);
+        assert_eq!(declared(text, "finish").unwrap()[0].to_string(), "double* x");
+        assert_eq!(kernels(""), Vec::<String>::new());
     }
 }

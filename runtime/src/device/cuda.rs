@@ -6,7 +6,7 @@
 use super::kernel::{Kernel, KernelRecord, Module};
 use super::{Device, Memory};
 use crate::error::{DeviceError, Result};
-use crate::jit::{self, Arch, Jit};
+use crate::jit::{self, Arch, Jit, Overrides};
 use crate::scalar::Pod;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute};
@@ -23,6 +23,7 @@ pub struct Cuda {
     name: String,
     multiprocessors: u32,
     loaded: Mutex<Loaded>,
+    overrides: Mutex<Arc<Overrides>>,
 }
 
 #[derive(Default)]
@@ -126,6 +127,7 @@ impl Cuda {
     fn open_anew(ordinal: usize) -> Result<Cuda> {
         let context = Arc::new(Context::open(ordinal)?);
         let jit = Jit::new()?;
+        let overrides = Mutex::new(Arc::new(Overrides::from_env().map_err(jit::JitError::from)?));
         if let Ok(version) = jit::driver_version() {
             jit.check_driver(version)?;
         }
@@ -135,7 +137,7 @@ impl Cuda {
         let name = result::device::get_name(context.device).map_err(driver("cuDeviceGetName"))?;
         let name = format!("{name} (cuda:{ordinal})");
         let arch = Arch::from_capability(major, minor);
-        Ok(Cuda { context, jit, arch, name, multiprocessors, loaded: Mutex::default() })
+        Ok(Cuda { context, jit, arch, name, multiprocessors, loaded: Mutex::default(), overrides })
     }
 
     /// The card's name.
@@ -175,17 +177,28 @@ impl Cuda {
 
     /// Compiles (or takes from the cache) and loads a kernel file; the same text is loaded once.
     pub(super) fn kernel(&self, text: &KernelText) -> Result<Kernel> {
-        let id = (text.name.clone(), text.text.clone());
+        let overrides = self.overrides();
+        let chosen = overrides.apply(text).map_err(jit::JitError::from)?;
+        let id = (chosen.text.name.clone(), chosen.text.text.clone());
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(module) = loaded.modules.get(&id) {
             return Ok(Kernel::new(module.clone()));
         }
         let start = std::time::Instant::now();
-        let cubin = self.jit.compile(text, self.arch)?;
-        let module = Arc::new(Module::load(&self.context, text, &cubin, self.arch)?);
-        loaded.records.push(KernelRecord::new(text, &cubin, start.elapsed().as_secs_f64()));
+        let cubin = chosen.compile(&self.jit, self.arch)?;
+        let module = Arc::new(Module::load(&self.context, &chosen.text, &cubin, self.arch)?);
+        loaded.records.push(KernelRecord::new(&chosen, &cubin, start.elapsed().as_secs_f64()));
         loaded.modules.insert(id, module.clone());
         Ok(Kernel::new(module))
+    }
+
+    /// Edited texts in place of those loaded from now on.
+    pub(super) fn set_overrides(&self, overrides: Overrides) {
+        *self.overrides.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(overrides);
+    }
+
+    pub(super) fn overrides(&self) -> Arc<Overrides> {
+        self.overrides.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn kernels_used(&self) -> Vec<KernelRecord> {

@@ -6,7 +6,7 @@
 use super::cuda::{Context, driver, load_module, module_function};
 use super::{Device, OnDevice};
 use crate::error::{DeviceError, Result};
-use crate::jit::{Arch, Cubin, KernelResources};
+use crate::jit::{Arch, Chosen, Cubin, KernelResources};
 use cudarc::driver::{result, sys};
 use eigenforge_templates::KernelText;
 use eigenforge_templates::signature::{Declared, DeclaredKind, declared};
@@ -23,6 +23,8 @@ pub struct KernelRecord {
     pub key: String,
     /// Whether the cubin came from the cache.
     pub cached: bool,
+    /// The edited file that ran in place of the generated text.
+    pub overridden: Option<std::path::PathBuf>,
     /// The folder that keeps text, plan, log and cubin.
     pub folder: Option<std::path::PathBuf>,
     /// Registers, spills and memory of each kernel.
@@ -34,10 +36,11 @@ pub struct KernelRecord {
 }
 
 impl KernelRecord {
-    pub(super) fn new(text: &KernelText, cubin: &Cubin, seconds: f64) -> KernelRecord {
+    pub(super) fn new(chosen: &Chosen, cubin: &Cubin, seconds: f64) -> KernelRecord {
         KernelRecord {
             seconds,
-            name: text.name.clone(),
+            name: chosen.text.name.clone(),
+            overridden: chosen.edited.clone(),
             key: cubin.key.clone(),
             cached: cubin.cached,
             folder: cubin.folder.clone(),

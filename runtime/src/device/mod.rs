@@ -19,6 +19,7 @@ pub use memory::{Buffer, Memory, OnDevice};
 pub use vector::Vector;
 
 use crate::error::{DeviceError, Result};
+use crate::jit::{JitError, Overrides};
 use crate::scalar::{Pod, Scalar};
 use crate::vector_program::{Bind, Program};
 use eigenforge_templates::vector_program::VectorProgram;
@@ -174,6 +175,37 @@ impl Device {
         }
     }
 
+    /// Edited texts take the place of generated ones of their names, in every kernel file compiled from now on through any
+    /// handle of this device. A CUDA device starts with those of `EIGENFORGE_OVERRIDE`.
+    ///
+    /// # Errors
+    /// On the CPU, where no generated text runs.
+    pub fn set_overrides(&self, overrides: Overrides) -> Result<()> {
+        match self {
+            Device::Cpu(cpu) => Ok(overrides.refuse_for(&cpu.name()).map_err(JitError::from)?),
+            Device::Cuda(cuda) => {
+                cuda.set_overrides(overrides);
+                Ok(())
+            }
+        }
+    }
+
+    /// An error when this device runs no generated text, and `EIGENFORGE_OVERRIDE` asks for an edited one.
+    pub fn check_overrides(&self) -> Result<()> {
+        match self {
+            Device::Cpu(_) => self.set_overrides(Overrides::from_env().map_err(JitError::from)?),
+            Device::Cuda(_) => Ok(()),
+        }
+    }
+
+    /// A line for each edited text that has stood in for none of the kernel files compiled so far.
+    pub fn unused_overrides(&self) -> Vec<String> {
+        match self {
+            Device::Cpu(_) => Vec::new(),
+            Device::Cuda(cuda) => cuda.overrides().unused(),
+        }
+    }
+
     /// Every kernel file loaded so far, in the order of first use.
     pub fn kernels_used(&self) -> Vec<KernelRecord> {
         match self {
@@ -214,7 +246,6 @@ fn worth_telling(error: &DeviceError) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jit::JitError;
 
     #[test]
     fn the_reason_for_the_cpu_is_one_line_and_none_without_a_driver() {

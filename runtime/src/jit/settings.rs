@@ -8,6 +8,7 @@
 //! | `EIGENFORGE_CACHE_READONLY` | a second cache folder, read but never written (for clusters) |
 //! | `EIGENFORGE_CACHE_LIMIT` | size the cache may reach: `2GiB`, `500M`, or bytes; default 2 GiB |
 //! | `EIGENFORGE_RETRY_FAILED` | `1`: compile again what failed before |
+//! | `EIGENFORGE_OVERRIDE` | a folder of dumped and edited kernel files that run in place of the generated ones, as `--override` |
 //!
 //! An empty variable counts as unset. In tests a [`Settings`] is made by hand, so that the environment stays untouched.
 
@@ -136,6 +137,11 @@ impl Settings {
             retry_failed,
         })
     }
+}
+
+/// The folder of edited kernel files that the environment names.
+pub(crate) fn override_folder() -> Option<PathBuf> {
+    std::env::var_os("EIGENFORGE_OVERRIDE").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// `cuda-tools` folders made by `cargo xtask setup`: beside the program, in the folders above it (a program in

@@ -35,6 +35,7 @@ fn failure(text: &str, log: &str) -> CompileFailure {
         nvrtc: "13.0".into(),
         options: vec!["--fmad=true".into(), "--gpu-architecture=sm_90".into()],
         text: text.into(),
+        edited: None,
         log: log.into(),
         diagnostics: parse(log, text),
         folder: Ok(PathBuf::from("/cache/0123-lobpcg_update-sm_90")),
