@@ -1,5 +1,7 @@
 //! The command and its input: one test binary, a module a subject.
 
+#[path = "cli_and_input/blame.rs"]
+mod blame;
 #[path = "cli_and_input/command.rs"]
 mod command;
 #[path = "cli_and_input/gallery.rs"]

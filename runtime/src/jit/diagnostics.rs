@@ -95,9 +95,14 @@ impl fmt::Display for CompileFailure {
             "the CUDA text of {}{edited} did not compile for {}, {count} (NVRTC {})",
             self.kernel, self.arch, self.nvrtc
         )?;
-        for diagnostic in self.diagnostics.iter().take(SHOWN) {
+        let blames: Vec<Option<Blame>> = self.diagnostics.iter().take(SHOWN).map(|error| self.blame(error)).collect();
+        for (at, (diagnostic, blame)) in self.diagnostics.iter().zip(&blames).enumerate() {
             writeln!(f)?;
             self.show(f, diagnostic)?;
+            // Said once for errors of one cause.
+            if let Some(blame) = blame.as_ref().filter(|_| blames.get(at + 1) != Some(blame)) {
+                write!(f, "{blame}")?;
+            }
         }
         if self.diagnostics.len() > SHOWN {
             writeln!(f, "\n… and {} more in the log", self.diagnostics.len() - SHOWN)?;
@@ -128,6 +133,11 @@ impl fmt::Display for CompileFailure {
 }
 
 impl CompileFailure {
+    /// Who is at fault for one of the errors; `None` where that cannot be told.
+    pub fn blame(&self, diagnostic: &Diagnostic) -> Option<Blame> {
+        Blame::of(&self.text, self.edited.as_deref(), diagnostic)
+    }
+
     fn show(&self, f: &mut fmt::Formatter<'_>, diagnostic: &Diagnostic) -> fmt::Result {
         writeln!(f, "error: {}", diagnostic.message)?;
         // The lines of an edited text are its own, whatever file they once came from.
@@ -153,10 +163,7 @@ impl CompileFailure {
             self.place(f, "used in", line)?;
             excerpt(f, &self.text, line, None)?;
         }
-        match Blame::of(&self.text, self.edited.as_deref(), diagnostic) {
-            Some(blame) => write!(f, "{blame}"),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn place(&self, f: &mut fmt::Formatter<'_>, how: &str, line: usize) -> fmt::Result {
@@ -236,12 +243,11 @@ fn header(line: &str) -> Option<(&str, usize, &str, &str)> {
     Some((file, number.parse().ok()?, severity, message))
 }
 
-/// Reads `detected during instantiation of "…" at line 12 of "model.rs"`; without a file it is this one. Of several the
-/// last is kept, the outermost.
+/// Reads `detected during instantiation of "…" at line 12 of model.rs`; of several the last is kept, the outermost.
 fn instantiation(line: &str) -> Option<(&str, usize)> {
     let (_, place) = line.rsplit_once(" at line ").or_else(|| line.trim().strip_prefix("at line ").map(|p| ("", p)))?;
-    let (number, file) = place.split_once(" of \"").unwrap_or((place, SOURCE_FILE));
-    Some((file.trim_end().trim_end_matches('"'), number.trim().parse().ok()?))
+    let (number, file) = place.split_once(" of ").unwrap_or((place, SOURCE_FILE));
+    Some((file.trim().trim_matches('"'), number.trim().parse().ok()?))
 }
 
 /// For every line of the text the file and line that the compiler calls it by.
