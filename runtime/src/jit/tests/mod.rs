@@ -5,6 +5,7 @@ mod cache;
 mod compile;
 mod diagnostics;
 mod elf;
+mod overrides;
 
 use super::{CacheFolder, Jit, Settings};
 use eigenforge_templates::KernelText;
