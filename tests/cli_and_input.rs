@@ -8,5 +8,7 @@ mod command;
 mod gallery;
 #[path = "cli_and_input/kernels.rs"]
 mod kernels;
+#[path = "cli_and_input/overrides.rs"]
+mod overrides;
 #[path = "cli_and_input/reference.rs"]
 mod reference;
