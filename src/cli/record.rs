@@ -120,3 +120,27 @@ fn observables(averages: Averages, averaged_over: usize) -> Observables {
         sdots: Some(rows(averages.sdots)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_an_edited_kernel_come_with_a_warning() {
+        let generated = eigenforge_runtime::KernelRecord {
+            name: "lobpcg_update".into(),
+            key: "0123".into(),
+            cached: false,
+            overridden: None,
+            folder: None,
+            resources: vec![],
+            note: None,
+            seconds: 0.1,
+        };
+        assert_eq!(overridden(&generated), None);
+        let edited =
+            eigenforge_runtime::KernelRecord { overridden: Some("edits/lobpcg_update.cu".into()), ..generated };
+        let warning = "kernel lobpcg_update was overridden: edits/lobpcg_update.cu ran in place of the generated text";
+        assert_eq!(overridden(&edited).as_deref(), Some(warning));
+    }
+}

@@ -69,7 +69,7 @@ fn words(text: &str) -> String {
 fn a_dump_has_every_file_with_its_plan_and_says_what_to_do_next() {
     let dumped = Dumped::new();
     let names: Vec<PathBuf> = files(dumped.folder.path());
-    assert!(names.len() > 6 && names.len() % 2 == 0, "{names:?}");
+    assert!(names.len() > 6 && names.len().is_multiple_of(2), "{names:?}");
     for file in names.iter().filter(|file| file.extension().unwrap() == "cu") {
         let name = file.file_stem().unwrap().to_str().unwrap();
         let shown = run(&["inspect", MODEL, "--kernel", name]);

@@ -189,14 +189,20 @@ impl Cache {
 
     /// Renames the folder written into place. An entry already there stays if it is whole and tells the same.
     fn put(&self, temporary: &Path, target: &Path, key: &str, build: &Build) -> io::Result<()> {
+        use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotADirectory};
         const TRIES: usize = 16;
         let mut last = None;
         for _ in 0..TRIES {
             match fs::rename(temporary, target) {
                 Ok(()) => return Ok(()),
-                // A link that leads nowhere is in the way too.
-                Err(_) if fs::symlink_metadata(target).is_err() => return fs::rename(temporary, target),
                 Err(e) => last = Some(e),
+            }
+            // A link that leads nowhere is in the way too; what was in the way may be evicted by now, and back again.
+            if fs::symlink_metadata(target).is_err() {
+                match last.as_ref().map(io::Error::kind) {
+                    Some(DirectoryNotEmpty | AlreadyExists | NotADirectory) => continue,
+                    _ => break,
+                }
             }
             match read(target, key, build.ingredients.text) {
                 Ok(stored) if stored.cubin.is_some() == build.cubin.is_some() => {
