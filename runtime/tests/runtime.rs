@@ -6,6 +6,8 @@ mod checkpoints;
 mod devices;
 #[path = "runtime/operators.rs"]
 mod operators;
+#[path = "runtime/overrides.rs"]
+mod overrides;
 #[path = "runtime/programs.rs"]
 mod programs;
 #[path = "runtime/solvers.rs"]
