@@ -1,10 +1,14 @@
 //! The command and its input: one test binary, a module a subject.
 
+#[path = "cli_and_input/blame.rs"]
+mod blame;
 #[path = "cli_and_input/command.rs"]
 mod command;
 #[path = "cli_and_input/gallery.rs"]
 mod gallery;
 #[path = "cli_and_input/kernels.rs"]
 mod kernels;
+#[path = "cli_and_input/overrides.rs"]
+mod overrides;
 #[path = "cli_and_input/reference.rs"]
 mod reference;

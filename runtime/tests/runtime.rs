@@ -8,6 +8,8 @@ mod devices;
 mod launches;
 #[path = "runtime/operators.rs"]
 mod operators;
+#[path = "runtime/overrides.rs"]
+mod overrides;
 #[path = "runtime/programs.rs"]
 mod programs;
 #[path = "runtime/solvers.rs"]

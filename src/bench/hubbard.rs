@@ -5,10 +5,11 @@
 //! A result that differs from the baseline's is an error: no time is printed for a wrong product.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use eigenforge_runtime::jit::{JitError, Overrides};
 use eigenforge_runtime::solvers::{Preconditioner, SolveOptions, Solver, solve};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, Vector};
 use eigenforge_templates::ScalarType;
@@ -53,6 +54,9 @@ pub struct HubbardArguments {
     /// Seed of the start vectors
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Time the edited kernel files of this folder (see `eigenforge inspect --dump`) in place of the generated ones
+    #[arg(long = "override", value_name = "DIR")]
+    pub overrides: Option<PathBuf>,
     /// Do one iteration and say so: what the timing of the start runs in a process of its own
     #[arg(long, hide = true)]
     pub first_iteration: bool,
@@ -117,6 +121,8 @@ const FIRST_ITERATION: &str = "first iteration done";
 /// Runs the bench and writes its table or JSON.
 pub fn command(arguments: &HubbardArguments, out: &mut dyn Write) -> Result<(), BenchError> {
     let device = Device::parse(&arguments.device)?;
+    let overrides = arguments.overrides.as_ref().map_or_else(Overrides::from_env, Overrides::read);
+    device.set_overrides(overrides.map_err(JitError::from).map_err(DeviceError::from)?)?;
     let default = if device.is_cuda() { (4, 7) } else { (4, 5) };
     let standard = Case::Rectangle { length_x: default.0, length_y: default.0, up: default.1, down: default.1 };
     let case = arguments.case.clone().unwrap_or(standard);
@@ -169,6 +175,9 @@ pub fn run(case: &Case, device: &Device, arguments: &HubbardArguments) -> Result
             return Err(BenchError::Disagree { what: "energy", other: "the baseline", ours, theirs });
         }
     }
+    let overridden = device.kernels_used().into_iter().filter_map(|kernel| Some((kernel.name, kernel.overridden?)));
+    notes.extend(overridden.map(|(name, file)| format!("OVERRIDDEN: {} ran in place of {name}", file.display())));
+    notes.extend(device.unused_overrides());
     Ok(HubbardBench {
         case: case.to_string(),
         title,
@@ -352,6 +361,7 @@ fn start_time(case: &Case, arguments: &HubbardArguments, cache: &Path) -> Result
         .args(["bench", "hubbard", "--first-iteration", "--device", &arguments.device, "--case", &case.to_string()])
         .env("EIGENFORGE_CACHE", cache)
         .env_remove("EIGENFORGE_CACHE_READONLY")
+        .envs(arguments.overrides.iter().map(|folder| ("EIGENFORGE_OVERRIDE", folder)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -75,6 +75,9 @@ pub(super) struct SolveArguments {
     /// Leave aside what `eigenforge tune` chose and take the kernels' shapes by rule
     #[arg(long)]
     pub no_tune: bool,
+    /// Run the edited kernel files of this folder (see `inspect --dump`) in place of the generated ones
+    #[arg(long = "override", value_name = "DIR")]
+    pub overrides: Option<PathBuf>,
     /// Print one JSON object on standard output and nothing else there
     #[arg(long)]
     pub json: bool,
@@ -99,6 +102,13 @@ pub(super) enum StageName {
     Cost,
 }
 
+impl StageName {
+    /// The word on the command line.
+    pub fn word(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct InspectArguments {
     /// The model file
@@ -112,6 +122,15 @@ pub(super) struct InspectArguments {
     /// The architecture, for ptx, sass and resources
     #[arg(long, default_value = "sm_90")]
     pub arch: String,
+    /// Write the generated files to this folder, as NAME.cu and NAME.ron (the plan), to be edited
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["stage", "overrides"])]
+    pub dump: Option<PathBuf>,
+    /// Let --dump overwrite files that differ
+    #[arg(long, requires = "dump")]
+    pub force: bool,
+    /// Show the edited kernel files of this folder in place of the generated ones: cuda, ptx, sass, resources
+    #[arg(long = "override", value_name = "DIR")]
+    pub overrides: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -121,6 +140,9 @@ pub(super) struct BuildArguments {
     /// Architectures, separated by commas
     #[arg(long, value_delimiter = ',', required = true, value_name = "sm_80,sm_90,…")]
     pub arch: Vec<String>,
+    /// Compile the edited kernel files of this folder in place of the generated ones
+    #[arg(long = "override", value_name = "DIR")]
+    pub overrides: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -213,6 +235,8 @@ mod tests {
             (vec!["solve", "m.toml", "--solver", "davidson"], "expected auto, lobpcg, lanczos, dense"),
             (vec!["solve", "m.toml", "--resume"], "--checkpoint"),
             (vec!["inspect", "m.toml", "--stage", "binary"], "possible values"),
+            (vec!["inspect", "m.toml", "--dump", "d", "--stage", "ptx"], "cannot be used with"),
+            (vec!["inspect", "m.toml", "--force"], "--dump"),
             (vec!["solve"], "<MODEL>"),
         ] {
             let arguments = std::iter::once("eigenforge").chain(wrong.iter().copied());

@@ -4,6 +4,8 @@ use super::Outcome;
 use super::arguments::BuildArguments;
 use super::error::CommandError;
 use super::output::print;
+use super::overrides;
+use crate::exact::GeneratedFile;
 use crate::input::ModelFile;
 use eigenforge_runtime::jit::{Arch, Jit, JitError};
 use std::time::Instant;
@@ -12,12 +14,15 @@ use std::time::Instant;
 pub(super) fn run(arguments: &BuildArguments) -> Result<Outcome, CommandError> {
     let model = ModelFile::read(&arguments.model)?.to_model()?;
     let archs = arguments.arch.iter().map(|name| name.parse()).collect::<Result<Vec<Arch>, JitError>>()?;
-    let files = model.generated()?;
+    let overrides = overrides::read(arguments.overrides.as_deref())?;
+    let files = model.generated()?.into_iter().map(|file| file.overridden(&overrides));
+    let files = files.collect::<Result<Vec<GeneratedFile>, JitError>>()?;
+    overrides.unused().iter().for_each(|line| eprintln!("warning: {line}"));
     let jit = Jit::new()?;
     for arch in &archs {
         for file in &files {
             let start = Instant::now();
-            let cubin = jit.compile(&file.text, *arch)?;
+            let cubin = file.chosen().compile(&jit, *arch)?;
             let how = if cubin.cached { "cached".into() } else { format!("{:.2} s", start.elapsed().as_secs_f64()) };
             let spills = |told| cubin.resources.iter().any(|kernel| kernel.spills() == told);
             let spills = match () {
@@ -26,7 +31,8 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<Outcome, CommandError> {
                 _ => "",
             };
             let registers = cubin.resources.iter().map(|kernel| kernel.registers).max().unwrap_or(0);
-            print(&format!("{arch:<7} {:<48} {how:>8}  {registers:>3} registers{spills}\n", cubin.name))?;
+            let edited = if file.edited.is_some() { ", overridden" } else { "" };
+            print(&format!("{arch:<7} {:<48} {how:>8}  {registers:>3} registers{spills}{edited}\n", cubin.name))?;
             if let Some(note) = &cubin.note {
                 eprintln!("warning: {note}");
             }

@@ -51,7 +51,7 @@ fn table(found: &Doctor) -> String {
     let cache = &found.cache;
     let folder = cache.folder.as_ref().map_or("off".into(), |folder| folder.display().to_string());
     row("cache", format!("{folder}: {} entries, {} of {}", cache.entries, bytes(cache.bytes), bytes(cache.limit)));
-    if let Some(second) = &cache.readonly {
+    for second in &cache.readonly {
         row("", format!("behind it, read only: {}", second.display()));
     }
     if let Some(fault) = &cache.fault {

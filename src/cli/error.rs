@@ -1,12 +1,13 @@
 //! Everything that can stop the command, with its exit code.
 
+use super::arguments::StageName;
 use crate::bench::hubbard::BenchError;
 use crate::exact::{InspectError, PrepareError, RunError};
 use crate::input::{InputError, TooManyStates};
 use crate::operator::OperatorError;
 use crate::report::ReportError;
-use eigenforge_runtime::DeviceError;
-use eigenforge_runtime::jit::JitError;
+use eigenforge_runtime::jit::{CompileFailure, JitError};
+use eigenforge_runtime::{DeviceError, SolveError};
 use miette::Diagnostic;
 use std::path::PathBuf;
 
@@ -20,6 +21,16 @@ pub(super) enum CommandError {
     States(#[from] TooManyStates),
     #[error("--vectors needs a folder to write to: add --output DIR, or `folder` in the file's [output]")]
     VectorsWithoutFolder,
+    #[error(
+        "nothing was written, for these files are there and differ from what is generated, edited perhaps:\n  {}\nDump to \
+         another folder, or overwrite them with --force", files.join("\n  ")
+    )]
+    WouldOverwrite { files: Vec<String> },
+    #[error(
+        "--override changes what is made from the text (--stage cuda, ptx, sass, resources), and --stage {} is not",
+        stage.word()
+    )]
+    StageBeforeTheText { stage: StageName },
     #[error(transparent)]
     Model(Box<OperatorError>),
     #[error(transparent)]
@@ -49,12 +60,58 @@ impl CommandError {
             CommandError::Input(_)
             | CommandError::States(_)
             | CommandError::VectorsWithoutFolder
+            | CommandError::WouldOverwrite { .. }
+            | CommandError::StageBeforeTheText { .. }
             | CommandError::Model(_) => 2,
+            _ if matches!(self.jit(), Some(JitError::Override(_))) => 2,
             CommandError::Device(error) if matches!(**error, DeviceError::UnknownDevice(_)) => 2,
             CommandError::Inspect(error) if matches!(**error, InspectError::UnknownKernel { .. }) => 2,
             _ => 1,
         }
     }
+}
+
+impl CommandError {
+    /// The compiler's error, through whichever stage it came.
+    fn jit(&self) -> Option<&JitError> {
+        match self {
+            CommandError::Jit(error) => Some(error),
+            CommandError::Device(error) => of_device(error),
+            CommandError::Prepare(error) => of_prepare(error),
+            CommandError::Inspect(error) => match &**error {
+                InspectError::Jit(error) => Some(error),
+                InspectError::Prepare(error) => of_prepare(error),
+                _ => None,
+            },
+            CommandError::Run(error) => match &**error {
+                RunError::Prepare(error) => of_prepare(error),
+                RunError::Device(error) | RunError::Solve(SolveError::Device(error)) => of_device(error),
+                _ => None,
+            },
+            CommandError::Bench(error) => match &**error {
+                BenchError::Prepare(error) => of_prepare(error),
+                BenchError::Device(error) | BenchError::Solve(SolveError::Device(error)) => of_device(error),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A text that did not compile.
+    pub fn compile_failure(&self) -> Option<&CompileFailure> {
+        match self.jit() {
+            Some(JitError::Compile(failure)) => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+fn of_device(error: &DeviceError) -> Option<&JitError> {
+    if let DeviceError::Jit(error) = error { Some(error) } else { None }
+}
+
+fn of_prepare(error: &PrepareError) -> Option<&JitError> {
+    if let PrepareError::Device(error) = error { of_device(error) } else { None }
 }
 
 /// Errors of the stages are large; boxed, a result stays small.

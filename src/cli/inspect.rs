@@ -1,15 +1,23 @@
-//! `eigenforge inspect MODEL.toml --stage …`: any stage of a model's path, as text on standard output.
+//! `eigenforge inspect MODEL.toml --stage …`: any stage of a model's path, as text on standard output; with `--dump DIR`,
+//! its generated files in a folder.
 
-use super::Outcome;
 use super::arguments::{InspectArguments, StageName};
 use super::error::CommandError;
 use super::output::print;
+use super::{Outcome, dump, overrides};
 use crate::exact::Stage;
 use crate::input::ModelFile;
+use eigenforge_runtime::jit::Overrides;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError> {
     let model = ModelFile::read(&arguments.model)?.to_model()?;
+    let kernel = arguments.kernel.as_deref();
+    if let Some(folder) = &arguments.dump {
+        let files = model.generated_named(kernel)?;
+        print(&dump::dump(&files, &arguments.model, folder, arguments.force)?)?;
+        return Ok(Outcome::Done);
+    }
     let stage = match arguments.stage {
         StageName::Ir => Stage::Ir,
         StageName::Plan => Stage::Plan,
@@ -19,7 +27,13 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
         StageName::Resources => Stage::Resources,
         StageName::Cost => Stage::Cost,
     };
-    let text = model.inspect_kernel(stage, &arguments.arch, arguments.kernel.as_deref())?;
+    let overrides = match (&arguments.overrides, stage.is_of_the_text()) {
+        (Some(_), false) => return Err(CommandError::StageBeforeTheText { stage: arguments.stage }),
+        (None, false) => Overrides::default(),
+        (folder, true) => overrides::read(folder.as_deref())?,
+    };
+    let text = model.inspect_overridden(stage, &arguments.arch, kernel, &overrides)?;
+    overrides.unused().iter().for_each(|line| eprintln!("warning: {line}"));
     print(&text)?;
     Ok(Outcome::Done)
 }

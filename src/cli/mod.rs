@@ -15,10 +15,11 @@ mod bench;
 mod build;
 mod cache;
 mod doctor;
+mod dump;
 mod error;
 mod inspect;
-
 mod output;
+mod overrides;
 mod progress;
 mod record;
 mod solve;
@@ -57,7 +58,11 @@ pub fn main() -> ExitCode {
         Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             let code = error.exit_code();
-            eprintln!("{:?}", miette::Report::new(error));
+            match error.compile_failure() {
+                // As it is: a frame would break lines of code and the command to copy.
+                Some(failure) => eprintln!("error: {failure}"),
+                None => eprintln!("{:?}", miette::Report::new(error)),
+            }
             ExitCode::from(code)
         }
     }

@@ -36,11 +36,13 @@ pub(super) fn record(
     let mut warnings = pairs.notes.clone();
     warnings.extend(kernels.iter().filter_map(|kernel| kernel.note.clone()));
     warnings.dedup(); // a cache that cannot be written says so once a kernel
+    warnings.extend(solution.device().unused_overrides());
+    warnings.extend(kernels.iter().filter_map(overridden));
     let kernels = kernels.into_iter().map(|kernel| KernelRecord {
         name: kernel.name,
         key: kernel.key,
         cached: kernel.cached,
-        overridden: false, // nothing can run in place of a generated kernel yet
+        overridden: kernel.overridden.is_some(),
     });
     let history =
         pairs.history.iter().map(|&(iteration, energy, residual)| HistoryPoint { iteration, energy, residual });
@@ -95,6 +97,12 @@ fn shape_record(shape: &str, source: &ShapeSource) -> ShapeRecord {
     ShapeRecord { shape: shape.into(), tuned, milliseconds, rule_milliseconds }
 }
 
+/// What must be known of numbers that came out of an edited kernel.
+fn overridden(kernel: &eigenforge_runtime::KernelRecord) -> Option<String> {
+    let file = kernel.overridden.as_ref()?;
+    Some(format!("kernel {} was overridden: {} ran in place of the generated text", kernel.name, file.display()))
+}
+
 /// eigenforge, and on a GPU the compiler and the CUDA version of the driver.
 fn versions(device: &Device) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::from([("eigenforge".to_string(), env!("CARGO_PKG_VERSION").to_string())]);
@@ -121,5 +129,29 @@ fn observables(averages: Averages, averaged_over: usize) -> Observables {
         szsz: Some(rows(averages.szsz)),
         nn: averages.nn.map(rows),
         sdots: Some(rows(averages.sdots)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_an_edited_kernel_come_with_a_warning() {
+        let generated = eigenforge_runtime::KernelRecord {
+            name: "lobpcg_update".into(),
+            key: "0123".into(),
+            cached: false,
+            overridden: None,
+            folder: None,
+            resources: vec![],
+            note: None,
+            seconds: 0.1,
+        };
+        assert_eq!(overridden(&generated), None);
+        let edited =
+            eigenforge_runtime::KernelRecord { overridden: Some("edits/lobpcg_update.cu".into()), ..generated };
+        let warning = "kernel lobpcg_update was overridden: edits/lobpcg_update.cu ran in place of the generated text";
+        assert_eq!(overridden(&edited).as_deref(), Some(warning));
     }
 }

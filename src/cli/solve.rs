@@ -4,6 +4,7 @@ use super::Outcome;
 use super::arguments::SolveArguments;
 use super::error::CommandError;
 use super::output::print;
+use super::overrides;
 use super::progress::Display;
 use super::record::record;
 use crate::exact::{Model, Solution, Solve};
@@ -32,6 +33,7 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     };
     let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
     on_cpu.iter().for_each(|line| eprintln!("{line}"));
+    overrides::give(&device, arguments.overrides.as_deref())?;
     let solver = solver_for(&file, model.dimension());
 
     let display = Arc::new(Display::new(file.solve.tolerance));

@@ -1,10 +1,12 @@
 //! Every stage of a model's path as text, on any machine: what `eigenforge inspect` prints.
 
 use super::{Model, PrepareError, Prepared};
-use eigenforge_runtime::jit::{self, Arch, Jit, JitError, KernelResources};
+use eigenforge_runtime::jit::{self, Arch, Chosen, Jit, JitError, KernelResources, Overrides};
 use eigenforge_runtime::solvers;
 use eigenforge_templates::{Cost, KernelText, ScalarType, TextError};
+use std::borrow::Cow;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// A stage between model and machine code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,13 @@ pub enum Stage {
     Resources,
     /// Flops and bytes of each kernel.
     Cost,
+}
+
+impl Stage {
+    /// Whether it is made from the text, and so from an edited one where there is one.
+    pub fn is_of_the_text(self) -> bool {
+        matches!(self, Stage::Cuda | Stage::Ptx | Stage::Sass | Stage::Resources)
+    }
 }
 
 /// Why a stage could not be shown.
@@ -53,20 +62,45 @@ pub struct GeneratedFile {
     pub text: KernelText,
     /// Least work.
     pub cost: Cost,
+    /// The edited file that the text is of; `None`: it was generated.
+    pub edited: Option<PathBuf>,
+}
+
+impl GeneratedFile {
+    /// The file with the edited text that stands in for its own, if there is one.
+    ///
+    /// # Errors
+    /// An edited text of another problem, or with other arguments.
+    pub fn overridden(self, overrides: &Overrides) -> Result<GeneratedFile, JitError> {
+        let Chosen { text, edited } = overrides.apply(&self.text)?;
+        let text = text.into_owned();
+        Ok(GeneratedFile { text, edited, ..self })
+    }
+
+    /// The text as it goes to the compiler, whose errors name the edited file.
+    pub fn chosen(&self) -> Chosen<'_> {
+        Chosen { text: Cow::Borrowed(&self.text), edited: self.edited.clone() }
+    }
 }
 
 impl Model {
     /// All generated files of a solve by LOBPCG in f64: the multiply, and the solver's fused vector programs.
     pub fn generated(&self) -> Result<Vec<GeneratedFile>, InspectError> {
         let prepared = Prepared::new(self, ScalarType::F64).map_err(PrepareError::from)?;
-        let mut files = vec![GeneratedFile { text: prepared.text()?, cost: prepared.cost() }];
+        let mut files = vec![GeneratedFile { text: prepared.text()?, cost: prepared.cost(), edited: None }];
         for program in solvers::vector_programs() {
             let diagonal = prepared.diagonal_text();
             let functions = if program.functions.is_empty() { vec![] } else { vec![diagonal] };
             let text = program.text(ScalarType::F64, &functions)?;
-            files.push(GeneratedFile { text, cost: program.cost(self.dimension() as usize, ScalarType::F64) });
+            let cost = program.cost(self.dimension() as usize, ScalarType::F64);
+            files.push(GeneratedFile { text, cost, edited: None });
         }
         Ok(files)
+    }
+
+    /// Those generated files whose name, or a kernel in them, is `kernel`; all without a name.
+    pub fn generated_named(&self, kernel: Option<&str>) -> Result<Vec<GeneratedFile>, InspectError> {
+        named(self.generated()?, kernel)
     }
 
     /// A stage as text. `arch` (such as "sm_90") matters from [`Stage::Ptx`] on.
@@ -74,28 +108,35 @@ impl Model {
         self.inspect_kernel(stage, arch, None)
     }
 
-    /// A stage of one generated file, or of all.
+    /// A stage of one generated file, or of all; from [`Stage::Cuda`] on with the edited texts of `EIGENFORGE_OVERRIDE`.
     pub fn inspect_kernel(&self, stage: Stage, arch: &str, kernel: Option<&str>) -> Result<String, InspectError> {
+        self.inspect_overridden(stage, arch, kernel, &Overrides::from_env().map_err(JitError::from)?)
+    }
+
+    /// [`Model::inspect_kernel`] with these edited texts in place of generated ones.
+    pub fn inspect_overridden(
+        &self,
+        stage: Stage,
+        arch: &str,
+        kernel: Option<&str>,
+        overrides: &Overrides,
+    ) -> Result<String, InspectError> {
         if stage == Stage::Ir {
             return Ok(self.ir_text());
         }
         let mut files = self.generated()?;
-        if let Some(name) = kernel {
-            let matches =
-                |file: &GeneratedFile| file.text.name == name || file.text.entries.iter().any(|entry| entry == name);
-            if !files.iter().any(matches) {
-                let known = files.iter().map(|file| file.text.name.as_str()).collect::<Vec<_>>().join(", ");
-                return Err(InspectError::UnknownKernel { name: name.into(), known });
-            }
-            files.retain(matches);
+        if stage.is_of_the_text() {
+            files = files.into_iter().map(|file| file.overridden(overrides)).collect::<Result<_, _>>()?;
         }
+        let files = named(files, kernel)?;
         let mut out = String::new();
         if stage == Stage::Cost {
             let _ = writeln!(out, "{:<44} {:>14} {:>14} {:>12}", "generated file", "flop", "bytes", "flop/byte");
         }
         for file in &files {
             if !matches!(stage, Stage::Cost) && files.len() > 1 {
-                let _ = writeln!(out, "// ======== {} ========", file.text.name);
+                let edited = file.edited.as_ref().map(|path| format!(" (overridden by {})", path.display()));
+                let _ = writeln!(out, "// ======== {}{} ========", file.text.name, edited.unwrap_or_default());
             }
             out += &stage_of(file, stage, arch)?;
         }
@@ -130,6 +171,17 @@ impl Model {
     }
 }
 
+fn named(mut files: Vec<GeneratedFile>, kernel: Option<&str>) -> Result<Vec<GeneratedFile>, InspectError> {
+    let Some(name) = kernel else { return Ok(files) };
+    let matches = |file: &GeneratedFile| file.text.name == name || file.text.entries.iter().any(|entry| entry == name);
+    if !files.iter().any(matches) {
+        let known = files.iter().map(|file| file.text.name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(InspectError::UnknownKernel { name: name.into(), known });
+    }
+    files.retain(matches);
+    Ok(files)
+}
+
 fn stage_of(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, InspectError> {
     match stage {
         Stage::Ir => Ok(String::new()),
@@ -143,9 +195,9 @@ fn stage_of(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, In
             let arch: Arch = arch.parse()?;
             let jit = Jit::new()?;
             if stage == Stage::Ptx {
-                return Ok(jit.ptx(&file.text, arch)?);
+                return Ok(file.chosen().ptx(&jit, arch)?);
             }
-            let cubin = jit.compile(&file.text, arch)?;
+            let cubin = file.chosen().compile(&jit, arch)?;
             if stage == Stage::Sass {
                 let disassembler = jit::Disassembler::find(&jit::Settings::from_env()?)?;
                 return Ok(disassembler.sass(&cubin.image, None)?);

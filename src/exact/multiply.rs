@@ -273,6 +273,7 @@ impl Hamiltonian {
         let engine = if device.runs_kernels() {
             Engine::Kernels(Box::new(Kernels::new(&prepared, text, device)?))
         } else {
+            device.check_overrides()?;
             Engine::Cpu(Arc::new(match &prepared {
                 Prepared::Kronecker { up, down, plan } => Host::Kronecker(KroneckerCpu::new(up, down, &plan.diagonal)),
                 Prepared::General { plan, tables } => {

@@ -48,7 +48,8 @@ impl Prepared {
     /// The plan in the shape that was tuned for this device, if one was, else in the rule's.
     pub fn tuned(model: &Model, scalar: ScalarType, device: &Device) -> Result<(Prepared, ShapeSource), PrepareError> {
         let prepared = Prepared::new(model, scalar)?;
-        if !device.is_cuda() {
+        // An edited text is that of the rule's shape.
+        if !device.is_cuda() || device.has_overrides() {
             return Ok((prepared, ShapeSource::Rule));
         }
         let choices = Choices::open(&Settings::from_env().map_err(DeviceError::from)?);
@@ -75,6 +76,14 @@ pub fn tune(model: &Model, device: &Device) -> Result<Tuning, RunError> {
         }
         .into());
     };
+    if device.has_overrides() {
+        return Err(DeviceError::Arguments {
+            what: "tuning".into(),
+            expected: "generated kernels only".into(),
+            found: "edited ones: leave out --override and unset EIGENFORGE_OVERRIDE".into(),
+        }
+        .into());
+    }
     let rule = Prepared::new(model, ScalarType::F64).map_err(PrepareError::from)?;
     let n = usize::try_from(model.dimension()).unwrap_or(usize::MAX);
     let vector = (n as u64).saturating_mul(8);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The output folder cannot be made.
-    #[error("cannot make the output folder {}: {source}; give another --output", folder.display())]
+    #[error("cannot make the output folder {}: {source}; name another one", folder.display())]
     Folder {
         /// The folder.
         folder: PathBuf,

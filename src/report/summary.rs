@@ -14,6 +14,11 @@ impl RunReport {
     }
 
     fn write_summary(&self, out: &mut String) -> std::fmt::Result {
+        let edited: Vec<&str> = self.kernels.iter().filter(|k| k.overridden).map(|k| k.name.as_str()).collect();
+        if !edited.is_empty() {
+            writeln!(out, "OVERRIDDEN: edited kernels ran in place of generated ones, and these are their numbers")?;
+            writeln!(out, "            {}\n", edited.join(", "))?;
+        }
         writeln!(out, "{} on {}", self.model.name, self.lattice)?;
         writeln!(out, "sector {}, dimension {}", self.sector.describe(), grouped(u128::from(self.dimension)))?;
         writeln!(out)?;
@@ -60,9 +65,6 @@ impl RunReport {
                 (false, ..) => "by rule; `eigenforge tune` would time others on this card".into(),
             };
             writeln!(out, "multiply {shape} ({how})")?;
-        }
-        for kernel in self.kernels.iter().filter(|kernel| kernel.overridden) {
-            writeln!(out, "kernel {} was OVERRIDDEN by an edited source", kernel.name)?;
         }
         for warning in &self.warnings {
             writeln!(out, "warning: {warning}")?;

@@ -149,6 +149,23 @@ fn the_summary_reads_as_a_table() {
 }
 
 #[test]
+fn a_run_of_edited_kernels_is_recognised_at_once() {
+    let mut report = report();
+    let edited = KernelRecord { name: "lobpcg_update".into(), overridden: true, ..report.kernels[0].clone() };
+    report.kernels.push(edited);
+    let summary = report.summary();
+    let mut lines = summary.lines();
+    assert_eq!(
+        lines.next(),
+        Some("OVERRIDDEN: edited kernels ran in place of generated ones, and these are their numbers")
+    );
+    assert_eq!(lines.next(), Some("            lobpcg_update"));
+    let value: serde_json::Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+    assert_eq!(value["kernels"][0]["overridden"], false);
+    assert_eq!(value["kernels"][1]["overridden"], true);
+}
+
+#[test]
 fn the_picture_has_both_curves_axes_and_labels() {
     let svg = report().convergence_svg().unwrap();
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));

@@ -1,12 +1,15 @@
 //! Typed plans and the CUDA text made from them. A plan fixes every number; the text is a pure function of the plan.
 
 pub mod exact;
+mod fields;
 pub mod launch;
+mod origin;
 mod scalar;
 pub mod signature;
 mod text;
 pub mod vector_program;
 
 pub use launch::{Launch, LaunchError};
+pub use origin::TemplateLine;
 pub use scalar::ScalarType;
 pub use text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, ron, ron_of_depth};

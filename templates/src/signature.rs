@@ -99,10 +99,6 @@ pub fn declared(text: &str, entry: &str) -> Option<Vec<Declared>> {
     find(&without_comments(text), entry).map(|(_, parameters)| parameters)
 }
 
-fn without_comments(text: &str) -> String {
-    text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
-}
-
 /// What `typedef TYPE name;` says of a name, else the name itself.
 fn plain_type(code: &str, name: &str) -> String {
     let typedef = code.split("typedef ").skip(1).filter_map(|rest| rest.split(';').next()?.rsplit_once(' '));
@@ -152,6 +148,48 @@ fn find(code: &str, entry: &str) -> Option<(usize, Vec<Declared>)> {
         return Some((start, parameters));
     }
     None
+}
+
+/// The names of all `extern "C"` kernels, in the order of the text.
+pub fn kernels(text: &str) -> Vec<String> {
+    let code = without_comments(text);
+    let mut words = code.split_whitespace().peekable();
+    let mut found = Vec::new();
+    while let Some(word) = words.next() {
+        if word != "extern" || words.next_if_eq(&"\"C\"").is_none() || words.next_if_eq(&"__global__").is_none() {
+            continue;
+        }
+        // `void __launch_bounds__(256, 4) name(parameters)`: the name is the last word before a parenthesis of its own.
+        let mut head = String::new();
+        while !head.contains('{') && !head.contains(';') {
+            let Some(word) = words.next() else { break };
+            head += word;
+            head.push(' ');
+        }
+        let head = match head
+            .split_once("__launch_bounds__")
+            .and_then(|(before, rest)| Some((before, rest.split_once(')')?.1)))
+        {
+            Some((before, rest)) => format!("{before}{rest}"),
+            None => head,
+        };
+        found.extend(head.split('(').next().and_then(|before| before.split_whitespace().last()).map(str::to_string));
+    }
+    found
+}
+
+/// The text with blanks in place of its comments.
+fn without_comments(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
+        code.push_str(&rest[..start]);
+        code.push(' ');
+        let (close, length) = if rest[start..].starts_with("//") { ("\n", 0) } else { ("*/", 2) };
+        rest = rest[start + 2..].find(close).map_or("", |end| &rest[start + 2 + end + length..]);
+    }
+    code.push_str(rest);
+    code
 }
 
 /// `const double* __restrict__ x` → constant pointer to double; `long long n` → i64.
@@ -236,5 +274,17 @@ mod tests {
             fault(planned(x(), y(), n(), 65))
                 .contains("1 to 64 threads (the limit is of the text's __launch_bounds__), found 65")
         );
+    }
+
+    #[test]
+    fn kernels_are_found_whatever_stands_around_their_names() {
+        let text = "// extern \"C\" __global__ void not(int i)\n/* extern \"C\" __global__ void nor(int i) */\n\
+                    extern \"C\" __global__ void __launch_bounds__(THREADS, 4)  // four blocks\nmultiply(int a) {}\n\
+                    extern \"C\"\n__global__ void\nfinish (double* x)\n{ f(3); }\n__global__ void inner(int i) {}\n\
+                    extern \"C\" __global__ void last() { }";
+        assert_eq!(kernels(text), ["multiply", "finish", "last"]);
+        assert_eq!(declared(text, "not"), None);
+        assert_eq!(declared(text, "finish").unwrap()[0].to_string(), "double* x");
+        assert_eq!(kernels(""), Vec::<String>::new());
     }
 }

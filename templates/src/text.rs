@@ -3,8 +3,9 @@
 //! Templates are minijinja with delimiters that leave CUDA's braces alone: `<% for … %>`, `${value}`, `<# comment #>`;
 //! an undefined variable is an error. The prelude (`cuda/prelude.cuh`) is put in front, so the text needs no header.
 
+use crate::fields;
 use crate::launch::Parameter;
-use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig};
+use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 use serde::{Deserialize, Serialize};
 
 /// The least work of one launch: what a perfect kernel would still have to do.
@@ -50,11 +51,33 @@ pub struct ElementFunctionText {
 /// A template and its plan do not fit together.
 #[derive(Debug, thiserror::Error)]
 pub enum TextError {
+    /// The template names a field that the plan does not have.
+    #[error(
+        "template {template}, line {line}: `{field}` is not in the plan; {place} has {}. The plan and the template \
+         disagree, which is a fault of eigenforge: please report it",
+        if known.is_empty() { "no fields".into() } else { known.join(", ") }
+    )]
+    MissingField {
+        /// File name of the template.
+        template: &'static str,
+        /// Line in it, from 1.
+        line: usize,
+        /// The field as the template names it.
+        field: String,
+        /// What should have it.
+        place: String,
+        /// The fields that this has.
+        known: Vec<String>,
+    },
     /// The template engine refused, with its own account.
-    #[error("template {template}: {source}; the plan and the template disagree, which is a fault of eigenforge")]
+    #[error(
+        "template {template}, line {line}: {source}; the template is at fault, and so eigenforge: please report it"
+    )]
     Template {
         /// File name of the template.
         template: &'static str,
+        /// Line in it, from 1; 0 where the engine names none.
+        line: usize,
         /// What the engine said.
         #[source]
         source: minijinja::Error,
@@ -85,7 +108,7 @@ pub fn render<P: Serialize>(template: &'static str, source: &str, plan: &P) -> R
 
 /// Renders a part of a file, to be put into another template.
 pub fn fragment<P: Serialize>(template: &'static str, source: &str, plan: &P) -> Result<String, TextError> {
-    let fail = |source| TextError::Template { template, source };
+    let fail = |source: minijinja::Error| TextError::Template { template, line: source.line().unwrap_or(0), source };
     let syntax = SyntaxConfig::builder()
         .block_delimiters("<%", "%>")
         .variable_delimiters("${", "}")
@@ -99,10 +122,14 @@ pub fn fragment<P: Serialize>(template: &'static str, source: &str, plan: &P) ->
     environment.set_lstrip_blocks(true);
     environment.set_keep_trailing_newline(true);
     environment.add_template(template, source).map_err(fail)?;
-    environment.get_template(template).and_then(|t| t.render(plan)).map_err(fail)
+    let compiled = environment.get_template(template).map_err(fail)?;
+    let plan = Value::from_serialize(plan);
+    fields::check(template, &compiled, &plan)?;
+    compiled.render(&plan).map_err(|refused| fields::explain(template, source, &plan, refused))
 }
 
-fn number_resumed_lines(text: &str) -> String {
+/// Puts line numbers to the places where generated lines go on after a user's.
+pub(crate) fn number_resumed_lines(text: &str) -> String {
     let mut numbered = String::with_capacity(text.len());
     for (k, line) in text.split_inclusive('\n').enumerate() {
         if line.trim_end() == RESUME_LINES {

@@ -160,3 +160,14 @@ fn a_function_under_another_name_is_wrapped() {
             .contains("T d(i64 i, const u32* __restrict__ states, double u)\n{\n    return diagonal(i, states, u);")
     );
 }
+
+/// What a compiler calls the lines after a `#line` into the user's file must be what they are in the text.
+#[test]
+fn lines_go_on_by_their_own_numbers_after_a_user_s_line() {
+    let mut function = diagonal();
+    function.source = "#line 7 \"model.rs\"\n// the user's\n#line RESUME\n".to_owned() + &function.source;
+    let text = VectorProgram::parse(PROGRAM).unwrap().text(ScalarType::F64, &[function]).unwrap().text;
+    let (at, directive) = text.lines().enumerate().find(|(_, line)| line.ends_with("\"kernel.cu\"")).unwrap();
+    assert_eq!(directive, format!("#line {} \"kernel.cu\"", at + 2));
+    assert!(at > PRELUDE.lines().count());
+}

@@ -7,7 +7,7 @@ use super::kernel::{Engine, Kernel, KernelRecord};
 use super::module::Module;
 use super::{Device, Memory};
 use crate::error::{DeviceError, Result};
-use crate::jit::{self, Arch, Jit, Settings};
+use crate::jit::{self, Arch, Jit, Overrides, Settings};
 use crate::scalar::Pod;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute};
@@ -24,6 +24,7 @@ pub struct Cuda {
     name: String,
     multiprocessors: u32,
     loaded: Mutex<Loaded>,
+    overrides: Mutex<Arc<Overrides>>,
 }
 
 #[derive(Default)]
@@ -128,6 +129,7 @@ impl Cuda {
     pub(super) fn open_with(ordinal: usize, settings: &Settings) -> Result<Cuda> {
         let context = Arc::new(Context::open(ordinal)?);
         let jit = Jit::with_settings(settings)?;
+        let overrides = Mutex::new(Arc::new(Overrides::from_env().map_err(jit::JitError::from)?));
         if let Ok(version) = jit::driver_version() {
             jit.check_driver(version)?;
         }
@@ -137,7 +139,7 @@ impl Cuda {
         let name = result::device::get_name(context.device).map_err(driver("cuDeviceGetName"))?;
         let name = format!("{name} (cuda:{ordinal})");
         let arch = Arch::from_capability(major, minor);
-        Ok(Cuda { context, jit, arch, name, multiprocessors, loaded: Mutex::default() })
+        Ok(Cuda { context, jit, arch, name, multiprocessors, loaded: Mutex::default(), overrides })
     }
 
     /// The card's name.
@@ -182,22 +184,33 @@ impl Cuda {
 
     /// Compiles (or takes from the cache) and loads a kernel file; the same text is loaded once.
     pub(super) fn kernel(&self, text: &KernelText) -> Result<Kernel> {
-        let id = (text.name.clone(), text.text.clone());
+        let overrides = self.overrides();
+        let chosen = overrides.apply(text).map_err(jit::JitError::from)?;
+        let id = (chosen.text.name.clone(), chosen.text.text.clone());
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = loaded.kernels.get(&id) {
             return Ok(kernel.clone());
         }
         let start = std::time::Instant::now();
-        let cubin = self.jit.compile(text, self.arch)?;
-        let module = Module::load(&self.context, text, &cubin, self.arch)?;
+        let cubin = chosen.compile(&self.jit, self.arch)?;
+        let module = Module::load(&self.context, &chosen.text, &cubin, self.arch)?;
         let shared = self.shared_bytes_per_block()?;
-        let kernel = Kernel::new(text, Engine::Cuda(module), |engine, entry| match engine {
+        let kernel = Kernel::new(&chosen.text, Engine::Cuda(module), |engine, entry| match engine {
             Engine::Cuda(module) => module.limits(entry, shared),
             Engine::Sim(_) => unreachable!("a cubin was loaded"),
         })?;
-        loaded.records.push(KernelRecord::new(text, &cubin, start.elapsed().as_secs_f64()));
+        loaded.records.push(KernelRecord::new(&chosen, &cubin, start.elapsed().as_secs_f64()));
         loaded.kernels.insert(id, kernel.clone());
         Ok(kernel)
+    }
+
+    /// Edited texts in place of those loaded from now on.
+    pub(super) fn set_overrides(&self, overrides: Overrides) {
+        *self.overrides.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(overrides);
+    }
+
+    pub(super) fn overrides(&self) -> Arc<Overrides> {
+        self.overrides.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn kernels_used(&self) -> Vec<KernelRecord> {

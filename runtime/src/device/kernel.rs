@@ -8,7 +8,7 @@ use super::module::Module;
 use super::sim::SimKernel;
 use super::{Arguments, Device};
 use crate::error::{DeviceError, Result};
-use crate::jit::{Cubin, KernelResources};
+use crate::jit::{Chosen, Cubin, KernelResources};
 use eigenforge_templates::signature::Signature;
 use eigenforge_templates::{KernelText, Launch};
 use std::collections::HashMap;
@@ -23,6 +23,8 @@ pub struct KernelRecord {
     pub key: String,
     /// Whether the cubin, or the simulating program, was there already.
     pub cached: bool,
+    /// The edited file that ran in place of the generated text.
+    pub overridden: Option<std::path::PathBuf>,
     /// The folder that keeps text, plan, log and cubin; or text and programs.
     pub folder: Option<std::path::PathBuf>,
     /// Registers, spills and memory of each kernel; empty for a simulation.
@@ -34,10 +36,11 @@ pub struct KernelRecord {
 }
 
 impl KernelRecord {
-    pub(super) fn new(text: &KernelText, cubin: &Cubin, seconds: f64) -> KernelRecord {
+    pub(super) fn new(chosen: &Chosen, cubin: &Cubin, seconds: f64) -> KernelRecord {
         KernelRecord {
             seconds,
-            name: text.name.clone(),
+            name: chosen.text.name.clone(),
+            overridden: chosen.edited.clone(),
             key: cubin.key.clone(),
             cached: cubin.cached,
             folder: cubin.folder.clone(),

@@ -28,7 +28,7 @@ pub use sim::{Checks, Sim};
 pub use vector::Vector;
 
 use crate::error::{DeviceError, Result};
-use crate::jit::Settings;
+use crate::jit::{JitError, Overrides, Settings};
 use crate::scalar::{Pod, Scalar};
 use crate::simulate::{Schedule, Simulator};
 use crate::vector_program::{Bind, Program};
@@ -87,9 +87,12 @@ impl Device {
         Ok(Device::Cuda(Arc::new(Cuda::open_with(ordinal, settings)?)))
     }
 
-    /// The CPU in place of a GPU, with the C++ compiler of this machine; threads take turns in the order of `schedule`.
+    /// The CPU in place of a GPU, with the C++ compiler of this machine; threads take turns in the order of `schedule`. It
+    /// starts with the edited texts of `EIGENFORGE_OVERRIDE`.
     pub fn simulated(schedule: Schedule) -> Result<Device> {
-        Ok(Device::simulated_by(Simulator::find()?, schedule, Checks::First))
+        let device = Device::simulated_by(Simulator::find()?, schedule, Checks::First);
+        device.set_overrides(Overrides::from_env().map_err(JitError::from)?)?;
+        Ok(device)
     }
 
     /// [`Device::simulated`] with a compiler of one's choice, and with both checks in every launch if so wished.
@@ -220,6 +223,51 @@ impl Device {
         }
     }
 
+    /// Edited texts take the place of generated ones of their names, in every kernel file compiled from now on through any
+    /// handle of this device. A CUDA device starts with those of `EIGENFORGE_OVERRIDE`.
+    ///
+    /// # Errors
+    /// On the CPU, where no generated text runs.
+    pub fn set_overrides(&self, overrides: Overrides) -> Result<()> {
+        match self {
+            Device::Cpu(cpu) => Ok(overrides.refuse_for(&cpu.name()).map_err(JitError::from)?),
+            Device::Cuda(cuda) => {
+                cuda.set_overrides(overrides);
+                Ok(())
+            }
+            Device::Sim(sim) => {
+                sim.set_overrides(overrides);
+                Ok(())
+            }
+        }
+    }
+
+    /// An error when this device runs no generated text, and `EIGENFORGE_OVERRIDE` asks for an edited one.
+    pub fn check_overrides(&self) -> Result<()> {
+        match self {
+            Device::Cpu(_) => self.set_overrides(Overrides::from_env().map_err(JitError::from)?),
+            Device::Cuda(_) | Device::Sim(_) => Ok(()),
+        }
+    }
+
+    /// Whether edited texts may take the place of generated ones.
+    pub fn has_overrides(&self) -> bool {
+        match self {
+            Device::Cpu(_) => false,
+            Device::Cuda(cuda) => !cuda.overrides().is_empty(),
+            Device::Sim(sim) => !sim.overrides().is_empty(),
+        }
+    }
+
+    /// A line for each edited text that has stood in for none of the kernel files compiled so far.
+    pub fn unused_overrides(&self) -> Vec<String> {
+        match self {
+            Device::Cpu(_) => Vec::new(),
+            Device::Cuda(cuda) => cuda.overrides().unused(),
+            Device::Sim(sim) => sim.overrides().unused(),
+        }
+    }
+
     /// Every kernel file loaded so far, in the order of first use.
     pub fn kernels_used(&self) -> Vec<KernelRecord> {
         match self {
@@ -261,7 +309,6 @@ fn worth_telling(error: &DeviceError) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jit::JitError;
 
     #[test]
     fn the_reason_for_the_cpu_is_one_line_and_none_without_a_driver() {

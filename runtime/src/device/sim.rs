@@ -7,6 +7,7 @@
 use super::arguments::{Arguments, Value};
 use super::kernel::{Engine, Kernel, KernelRecord, Limits};
 use crate::error::{DeviceError, Result};
+use crate::jit::{JitError, Overrides};
 use crate::simulate::{Argument, Check, MOST_SHARED_BYTES, Schedule, SimulateError, Simulated, Simulator};
 use eigenforge_templates::launch::{Access, MOST_THREADS, Number, ParameterKind};
 use eigenforge_templates::{KernelText, Launch};
@@ -32,6 +33,7 @@ pub enum Checks {
 /// A simulated device.
 pub struct Sim {
     setup: Arc<Setup>,
+    overrides: Mutex<Arc<Overrides>>,
     loaded: Mutex<Loaded>,
 }
 
@@ -57,7 +59,8 @@ pub(super) struct SimKernel {
 
 impl Sim {
     pub(super) fn new(simulator: Simulator, schedule: Schedule, checks: Checks) -> Sim {
-        Sim { setup: Arc::new(Setup { simulator, schedule, checks }), loaded: Mutex::default() }
+        let setup = Arc::new(Setup { simulator, schedule, checks });
+        Sim { setup, overrides: Mutex::default(), loaded: Mutex::default() }
     }
 
     /// Compiler and schedule, for the report.
@@ -72,6 +75,9 @@ impl Sim {
 
     /// Compiles a kernel file, or finds its programs; the same text is compiled once.
     pub(super) fn kernel(&self, text: &KernelText) -> Result<Kernel> {
+        let overrides = self.overrides();
+        let chosen = overrides.apply(text).map_err(JitError::from)?;
+        let text = &*chosen.text;
         let id = (text.name.clone(), text.text.clone());
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = loaded.kernels.get(&id) {
@@ -83,6 +89,7 @@ impl Sim {
             name: text.name.clone(),
             key: simulated.key().into(),
             cached: simulated.was_kept(),
+            overridden: chosen.edited.clone(),
             folder: Some(simulated.folder().to_path_buf()),
             resources: Vec::new(),
             note: None,
@@ -95,6 +102,15 @@ impl Sim {
         loaded.records.push(record);
         loaded.kernels.insert(id, kernel.clone());
         Ok(kernel)
+    }
+
+    /// Edited texts in place of those compiled from now on.
+    pub(super) fn set_overrides(&self, overrides: Overrides) {
+        *self.overrides.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(overrides);
+    }
+
+    pub(super) fn overrides(&self) -> Arc<Overrides> {
+        self.overrides.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn kernels_used(&self) -> Vec<KernelRecord> {

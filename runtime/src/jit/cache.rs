@@ -36,13 +36,13 @@ pub(crate) const USED_FILE: &str = "used";
 /// Prefix of folders being written or deleted.
 pub(crate) const TEMPORARY: &str = ".tmp-";
 
-/// The kernel cache on disk, if any, and the read-only one behind it, if any.
+/// The kernel cache on disk, if any, and the read-only ones behind it.
 #[derive(Clone, Debug)]
 pub struct Cache {
     /// The folder that is written.
     pub(crate) root: Option<PathBuf>,
-    /// The folder that is only read.
-    pub(crate) readonly: Option<PathBuf>,
+    /// The folders that are only read, in this order.
+    pub(crate) readonly: Vec<PathBuf>,
     /// Bytes it may reach.
     pub(crate) limit: u64,
     /// Why there is none, when that is not the user's wish.
@@ -135,7 +135,7 @@ impl Cache {
                 (None, Some(reason.to_string()))
             }
         };
-        let readonly = if settings.cache == CacheFolder::Off { None } else { settings.cache_readonly.clone() };
+        let readonly = if settings.cache == CacheFolder::Off { vec![] } else { settings.cache_readonly.clone() };
         Cache { root, readonly, limit: settings.cache_limit, absent, bytes: Arc::new(AtomicU64::new(u64::MAX)) }
     }
 
@@ -149,11 +149,11 @@ impl Cache {
         self.limit
     }
 
-    /// The entry for these ingredients, from the writable cache, else from the read-only one.
+    /// The entry for these ingredients, from the writable cache, else from the first read-only one that has it whole.
     pub(crate) fn find(&self, name: &str, ingredients: &Ingredients) -> Option<Stored> {
         let key = ingredients.key();
         let folder_name = folder_name(&key, name, ingredients.arch);
-        for root in [&self.root, &self.readonly].into_iter().flatten() {
+        for root in self.root.iter().chain(&self.readonly) {
             let folder = root.join(&folder_name);
             match read(&folder, &key, ingredients.text) {
                 Ok(stored) => {
@@ -189,13 +189,20 @@ impl Cache {
 
     /// Renames the folder written into place. An entry already there stays if it is whole and tells the same.
     fn put(&self, temporary: &Path, target: &Path, key: &str, build: &Build) -> io::Result<()> {
+        use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotADirectory};
         const TRIES: usize = 16;
         let mut last = None;
         for _ in 0..TRIES {
             match fs::rename(temporary, target) {
                 Ok(()) => return Ok(()),
-                Err(_) if !target.exists() => return fs::rename(temporary, target),
                 Err(e) => last = Some(e),
+            }
+            // A link that leads nowhere is in the way too; what was in the way may be evicted by now, and back again.
+            if fs::symlink_metadata(target).is_err() {
+                match last.as_ref().map(io::Error::kind) {
+                    Some(DirectoryNotEmpty | AlreadyExists | NotADirectory) => continue,
+                    _ => break,
+                }
             }
             match read(target, key, build.ingredients.text) {
                 Ok(stored) if stored.cubin.is_some() == build.cubin.is_some() => {
@@ -234,7 +241,7 @@ pub(crate) fn folder_name(key: &str, name: &str, arch: Arch) -> String {
 }
 
 /// A path for a folder that nobody else writes.
-fn temporary(root: &Path) -> PathBuf {
+pub(crate) fn temporary(root: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos());
     root.join(format!("{TEMPORARY}{}-{nanos:x}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)))
@@ -252,7 +259,7 @@ pub(crate) fn remove(folder: &Path) -> io::Result<()> {
 }
 
 /// Writes all files of an entry into a new folder.
-fn write(folder: &Path, key: &str, build: &Build) -> io::Result<()> {
+pub(crate) fn write(folder: &Path, key: &str, build: &Build) -> io::Result<()> {
     fs::create_dir(folder)?;
     let mut options = build.ingredients.options.join("\n");
     options.push('\n');
@@ -285,20 +292,56 @@ fn write(folder: &Path, key: &str, build: &Build) -> io::Result<()> {
 }
 
 /// The record as RON with its own hash in a last comment line.
-fn seal(record: &Record) -> io::Result<String> {
+pub(crate) fn seal(record: &impl Serialize) -> io::Result<String> {
     let text = ron::ser::to_string_pretty(record, ron::ser::PrettyConfig::default()).map_err(io::Error::other)?;
     Ok(format!("{text}\n// blake3 {}\n", blake3::hash(text.as_bytes()).to_hex()))
 }
 
-/// Reads a record and checks its hash; the text of the error says what is wrong.
-pub(crate) fn read_record(folder: &Path) -> Result<Record, String> {
+/// Reads a record and checks its hash and schema; the text of the error says what is wrong.
+pub(crate) fn read_record(folder: &Path) -> Result<Record, Unreadable> {
     let sealed = fs::read_to_string(folder.join(RECORD_FILE)).map_err(|e| format!("{RECORD_FILE}: {e}"))?;
     let torn = || format!("{RECORD_FILE} is torn or altered");
     let (text, hash) = sealed.strip_suffix('\n').and_then(|s| s.rsplit_once("\n// blake3 ")).ok_or_else(torn)?;
     if blake3::hash(text.as_bytes()).to_hex().as_str() != hash {
-        return Err(torn());
+        return Err(torn().into());
     }
-    ron::from_str(text).map_err(|e| format!("{RECORD_FILE}: {e}"))
+    let Schema { schema } = ron::from_str(text).map_err(|e| format!("{RECORD_FILE}: {e}"))?;
+    if schema != SCHEMA {
+        return Err(Unreadable::OtherSchema(schema));
+    }
+    Ok(ron::from_str(text).map_err(|e| format!("{RECORD_FILE}: {e}"))?)
+}
+
+/// What every schema's record has.
+#[derive(Deserialize)]
+struct Schema {
+    schema: u32,
+}
+
+/// Why a record is of no use.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// A whole record of another version of eigenforge, which shares the folder.
+    OtherSchema(u32),
+    /// Anything else, in words.
+    Damaged(String),
+}
+
+impl From<String> for Unreadable {
+    fn from(reason: String) -> Unreadable {
+        Unreadable::Damaged(reason)
+    }
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unreadable::OtherSchema(schema) => {
+                write!(f, "it is of schema {schema}, and this eigenforge reads {SCHEMA}")
+            }
+            Unreadable::Damaged(reason) => f.write_str(reason),
+        }
+    }
 }
 
 /// Reads a file of an entry and checks its length and hash.
@@ -315,8 +358,8 @@ pub(crate) fn read_file(folder: &Path, record: &FileRecord) -> Result<Vec<u8>, S
 
 /// Reads an entry whole. It must have exactly this key and this text.
 fn read(folder: &Path, key: &str, text: &str) -> Result<Stored, String> {
-    let record = read_record(folder)?;
-    if record.schema != SCHEMA || record.key != key {
+    let record = read_record(folder).map_err(|fault| fault.to_string())?;
+    if record.key != key {
         return Err("it is the entry of another key".into());
     }
     let (mut source, mut log, mut cubin) = (None, None, None);

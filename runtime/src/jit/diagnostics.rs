@@ -2,9 +2,10 @@
 //! the folder that keeps the source, and a command that shows the error again.
 //!
 //! In: the text and NVRTC's log. Out: [`CompileFailure`], whose `Display` is the message. `#line N "file"` directives in
-//! the text are followed: NVRTC then reports the user's file, and both places are shown.
+//! the text are followed: NVRTC then reports the user's file, and both places are shown, with who is at fault ([`Blame`]).
 
 use super::arch::Arch;
+use super::blame::Blame;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,19 @@ pub struct Diagnostic {
     pub generated: Option<usize>,
     /// Further lines of the same error, such as the template instantiation it occurred in.
     pub notes: Vec<String>,
+    /// For an error in a C++ template: where that was used.
+    pub used: Option<Used>,
+}
+
+/// Where a C++ template was instantiated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// `kernel.cu`, or the user's file.
+    pub file: String,
+    /// The line in that file, from 1.
+    pub line: usize,
+    /// The line in the generated text, from 1, when it can be told.
+    pub generated: Option<usize>,
 }
 
 /// A text that did not compile.
@@ -45,6 +59,8 @@ pub struct CompileFailure {
     pub options: Vec<String>,
     /// The text.
     pub text: String,
+    /// The edited file that the text is of; `None`: it was generated.
+    pub edited: Option<PathBuf>,
     /// NVRTC's and ptxas's messages.
     pub log: String,
     /// The errors in the log.
@@ -73,14 +89,20 @@ impl fmt::Display for CompileFailure {
             1 => "with 1 error".to_string(),
             n => format!("with {n} errors"),
         };
+        let edited = self.edited.as_ref().map_or_else(String::new, |file| format!(" (edited: {})", file.display()));
         writeln!(
             f,
-            "the CUDA text of {} did not compile for {}, {count} (NVRTC {})",
+            "the CUDA text of {}{edited} did not compile for {}, {count} (NVRTC {})",
             self.kernel, self.arch, self.nvrtc
         )?;
-        for diagnostic in self.diagnostics.iter().take(SHOWN) {
+        let blames: Vec<Option<Blame>> = self.diagnostics.iter().take(SHOWN).map(|error| self.blame(error)).collect();
+        for (at, (diagnostic, blame)) in self.diagnostics.iter().zip(&blames).enumerate() {
             writeln!(f)?;
             self.show(f, diagnostic)?;
+            // Said once for errors of one cause.
+            if let Some(blame) = blame.as_ref().filter(|_| blames.get(at + 1) != Some(blame)) {
+                write!(f, "{blame}")?;
+            }
         }
         if self.diagnostics.len() > SHOWN {
             writeln!(f, "\n… and {} more in the log", self.diagnostics.len() - SHOWN)?;
@@ -111,9 +133,15 @@ impl fmt::Display for CompileFailure {
 }
 
 impl CompileFailure {
+    /// Who is at fault for one of the errors; `None` where that cannot be told.
+    pub fn blame(&self, diagnostic: &Diagnostic) -> Option<Blame> {
+        Blame::of(&self.text, self.edited.as_deref(), diagnostic)
+    }
+
     fn show(&self, f: &mut fmt::Formatter<'_>, diagnostic: &Diagnostic) -> fmt::Result {
         writeln!(f, "error: {}", diagnostic.message)?;
-        let mapped = diagnostic.file != SOURCE_FILE;
+        // The lines of an edited text are its own, whatever file they once came from.
+        let mapped = diagnostic.file != SOURCE_FILE && (self.edited.is_none() || diagnostic.generated.is_none());
         if mapped {
             writeln!(f, "  in the model: {}:{}", diagnostic.file, diagnostic.line)?;
             if let Ok(model) = std::fs::read_to_string(Path::new(&diagnostic.file)) {
@@ -122,16 +150,27 @@ impl CompileFailure {
         }
         match diagnostic.generated {
             Some(line) => {
-                writeln!(f, "  in the generated text: {SOURCE_FILE}:{line}")?;
+                self.place(f, "in", line)?;
                 excerpt(f, &self.text, line, diagnostic.column)?;
             }
-            None if !mapped => writeln!(f, "  in the generated text: {SOURCE_FILE}:{}", diagnostic.line)?,
+            None if !mapped => self.place(f, "in", diagnostic.line)?,
             None => {}
         }
         for note in &diagnostic.notes {
             writeln!(f, "  {note}")?;
         }
+        if let Some(line) = diagnostic.used.as_ref().and_then(|used| used.generated) {
+            self.place(f, "used in", line)?;
+            excerpt(f, &self.text, line, None)?;
+        }
         Ok(())
+    }
+
+    fn place(&self, f: &mut fmt::Formatter<'_>, how: &str, line: usize) -> fmt::Result {
+        match &self.edited {
+            Some(file) => writeln!(f, "  {how} the edited text: {}:{line}", file.display()),
+            None => writeln!(f, "  {how} the generated text: {SOURCE_FILE}:{line}"),
+        }
     }
 }
 
@@ -169,6 +208,7 @@ pub(crate) fn parse(log: &str, text: &str) -> Vec<Diagnostic> {
                     column: caret.and_then(|at| at.checked_sub(1)),
                     generated: generated_line(&places, text, file, number, echo),
                     notes: Vec::new(),
+                    used: None,
                 });
             } else if severity == "note" {
                 open = !found.is_empty();
@@ -180,6 +220,10 @@ pub(crate) fn parse(log: &str, text: &str) -> Vec<Diagnostic> {
             open = false;
         } else if let (true, Some(last)) = (open, found.last_mut()) {
             last.notes.push(line.trim().to_string());
+            if let Some((file, number)) = instantiation(line) {
+                let generated = generated_line(&places, text, file, number, "");
+                last.used = Some(Used { file: file.to_string(), line: number, generated });
+            }
         }
     }
     found
@@ -197,6 +241,13 @@ fn header(line: &str) -> Option<(&str, usize, &str, &str)> {
     let known = ["error", "catastrophic error", "internal error", "warning", "remark", "note"].contains(&severity);
     known.then_some(())?;
     Some((file, number.parse().ok()?, severity, message))
+}
+
+/// Reads `detected during instantiation of "…" at line 12 of model.rs`; of several the last is kept, the outermost.
+fn instantiation(line: &str) -> Option<(&str, usize)> {
+    let (_, place) = line.rsplit_once(" at line ").or_else(|| line.trim().strip_prefix("at line ").map(|p| ("", p)))?;
+    let (number, file) = place.split_once(" of ").unwrap_or((place, SOURCE_FILE));
+    Some((file.trim().trim_matches('"'), number.trim().parse().ok()?))
 }
 
 /// For every line of the text the file and line that the compiler calls it by.

@@ -50,8 +50,8 @@ pub struct NvrtcFinding {
 pub struct CacheFinding {
     /// Its folder; `None`: the cache is off.
     pub folder: Option<PathBuf>,
-    /// The read-only folder behind it.
-    pub readonly: Option<PathBuf>,
+    /// The read-only folders behind it.
+    pub readonly: Vec<PathBuf>,
     /// What keeps it from being written; `None`: nothing does.
     pub fault: Option<String>,
     /// Bytes on disk.

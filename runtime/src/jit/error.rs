@@ -2,7 +2,8 @@
 
 use super::arch::{Arch, names};
 use super::diagnostics::CompileFailure;
-use std::path::PathBuf;
+use super::overrides::OverrideError;
+use std::path::{Path, PathBuf};
 
 /// What went wrong between text and cubin.
 #[derive(Debug, thiserror::Error)]
@@ -62,8 +63,8 @@ pub enum JitError {
     Compile(Box<CompileFailure>),
     /// The text compiled, but a kernel it promises is not in it.
     #[error(
-        "{kernel} compiled for {arch}, but has no kernel named {}: it has {}. Its plan and its text disagree, which is \
-         a fault of eigenforge", missing.join(", "), if found.is_empty() { "none".into() } else { found.join(", ") }
+        "{kernel} compiled for {arch}, but has no kernel named {}: it has {}. {}", missing.join(", "),
+        if found.is_empty() { "none".into() } else { found.join(", ") }, disagree(edited.as_deref())
     )]
     MissingKernels {
         /// Name of the text.
@@ -74,7 +75,12 @@ pub enum JitError {
         missing: Vec<String>,
         /// Kernels that are there.
         found: Vec<String>,
+        /// The edited file that the text is of; `None`: it was generated.
+        edited: Option<PathBuf>,
     },
+    /// An edited text that cannot take the place of a generated one.
+    #[error(transparent)]
+    Override(#[from] OverrideError),
     /// NVRTC refused a call for a reason other than the text.
     #[error("NVRTC {}.{} ({}): {call} for {kernel} gave {status}{}", nvrtc.0, nvrtc.1, path.display(), log_tail(log))]
     Nvrtc {
@@ -144,6 +150,27 @@ pub enum JitError {
         /// The names that are there.
         found: Vec<String>,
     },
+}
+
+impl JitError {
+    /// The same error of a text that was edited in that file.
+    pub fn in_edited(mut self, file: Option<&Path>) -> JitError {
+        let file = file.map(Path::to_path_buf);
+        match &mut self {
+            JitError::Compile(failure) => failure.edited = file,
+            JitError::MissingKernels { edited, .. } => *edited = file,
+            _ => {}
+        }
+        self
+    }
+}
+
+/// Who is to blame for a kernel that is not there.
+fn disagree(edited: Option<&Path>) -> String {
+    match edited {
+        Some(file) => format!("The edited file {} leaves it out, under an #if perhaps", file.display()),
+        None => "Its plan and its text disagree, which is a fault of eigenforge".into(),
+    }
 }
 
 /// The log on lines of its own, or nothing.

@@ -15,12 +15,14 @@
 //! | `arch` | which CUDA knows which architecture? |
 //! | `elf` | which kernels are in a cubin? |
 //! | `resources` | what does a kernel take on the card? |
-//! | `diagnostics` | how does a compile error read? |
+//! | `diagnostics`, `blame` | how does a compile error read, and whose line is it? |
+//! | `overrides` | does an edited text take the place of a generated one? |
 //! | `cache`, `upkeep` | how are kernels kept, listed, verified and evicted? |
 //! | `disassembly` | how is machine code shown? |
 //! | `doctor` | what is on this machine? |
 
 mod arch;
+mod blame;
 mod cache;
 mod diagnostics;
 pub mod disassembly;
@@ -28,6 +30,7 @@ mod doctor;
 mod elf;
 mod error;
 mod nvrtc;
+mod overrides;
 mod resources;
 mod search;
 mod settings;
@@ -36,12 +39,14 @@ mod tests;
 mod upkeep;
 
 pub use arch::Arch;
+pub use blame::{Blame, ModelTerm};
 pub use cache::Cache;
-pub use diagnostics::{CompileFailure, Diagnostic};
+pub use diagnostics::{CompileFailure, Diagnostic, Used};
 pub use disassembly::Disassembler;
 pub use doctor::{CacheFinding, DeviceFinding, Doctor, DriverFinding, NvrtcFinding, driver_version};
 pub use error::JitError;
 pub use nvrtc::Nvrtc;
+pub use overrides::{Chosen, OverrideError, Overrides, dumped_plan};
 pub use resources::KernelResources;
 pub use settings::{CacheFolder, DEFAULT_CACHE_LIMIT, Settings};
 pub use upkeep::{Entry, Verdict};
@@ -248,6 +253,7 @@ impl Jit {
             nvrtc: format!("{major}.{minor}"),
             options: ingredients.options.to_vec(),
             text: kernel.text.clone(),
+            edited: None,
             diagnostics: diagnostics::parse(&log, &kernel.text),
             log,
             folder,
@@ -284,7 +290,7 @@ fn promised(kernel: &KernelText, cubin: Cubin) -> Result<Cubin, JitError> {
     if missing.is_empty() {
         return Ok(cubin);
     }
-    Err(JitError::MissingKernels { kernel: kernel.name.clone(), arch: cubin.arch, missing, found })
+    Err(JitError::MissingKernels { kernel: kernel.name.clone(), arch: cubin.arch, missing, found, edited: None })
 }
 
 /// The compiler's options, sorted. All of them mean the same to nvcc.

@@ -5,10 +5,11 @@
 //! | `EIGENFORGE_NVRTC` | the NVRTC library, a file or its folder |
 //! | `EIGENFORGE_NVDISASM`, `EIGENFORGE_CUOBJDUMP` | the disassembler and the resource reader, files or their folders |
 //! | `EIGENFORGE_CACHE` | folder of the kernel cache, or `off`; default: the platform's cache folder, `eigenforge/kernels` |
-//! | `EIGENFORGE_CACHE_READONLY` | a second cache folder, read but never written (for clusters) |
+//! | `EIGENFORGE_CACHE_READONLY` | cache folders behind it, a path list, read in this order and never written (for clusters) |
 //! | `EIGENFORGE_CACHE_LIMIT` | size the cache may reach: `2GiB`, `500M`, or bytes; default 2 GiB |
 //! | `EIGENFORGE_RETRY_FAILED` | `1`: compile again what failed before |
 //! | `EIGENFORGE_FMAD` | `off`: round after every multiplication, so that a card has the bits of the simulation; default `on` |
+//! | `EIGENFORGE_OVERRIDE` | a folder of dumped and edited kernel files that run in place of the generated ones, as `--override` |
 //!
 //! An empty variable counts as unset. In tests a [`Settings`] is made by hand, so that the environment stays untouched.
 
@@ -53,8 +54,8 @@ pub struct Settings {
     pub program_path: Vec<PathBuf>,
     /// The kernel cache.
     pub cache: CacheFolder,
-    /// A second cache, read only.
-    pub cache_readonly: Option<PathBuf>,
+    /// Caches behind it, read only, in the order in which they are asked.
+    pub cache_readonly: Vec<PathBuf>,
     /// Size the cache may reach, in bytes.
     pub cache_limit: u64,
     /// Compile again what failed before.
@@ -143,12 +144,17 @@ impl Settings {
             ask_loader: true,
             program_path,
             cache,
-            cache_readonly: path("EIGENFORGE_CACHE_READONLY"),
+            cache_readonly: paths("EIGENFORGE_CACHE_READONLY"),
             cache_limit,
             retry_failed,
             fmad,
         })
     }
+}
+
+/// The folder of edited kernel files that the environment names.
+pub(crate) fn override_folder() -> Option<PathBuf> {
+    std::env::var_os("EIGENFORGE_OVERRIDE").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// `cuda-tools` folders made by `cargo xtask setup`: beside the program, in the folders above it (a program in
@@ -244,7 +250,7 @@ mod tests {
         let settings = read(&[
             ("EIGENFORGE_NVRTC", "/a/libnvrtc.so.13"),
             ("EIGENFORGE_CACHE", "/cache"),
-            ("EIGENFORGE_CACHE_READONLY", "/shared"),
+            ("EIGENFORGE_CACHE_READONLY", "/group:/site"),
             ("EIGENFORGE_CACHE_LIMIT", "3 MiB"),
             ("EIGENFORGE_RETRY_FAILED", "1"),
             ("EIGENFORGE_FMAD", "off"),
@@ -254,7 +260,7 @@ mod tests {
         .unwrap();
         assert_eq!(settings.nvrtc.as_deref(), Some(Path::new("/a/libnvrtc.so.13")));
         assert_eq!(settings.cache, CacheFolder::At("/cache".into()));
-        assert_eq!(settings.cache_readonly.as_deref(), Some(Path::new("/shared")));
+        assert_eq!(settings.cache_readonly, ["/group", "/site"].map(PathBuf::from));
         assert_eq!(settings.cache_limit, 3 << 20);
         assert!(settings.retry_failed && !settings.fmad && read(&[]).unwrap().fmad);
         assert_eq!(settings.nvdisasm, None, "an empty variable counts as unset");

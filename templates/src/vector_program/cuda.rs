@@ -3,7 +3,7 @@
 
 use super::language::*;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
-use crate::text::{PRELUDE, TextError, render};
+use crate::text::{PRELUDE, TextError, fragment, number_resumed_lines};
 use crate::{ElementFunctionText, KernelText, ScalarType};
 use serde::Serialize;
 
@@ -143,15 +143,17 @@ impl VectorProgram {
                 .chain(["i64 n".to_owned()])
                 .collect(),
         };
-        let body = render("vector_program.cu.jinja", include_str!("../../cuda/vector_program.cu.jinja"), &plan)?;
+        let body = fragment("vector_program.cu.jinja", include_str!("../../cuda/vector_program.cu.jinja"), &plan)?;
         let (head, kernels) = body.split_once("// prelude\n").unwrap_or(("", &body));
+        // Numbered with the prelude in place: a diagonal in the user's words has `#line`s in it.
+        let text = number_resumed_lines(&format!("{head}{PRELUDE}{kernels}"));
         let mut entries = vec![self.name.clone()];
         if !self.sums.is_empty() {
             entries.push(format!("{}_finish", self.name));
         }
         let pretty = ron::ser::PrettyConfig::new().depth_limit(2);
         let plan = ron::ser::to_string_pretty(self, pretty).unwrap_or_else(|_| format!("{self:?}"));
-        Ok(KernelText { name: self.name.clone(), text: format!("{head}{PRELUDE}{kernels}"), plan, entries })
+        Ok(KernelText { name: self.name.clone(), text, plan, entries })
     }
 
     /// The launches of one run over vectors of length `n`: kernel `NAME` and, if there are sums, `NAME_finish`, with the

@@ -1,4 +1,5 @@
-//! The cache under fire: damage, races, kills, full and unwritable folders. No compiler is needed: the entries are made up.
+//! The cache under fire: damage, races, kills, eviction. No compiler is needed: the entries are made up. What the system can
+//! do to a cache is in `torture`.
 
 use super::settings;
 use crate::jit::cache::{Build, Cache, Ingredients, RECORD_FILE, TEMPORARY, USED_FILE, keep_failed};
@@ -12,14 +13,14 @@ use std::time::{Duration, SystemTime};
 const OPTIONS: [&str; 2] = ["--fmad=true", "--std=c++17"];
 
 /// Builds of made-up kernels, told apart by a number.
-struct Made {
-    text: String,
+pub(super) struct Made {
+    pub(super) text: String,
     options: Vec<String>,
-    cubin: Option<Vec<u8>>,
+    pub(super) cubin: Option<Vec<u8>>,
 }
 
 impl Made {
-    fn new(number: usize) -> Made {
+    pub(super) fn new(number: usize) -> Made {
         let text = format!("extern \"C\" __global__ void kernel_{number}() {{}}\n");
         let cubin = (0..20_000).map(|i| (i * (number + 7) % 251) as u8).collect();
         Made { text, options: OPTIONS.map(String::from).to_vec(), cubin: Some(cubin) }
@@ -29,41 +30,41 @@ impl Made {
         Made { cubin: None, ..Made::new(number) }
     }
 
-    fn ingredients(&self) -> Ingredients<'_> {
+    pub(super) fn ingredients(&self) -> Ingredients<'_> {
         Ingredients { text: &self.text, options: &self.options, arch: Arch(90), nvrtc: (13, 0), build: "0123" }
     }
 
-    fn build(&self) -> Build<'_> {
+    pub(super) fn build(&self) -> Build<'_> {
         let (plan, log, resources) = ("(tile: 4)", "ptxas info    : 0 bytes gmem\n", "[]");
         let cubin = self.cubin.as_deref();
         Build { name: "made up/kernel", ingredients: self.ingredients(), plan, log, resources, cubin }
     }
 
-    fn publish(&self, cache: &Cache) -> PathBuf {
+    pub(super) fn publish(&self, cache: &Cache) -> PathBuf {
         cache.publish(&self.build()).expect("the folder is writable").expect("the cache is on")
     }
 
     /// The cubin found: `None` a miss, `Some(None)` a remembered failure.
-    fn find(&self, cache: &Cache) -> Option<Option<Vec<u8>>> {
+    pub(super) fn find(&self, cache: &Cache) -> Option<Option<Vec<u8>>> {
         cache.find("made up/kernel", &self.ingredients()).map(|stored| stored.cubin)
     }
 
     /// Found and equal to the bit.
-    fn is_kept(&self, cache: &Cache) -> bool {
+    pub(super) fn is_kept(&self, cache: &Cache) -> bool {
         self.find(cache).is_some_and(|found| found == self.cubin)
     }
 }
 
-fn cache(folder: &Path) -> Cache {
+pub(super) fn cache(folder: &Path) -> Cache {
     Cache::open(&settings(folder))
 }
 
-fn faults(cache: &Cache) -> Vec<String> {
+pub(super) fn faults(cache: &Cache) -> Vec<String> {
     cache.verify().unwrap().into_iter().filter_map(|verdict| verdict.fault).collect()
 }
 
 /// Names of all folders in the cache that are being written or deleted.
-fn temporaries(folder: &Path) -> Vec<String> {
+pub(super) fn temporaries(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with(TEMPORARY)).collect()
 }
@@ -345,32 +346,6 @@ fn a_folder_that_cannot_be_written_is_an_error_of_the_cache_only() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "a regular file");
 }
 
-/// A full disk would take a file system of its own; a limit on file sizes makes a write fail half way just the same.
-#[cfg(unix)]
-#[test]
-fn a_write_that_fails_half_way_leaves_nothing_behind() {
-    let folder = tempfile::tempdir().unwrap();
-    let status = Command::new("sh")
-        .arg("-c")
-        .arg("trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact jit::tests::cache::full_disk --nocapture")
-        .arg(std::env::current_exe().unwrap())
-        .env("EIGENFORGE_TEST_CACHE_FULL", folder.path())
-        .stdout(std::process::Stdio::null())
-        .status()
-        .unwrap();
-    assert!(status.success());
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-}
-
-/// The body of the process that the test above starts.
-#[test]
-fn full_disk() {
-    let Ok(folder) = std::env::var("EIGENFORGE_TEST_CACHE_FULL") else { return };
-    let cache = cache(Path::new(&folder));
-    assert!(cache.publish(&Made::new(1).build()).is_err(), "20 kB should not fit into 4 kB");
-    assert!(Made::new(1).find(&cache).is_none());
-}
-
 #[test]
 fn the_read_only_tier_is_read_and_never_written() {
     let (shared, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -379,7 +354,7 @@ fn the_read_only_tier_is_read_and_never_written() {
     let long_ago = SystemTime::now() - Duration::from_secs(7200);
     File::options().write(true).open(entry.join(USED_FILE)).unwrap().set_modified(long_ago).unwrap();
     let mut settings = settings(own.path());
-    settings.cache_readonly = Some(shared.path().to_path_buf());
+    settings.cache_readonly = vec![shared.path().to_path_buf()];
     let both = Cache::open(&settings);
     assert!(made.is_kept(&both));
     Made::new(2).publish(&both);

@@ -35,6 +35,7 @@ fn failure(text: &str, log: &str) -> CompileFailure {
         nvrtc: "13.0".into(),
         options: vec!["--fmad=true".into(), "--gpu-architecture=sm_90".into()],
         text: text.into(),
+        edited: None,
         log: log.into(),
         diagnostics: parse(log, text),
         folder: Ok(PathBuf::from("/cache/0123-lobpcg_update-sm_90")),
@@ -157,4 +158,43 @@ fn a_place_outside_the_text_is_survived() {
         assert!(message.contains("did not compile"), "{log}: {message}");
     }
     assert!(failure("", "kernel.cu(1): error: x").to_string().contains("error: x"));
+}
+
+/// A C++ template of the prelude that the user's expression uses wrongly: the user's line is at fault, not the prelude's.
+#[test]
+fn an_expression_that_misuses_the_prelude_is_at_fault() {
+    let text = "template <int N> int f() { return N / 0; }\n// m.rs:7\n//   sum!(i; f(i))\nnamespace sum_0 {\n\
+                #line 7 \"m.rs\"\nsum += f<1>();\n#line 7 \"kernel.cu\"\n}  // namespace sum_0\nint g = f<2>();\n";
+    let log = |place: &str| {
+        format!(
+            "kernel.cu(1): error: division by zero\n  template <int N> int f() {{ return N / 0; }}\n\
+             detected during instantiation of \"int f<N>() [with N=1]\" at line {place}\n\n"
+        )
+    };
+    let user = failure(text, &log("7 of m.rs"));
+    let used = user.diagnostics[0].used.as_ref().unwrap();
+    assert_eq!((used.file.as_str(), used.line, used.generated), ("m.rs", 7, Some(6)));
+    let message = user.to_string();
+    assert!(message.contains("used in the generated text: kernel.cu:6"), "{message}");
+    assert!(message.contains("model term: m.rs:7  sum!(i; f(i))"), "{message}");
+    assert!(message.contains("at fault:   this expression of the model."), "{message}");
+    let message = failure(text, &log("8 of kernel.cu")).to_string();
+    assert!(!message.contains("at fault"), "no template made this text, so nobody is named: {message}");
+}
+
+#[test]
+fn a_term_is_found_by_its_place_where_no_translation_stands_around() {
+    let text = "// model: m.rs:3  sum!(i; u * n(i))\n#line 3 \"m.rs\"\nnope;\n";
+    let message = failure(text, "m.rs(3): error: identifier \"nope\" is undefined\n  nope;\n  ^\n\n").to_string();
+    assert!(message.contains("model term: m.rs:3  sum!(i; u * n(i))"), "{message}");
+}
+
+#[test]
+fn several_errors_of_one_cause_name_it_once() {
+    let mut edited = failure(TEXT, "kernel.cu(5): error: a\n\nkernel.cu(5): error: b\n\nkernel.cu(6): error: c\n\n");
+    edited.edited = Some(PathBuf::from("dir/update.cu"));
+    let message = edited.to_string();
+    assert_eq!(message.matches("at fault:   the edited file, dir/update.cu:5.").count(), 1, "{message}");
+    assert_eq!(message.matches("at fault:   the edited file, dir/update.cu:6.").count(), 1, "{message}");
+    assert!(message.contains("lobpcg_update (edited: dir/update.cu) did not compile"), "{message}");
 }

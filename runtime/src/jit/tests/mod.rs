@@ -6,6 +6,9 @@ mod compile;
 mod diagnostics;
 mod elf;
 mod options;
+mod overrides;
+#[cfg(target_os = "linux")]
+mod torture;
 
 use super::{CacheFolder, Jit, Settings};
 use eigenforge_templates::KernelText;
@@ -16,7 +19,7 @@ fn settings(cache: &Path) -> Settings {
     let environment = Settings::from_env().expect("the environment's settings are sound");
     Settings {
         cache: CacheFolder::At(cache.to_path_buf()),
-        cache_readonly: None,
+        cache_readonly: vec![],
         cache_limit: super::DEFAULT_CACHE_LIMIT,
         retry_failed: false,
         fmad: true,

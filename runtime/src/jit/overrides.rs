@@ -1,0 +1,305 @@
+//! Does an edited text take the place of a generated one?
+//!
+//! In: a folder with `NAME.cu` and `NAME.ron`, written by `eigenforge inspect --dump`, and each generated text on its way to
+//! the compiler. Out: the text to compile. The .ron is the plan, and in its first line the hash of the text that was
+//! generated from it, so that an edit made for one problem is never run for another: plan and hash must be those of the
+//! text it stands in for, and its kernels must take the same arguments.
+
+use super::error::JitError;
+use super::settings::override_folder;
+use super::{Arch, Cubin, Jit};
+use eigenforge_templates::KernelText;
+use eigenforge_templates::signature::{declared, kernels};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The folder of edited texts of a run; empty unless one was named.
+#[derive(Debug, Default)]
+pub struct Overrides {
+    folder: PathBuf,
+    files: BTreeMap<String, DumpedFile>,
+    /// Names of the generated texts that were asked for.
+    asked: Mutex<BTreeSet<String>>,
+}
+
+#[derive(Debug)]
+struct DumpedFile {
+    text: String,
+    /// The .ron beside it, or why there is none.
+    origin: Result<Origin, String>,
+}
+
+/// What the .ron says: which text the file was before it was edited.
+#[derive(Debug, PartialEq)]
+struct Origin {
+    version: String,
+    blake3: String,
+    plan: String,
+}
+
+/// What goes to the compiler.
+#[derive(Debug)]
+pub struct Chosen<'a> {
+    /// The generated text, or the edited one under its name.
+    pub text: Cow<'a, KernelText>,
+    /// The edited file.
+    pub edited: Option<PathBuf>,
+}
+
+/// Why an edited text cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum OverrideError {
+    /// The folder or a file in it cannot be read.
+    #[error("override {}: {source}; expected a folder written by `eigenforge inspect MODEL.toml --dump DIR`", path.display())]
+    Unreadable {
+        /// The folder or file.
+        path: PathBuf,
+        /// The system's account.
+        #[source]
+        source: std::io::Error,
+    },
+    /// No kernel file in the folder.
+    #[error(
+        "override {}: no .cu file is in it; `eigenforge inspect MODEL.toml --dump {}` writes those of a model, to be edited",
+        folder.display(), folder.display()
+    )]
+    Empty {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The .ron that ties the text to its problem is missing or altered.
+    #[error(
+        "override {}: {reason}; without it nothing says which problem the text was made for. Dump again \
+         (`eigenforge inspect MODEL.toml --dump NEW_DIR`), edit only the .cu there, and keep the .ron beside it", file.display()
+    )]
+    NoOrigin {
+        /// The edited file.
+        file: PathBuf,
+        /// What is wrong with its .ron.
+        reason: String,
+    },
+    /// The text was edited from that of another problem, or of another version.
+    #[error(
+        "override {}: it was made from the text of another problem or version: {difference}. Dump again for this model \
+         (`eigenforge inspect MODEL.toml --dump NEW_DIR`) and carry your edit over", file.display()
+    )]
+    OtherProblem {
+        /// The edited file.
+        file: PathBuf,
+        /// What differs.
+        difference: String,
+    },
+    /// Kernels or their parameters are others than the program will launch.
+    #[error(
+        "override {}: its kernels are not those that will be launched; kernels, and the types of their parameters in order, \
+         must be as generated\n  expected:\n{expected}\n  found:\n{found}", file.display()
+    )]
+    Arguments {
+        /// The edited file.
+        file: PathBuf,
+        /// The generated kernels with their parameters, one a line.
+        expected: String,
+        /// The edited ones.
+        found: String,
+    },
+    /// No generated text runs on this device.
+    #[error(
+        "override {}: {device} runs no generated text, so the edit would have no effect; choose --device cuda, or \
+         --device sim for a small problem, or leave out --override and unset EIGENFORGE_OVERRIDE", folder.display()
+    )]
+    NoText {
+        /// The folder.
+        folder: PathBuf,
+        /// The device.
+        device: String,
+    },
+}
+
+impl Overrides {
+    /// Reads a folder of dumped and edited texts.
+    ///
+    /// # Errors
+    /// A folder that cannot be read, and one without any .cu.
+    pub fn read(folder: impl Into<PathBuf>) -> Result<Overrides, OverrideError> {
+        let folder = folder.into();
+        let unreadable = |path: &Path| {
+            let path = path.to_path_buf();
+            move |source| OverrideError::Unreadable { path, source }
+        };
+        let mut files = BTreeMap::new();
+        for entry in std::fs::read_dir(&folder).map_err(unreadable(&folder))? {
+            let path = entry.map_err(unreadable(&folder))?.path();
+            let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+            if path.extension().is_none_or(|extension| extension != "cu") || name.is_empty() || name.starts_with('.') {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).map_err(unreadable(&path))?;
+            files.insert(name.to_string(), DumpedFile { text, origin: Origin::read(&path.with_extension("ron")) });
+        }
+        if files.is_empty() {
+            return Err(OverrideError::Empty { folder });
+        }
+        Ok(Overrides { folder, files, asked: Mutex::default() })
+    }
+
+    /// The folder that `EIGENFORGE_OVERRIDE` names; without one, no overrides.
+    ///
+    /// # Errors
+    /// As [`Overrides::read`].
+    pub fn from_env() -> Result<Overrides, OverrideError> {
+        override_folder().map_or_else(|| Ok(Overrides::default()), Overrides::read)
+    }
+
+    /// Whether any text could be replaced.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// An error if there are any, for a device that runs no generated text.
+    pub fn refuse_for(&self, device: &str) -> Result<(), OverrideError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        Err(OverrideError::NoText { folder: self.folder.clone(), device: device.into() })
+    }
+
+    /// The text to compile for a generated one: itself, unless the folder has an edited file of its name.
+    ///
+    /// # Errors
+    /// An edited file that was made from another text, or whose kernels take other arguments.
+    pub fn apply<'a>(&self, generated: &'a KernelText) -> Result<Chosen<'a>, OverrideError> {
+        if !self.is_empty() {
+            self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(generated.name.clone());
+        }
+        let as_generated = Chosen { text: Cow::Borrowed(generated), edited: None };
+        let Some(file) = self.files.get(&generated.name) else { return Ok(as_generated) };
+        if file.text == generated.text || file.is_as_dumped() {
+            return Ok(as_generated);
+        }
+        let path = self.folder.join(format!("{}.cu", generated.name));
+        let origin = match &file.origin {
+            Ok(origin) => origin,
+            Err(reason) => return Err(OverrideError::NoOrigin { file: path, reason: reason.clone() }),
+        };
+        if let Some(difference) = origin.difference(generated) {
+            return Err(OverrideError::OtherProblem { file: path, difference });
+        }
+        if signatures(&file.text) != signatures(&generated.text) {
+            let (expected, found) = (listed(&generated.text), listed(&file.text));
+            return Err(OverrideError::Arguments { file: path, expected, found });
+        }
+        let text = KernelText { text: file.text.clone(), ..generated.clone() };
+        Ok(Chosen { text: Cow::Owned(text), edited: Some(path) })
+    }
+
+    /// A line for each edited file that stood in for nothing, with the names that would have been known. To be asked when
+    /// all texts of a run were compiled.
+    pub fn unused(&self) -> Vec<String> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = if asked.is_empty() { "none".into() } else { asked.iter().cloned().collect::<Vec<_>>().join(", ") };
+        let idle = self.files.iter().filter(|(name, file)| !asked.contains(*name) && !file.is_as_dumped());
+        let line = |(name, _): (&String, _)| {
+            let path = self.folder.join(format!("{name}.cu"));
+            format!(
+                "the override {} had no effect: no kernel file of this run has its name (there were: {known})",
+                path.display()
+            )
+        };
+        idle.map(line).collect()
+    }
+}
+
+impl Chosen<'_> {
+    /// Compiles it; an error of an edited text names its file.
+    pub fn compile(&self, jit: &Jit, arch: Arch) -> Result<Cubin, JitError> {
+        jit.compile(&self.text, arch).map_err(|error| error.in_edited(self.edited.as_deref()))
+    }
+
+    /// Its PTX; an error of an edited text names its file.
+    pub fn ptx(&self, jit: &Jit, arch: Arch) -> Result<String, JitError> {
+        jit.ptx(&self.text, arch).map_err(|error| error.in_edited(self.edited.as_deref()))
+    }
+}
+
+impl DumpedFile {
+    /// Nobody edited it: the generated text runs, whichever that is.
+    fn is_as_dumped(&self) -> bool {
+        self.origin.as_ref().is_ok_and(|origin| origin.blake3 == hash(&self.text))
+    }
+}
+
+const STAMP: [&str; 3] =
+    ["// generated by eigenforge ", ", blake3 of the text ", ". Edit the .cu; this file says what it was.\n"];
+
+/// What is written beside a dumped text: its plan, with the version and the hash of the text in the first line.
+pub fn dumped_plan(generated: &KernelText) -> String {
+    let [by, of, end] = STAMP;
+    format!("{by}{}{of}{}{end}{}\n", env!("CARGO_PKG_VERSION"), hash(&generated.text), generated.plan)
+}
+
+impl Origin {
+    fn read(file: &Path) -> Result<Origin, String> {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text =
+            std::fs::read_to_string(file).map_err(|error| format!("{name} beside it cannot be read ({error})"))?;
+        Origin::parse(&text).ok_or_else(|| format!("the first line of {name} beside it is not as it was dumped"))
+    }
+
+    fn parse(text: &str) -> Option<Origin> {
+        let [by, of, end] = STAMP;
+        let text = text.replace("\r\n", "\n");
+        let (version, rest) = text.strip_prefix(by)?.split_once(of)?;
+        let (blake3, plan) = rest.split_once(end)?;
+        Some(Origin { version: version.into(), blake3: blake3.into(), plan: plan.trim_end().into() })
+    }
+
+    /// What the generated text has otherwise than the one that was edited.
+    fn difference(&self, generated: &KernelText) -> Option<String> {
+        let mut lines = self.plan.lines().zip(generated.plan.trim_end().lines()).enumerate();
+        let differing = lines.find(|(_, (dumped, now))| dumped != now);
+        let lengths = [self.plan.lines().count(), generated.plan.trim_end().lines().count()];
+        let this = env!("CARGO_PKG_VERSION");
+        match differing {
+            Some((at, (dumped, now))) => Some(format!(
+                "line {} of the plan is `{}` for this run, and `{}` in its .ron",
+                at + 1,
+                now.trim(),
+                dumped.trim()
+            )),
+            None if lengths[0] != lengths[1] => {
+                Some(format!("this run's plan has {} lines, the one in its .ron {}", lengths[1], lengths[0]))
+            }
+            None if self.blake3 == hash(&generated.text) => None,
+            None if self.version != this => {
+                Some(format!("it was dumped by eigenforge {}, and this is {this}, which generates another text", self.version))
+            }
+            None => Some(
+                "the plan is the same, but this run's generated text is another one: it holds the diagonal of another model, \
+                 or another build of eigenforge dumped it"
+                    .into(),
+            ),
+        }
+    }
+}
+
+fn hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// Kernels with the kinds of their parameters; names of parameters are free.
+fn signatures(text: &str) -> BTreeMap<String, Vec<eigenforge_templates::signature::DeclaredKind>> {
+    let kinds = |name: &str| declared(text, name).unwrap_or_default().into_iter().map(|p| p.kind).collect();
+    kernels(text).into_iter().map(|name| (name.clone(), kinds(&name))).collect()
+}
+
+/// The kernels with their parameters, one a line.
+fn listed(text: &str) -> String {
+    let parameters = |name: &str| {
+        let declared = declared(text, name).unwrap_or_default();
+        declared.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    let lines: Vec<String> = kernels(text).iter().map(|name| format!("    {name}({})", parameters(name))).collect();
+    if lines.is_empty() { "    no extern \"C\" kernel".into() } else { lines.join("\n") }
+}

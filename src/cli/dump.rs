@@ -1,0 +1,47 @@
+//! `eigenforge inspect MODEL.toml --dump DIR`: the generated files of a model, to be read, edited and run with `--override`.
+//!
+//! In: the files, a folder. Out: `NAME.cu` and `NAME.ron`, each written whole or not at all. What is there and differs may
+//! be somebody's edit, so nothing at all is written then unless forced.
+
+use super::error::CommandError;
+use crate::exact::GeneratedFile;
+use crate::report::{ReportError, publish};
+use eigenforge_runtime::jit::dumped_plan;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Writes the files and says which, and what to do next.
+///
+/// # Errors
+/// Files that are there and differ, unless `force`; a folder that cannot be written.
+pub(super) fn dump(files: &[GeneratedFile], model: &Path, folder: &Path, force: bool) -> Result<String, CommandError> {
+    let two = |file: &GeneratedFile| {
+        let at = |extension| folder.join(format!("{}.{extension}", file.text.name));
+        [(at("cu"), file.text.text.clone()), (at("ron"), dumped_plan(&file.text))]
+    };
+    let wanted: Vec<(PathBuf, String)> = files.iter().flat_map(two).collect();
+    let there = |path: &PathBuf| std::fs::read(path).ok();
+    let differs = |(path, text): &&(PathBuf, String)| there(path).is_some_and(|found| found != text.as_bytes());
+    let differing: Vec<String> = wanted.iter().filter(differs).map(|(path, _)| path.display().to_string()).collect();
+    if !force && !differing.is_empty() {
+        return Err(CommandError::WouldOverwrite { files: differing });
+    }
+    let mut out = String::new();
+    for (path, text) in &wanted {
+        let how = if there(path).is_some_and(|found| found == text.as_bytes()) { "unchanged" } else { "wrote" };
+        if how == "wrote" {
+            let failed = |source| ReportError::Write { file: path.clone(), source };
+            publish(path, |file| file.write_all(text.as_bytes()).map_err(failed))?;
+        }
+        let _ = writeln!(out, "{how:<9} {}", path.display());
+    }
+    let (model, folder) = (model.display(), folder.display());
+    let _ = write!(
+        out,
+        "\nEdit a .cu, keep the .ron beside it, then\n\
+         \x20   eigenforge inspect {model} --stage resources --override {folder}    # does it compile? no GPU needed\n\
+         \x20   eigenforge solve {model} --device cuda --override {folder}\n"
+    );
+    Ok(out)
+}

@@ -1,0 +1,232 @@
+//! Which template line made a generated line?
+//!
+//! In: a generated text and a line of it. Out: file and line under `templates/cuda`. The text itself carries no marks: the
+//! fixed parts of the templates' lines are looked for in the generated line, the longest match counts, and among equals
+//! the one that goes on where the lines above left off.
+
+use std::fmt;
+
+/// Templates of whole files: a text was made of one of these.
+const WHOLE: [(&str, &str); 3] = [
+    ("kronecker.cu.jinja", include_str!("../cuda/kronecker.cu.jinja")),
+    ("general.cu.jinja", include_str!("../cuda/general.cu.jinja")),
+    ("vector_program.cu.jinja", include_str!("../cuda/vector_program.cu.jinja")),
+];
+/// What may stand within.
+const PARTS: [(&str, &str); 4] = [
+    ("states.cu.jinja", include_str!("../cuda/states.cu.jinja")),
+    ("kronecker_tiles.cu.jinja", include_str!("../cuda/kronecker_tiles.cu.jinja")),
+    ("kronecker_runs.cu.jinja", include_str!("../cuda/kronecker_runs.cu.jinja")),
+    (PRELUDE_FILE, crate::PRELUDE),
+];
+const PRELUDE_FILE: &str = "prelude.cuh";
+
+/// A match of fewer visible characters, such as a brace, says nothing.
+const TELLING: usize = 6;
+/// Lines with this many visible characters in common tell which template a text was made of.
+const DISTINCT: usize = 24;
+
+/// A line of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TemplateLine {
+    /// The file's name in `templates/cuda`.
+    pub file: &'static str,
+    /// The line, from 1.
+    pub line: usize,
+    /// Whether the generated line is this one; else it stands below it and was put together from the plan.
+    pub exact: bool,
+}
+
+impl fmt::Display for TemplateLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}templates/cuda/{}:{}", if self.exact { "" } else { "below " }, self.file, self.line)
+    }
+}
+
+impl TemplateLine {
+    /// Where line `line` (from 1) of a generated text comes from; `None` where nothing above it is of a template.
+    pub fn of(text: &str, line: usize) -> Option<TemplateLine> {
+        let lines: Vec<&str> = text.lines().collect();
+        let patterns = |(file, source): &(&'static str, &'static str)| Pattern::all(file, source).collect::<Vec<_>>();
+        let common = |patterns: &Vec<Pattern>| {
+            lines.iter().filter(|line| patterns.iter().any(|pattern| pattern.score(line) >= DISTINCT)).count()
+        };
+        let mut patterns_in_use = WHOLE.iter().map(patterns).max_by_key(common).unwrap_or_default();
+        patterns_in_use.extend(PARTS.iter().map(patterns).filter(|part| common(part) > 0).flatten());
+        let best = |at: usize| -> Vec<&Pattern> {
+            let score = |pattern: &&Pattern| lines.get(at).map_or(0, |line| pattern.score(line));
+            let top = patterns_in_use.iter().map(|pattern| score(&pattern)).max().unwrap_or(0).max(TELLING);
+            patterns_in_use.iter().filter(|pattern| score(pattern) == top).collect()
+        };
+        let at = line.checked_sub(1).filter(|at| *at < lines.len())?;
+        let found = best(at);
+        let of = |pattern: &Pattern, exact| TemplateLine { file: pattern.file, line: pattern.line, exact };
+        match found[..] {
+            [] => (0..at).rev().find_map(|above| best(above).pop().map(|_| above)).and_then(|above| {
+                let above = TemplateLine::of(text, above + 1)?;
+                Some(TemplateLine { exact: false, ..above })
+            }),
+            [only] => Some(of(only, true)),
+            _ => {
+                let unique = |above: usize| match best(above)[..] {
+                    [only] if only.file == found[0].file => Some(only.line),
+                    _ => None,
+                };
+                let left_off = (0..at).rev().find_map(unique).unwrap_or(0);
+                let next = found.iter().filter(|p| p.line > left_off).min_by_key(|p| p.line);
+                next.or(found.first()).map(|pattern| of(pattern, true))
+            }
+        }
+    }
+
+    /// Whether it is the prelude, which every text has.
+    pub fn is_prelude(&self) -> bool {
+        self.file == PRELUDE_FILE
+    }
+}
+
+/// The fixed parts of a template line, in order.
+struct Pattern {
+    file: &'static str,
+    line: usize,
+    parts: Vec<&'static str>,
+    /// A part may be left out: it stands in a branch.
+    branches: bool,
+}
+
+impl Pattern {
+    fn all(file: &'static str, source: &'static str) -> impl Iterator<Item = Pattern> {
+        source.lines().enumerate().map(move |(at, line)| {
+            let line = line.trim();
+            let mut parts = vec![];
+            let mut rest = line;
+            while let Some((start, close)) = [("${", "}"), ("<%", "%>"), ("<#", "#>")]
+                .into_iter()
+                .filter_map(|(open, close)| Some((rest.find(open)?, close)))
+                .min()
+            {
+                let end = rest[start..].find(close).map_or(rest.len(), |end| start + end + close.len());
+                parts.push(&rest[..start]);
+                rest = &rest[end..];
+            }
+            parts.push(rest);
+            Pattern { file, line: at + 1, parts, branches: line.contains("<%") }
+        })
+    }
+
+    /// Visible characters of the parts that the line has in the same order; 0 if it is not of this pattern.
+    fn score(&self, line: &str) -> usize {
+        let line = line.trim();
+        let (first, last) = (self.parts[0], self.parts[self.parts.len() - 1]);
+        let whole = self.parts.len() == 1;
+        if (whole && line != first) || !line.starts_with(first) || !(self.branches || line.ends_with(last)) {
+            return 0;
+        }
+        let (mut score, mut rest) = (0, line);
+        for part in &self.parts {
+            match rest.find(part) {
+                Some(at) => {
+                    score += part.chars().filter(|c| !c.is_whitespace()).count();
+                    rest = &rest[at + part.len()..];
+                }
+                None if self.branches => {}
+                None => return 0,
+            }
+        }
+        score
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ScalarType;
+    use crate::exact::{CountGroup, DiagonalPlan, FlipGroup, GeneralPlan, MaskedTerm, StateWord, TableSizes};
+    use crate::vector_program::VectorProgram;
+
+    fn general() -> String {
+        let count = CountGroup { coefficient: 4.0, left: StateWord::State, right: None, mask: 3, differs: false };
+        let diagonal = DiagonalPlan { counts: vec![count], ..DiagonalPlan::default() };
+        let term = MaskedTerm { care: 3, pattern: 1, sign: 0, amplitude: 0.5 };
+        let groups = vec![FlipGroup { flip: 3, terms: vec![term] }];
+        let plan = {
+            let sizes = TableSizes { low_bits: 1, parts: 2, low_states: 2, high_parts: 2 };
+            GeneralPlan::new("pair".into(), ScalarType::F64, sizes, 2, diagonal, groups, vec!["here".into()])
+        };
+        plan.text().unwrap().text
+    }
+
+    fn source(file: &str) -> &'static str {
+        WHOLE.iter().chain(&PARTS).find(|(name, _)| *name == file).unwrap().1
+    }
+
+    /// The template line of the first generated line that starts so.
+    fn origin(text: &str, start: &str) -> (TemplateLine, &'static str) {
+        let at =
+            text.lines().position(|line| line.trim_start().starts_with(start)).unwrap_or_else(|| panic!("{start}"));
+        let found = TemplateLine::of(text, at + 1).unwrap_or_else(|| panic!("{start} has no origin"));
+        (found, source(found.file).lines().nth(found.line - 1).unwrap())
+    }
+
+    #[test]
+    fn a_generated_line_leads_to_the_line_of_its_template() {
+        let text = general();
+        for (start, file, template) in [
+            ("y[row] = (real)sum;", "general.cu.jinja", "        y[row] = (real)sum;"),
+            ("constexpr i64 DIMENSION", "general.cu.jinja", "constexpr i64 DIMENSION = ${ plan.dimension };"),
+            ("{   // flips 0x3ull", "general.cu.jinja", "        {   // flips ${ group.flip }"),
+            (
+                "const u64* __restrict__ high_offset",
+                "general.cu.jinja",
+                "         const u64* __restrict__ high_offset, const u32* __restrict__ low_index<% if not plan.unrolled %>,",
+            ),
+            (
+                "int first = 0, last",
+                "states.cu.jinja",
+                "    int first = 0, last = ${ parts };  // the part that holds the row: part_start[first] <= row < part_start[last]",
+            ),
+            (
+                "__device__ __forceinline__ double warp_sum",
+                "prelude.cuh",
+                "__device__ __forceinline__ double warp_sum(double value)",
+            ),
+            ("if (threadIdx.x == 0) *x_dot_y", "general.cu.jinja", "    if (threadIdx.x == 0) *x_dot_y = sum;"),
+        ] {
+            let (found, line) = origin(&text, start);
+            assert_eq!((found.file, line, found.exact), (file, template, true), "{start}");
+        }
+        // The line stands twice in the template, in two kernels: the place goes by the lines above.
+        let at = text.lines().position(|line| line.contains("sum += partials[k]")).unwrap();
+        let finish = TemplateLine::of(&text, at).unwrap();
+        assert_eq!(source(finish.file).lines().nth(finish.line).unwrap().trim(), text.lines().nth(at).unwrap().trim());
+    }
+
+    #[test]
+    fn what_the_plan_wrote_leads_to_the_line_above_it() {
+        let (found, line) = origin(&general(), "value += 4.0 * __popcll(state & 0x3ull);");
+        assert_eq!(
+            (found.file, line, found.exact),
+            ("states.cu.jinja", "__device__ __forceinline__ double diagonal_of(u64 state)", false)
+        );
+        assert!(found.to_string().starts_with("below templates/cuda/states.cu.jinja:"), "{found}");
+    }
+
+    #[test]
+    fn a_text_leads_to_the_templates_it_was_made_of() {
+        let program = VectorProgram::parse("program scale\nvectors x : inout\nscalars a\nx = a * x\nsum s = x * x");
+        let text = program.unwrap().text(ScalarType::F64, &[]).unwrap().text;
+        for (text, files) in [
+            (general(), &["general.cu.jinja", "states.cu.jinja", "prelude.cuh"][..]),
+            (text, &["vector_program.cu.jinja", "prelude.cuh"]),
+        ] {
+            let found: Vec<TemplateLine> =
+                (1..=text.lines().count()).filter_map(|line| TemplateLine::of(&text, line)).collect();
+            assert!(found.iter().filter(|origin| origin.exact).count() > text.lines().count() / 2);
+            for origin in found {
+                assert!(files.contains(&origin.file), "{origin} in a text of {files:?}");
+            }
+        }
+        assert_eq!(TemplateLine::of("", 1), None);
+        assert_eq!(TemplateLine::of("int main() {}", 1), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! Every plan has what its template names, on every branch. Rendering checks the fields of the plan on all branches by
+//! itself; here the lists are filled in every way too, so that the fields of their elements are looked at, and each text is
+//! free of what an engine leaves behind when it goes wrong.
+
+use eigenforge_templates::exact::*;
+use eigenforge_templates::launch::{Number, Parameter};
+use eigenforge_templates::vector_program::VectorProgram;
+use eigenforge_templates::{ElementFunctionText, KernelText, ScalarType, TextError};
+
+fn whole(text: Result<KernelText, TextError>) -> KernelText {
+    let text = text.unwrap_or_else(|error| panic!("{error}"));
+    for mark in ["<%", "${", "undefined", "#error", "RESUME"] {
+        assert!(!text.text.contains(mark), "{mark} is left in {}:\n{}", text.name, text.text);
+    }
+    for entry in &text.entries {
+        assert!(
+            eigenforge_templates::signature::declared(&text.text, entry).is_some(),
+            "{entry} is not in {}",
+            text.name
+        );
+    }
+    assert_eq!(eigenforge_templates::signature::kernels(&text.text), text.entries);
+    text
+}
+
+fn diagonals() -> Vec<DiagonalPlan> {
+    let count = CountGroup { coefficient: 4.0, left: StateWord::State, right: None, mask: 3, differs: false };
+    let product = |parity| ProductTerm { coefficient: 1.5, mask: 7, parity };
+    let level = LevelTerm { coefficient: 0.5, factors: vec![(0, 1), (1, 2)] };
+    let parameter = |indexed| ExpressionParameter { name: "u".into(), values: vec![1.0, 2.0], indexed, integer: false };
+    let expression = |sum: &str, indexed| ExpressionPlan {
+        file: "model.rs".into(),
+        line: 7,
+        text: sum.into(),
+        cuda: if indexed { "u[i]" } else { "u" }.into(),
+        indices: vec![("i".into(), true, vec![0.0, 1.0]), ("w".into(), false, vec![0.5, 1.0])],
+        parameters: vec![parameter(indexed)],
+    };
+    vec![
+        DiagonalPlan::default(),
+        DiagonalPlan { counts: vec![count], products: vec![product(true), product(false)], ..DiagonalPlan::default() },
+        DiagonalPlan { levels: vec![level], level_width: 2, two_s: 2, ..DiagonalPlan::default() },
+        DiagonalPlan { expressions: vec![expression("a", true), expression("b", false)], ..DiagonalPlan::default() },
+    ]
+}
+
+#[test]
+fn the_general_multiply() {
+    let term = |sign| MaskedTerm { care: 3, pattern: 1, sign, amplitude: 0.5 };
+    let group = |flip| FlipGroup { flip, terms: vec![term(0), term(4)] };
+    for (groups, unrolled) in [(vec![], true), (vec![group(3)], true), ((1..200).map(group).collect(), false)] {
+        for diagonal in diagonals() {
+            for sites in [0, 4] {
+                let (diagonal, sources) = (DiagonalPlan { sites, ..diagonal.clone() }, vec!["m.rs:7  sum!(…)".into()]);
+                let scalar = ScalarType::F64;
+                let plan = {
+                    let sizes = TableSizes { low_bits: 2, parts: 3, low_states: 4, high_parts: 4 };
+                    GeneralPlan::new("pair".into(), scalar, sizes, 6, diagonal, groups.clone(), sources)
+                };
+                assert_eq!(plan.shape.unrolled, unrolled);
+                let text = whole(plan.text());
+                assert_eq!(text.text.contains("group_flip"), !unrolled);
+                assert!(!plan.state_functions().contains("#error"));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_kronecker_multiply() {
+    let amplitudes = [Amplitudes::One(-1.0), Amplitudes::Signed(1.0), Amplitudes::Table(vec![-1.0, 0.5, 2.0])];
+    for word in [IndexWord::U16, IndexWord::U32, IndexWord::U64] {
+        for amplitudes in &amplitudes {
+            for (states, elements) in [(6, 12), (1 << 11, 1 << 12), (1 << 20, 0)] {
+                let index_bits = if word == IndexWord::U64 { 40 } else { 12 };
+                let amplitudes = amplitudes.clone();
+                // From the first site to the second, and across the cut.
+                let hop = |flip| Hop { flip, care: flip, pattern: flip & 5, sign: 0, amplitude: -0.5 };
+                let hops = vec![hop(3), hop(6)];
+                let species =
+                    SpeciesPlan { particles: 2, states, elements, widest_row: 4, index_bits, word, amplitudes, hops };
+                for diagonal in diagonals() {
+                    let diagonal = DiagonalPlan { sites: 4, ..diagonal };
+                    let (up, down, sources) = (species.clone(), species.clone(), vec!["m.rs:7  sum!(…)".into()]);
+                    let mut plan = KroneckerPlan::new("ring".into(), ScalarType::F64, 4, up, down, diagonal, sources);
+                    assert_eq!(plan.shape.staging == Staging::Global, states == 1 << 20);
+                    let runs = DownShape::Runs { low_sites: 2, outputs: 1, warps: 2 };
+                    for down in [DownShape::Tile { rows: 4, lanes: 8, columns: 3 }, runs] {
+                        plan.shape.down = down;
+                        let text = whole(plan.text());
+                        assert_eq!(text.entries.contains(&"multiply_down".to_string()), elements > 0);
+                        assert_eq!(text.text.contains("run_1_1("), elements > 0 && down == runs);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn vector_programs() {
+    let diagonal = ElementFunctionText {
+        name: "diagonal".into(),
+        source: "__device__ __forceinline__ T diagonal(i64 i, double u) { return u; }".into(),
+        parameters: vec![Parameter::number("u", Number::F64)],
+    };
+    for scalar in [ScalarType::F32, ScalarType::F64] {
+        for (program, functions) in [
+            ("program scale\nvectors x : inout\nscalars a\nx = a * x", vec![]),
+            ("program two_sums\nvectors x : in\nvectors y : out\ny = 2 * x\nsum s = x * x\nsum r = x * y", vec![]),
+            (
+                "program scaled\nvectors x : inout\nfunctions diagonal\nx = x / diagonal\nsum s = x",
+                vec![diagonal.clone()],
+            ),
+        ] {
+            whole(VectorProgram::parse(program).unwrap().text(scalar, &functions));
+        }
+    }
+}
