@@ -18,6 +18,8 @@
 //! | `diagnostics` | how does a compile error read? |
 //! | `cache`, `upkeep` | how are kernels kept, listed, verified and evicted? |
 //! | `disassembly` | how is machine code shown? |
+//! | `instructions` | what does machine code consist of? |
+//! | `occupancy` | how many blocks run at a time? |
 //! | `doctor` | what is on this machine? |
 
 mod arch;
@@ -27,7 +29,9 @@ pub mod disassembly;
 mod doctor;
 mod elf;
 mod error;
+mod instructions;
 mod nvrtc;
+mod occupancy;
 mod resources;
 mod search;
 mod settings;
@@ -41,7 +45,9 @@ pub use diagnostics::{CompileFailure, Diagnostic};
 pub use disassembly::Disassembler;
 pub use doctor::{CacheFinding, DeviceFinding, Doctor, DriverFinding, NvrtcFinding, driver_version};
 pub use error::JitError;
+pub use instructions::{InstructionMix, Widths};
 pub use nvrtc::Nvrtc;
+pub use occupancy::{Limit, Occupancy};
 pub use resources::KernelResources;
 pub use settings::{CacheFolder, DEFAULT_CACHE_LIMIT, Settings};
 pub use upkeep::{Entry, Verdict};
