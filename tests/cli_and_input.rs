@@ -1,10 +1,14 @@
 //! The command and its input: one test binary, a module a subject.
 
+#[path = "cli_and_input/budget.rs"]
+mod budget;
 #[path = "cli_and_input/command.rs"]
 mod command;
 #[path = "cli_and_input/gallery.rs"]
 mod gallery;
 #[path = "cli_and_input/kernels.rs"]
 mod kernels;
+#[path = "cli_and_input/reading.rs"]
+mod reading;
 #[path = "cli_and_input/reference.rs"]
 mod reference;

@@ -79,6 +79,8 @@ pub(super) struct SolveArguments {
 pub(super) enum StageName {
     /// The normal-ordered operator, its sector and the structure found
     Ir,
+    /// The same as data that can be read back
+    IrRon,
     /// Every fixed number
     Plan,
     /// The generated CUDA
@@ -87,7 +89,7 @@ pub(super) enum StageName {
     Ptx,
     /// Machine code
     Sass,
-    /// Registers, spills, shared memory
+    /// Registers, spills, shared memory, occupancy, instructions by class
     Resources,
     /// Flops and bytes
     Cost,

@@ -12,6 +12,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
     let model = ModelFile::read(&arguments.model)?.to_model()?;
     let stage = match arguments.stage {
         StageName::Ir => Stage::Ir,
+        StageName::IrRon => Stage::IrRon,
         StageName::Plan => Stage::Plan,
         StageName::Cuda => Stage::Cuda,
         StageName::Ptx => Stage::Ptx,

@@ -1,7 +1,8 @@
 //! Every stage of a model's path as text, on any machine: what `eigenforge inspect` prints.
 
-use super::{Model, PrepareError, Prepared};
-use eigenforge_runtime::jit::{self, Arch, Jit, JitError, KernelResources};
+use super::footprint::{BlockShape, footprints, program_shapes};
+use super::{Model, OperatorIr, PrepareError, Prepared};
+use eigenforge_runtime::jit::{Arch, Disassembler, Jit, JitError, Settings};
 use eigenforge_runtime::solvers;
 use eigenforge_templates::{Cost, KernelText, ScalarType, TextError};
 use std::fmt::Write;
@@ -11,6 +12,8 @@ use std::fmt::Write;
 pub enum Stage {
     /// The normal-ordered operator, the sector, the structure found.
     Ir,
+    /// The same as RON, which [`OperatorIr::parse`] reads back.
+    IrRon,
     /// Every fixed number, as RON.
     Plan,
     /// The generated text.
@@ -19,7 +22,7 @@ pub enum Stage {
     Ptx,
     /// Machine code, disassembled.
     Sass,
-    /// Registers, spills, shared memory of each kernel.
+    /// Registers, spills, shared memory, occupancy and instructions of each kernel.
     Resources,
     /// Flops and bytes of each kernel.
     Cost,
@@ -51,6 +54,8 @@ pub enum InspectError {
 pub struct GeneratedFile {
     /// The text.
     pub text: KernelText,
+    /// The blocks of its kernels.
+    pub shapes: Vec<BlockShape>,
     /// Least work.
     pub cost: Cost,
 }
@@ -58,15 +63,27 @@ pub struct GeneratedFile {
 impl Model {
     /// All generated files of a solve by LOBPCG in f64: the multiply, and the solver's fused vector programs.
     pub fn generated(&self) -> Result<Vec<GeneratedFile>, InspectError> {
-        let prepared = Prepared::new(self, ScalarType::F64).map_err(PrepareError::from)?;
-        let mut files = vec![GeneratedFile { text: prepared.text()?, cost: prepared.cost() }];
+        self.generated_for(ScalarType::F64)
+    }
+
+    /// The same for vectors of `scalar`.
+    pub fn generated_for(&self, scalar: ScalarType) -> Result<Vec<GeneratedFile>, InspectError> {
+        let prepared = Prepared::new(self, scalar).map_err(PrepareError::from)?;
+        let (text, shapes, cost) = (prepared.text()?, prepared.block_shapes(), prepared.cost());
+        let mut files = vec![GeneratedFile { text, shapes, cost }];
         for program in solvers::vector_programs() {
             let diagonal = prepared.diagonal_text();
             let functions = if program.functions.is_empty() { vec![] } else { vec![diagonal] };
-            let text = program.text(ScalarType::F64, &functions)?;
-            files.push(GeneratedFile { text, cost: program.cost(self.dimension() as usize, ScalarType::F64) });
+            let text = program.text(scalar, &functions)?;
+            let (shapes, cost) = (program_shapes(&text), program.cost(self.dimension() as usize, scalar));
+            files.push(GeneratedFile { text, shapes, cost });
         }
         Ok(files)
+    }
+
+    /// The operator IR as data.
+    pub fn ir(&self) -> OperatorIr {
+        OperatorIr::of(self)
     }
 
     /// A stage as text. `arch` (such as "sm_90") matters from [`Stage::Ptx`] on.
@@ -76,8 +93,10 @@ impl Model {
 
     /// A stage of one generated file, or of all.
     pub fn inspect_kernel(&self, stage: Stage, arch: &str, kernel: Option<&str>) -> Result<String, InspectError> {
-        if stage == Stage::Ir {
-            return Ok(self.ir_text());
+        match stage {
+            Stage::Ir => return Ok(self.ir().to_string()),
+            Stage::IrRon => return Ok(self.ir().to_ron()),
+            _ => {}
         }
         let mut files = self.generated()?;
         if let Some(name) = kernel {
@@ -101,38 +120,11 @@ impl Model {
         }
         Ok(out)
     }
-
-    fn ir_text(&self) -> String {
-        let operator = self.operator();
-        let mut out =
-            format!("{}: {} sites, {}, {} states\n", self.name(), self.sites(), self.sector(), self.dimension());
-        for sum in operator.sums() {
-            let _ = writeln!(out, "{}:{}  {}", sum.file, sum.line, sum.text);
-            if !sum.coefficients.is_empty() {
-                let _ = writeln!(out, "    coefficients in CUDA: {}", sum.coefficients.join("; "));
-            }
-            if let Some(cuda) = &sum.cuda {
-                let _ = writeln!(out, "    diagonal in CUDA: {cuda}");
-            }
-        }
-        let structure = if self.is_kronecker() {
-            "Kronecker sum: H = D + 1 (x) A_up + A_dn (x) 1"
-        } else {
-            "general: terms by flip mask, ranks by Lin's tables"
-        };
-        let _ = writeln!(
-            out,
-            "structure: {structure}\n{} normal-ordered terms, up left of down, sites ascending:",
-            operator.len()
-        );
-        let _ = write!(out, "{operator}");
-        out
-    }
 }
 
 fn stage_of(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, InspectError> {
     match stage {
-        Stage::Ir => Ok(String::new()),
+        Stage::Ir | Stage::IrRon => Ok(String::new()),
         Stage::Plan => Ok(file.text.plan.clone() + "\n"),
         Stage::Cuda => Ok(file.text.text.clone()),
         Stage::Cost => {
@@ -145,21 +137,14 @@ fn stage_of(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, In
             if stage == Stage::Ptx {
                 return Ok(jit.ptx(&file.text, arch)?);
             }
-            let cubin = jit.compile(&file.text, arch)?;
             if stage == Stage::Sass {
-                let disassembler = jit::Disassembler::find(&jit::Settings::from_env()?)?;
-                return Ok(disassembler.sass(&cubin.image, None)?);
+                let cubin = jit.compile(&file.text, arch)?;
+                return Ok(Disassembler::find(&Settings::from_env()?)?.sass(&cubin.image, None)?);
             }
-            let mut out = String::new();
-            for kernel in &cubin.resources {
-                let KernelResources { name, registers, stack, shared, .. } = kernel;
-                let spilled = kernel.spilled().map_or_else(|| "unknown".into(), |bytes| bytes.to_string());
-                let _ = writeln!(
-                    out,
-                    "{name:<28} {registers:>3} registers, {spilled} bytes spilled, {stack} bytes stack, {shared} bytes static shared"
-                );
-            }
-            Ok(out)
+            // Without a disassembler there is still much to say.
+            let disassembler = Disassembler::find(&Settings::from_env()?).ok();
+            let kernels = footprints(&jit, disassembler.as_ref(), &file.text, &file.shapes, arch)?;
+            Ok(kernels.iter().map(ToString::to_string).collect())
         }
     }
 }

@@ -108,7 +108,8 @@ mod tests {
         assert_eq!(found.iter().map(|s| s.0).collect::<Vec<_>>(), ["axpy", "dot"]);
         assert!(found[0].1.ends_with("EXIT") && found[1].1.ends_with("RET"));
         assert!(sections("").is_empty());
-        let coded = sass.replace("MOV", "/*0000*/ MOV R1, R2 ;\n/*0010*/").replace("RET", "/*0000*/ RET.REL.NODEC R20 ;");
+        let coded =
+            sass.replace("MOV", "/*0000*/ MOV R1, R2 ;\n/*0010*/").replace("RET", "/*0000*/ RET.REL.NODEC R20 ;");
         let counted: Vec<(&str, u32)> = mixes(&coded).iter().map(|(name, mix)| (*name, mix.total)).collect();
         assert_eq!(counted, [("axpy", 1), ("dot", 1)]);
     }
