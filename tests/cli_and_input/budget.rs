@@ -11,7 +11,9 @@
 //! | 128-bit loads and stores | as many as the budget has, or more |
 //! | instructions, all and by class | at most 10 % more (2 where that is more), at most 25 % fewer (3): a budget that is far too large guards nothing |
 //!
-//! The tolerances are for the versions 13.x of NVRTC, which schedule and unroll a little differently.
+//! Another NVRTC than the budget's unrolls loops differently (13.0 writes the up kernel of the paper's problem in 219
+//! instructions, 13.5 in 313), so its counts say little: then all instructions together may be a quarter more, and where the
+//! budget has 128-bit accesses there must be some. The first three rows hold for every compiler.
 
 use eigenforge::exact::KernelFootprint;
 use serde::Deserialize;
@@ -130,8 +132,9 @@ pub fn table(text: &str, found: &KernelFootprint) -> String {
     out
 }
 
-/// What of a kernel is not as its budget says; `place` says which kernel that is.
-pub fn exceeded(place: &str, budget: &Kernel, found: &Kernel) -> Vec<String> {
+/// What of a kernel is not as its budget says; `place` says which kernel that is, `same_compiler` whether the budget is of
+/// the compiler at hand.
+pub fn exceeded(place: &str, budget: &Kernel, found: &Kernel, same_compiler: bool) -> Vec<String> {
     let mut faults = Vec::new();
     let names: std::collections::BTreeSet<&String> = budget.keys().chain(found.keys()).collect();
     for name in names {
@@ -145,24 +148,34 @@ pub fn exceeded(place: &str, budget: &Kernel, found: &Kernel) -> Vec<String> {
             (number < expected).then(|| (format!("at least {expected}"), "fewer threads run at a time"))
         } else if BY_OCCUPANCY.contains(&name.as_str()) {
             None
-        } else if name.ends_with(".b128") && number < expected {
-            Some((format!("at least {expected}"), "accesses of 16 bytes became narrower"))
+        } else if name.ends_with(".b128") && number < if same_compiler { expected } else { expected.min(1) } {
+            Some((
+                format!("at least {}", if same_compiler { expected } else { 1 }),
+                "accesses of 16 bytes became narrower",
+            ))
+        } else if same_compiler {
+            counted(expected, number)
         } else {
-            let most = expected + (expected / 10).max(2);
-            let least = expected.saturating_sub((expected / 4).max(3));
-            match number {
-                n if n > most => Some((format!("at most {most} ({expected} in the budget)"), "more work")),
-                n if n < least => {
-                    Some((format!("at least {least} ({expected} in the budget)"), "the budget is out of date"))
-                }
-                _ => None,
-            }
+            let most = expected + expected / 4;
+            (name == "instructions" && number > most)
+                .then(|| (format!("at most {most} ({expected} in the budget of another NVRTC)"), "more work"))
         };
         if let Some((expected, why)) = rule {
             faults.push(format!("{place}: {name}: expected {expected}, found {number}: {why}"));
         }
     }
     faults
+}
+
+/// The rule for a count of instructions: what was expected and why it is refused, or nothing.
+fn counted(expected: u32, found: u32) -> Option<(String, &'static str)> {
+    let most = expected + (expected / 10).max(2);
+    let least = expected.saturating_sub((expected / 4).max(3));
+    match found {
+        n if n > most => Some((format!("at most {most} ({expected} in the budget)"), "more work")),
+        n if n < least => Some((format!("at least {least} ({expected} in the budget)"), "the budget is out of date")),
+        _ => None,
+    }
 }
 
 /// All faults of a run, and what to do.
@@ -201,13 +214,17 @@ mod tests {
 
     /// The faults of a kernel that was changed after its budget was written, by way of the file.
     fn faults(change: impl FnOnce(&mut KernelFootprint)) -> Vec<String> {
+        faults_by(true, change)
+    }
+
+    fn faults_by(same_compiler: bool, change: impl FnOnce(&mut KernelFootprint)) -> Vec<String> {
         let file = format!("nvrtc = \"13.5\"\narch = \"sm_90\"\n{}", table("multiply", &kernel()));
         let budget = Budget::parse(&file).unwrap();
         assert_eq!(budget.names(), [("multiply".to_string(), "multiply_up".to_string())]);
         let mut changed = kernel();
         change(&mut changed);
         let budget = budget.kernel("multiply", "multiply_up").unwrap();
-        exceeded("somewhere/budget.toml, multiply.multiply_up", &budget, &measured(&changed))
+        exceeded("somewhere/budget.toml, multiply.multiply_up", &budget, &measured(&changed), same_compiler)
     }
 
     /// `change` is refused, and the message has all of `words`.
@@ -235,7 +252,7 @@ mod tests {
         assert!(faults(|kernel| kernel.stack = 16)[0].contains("stack_bytes: expected 0, found 16"));
         refused(&["local", "expected 0", "found 4"], |mix| mix.local = 4);
         let doctored = Kernel::from([("local".to_string(), 4)]);
-        assert_eq!(exceeded("k", &doctored, &doctored).len(), 1);
+        assert_eq!(exceeded("k", &doctored, &doctored, true).len(), 1);
     }
 
     #[test]
@@ -269,6 +286,20 @@ mod tests {
         });
         refused(&["fp32", "at most 2 (0 in the budget)", "found 3"], |mix| mix.fp32 = 3);
         refused(&["shared_loads.b64", "at most 10 (8 in the budget)", "found 11"], |mix| mix.shared_loads.b64 = 11);
+    }
+
+    #[test]
+    fn another_compiler_may_unroll_differently_but_not_spill_narrow_or_bloat() {
+        let with = |change: &dyn Fn(&mut KernelFootprint)| faults_by(false, change);
+        let mix = |change: fn(&mut InstructionMix)| with(&|kernel| change(kernel.mix.as_mut().unwrap()));
+        assert_eq!(mix(|mix| (mix.total, mix.fp64, mix.integer, mix.global_loads.b128) = (250, 80, 10, 1)), [""; 0]);
+        assert_eq!(mix(|mix| mix.total = 100), [""; 0]);
+        assert!(mix(|mix| mix.total = 251)[0].contains("at most 250 (200 in the budget of another NVRTC), found 251"));
+        assert!(mix(|mix| mix.global_loads.b128 = 0)[0].contains("global_loads.b128: expected at least 1, found 0"));
+        assert!(mix(|mix| mix.local = 1)[0].contains("local: expected 0"));
+        assert!(with(&|kernel| kernel.spilled = Some(8))[0].contains("spill_bytes"));
+        let two = |kernel: &mut KernelFootprint| kernel.occupancy = Occupancy::of(Arch(90), 33, 1024, 4352);
+        assert_eq!(with(&two).len(), 2, "blocks and warps");
     }
 
     #[test]

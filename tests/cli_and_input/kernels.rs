@@ -223,7 +223,9 @@ fn check(folder: &Folder, nvrtc: &str, measured_texts: &[(String, Vec<KernelFoot
             let place =
                 format!("{}, {stem}.{} (NVRTC {} then, {nvrtc} now)", path.display(), kernel.name, budget.nvrtc);
             match budget.kernel(stem, &kernel.name) {
-                Some(allowed) => faults.extend(exceeded(&place, &allowed, &measured(kernel))),
+                Some(allowed) => {
+                    faults.extend(exceeded(&place, &allowed, &measured(kernel), budget.nvrtc == nvrtc));
+                }
                 None => faults.push(format!("{place}: no such table")),
             }
         }
