@@ -12,3 +12,5 @@ mod kernels;
 mod reading;
 #[path = "cli_and_input/reference.rs"]
 mod reference;
+#[path = "cli_and_input/trace.rs"]
+mod trace;

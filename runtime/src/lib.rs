@@ -3,7 +3,7 @@
 //! Stages, each standing on those before it: [`jit`] (text → cubin), [`device`] (memory, kernels), [`vector_program`]
 //! (fused vector updates and inner products on either device), [`LinearOperator`] (what a solver needs of a matrix),
 //! [`solvers`] (LOBPCG, Lanczos, dense; certification of multiplicities; checkpoints). Beside them [`simulate`] runs the
-//! same CUDA text on a CPU, checked access by access.
+//! same CUDA text on a CPU, checked access by access; [`trace`] records where the time goes.
 
 pub mod device;
 mod error;
@@ -12,6 +12,7 @@ mod operator;
 mod scalar;
 pub mod simulate;
 pub mod solvers;
+pub mod trace;
 pub mod vector_program;
 
 pub use device::{

@@ -69,6 +69,9 @@ pub(super) struct SolveArguments {
     /// Go on from the last state in the --checkpoint folder
     #[arg(long, requires = "checkpoint")]
     pub resume: bool,
+    /// Write where the time went to this file, for ui.perfetto.dev or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     /// Print one JSON object on standard output and nothing else there
     #[arg(long)]
     pub json: bool,

@@ -4,6 +4,7 @@ use super::Outcome;
 use super::arguments::{InspectArguments, StageName};
 use super::error::CommandError;
 use super::output::print;
+use super::profile;
 use crate::exact::Stage;
 use crate::input::ModelFile;
 
@@ -22,5 +23,9 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
     };
     let text = model.inspect_kernel(stage, &arguments.arch, arguments.kernel.as_deref())?;
     print(&text)?;
+    if stage == Stage::Resources {
+        let command = ["eigenforge".into(), "solve".into(), arguments.model.clone().into_os_string()];
+        print(&format!("\nto measure it on a GPU:\n{}", profile::lines(&model, &command)))?;
+    }
     Ok(Outcome::Done)
 }

@@ -17,8 +17,8 @@ mod cache;
 mod doctor;
 mod error;
 mod inspect;
-
 mod output;
+mod profile;
 mod progress;
 mod record;
 mod solve;

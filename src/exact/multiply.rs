@@ -12,6 +12,7 @@ use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use eigenforge_runtime::{
     Buffer, Device, DeviceError, ElementArgument, ElementFunction, Kernel, KernelArg, LinearOperator, Scalar, Vector,
+    trace,
 };
 use eigenforge_templates::exact::{GeneralPlan, IndexWord, KroneckerPlan};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, ScalarType, TextError};
@@ -40,6 +41,7 @@ pub enum Prepared {
 impl Prepared {
     /// Plans the multiply of a model for vectors of `scalar`.
     pub fn new(model: &Model, scalar: ScalarType) -> Result<Prepared, OperatorError> {
+        let _planning = trace::span("generate", "plan");
         let structure = model.structure();
         match (&structure.moves, model.basis().species(), model.sector()) {
             (
@@ -80,6 +82,7 @@ impl Prepared {
 
     /// The generated CUDA.
     pub fn text(&self) -> Result<KernelText, TextError> {
+        let _writing = trace::span("generate", "kernel text");
         match self {
             Prepared::Kronecker { plan, .. } => plan.text(),
             Prepared::General { plan, .. } => plan.text(),
@@ -275,6 +278,7 @@ impl Hamiltonian {
 impl Cuda {
     fn new(prepared: &Prepared, device: &Device) -> Result<Cuda, PrepareError> {
         let kernel = device.compile(&prepared.text()?)?;
+        let _tables = trace::span("set up", "tables to the device");
         let (tables, partials) = match prepared {
             Prepared::Kronecker { plan, up, down } => {
                 let (up_start, up_words) = up.packed_slices();

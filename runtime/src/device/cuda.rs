@@ -8,6 +8,7 @@ use super::{Device, Memory};
 use crate::error::{DeviceError, Result};
 use crate::jit::{self, Arch, Jit};
 use crate::scalar::Pod;
+use crate::trace;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute};
 use eigenforge_templates::KernelText;
@@ -168,6 +169,10 @@ impl Cuda {
         self.context.synchronize()
     }
 
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
     /// Whether memory of this device may be given to kernels of that context.
     pub(super) fn owns(&self, context: &Arc<Context>) -> bool {
         Arc::ptr_eq(&self.context, context)
@@ -181,8 +186,14 @@ impl Cuda {
             return Ok(Kernel::new(module.clone()));
         }
         let start = std::time::Instant::now();
+        let mut compiling = trace::span("compile", &text.name);
         let cubin = self.jit.compile(text, self.arch)?;
+        compiling.note("cached", cubin.cached);
+        compiling.note("kernels", text.entries.join(" "));
+        drop(compiling);
+        let loading = trace::span("load", &text.name);
         let module = Arc::new(Module::load(&self.context, text, &cubin, self.arch)?);
+        drop(loading);
         loaded.records.push(KernelRecord::new(text, &cubin, start.elapsed().as_secs_f64()));
         loaded.modules.insert(id, module.clone());
         Ok(Kernel::new(module))

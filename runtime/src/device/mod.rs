@@ -7,6 +7,7 @@
 mod cpu;
 mod cuda;
 mod element_function;
+mod events;
 mod kernel;
 mod memory;
 mod vector;
@@ -14,6 +15,7 @@ mod vector;
 pub use cpu::Cpu;
 pub use cuda::Cuda;
 pub use element_function::{ElementArgument, ElementFunction, HostFunction, random_start};
+pub use events::DeviceSpan;
 pub use kernel::{Kernel, KernelArg, KernelRecord};
 pub use memory::{Buffer, Memory, OnDevice};
 pub use vector::Vector;
