@@ -125,6 +125,46 @@ fn every_solver_says_what_it_does() {
     }
 }
 
+/// On a machine with a GPU: what it did, on its own track and on the host's clock.
+#[test]
+fn a_gpu_has_a_track_of_its_own() {
+    if std::env::var("EIGENFORGE_TEST_DEVICE").as_deref() != Ok("cuda") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.json");
+    let model = "examples/hubbard_disordered.toml";
+    let options = ["--device", "cuda", "--solver", "lobpcg", "--states", "1", "--trace", file.to_str().unwrap()];
+    let output = run(&[&["solve", model], &options[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let json: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!(json["otherData"]["notes"], serde_json::json!([]));
+    let all = spans(&json);
+    let events = json["traceEvents"].as_array().unwrap().iter();
+    let mut tracks =
+        events.filter(|event| event["args"]["name"].as_str().is_some_and(|name| name.starts_with("GPU: ")));
+    let gpu = tracks.next().expect("a track named after the GPU")["tid"].as_u64().unwrap();
+    let (device, host): (Vec<&Span<'_>>, Vec<&Span<'_>>) = all.iter().partition(|span| span.track == gpu);
+    let named = |spans: &[&Span<'_>], name: &str| spans.iter().filter(|span| span.name == name).count();
+    for name in ["multiply", "update"] {
+        assert!(named(&device, name) > 20);
+        assert_eq!(named(&device, name), named(&host, name), "each {name} was measured on both");
+    }
+    assert!(named(&host, "compile") > 2 && named(&host, "load") == named(&host, "compile"));
+    let whole = host.iter().find(|span| span.name == "eigenforge solve").unwrap();
+    for pair in device.windows(2) {
+        assert!(pair[0].end <= pair[1].start + 1.0, "one stream does one thing after the other");
+    }
+    for span in &device {
+        let slack = 200.0; // microseconds between the two clocks
+        assert!(
+            span.length() > 0.0 && span.start >= whole.start - slack && span.end <= whole.end + slack,
+            "{}",
+            span.json
+        );
+    }
+}
+
 #[test]
 fn the_profiler_lines_hold_the_user_s_own_words() {
     let folder = tempfile::tempdir().unwrap();

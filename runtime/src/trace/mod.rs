@@ -267,10 +267,9 @@ pub(crate) fn now() -> Option<(u64, f64)> {
 
 /// Has `hand_in` called when the recording in progress ends, once however often it is asked for.
 pub(crate) fn before_the_end(hand_in: fn()) {
-    if let Some(recorder) = recorder().as_mut() {
-        if !recorder.last_words.iter().any(|known| std::ptr::fn_addr_eq(*known, hand_in)) {
-            recorder.last_words.push(hand_in);
-        }
+    let known = |recorder: &Recorder| recorder.last_words.iter().any(|known| std::ptr::fn_addr_eq(*known, hand_in));
+    if let Some(recorder) = recorder().as_mut().filter(|recorder| !known(recorder)) {
+        recorder.last_words.push(hand_in);
     }
 }
 
@@ -283,10 +282,8 @@ pub(crate) fn hand_in(recording: u64, events: Vec<Event>) {
 
 /// Says in the trace what it lacks; once.
 pub(crate) fn note(text: String) {
-    if let Some(recorder) = recorder().as_mut() {
-        if !recorder.trace.notes.contains(&text) {
-            recorder.trace.notes.push(text);
-        }
+    if let Some(recorder) = recorder().as_mut().filter(|recorder| !recorder.trace.notes.contains(&text)) {
+        recorder.trace.notes.push(text);
     }
 }
 
