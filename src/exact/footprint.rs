@@ -39,7 +39,7 @@ impl Prepared {
             }
             Prepared::General { plan, .. } => vec![shape("multiply", plan.threads, 0)],
         };
-        shapes.push(shape("finish", FINISH_THREADS, 0));
+        shapes.push(shape("multiply_finish", FINISH_THREADS, 0));
         shapes
     }
 }

@@ -352,7 +352,7 @@ impl Cuda {
             _ => unreachable!("tables are made from the plan"),
         };
         let arguments = [KernelArg::Memory(partials), KernelArg::I64(count as i64), KernelArg::MemoryMut(dot)];
-        self.kernel.launch("finish", [1, 1, 1], 1024, 0, &arguments)?;
+        self.kernel.launch("multiply_finish", [1, 1, 1], 1024, 0, &arguments)?;
         Ok(dot.download()?[0])
     }
 }

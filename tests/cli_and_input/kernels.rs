@@ -172,6 +172,22 @@ fn every_ir_of_the_gallery_comes_back_as_its_model() {
     }
 }
 
+/// What a profiler shows is the kernel's name and nothing else.
+#[test]
+fn kernels_have_names_that_tell_them_apart() {
+    for folder in problems() {
+        let mut names: Vec<String> =
+            model_of(&folder).generated().unwrap().into_iter().flat_map(|file| file.text.entries).collect();
+        names.sort();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all, "{}: two kernels of one name in {names:?}", folder.display());
+        let told =
+            |name: &String| name.split('_').count() > 1 || ["multiply", "scale", "residual"].contains(&name.as_str());
+        assert!(names.iter().all(told), "a name that says too little in {names:?}");
+    }
+}
+
 /// The compiler, with a cache of this run's own, and the disassembler; `None` where one is missing and may be.
 fn tools(cache: &Path) -> Option<(Jit, Disassembler)> {
     let settings = Settings {

@@ -112,7 +112,7 @@ pub fn multiply(
     let mut dot = vec![0; 8];
     let count = partials.len() as i64 / 8;
     let mut arguments = [Argument::In(&partials), Argument::I64(count), Argument::Out(&mut dot)];
-    run("finish", 1, 1024, 0, &mut arguments)?;
+    run("multiply_finish", 1, 1024, 0, &mut arguments)?;
     Ok((y, f64::read_bytes(&dot)[0]))
 }
 
