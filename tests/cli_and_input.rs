@@ -2,6 +2,8 @@
 
 #[path = "cli_and_input/blame.rs"]
 mod blame;
+#[path = "cli_and_input/budget.rs"]
+mod budget;
 #[path = "cli_and_input/command.rs"]
 mod command;
 #[path = "cli_and_input/gallery.rs"]
@@ -10,5 +12,9 @@ mod gallery;
 mod kernels;
 #[path = "cli_and_input/overrides.rs"]
 mod overrides;
+#[path = "cli_and_input/reading.rs"]
+mod reading;
 #[path = "cli_and_input/reference.rs"]
 mod reference;
+#[path = "cli_and_input/trace.rs"]
+mod trace;

@@ -3,7 +3,8 @@
 //! Stages, each standing on those before it: [`jit`] (text → cubin), [`device`] (memory, kernels), [`vector_program`]
 //! (fused vector updates and inner products on any device), [`LinearOperator`] (what a solver needs of a matrix),
 //! [`solvers`] (LOBPCG, Lanczos, dense; certification of multiplicities; checkpoints). Below the devices [`simulate`] runs
-//! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device of it.
+//! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device of it. [`tune`] chooses among
+//! shapes of a kernel on a card; [`trace`] records where the time goes.
 
 pub mod device;
 mod error;
@@ -12,6 +13,7 @@ mod operator;
 mod scalar;
 pub mod simulate;
 pub mod solvers;
+pub mod trace;
 pub mod tune;
 pub mod vector_program;
 

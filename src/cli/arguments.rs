@@ -78,6 +78,9 @@ pub(super) struct SolveArguments {
     /// Run the edited kernel files of this folder (see `inspect --dump`) in place of the generated ones
     #[arg(long = "override", value_name = "DIR")]
     pub overrides: Option<PathBuf>,
+    /// Write where the time went to this file, for ui.perfetto.dev or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     /// Print one JSON object on standard output and nothing else there
     #[arg(long)]
     pub json: bool,
@@ -88,6 +91,8 @@ pub(super) struct SolveArguments {
 pub(super) enum StageName {
     /// The normal-ordered operator, its sector and the structure found
     Ir,
+    /// The same as data that can be read back
+    IrRon,
     /// Every fixed number
     Plan,
     /// The generated CUDA
@@ -96,7 +101,7 @@ pub(super) enum StageName {
     Ptx,
     /// Machine code
     Sass,
-    /// Registers, spills, shared memory
+    /// Registers, spills, shared memory, occupancy, instructions by class
     Resources,
     /// Flops and bytes
     Cost,

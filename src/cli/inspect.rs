@@ -4,7 +4,7 @@
 use super::arguments::{InspectArguments, StageName};
 use super::error::CommandError;
 use super::output::print;
-use super::{Outcome, dump, overrides};
+use super::{Outcome, dump, overrides, profile};
 use crate::exact::Stage;
 use crate::input::ModelFile;
 use eigenforge_runtime::jit::Overrides;
@@ -20,6 +20,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
     }
     let stage = match arguments.stage {
         StageName::Ir => Stage::Ir,
+        StageName::IrRon => Stage::IrRon,
         StageName::Plan => Stage::Plan,
         StageName::Cuda => Stage::Cuda,
         StageName::Ptx => Stage::Ptx,
@@ -35,5 +36,9 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
     let text = model.inspect_overridden(stage, &arguments.arch, kernel, &overrides)?;
     overrides.unused().iter().for_each(|line| eprintln!("warning: {line}"));
     print(&text)?;
+    if stage == Stage::Resources {
+        let command = ["eigenforge".into(), "solve".into(), arguments.model.clone().into_os_string()];
+        print(&format!("\nto measure it on a GPU:\n{}", profile::lines(&model, &command)))?;
+    }
     Ok(Outcome::Done)
 }

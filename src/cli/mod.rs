@@ -20,6 +20,7 @@ mod error;
 mod inspect;
 mod output;
 mod overrides;
+mod profile;
 mod progress;
 mod record;
 mod solve;

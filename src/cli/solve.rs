@@ -4,13 +4,14 @@ use super::Outcome;
 use super::arguments::SolveArguments;
 use super::error::CommandError;
 use super::output::print;
-use super::overrides;
 use super::progress::Display;
 use super::record::record;
+use super::{overrides, profile};
 use crate::exact::{Model, Solution, Solve};
 use crate::input::{ModelFile, PreconditionerChoice, SolverChoice};
-use crate::report::{BasisStates, MemoryItem, MemoryRecord, RunReport, Seconds, VectorFile};
+use crate::report::{BasisStates, MemoryItem, MemoryRecord, RunReport, Seconds, VectorFile, write_trace};
 use eigenforge_runtime::solvers::{Preconditioner, Solver};
+use eigenforge_runtime::trace::{self, Recording};
 use eigenforge_runtime::{Device, DeviceError};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,26 +20,55 @@ use std::time::Instant;
 /// The largest sector that `solver = "auto"` diagonalises as a whole: a second or so.
 const AUTO_DENSE: u64 = 1000;
 
-/// Runs the verb.
+/// Runs the verb; with `--trace`, recorded, and written also when it failed.
 pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     let start = Instant::now();
+    let recording = arguments.trace.as_ref().and_then(|_| Recording::start().ok());
+    let whole = trace::span("solve", "eigenforge solve");
+    let (file, model) = prepare(arguments)?;
+    let outcome = solve(arguments, &file, &model, start);
+    drop(whole);
+    if let (Some(path), Some(recording)) = (&arguments.trace, recording) {
+        let trace = recording.finish();
+        trace.notes.iter().for_each(|note| eprintln!("warning: {note}"));
+        match write_trace(path, &trace) {
+            Ok(path) => eprintln!("wrote {}: open it in https://ui.perfetto.dev or chrome://tracing", path.display()),
+            // What stopped the solve matters more.
+            Err(fault) if outcome.is_err() => eprintln!("warning: {fault}"),
+            Err(fault) => return Err(fault.into()),
+        }
+        eprint!("the same phases under NVIDIA's profilers:\n{}", profile::lines(&model, &profile::own_command()));
+    }
+    outcome
+}
+
+/// The model file with what the command line changes, and its model.
+fn prepare(arguments: &SolveArguments) -> Result<(ModelFile, Model), CommandError> {
+    let _reading = trace::span("generate", "read model");
     let file = read(arguments)?;
     let model = file.to_model()?;
+    Ok((file, model))
+}
+
+/// Solves and reports; `start` is when the verb began.
+fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Instant) -> Result<Outcome, CommandError> {
     if !arguments.json {
         print(&format!("{file}\n\n"))?;
     }
+    let opening = trace::span("set up", "open the device");
     let (device, reason) = match arguments.device.as_str() {
         "auto" => Device::best_with_reason(),
         name => (Device::parse(name)?, None),
     };
+    drop(opening);
     let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
     on_cpu.iter().for_each(|line| eprintln!("{line}"));
     overrides::give(&device, arguments.overrides.as_deref())?;
-    let solver = solver_for(&file, model.dimension());
+    let solver = solver_for(file, model.dimension());
 
     let display = Arc::new(Display::new(file.solve.tolerance));
     let shown = Arc::clone(&display);
-    let mut solve = Solve::new(&model, solver)
+    let mut solve = Solve::new(model, solver)
         .states(file.solve.states)
         .tolerance(file.solve.tolerance)
         .max_iterations(file.solve.max_iterations)
@@ -68,7 +98,8 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     let observing = Instant::now();
     let averages = solution.observables()?;
     let observing = observing.elapsed().as_secs_f64();
-    let mut report = record(&file, &solution, solver, averages, memory);
+    let _reporting = trace::span("report", "report");
+    let mut report = record(file, &solution, solver, averages, memory);
     let solve_seconds = solution.eigenpairs().seconds;
     let certify = display.seconds_of("certify", solve_seconds);
     report.seconds = Seconds {
@@ -89,7 +120,7 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
         report.warnings.iter().skip(told).for_each(|warning| eprintln!("warning: {warning}"));
     }
     if let Some(folder) = &file.output.folder {
-        write(folder, &file, &model, &solution, &report)?;
+        write(folder, file, model, &solution, &report)?;
     }
     Ok(if report.converged() { Outcome::Done } else { Outcome::NotConverged })
 }

@@ -1,9 +1,12 @@
 //! Every stage of a model's path as text, on any machine: what `eigenforge inspect` prints.
 
-use super::{Model, PrepareError, Prepared};
-use eigenforge_runtime::jit::{self, Arch, Chosen, Jit, JitError, KernelResources, Overrides};
+use super::footprint::footprints;
+use super::{Model, OperatorIr, PrepareError, Prepared};
+use eigenforge_runtime::DeviceError;
+use eigenforge_runtime::jit::{Arch, Chosen, Disassembler, Jit, JitError, Overrides, Settings};
 use eigenforge_runtime::solvers;
-use eigenforge_templates::{Cost, KernelText, ScalarType, TextError};
+use eigenforge_templates::exact::NeighbourWords;
+use eigenforge_templates::{Cost, KernelText, Launch, LaunchError, ScalarType, TextError};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -13,6 +16,8 @@ use std::path::PathBuf;
 pub enum Stage {
     /// The normal-ordered operator, the sector, the structure found.
     Ir,
+    /// The same as RON, which [`OperatorIr::parse`] reads back.
+    IrRon,
     /// Every fixed number, as RON.
     Plan,
     /// The generated text.
@@ -21,7 +26,7 @@ pub enum Stage {
     Ptx,
     /// Machine code, disassembled.
     Sass,
-    /// Registers, spills, shared memory of each kernel.
+    /// Registers, spills, shared memory, occupancy and instructions of each kernel.
     Resources,
     /// Flops and bytes of each kernel.
     Cost,
@@ -60,6 +65,8 @@ pub enum InspectError {
 pub struct GeneratedFile {
     /// The text.
     pub text: KernelText,
+    /// The launches of its kernels. Lengths of packed neighbours are left out.
+    pub launches: Vec<Launch>,
     /// Least work.
     pub cost: Cost,
     /// The edited file that the text is of; `None`: it was generated.
@@ -86,14 +93,23 @@ impl GeneratedFile {
 impl Model {
     /// All generated files of a solve by LOBPCG in f64: the multiply, and the solver's fused vector programs.
     pub fn generated(&self) -> Result<Vec<GeneratedFile>, InspectError> {
-        let prepared = Prepared::new(self, ScalarType::F64).map_err(PrepareError::from)?;
-        let mut files = vec![GeneratedFile { text: prepared.text()?, cost: prepared.cost(), edited: None }];
+        self.generated_for(ScalarType::F64)
+    }
+
+    /// The same for vectors of `scalar`.
+    pub fn generated_for(&self, scalar: ScalarType) -> Result<Vec<GeneratedFile>, InspectError> {
+        let refused = |error: LaunchError| PrepareError::from(DeviceError::from(error));
+        let prepared = Prepared::new(self, scalar).map_err(PrepareError::from)?;
+        // How many neighbours are packed does not matter to a block's shape.
+        let launches = prepared.launches(NeighbourWords { up: 0, down: 0 }).map_err(refused)?;
+        let mut files = vec![GeneratedFile { text: prepared.text()?, launches, cost: prepared.cost(), edited: None }];
+        let n = usize::try_from(self.dimension()).unwrap_or(usize::MAX);
         for program in solvers::vector_programs() {
             let diagonal = prepared.diagonal_text();
             let functions = if program.functions.is_empty() { vec![] } else { vec![diagonal] };
-            let text = program.text(ScalarType::F64, &functions)?;
-            let cost = program.cost(self.dimension() as usize, ScalarType::F64);
-            files.push(GeneratedFile { text, cost, edited: None });
+            let text = program.text(scalar, &functions)?;
+            let launches = program.launches(n, scalar, &functions).map_err(refused)?;
+            files.push(GeneratedFile { text, launches, cost: program.cost(n, scalar), edited: None });
         }
         Ok(files)
     }
@@ -101,6 +117,11 @@ impl Model {
     /// Those generated files whose name, or a kernel in them, is `kernel`; all without a name.
     pub fn generated_named(&self, kernel: Option<&str>) -> Result<Vec<GeneratedFile>, InspectError> {
         named(self.generated()?, kernel)
+    }
+
+    /// The operator IR as data.
+    pub fn ir(&self) -> OperatorIr {
+        OperatorIr::of(self)
     }
 
     /// A stage as text. `arch` (such as "sm_90") matters from [`Stage::Ptx`] on.
@@ -121,8 +142,10 @@ impl Model {
         kernel: Option<&str>,
         overrides: &Overrides,
     ) -> Result<String, InspectError> {
-        if stage == Stage::Ir {
-            return Ok(self.ir_text());
+        match stage {
+            Stage::Ir => return Ok(self.ir().to_string()),
+            Stage::IrRon => return Ok(self.ir().to_ron()),
+            _ => {}
         }
         let mut files = self.generated()?;
         if stage.is_of_the_text() {
@@ -142,33 +165,6 @@ impl Model {
         }
         Ok(out)
     }
-
-    fn ir_text(&self) -> String {
-        let operator = self.operator();
-        let mut out =
-            format!("{}: {} sites, {}, {} states\n", self.name(), self.sites(), self.sector(), self.dimension());
-        for sum in operator.sums() {
-            let _ = writeln!(out, "{}:{}  {}", sum.file, sum.line, sum.text);
-            if !sum.coefficients.is_empty() {
-                let _ = writeln!(out, "    coefficients in CUDA: {}", sum.coefficients.join("; "));
-            }
-            if let Some(cuda) = &sum.cuda {
-                let _ = writeln!(out, "    diagonal in CUDA: {cuda}");
-            }
-        }
-        let structure = if self.is_kronecker() {
-            "Kronecker sum: H = D + 1 (x) A_up + A_dn (x) 1"
-        } else {
-            "general: terms by flip mask, ranks by Lin's tables"
-        };
-        let _ = writeln!(
-            out,
-            "structure: {structure}\n{} normal-ordered terms, up left of down, sites ascending:",
-            operator.len()
-        );
-        let _ = write!(out, "{operator}");
-        out
-    }
 }
 
 fn named(mut files: Vec<GeneratedFile>, kernel: Option<&str>) -> Result<Vec<GeneratedFile>, InspectError> {
@@ -184,7 +180,7 @@ fn named(mut files: Vec<GeneratedFile>, kernel: Option<&str>) -> Result<Vec<Gene
 
 fn stage_of(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, InspectError> {
     match stage {
-        Stage::Ir => Ok(String::new()),
+        Stage::Ir | Stage::IrRon => Ok(String::new()),
         Stage::Plan => Ok(file.text.plan.clone() + "\n"),
         Stage::Cuda => Ok(file.text.text.clone()),
         Stage::Cost => {
@@ -199,19 +195,12 @@ fn stage_of(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, In
             }
             let cubin = file.chosen().compile(&jit, arch)?;
             if stage == Stage::Sass {
-                let disassembler = jit::Disassembler::find(&jit::Settings::from_env()?)?;
-                return Ok(disassembler.sass(&cubin.image, None)?);
+                return Ok(Disassembler::find(&Settings::from_env()?)?.sass(&cubin.image, None)?);
             }
-            let mut out = String::new();
-            for kernel in &cubin.resources {
-                let KernelResources { name, registers, stack, shared, .. } = kernel;
-                let spilled = kernel.spilled().map_or_else(|| "unknown".into(), |bytes| bytes.to_string());
-                let _ = writeln!(
-                    out,
-                    "{name:<28} {registers:>3} registers, {spilled} bytes spilled, {stack} bytes stack, {shared} bytes static shared"
-                );
-            }
-            Ok(out)
+            // Without a disassembler there is still much to say.
+            let disassembler = Disassembler::find(&Settings::from_env()?).ok();
+            let kernels = footprints(&cubin, disassembler.as_ref(), &file.launches)?;
+            Ok(kernels.iter().map(ToString::to_string).collect())
         }
     }
 }

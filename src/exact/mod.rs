@@ -5,8 +5,10 @@
 //!                     model.rs  structure.rs    multiply.rs                                   solve.rs
 //! ```
 
+mod footprint;
 mod general_cpu;
 mod inspect;
+mod ir;
 mod kronecker_cpu;
 mod model;
 mod multiply;
@@ -17,7 +19,9 @@ mod structure;
 mod tables;
 mod tune;
 
+pub use footprint::{KernelFootprint, footprints};
 pub use inspect::{GeneratedFile, InspectError, Stage};
+pub use ir::{IrError, OperatorIr, StructureKind};
 pub use model::{LARGEST_DENSE, Model};
 pub use multiply::{Hamiltonian, PrepareError, Prepared};
 pub use observables::Observables;

@@ -12,7 +12,7 @@ use super::tables::Tables;
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use eigenforge_runtime::{
-    Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, Scalar, Vector,
+    Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, Scalar, Vector, trace,
 };
 use eigenforge_templates::exact::{DownShape, GeneralPlan, KroneckerPlan, NeighbourWords, TableSizes};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError};
@@ -42,6 +42,7 @@ pub enum Prepared {
 impl Prepared {
     /// Plans the multiply of a model for vectors of `scalar`.
     pub fn new(model: &Model, scalar: ScalarType) -> Result<Prepared, OperatorError> {
+        let _planning = trace::span("generate", "plan");
         let structure = model.structure();
         match (&structure.moves, model.basis().species(), model.sector()) {
             (
@@ -87,6 +88,7 @@ impl Prepared {
 
     /// The generated CUDA.
     pub fn text(&self) -> Result<KernelText, TextError> {
+        let _writing = trace::span("generate", "kernel text");
         match self {
             Prepared::Kronecker { plan, .. } => plan.text(),
             Prepared::General { plan, .. } => plan.text(),
@@ -293,6 +295,7 @@ impl Hamiltonian {
 impl Kernels {
     fn new(prepared: &Prepared, text: &KernelText, device: &Device) -> Result<Kernels, DeviceError> {
         let kernel = device.compile(text)?;
+        let _tables = trace::span("set up", "tables to the device");
         let (tables, words) = Tables::new(prepared, device)?;
         let launches = prepared.launches(words)?;
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
@@ -310,7 +313,7 @@ impl Kernels {
         for launch in &self.launches {
             let arguments = Arguments::new();
             let arguments = match launch.entry.as_str() {
-                "finish" => {
+                "multiply_finish" => {
                     let count = partials.len() as i64;
                     arguments.read("partials", partials).i64("count", count).write("x_dot_y", dot)
                 }

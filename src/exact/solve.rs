@@ -5,7 +5,7 @@ use crate::operator::OperatorError;
 use eigenforge_runtime::solvers::{
     self, CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, SolveOptions, Solver, StopReason,
 };
-use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, trace};
 use eigenforge_templates::Cost;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -163,14 +163,18 @@ impl<'m> Solve<'m> {
     pub fn run(&self, device: &Device) -> Result<Solution<'m>, RunError> {
         let start = Instant::now();
         self.check_memory(device)?;
+        let setting_up = trace::span("set up", "set up");
         let (prepared, source) = match self.tuned {
             true => Prepared::tuned(self.model, <f64 as Scalar>::TYPE, device)?,
             false => (Prepared::new(self.model, <f64 as Scalar>::TYPE)?, ShapeSource::Rule),
         };
         let shape = prepared.shape();
         let hamiltonian = Hamiltonian::with_plan(self.model, prepared, device)?;
+        drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
+        let solving = trace::span("solver", "solve");
         let pairs = solvers::solve::<f64>(&hamiltonian, self.solver, &self.options)?;
+        drop(solving);
         let cost = LinearOperator::<f64>::cost(&hamiltonian);
         let multiply_seconds = time_multiply(&hamiltonian, &pairs)?;
         Ok(Solution {
@@ -189,6 +193,7 @@ impl<'m> Solve<'m> {
 /// Seconds of one multiply, the median of three; `None` where another vector would not fit.
 fn time_multiply(hamiltonian: &Hamiltonian, pairs: &Eigenpairs<f64>) -> Result<Option<f64>, DeviceError> {
     let device = LinearOperator::<f64>::device(hamiltonian);
+    let _timing = trace::span("report", "time a multiply");
     let Some(x) = pairs.vectors.first() else { return Ok(None) };
     let Ok(mut y) = device.zeros::<f64>(x.len()) else { return Ok(None) };
     let mut times = [0.0; 3];
@@ -277,6 +282,7 @@ impl Solution<'_> {
 
     /// Averages over the whole ground multiplet of the sector, as far as it is known.
     pub fn observables(&self) -> Result<Observables, RunError> {
+        let _observing = trace::span("observables", "observables");
         let multiplet = self.pairs.ground_multiplet();
         let vectors = multiplet.iter().map(|vector| vector.download()).collect::<Result<Vec<_>, _>>()?;
         let slices: Vec<&[f64]> = vectors.iter().map(Vec::as_slice).collect();

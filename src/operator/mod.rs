@@ -77,6 +77,16 @@ impl Operator {
         operator
     }
 
+    /// An operator from its normal-ordered terms and the sums that they were written as, which are taken at their word.
+    pub(crate) fn recorded(terms: &[(f64, Product)], two_s: u32, sites: usize, sums: Vec<RecordedSum>) -> Operator {
+        let mut operator = Operator { two_s, sites: Some(sites), sums, ..Operator::zero() };
+        for (coefficient, product) in terms {
+            normal::order_into(&mut operator.terms, product.clone(), *coefficient);
+        }
+        operator.drop_zeros();
+        operator
+    }
+
     /// Sets the length of the local moments, 2S (1 for spin ½, the default), and reduces every product for it.
     pub fn spin(mut self, two_s: u32) -> Operator {
         self.two_s = two_s;

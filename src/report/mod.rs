@@ -2,7 +2,7 @@
 //!
 //! In: what the solver and the observables found. Out: a [`RunReport`] (`--json`, report.json), its
 //! [summary](RunReport::summary) for a terminal, [convergence.svg](RunReport::convergence_svg), and
-//! [vectors.npz](VectorFile). Files are written beside and renamed, so that a name never holds half a file.
+//! [vectors.npz](VectorFile), and a [trace](chrome_trace) of where the time went. Files are written beside and renamed, so that a name never holds half a file.
 //!
 //! Numbers that are not finite (a diverged residual) are `null` in JSON, come back as NaN, and are named in `warnings`.
 
@@ -10,6 +10,7 @@ mod error;
 mod picture;
 mod record;
 mod summary;
+mod trace;
 mod vectors;
 mod write;
 
@@ -18,6 +19,7 @@ pub use record::{
     CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord, Observables, RunReport,
     Seconds, ShapeRecord,
 };
+pub use trace::{chrome_trace, write_trace};
 pub use vectors::{BasisStates, VectorFile};
 pub use write::publish;
 

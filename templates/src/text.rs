@@ -90,9 +90,9 @@ pub const PRELUDE: &str = include_str!("../cuda/prelude.cuh");
 /// Stands where generated lines go on after a `#line` that pointed into the user's file; [`render`] puts the number in.
 pub(crate) const RESUME_LINES: &str = "#line RESUME";
 
-/// A plan as RON, the form that is kept beside its text.
+/// A plan as RON, the form that is kept beside its text: a line a field, a line a flip mask or statement.
 pub fn ron<P: Serialize>(plan: &P) -> String {
-    ron::ser::to_string_pretty(plan, ron::ser::PrettyConfig::default()).expect("plans are plain data")
+    ron::ser::to_string_pretty(plan, ron::ser::PrettyConfig::default().depth_limit(2)).expect("plans are plain data")
 }
 
 /// The same with everything below `depth` levels on one line, for plans with long lists of small records.

@@ -9,6 +9,7 @@ use super::{Device, Memory};
 use crate::error::{DeviceError, Result};
 use crate::jit::{self, Arch, Jit, Overrides, Settings};
 use crate::scalar::Pod;
+use crate::trace;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute};
 use eigenforge_templates::KernelText;
@@ -177,6 +178,10 @@ impl Cuda {
         self.context.synchronize()
     }
 
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
     /// Whether memory of this device may be given to kernels of that module.
     pub(super) fn owns(&self, module: &Module) -> bool {
         Arc::ptr_eq(&self.context, module.context())
@@ -192,13 +197,19 @@ impl Cuda {
             return Ok(kernel.clone());
         }
         let start = std::time::Instant::now();
+        let mut compiling = trace::span("compile", &text.name);
         let cubin = chosen.compile(&self.jit, self.arch)?;
+        compiling.note("cached", cubin.cached);
+        compiling.note("kernels", text.entries.join(" "));
+        drop(compiling);
+        let loading = trace::span("load", &text.name);
         let module = Module::load(&self.context, &chosen.text, &cubin, self.arch)?;
         let shared = self.shared_bytes_per_block()?;
         let kernel = Kernel::new(&chosen.text, Engine::Cuda(module), |engine, entry| match engine {
             Engine::Cuda(module) => module.limits(entry, shared),
             Engine::Sim(_) => unreachable!("a cubin was loaded"),
         })?;
+        drop(loading);
         loaded.records.push(KernelRecord::new(&chosen, &cubin, start.elapsed().as_secs_f64()));
         loaded.kernels.insert(id, kernel.clone());
         Ok(kernel)

@@ -5,6 +5,7 @@
 
 use super::diagnostics::SOURCE_FILE;
 use super::error::JitError;
+use super::instructions::InstructionMix;
 use super::search;
 use super::settings::Settings;
 use std::io::Write;
@@ -43,6 +44,11 @@ impl Disassembler {
             }),
         }
     }
+}
+
+/// The instructions of each kernel in the machine code of a cubin ([`Disassembler::sass`] of all kernels): name and mix.
+pub fn mixes(sass: &str) -> Vec<(&str, InstructionMix)> {
+    sections(sass).into_iter().map(|(name, text)| (name, InstructionMix::of(text))).collect()
 }
 
 /// What cuobjdump says of a cubin's registers, stack, shared and constant memory.
@@ -102,5 +108,9 @@ mod tests {
         assert_eq!(found.iter().map(|s| s.0).collect::<Vec<_>>(), ["axpy", "dot"]);
         assert!(found[0].1.ends_with("EXIT") && found[1].1.ends_with("RET"));
         assert!(sections("").is_empty());
+        let coded =
+            sass.replace("MOV", "/*0000*/ MOV R1, R2 ;\n/*0010*/").replace("RET", "/*0000*/ RET.REL.NODEC R20 ;");
+        let counted: Vec<(&str, u32)> = mixes(&coded).iter().map(|(name, mix)| (*name, mix.total)).collect();
+        assert_eq!(counted, [("axpy", 1), ("dot", 1)]);
     }
 }

@@ -19,6 +19,8 @@
 //! | `overrides` | does an edited text take the place of a generated one? |
 //! | `cache`, `upkeep` | how are kernels kept, listed, verified and evicted? |
 //! | `disassembly` | how is machine code shown? |
+//! | `instructions` | what does machine code consist of? |
+//! | `occupancy` | how many blocks run at a time? |
 //! | `doctor` | what is on this machine? |
 
 mod arch;
@@ -29,7 +31,9 @@ pub mod disassembly;
 mod doctor;
 mod elf;
 mod error;
+mod instructions;
 mod nvrtc;
+mod occupancy;
 mod overrides;
 mod resources;
 mod search;
@@ -45,7 +49,9 @@ pub use diagnostics::{CompileFailure, Diagnostic, Used};
 pub use disassembly::Disassembler;
 pub use doctor::{CacheFinding, DeviceFinding, Doctor, DriverFinding, NvrtcFinding, driver_version};
 pub use error::JitError;
+pub use instructions::{InstructionMix, Widths};
 pub use nvrtc::Nvrtc;
+pub use occupancy::{Limit, Occupancy};
 pub use overrides::{Chosen, OverrideError, Overrides, dumped_plan};
 pub use resources::KernelResources;
 pub use settings::{CacheFolder, DEFAULT_CACHE_LIMIT, Settings};

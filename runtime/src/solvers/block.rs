@@ -19,6 +19,7 @@ use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
+use crate::trace;
 use crate::vector_program::{Bind, Program};
 
 /// Iterations between two fresh multiplies of X and P.
@@ -91,10 +92,15 @@ pub(super) fn search<T: Scalar>(
             break StopReason::MaxIterations;
         }
         iteration += 1;
+        let mut span = trace::span("solver", "iteration");
+        span.note("iteration", iteration);
         block.step(iteration)?;
         if iteration % REFRESH == 0 {
             block.refresh(iteration)?;
         }
+        span.note("energy", block.values[0]);
+        span.note("residual", block.residuals[..k].iter().fold(0.0f64, |m, r| m.max(*r)));
+        drop(span);
         let value: f64 = block.values[..k].iter().sum();
         if worst < 0.9 * best || best_value - value > 8.0 * T::EPSILON * scale * k as f64 {
             (best, best_value, best_at) = (best.min(worst), best_value.min(value), iteration);
@@ -191,6 +197,7 @@ impl<'a, T: Scalar> Block<'a, T> {
 
     /// Multiplies X and P afresh, solves Rayleigh–Ritz in X alone and forms the residuals.
     fn refresh(&mut self, iteration: usize) -> Result<(), SolveError> {
+        let _refresh = trace::span("solver", "refresh");
         let x: Vec<&Vector<T>> = self.x.iter().collect();
         let values = self.run.apply_block(self.operator, &x, &mut self.ax)?;
         values.iter().try_for_each(|v| self.run.finite(*v, iteration).map(drop))?;
@@ -245,15 +252,18 @@ impl<'a, T: Scalar> Block<'a, T> {
         let w: Vec<&Vector<T>> = self.w[..active].iter().collect();
         let values = self.run.apply_block(self.operator, &w, &mut self.aw[..active])?;
         values.iter().try_for_each(|v| self.run.finite(*v, iteration).map(drop))?;
+        let gram = self.operator.device().span("solver", "inner products");
         let basis = join(&self.x, &self.w[..active], &self.p[..self.directions]);
         let images = join(&self.ax, &self.aw[..active], &self.ap[..self.directions]);
         let (b, a) = (self.gram(&basis, &basis)?, self.gram(&basis, &images)?);
+        drop(gram);
         let ritz = rayleigh_ritz(&a, &b, m)?;
         if ritz.values.len() < m {
             return self.restart(iteration);
         }
         let (p_coefficients, minus_x) = directions(&ritz, &b, m)?;
         let count = p_coefficients.first().map_or(0, Vec::len);
+        let _update = self.operator.device().span("solver", "update");
         let p_rows: Matrix = p_coefficients.into_iter().chain(minus_x).collect();
         // X' = [X W P] C, then P' = [W P] Z − X' E, each into the scratch block, which then changes place.
         for image in [false, true] {

@@ -19,6 +19,7 @@ use crate::device::{Device, ElementFunction, Vector};
 use crate::error::{Result, SolveError};
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
+use crate::trace;
 use eigenforge_templates::Cost;
 
 /// At most this many states beyond k are searched; a larger level stays marked incomplete.
@@ -87,6 +88,7 @@ pub(super) fn complete<T: Scalar>(
     operator: &dyn LinearOperator<T>,
     mut main: Main<T>,
 ) -> Result<Eigenpairs<T>, SolveError> {
+    let _certify = trace::span("solver", "certify");
     let k = run.options.states;
     let mut notes = std::mem::take(&mut main.notes);
     let outcome = match main.stop {
@@ -102,6 +104,7 @@ pub(super) fn complete<T: Scalar>(
         }
     };
     // True values and residuals from fresh multiplies.
+    let _residuals = trace::span("solver", "residuals");
     let (mut values, mut found) = (Vec::new(), Vec::new());
     let mut scratch = operator.device().zeros::<T>(operator.dimension())?;
     for vector in main.vectors {

@@ -8,6 +8,7 @@ use super::CheckpointOptions;
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::scalar::Scalar;
+use crate::trace;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Write;
@@ -133,6 +134,7 @@ impl Saver {
         vectors: &[&Vector<T>],
     ) -> Result<(), SolveError> {
         let Some(target) = &mut self.target else { return Ok(()) };
+        let _checkpoint = trace::span("solver", "checkpoint");
         let folder = &target.options.folder;
         let writing = tempfile::Builder::new().prefix("saving-").tempdir_in(folder).map_err(fault(folder))?;
         let mut header = target.header.clone();

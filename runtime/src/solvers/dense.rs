@@ -9,6 +9,7 @@ use super::{Eigenpairs, SolveOptions, StopReason};
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
+use crate::trace;
 use faer::{Mat, Side};
 
 /// Eigenvalues of the scaled Gram matrix below this are directions that rounding has made: of unit vectors, 1e-10 means
@@ -39,6 +40,7 @@ pub(super) fn rayleigh_ritz(a: &[Vec<f64>], b: &[Vec<f64>], count: usize) -> Res
     let n = a.len();
     let scale: Vec<f64> = (0..n).map(|i| if b[i][i] > 0.0 { b[i][i].sqrt().recip() } else { 0.0 }).collect();
     let scaled = |m: &[Vec<f64>]| Mat::from_fn(n, n, |i, j| 0.5 * (m[i][j] + m[j][i]) * scale[i] * scale[j]);
+    let _small = trace::span("solver", "small problem");
     let (lengths, directions) = symmetric_eigen(&scaled(b))?;
     let kept: Vec<usize> = (0..n).filter(|&j| lengths[j] > NEARLY_DEPENDENT).collect();
     let white = Mat::from_fn(n, kept.len(), |i, j| directions[(i, kept[j])] / lengths[kept[j]].sqrt());
@@ -69,6 +71,7 @@ pub(super) fn solve<T: Scalar>(
     let mut y = device.zeros::<T>(n)?;
     let mut unit = vec![T::default(); n];
     let mut x = device.zeros::<T>(n)?;
+    let filling = trace::span("solver", "dense matrix");
     for column in 0..n {
         unit[column] = T::from_f64(1.0);
         x.write(&unit)?;
@@ -80,8 +83,11 @@ pub(super) fn solve<T: Scalar>(
         }
         run.progress("dense", column, &[], f64::NAN, false);
     }
+    drop(filling);
+    let diagonalising = trace::span("solver", "diagonalise");
     let symmetric = Mat::from_fn(n, n, |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)]));
     let (values, vectors) = symmetric_eigen(&symmetric)?;
+    drop(diagonalising);
     let tolerance = run.degeneracy_tolerance(values[..options.states].iter().copied());
     // All of the level that k may cut.
     let last = values[options.states - 1];

@@ -21,6 +21,7 @@ use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
+use crate::trace;
 use crate::vector_program::{Bind, Program};
 use eigenforge_templates::vector_program::VectorProgram;
 use faer::Mat;
@@ -79,7 +80,10 @@ impl<T: Scalar> Recurrence<'_, T> {
 
     /// One step; returns (α_j, β_j).
     fn advance(&mut self, iteration: usize) -> Result<(f64, f64), SolveError> {
+        let mut span = trace::span("solver", "step");
+        span.note("step", iteration);
         let value = self.run.apply(self.operator, &self.v, &mut self.y)?;
+        let _update = self.operator.device().span("solver", "update");
         let alpha = self.run.finite(value, iteration)? * self.scale * self.scale;
         let mut binds = [Bind::Out(&mut self.before), Bind::In(&self.y), Bind::In(&self.v)];
         let scalars = [self.scale, alpha * self.scale, self.beta * self.scale_before];
@@ -157,6 +161,7 @@ fn ground<T: Scalar>(
         };
         for (j, s_j) in s.iter().enumerate().skip(next) {
             recurrence.advance(j)?;
+            let _gather = recurrence.operator.device().span("solver", "gather");
             gather.run(&mut [Bind::Out(&mut x), Bind::In(&recurrence.v)], &[s_j * recurrence.scale])?;
             run.progress("lanczos: vector", j, &[], options.tolerance, false);
             if saver.due() {
@@ -208,7 +213,9 @@ fn coefficients<T: Scalar>(
         let j = alpha.len();
         let last = b <= floor || j >= run.options.max_iterations;
         if j.is_multiple_of(LOOK) || last {
+            let small = trace::span("solver", "small problem");
             let (value, s) = lowest_of_tridiagonal(alpha, beta);
+            drop(small);
             let estimate = b * s[j - 1].abs();
             history.push((before + j, value, estimate));
             run.progress("lanczos", before + j, &[value], estimate, false);
@@ -354,6 +361,7 @@ fn thick_restart<T: Scalar>(
             let alpha = run.apply(operator, &before[filled], image)?;
             projected[(filled, filled)] = run.finite(alpha, steps)?;
             steps += 1;
+            let _orthogonalise = device.span("solver", "orthogonalise");
             let basis: Vec<&Vector<T>> = before.iter().collect();
             for _ in 0..2 {
                 let c: Vec<Vec<f64>> = algebra.gram(&basis, &[image])?.iter().map(|r| vec![-r[0]]).collect();
@@ -374,7 +382,9 @@ fn thick_restart<T: Scalar>(
                 projected[(filled - 1, filled)] = beta;
             }
         }
+        let small = trace::span("solver", "small problem");
         let (values, s) = symmetric_eigen(&projected)?;
+        drop(small);
         let residuals: Vec<f64> = (0..k).map(|j| (beta * s[(m - 1, j)]).abs()).collect();
         let worst = residuals.iter().fold(0.0f64, |a, r| a.max(*r));
         history.push((steps, values[0], residuals[0]));

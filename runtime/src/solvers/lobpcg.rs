@@ -19,6 +19,7 @@ use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
+use crate::trace;
 use crate::vector_program::{Bind, Program};
 use eigenforge_templates::vector_program::VectorProgram;
 
@@ -164,10 +165,15 @@ pub(super) fn search<T: Scalar>(
             };
         }
         iteration += 1;
+        let mut span = trace::span("solver", "iteration");
+        span.note("iteration", iteration);
         state.step(iteration)?;
         if iteration % REFRESH == 0 {
             state.refresh(iteration)?;
         }
+        span.note("energy", state.theta);
+        span.note("residual", state.residual);
+        drop(span);
         history.push((iteration, state.theta, state.residual));
         let lower = best_value - state.theta > 8.0 * T::EPSILON * operator.norm_bound();
         if state.residual < 0.9 * best || lower {
@@ -244,6 +250,7 @@ impl<'a, T: Scalar> State<'a, T> {
 
     /// Multiplies x and p afresh, gives x length 1, and forms w and all inner products again.
     fn refresh(&mut self, iteration: usize) -> Result<(), SolveError> {
+        let _refresh = trace::span("solver", "refresh");
         let value = self.run.apply(self.operator, &self.x, &mut self.ax)?;
         self.run.finite(value, iteration)?;
         if self.has_p {
@@ -282,6 +289,7 @@ impl<'a, T: Scalar> State<'a, T> {
 
     /// Runs the update sweep.
     fn update(&mut self, alpha: f64, beta: f64, gamma: f64, theta: f64) -> Result<(), SolveError> {
+        let _update = self.operator.device().span("solver", "update");
         let mut scalars = vec![alpha, beta, gamma, theta];
         scalars.extend(self.shift(theta));
         let mut binds = [

@@ -54,6 +54,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         y: &mut Vector<T>,
     ) -> Result<f64, SolveError> {
         self.multiplies.set(self.multiplies.get() + 1);
+        let _multiply = operator.device().span("solver", "multiply");
         Ok(operator.apply(x, y)?)
     }
 
@@ -65,6 +66,8 @@ impl<'a, T: Scalar> Run<'a, T> {
         y: &mut [Vector<T>],
     ) -> Result<Vec<f64>, SolveError> {
         self.multiplies.set(self.multiplies.get() + x.len());
+        let mut multiply = operator.device().span("solver", "multiply");
+        multiply.note("vectors", x.len());
         Ok(operator.apply_block(x, y)?)
     }
 

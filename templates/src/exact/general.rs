@@ -157,7 +157,7 @@ impl GeneralPlan {
             cost: self.cost(),
         };
         let text = render("general.cu.jinja", include_str!("../../cuda/general.cu.jinja"), &view)?;
-        let entries = vec!["multiply".to_string(), "finish".into()];
+        let entries = vec!["multiply".to_string(), "multiply_finish".into()];
         Ok(KernelText { name: format!("{}_multiply", self.name), text, plan: crate::text::ron(self), entries })
     }
 

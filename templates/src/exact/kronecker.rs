@@ -293,7 +293,7 @@ impl KroneckerPlan {
         if self.has_down() {
             entries.push("multiply_down".into());
         }
-        entries.push("finish".into());
+        entries.push("multiply_finish".into());
         Ok(KernelText {
             name: format!("{}_multiply", self.name),
             text,

@@ -1,7 +1,7 @@
 //! The launches of a multiply: what y = H x and x·y pass to each kernel, and how many elements each may touch.
 //!
 //! In: the plan, and for a Kronecker sum the number of packed neighbours. Out: one [`Launch`] a kernel, in order; the last
-//! is `finish`, which adds the partial sums of x·y.
+//! is `multiply_finish`, which adds the partial sums of x·y.
 
 use super::runs::Runs;
 use super::{GeneralPlan, IndexWord, KroneckerPlan};
@@ -37,11 +37,11 @@ fn finish(partials: u64) -> Result<Launch, LaunchError> {
         Parameter::number("count", Number::I64),
         Parameter::memory("x_dot_y", Element::F64, Access::Out, 1),
     ];
-    Launch::new("finish", 1, FINISH_THREADS, 0, parameters)
+    Launch::new("multiply_finish", 1, FINISH_THREADS, 0, parameters)
 }
 
 impl KroneckerPlan {
-    /// `multiply_up`, `multiply_down` where a down electron can hop, `finish`.
+    /// `multiply_up`, `multiply_down` where a down electron can hop, `multiply_finish`.
     pub fn launches(&self, words: NeighbourWords) -> Result<Vec<Launch>, LaunchError> {
         let (real, n) = (self.scalar.element(), self.dimension());
         let vectors = |y| {
@@ -102,7 +102,7 @@ impl GeneralPlan {
         ]
     }
 
-    /// `multiply` and `finish`.
+    /// `multiply` and `multiply_finish`.
     pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
         let (real, n) = (self.scalar.element(), self.dimension);
         let mut parameters = vec![

@@ -1,0 +1,176 @@
+// hubbard_square_4x4_7up_7dn: y = H x on 11440 x 11440 states
+//
+//   H = D + (1_dn (x) A_up) + (A_dn (x) 1_up)      Yamada, Machida, Imamura (2020), eq. 2 and 3
+//
+// x is the matrix V[up][dn], the up index fastest: x[up + 11440 * dn].
+// model: src/models.rs:18  sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
+// model: src/models.rs:19  sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
+// least work: 7119523840.0 flop, 2617472000.0 bytes
+// specialised: numbers of states, diagonal, amplitudes, packing of neighbours (index in the low 14 bits, sign in the top bit), tile shapes
+
+// eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+__device__ __forceinline__ double warp_sum(double value)
+{
+    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+}
+
+// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+template <int THREADS>
+__device__ __forceinline__ double block_sum(double value, double* scratch)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    value = warp_sum(value);
+    if (lane == 0) scratch[warp] = value;
+    __syncthreads();
+    value = 0.0;
+    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    __syncthreads();
+    return value;
+}
+
+// 1 when an odd number of bits is set.
+__device__ __forceinline__ u32 parity(u64 bits) { return (u32)__popcll(bits) & 1u; }
+
+// value, or -value where the top bit of `sign` is set: one operation on the high word.
+__device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
+{
+    return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
+}
+
+typedef float real;                    // number type of the vectors; sums are in double
+constexpr i64 N_UP = 11440;  // 7 up electrons on 16 sites
+constexpr i64 N_DN = 11440;  // 7 down electrons
+constexpr int UP_THREADS = 1024;
+constexpr int UP_COLUMNS = 1;   // columns of V that share a block of the up kernel
+constexpr int SLICES = (int)((N_UP + 31) / 32);    // 32 rows that a warp works on together
+
+// The diagonal of H, computed wherever it is needed and never stored.
+__device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
+{
+    double value = 0.0;
+    value += 4.0 * __popc(up & dn & 0xffffu);
+    return value;
+}
+
+// y = D x + A_up x. A_up in slices of 32 rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
+// neighbours a row, lanes side by side. A row of fewer neighbours is padded with the index N_UP, which holds zero.
+extern "C" __global__ void __launch_bounds__(UP_THREADS)
+multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
+            const u32* __restrict__ slice_start, const u16* __restrict__ neighbours,
+            const u32* __restrict__ up_states, const u32* __restrict__ dn_states)
+{
+    extern __shared__ __align__(16) unsigned char shared_bytes[];
+    real* const columns = (real*)shared_bytes;     // UP_COLUMNS columns of N_UP + 1 elements
+    const i64 first_column = (i64)blockIdx.x * UP_COLUMNS;
+    const int lane = threadIdx.x & 31;
+    for (int row = threadIdx.x; row < (int)N_UP; row += UP_THREADS) columns[row] = x[first_column * N_UP + row];
+    if (threadIdx.x == 0) columns[N_UP] = (real)0;
+    __syncthreads();
+    const i64 column = first_column;
+    const real* const from = columns;
+    for (int slice = threadIdx.x >> 5; slice < SLICES; slice += UP_THREADS / 32) {
+        double sum = 0.0;
+        const u32 end = slice_start[slice + 1];
+        for (u32 group = slice_start[slice]; group < end; ++group) {
+            const u16* const four = neighbours + ((i64)group * 32 + lane) * 4;
+            __align__(16) u16 words[4];
+            *(u64*)words = *(const u64*)four;
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const u16 word = words[k];
+                const double value = (double)from[(int)(word & 0x3fff)];
+                sum += negated_by_top_bit(value, (u32)word << 16);
+            }
+        }
+        sum *= -1.0;
+        const int row = slice * 32 + lane;
+        if (row < N_UP) {
+            const double x_row = (double)from[row];
+            sum += diagonal_of(up_states[row], dn_states[column]) * x_row;
+            y[column * N_UP + row] = (real)sum;
+        }
+    }
+}
+
+// y += A_dn x, and x . y of the whole product. A block holds a tile of V: DOWN_ROWS rows of DOWN_COLUMNS neighbouring
+// columns. Hops within its columns are served from there, the others from L2: blocks in launch order walk all columns
+// of one tile of rows before the next, 16 rows x 11440 columns. The neighbours of column c stand, in
+// groups of four, at start[2 c] .. start[2 c + 1] (within the block's columns, counted from its first; padded with a
+// column of zeros) and from there to start[2 c + 2] (the others; padded with N_DN).
+constexpr int DOWN_ROWS = 16, DOWN_LANES = 64, DOWN_COLUMNS = 1635;
+constexpr i64 DOWN_GROUPS = 7;      // runs of columns, for each of 715 tiles of rows
+constexpr int DOWN_THREADS = DOWN_ROWS * DOWN_LANES;
+
+extern "C" __global__ void __launch_bounds__(DOWN_THREADS)
+multiply_down(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
+              const u32* __restrict__ start, const u16* __restrict__ neighbours)
+{
+    extern __shared__ __align__(16) unsigned char shared_bytes[];
+    real* const tile = (real*)shared_bytes;        // tile[column * DOWN_ROWS + row], and a column of zeros
+    __shared__ double scratch[DOWN_THREADS / 32];
+    const int row = threadIdx.x % DOWN_ROWS, lane = threadIdx.x / DOWN_ROWS;
+    const i64 up = (i64)(blockIdx.x / DOWN_GROUPS) * DOWN_ROWS + row;
+    const i64 first = (i64)(blockIdx.x % DOWN_GROUPS) * DOWN_COLUMNS;
+    const int count = (int)(first + DOWN_COLUMNS < N_DN ? DOWN_COLUMNS : N_DN - first);
+    const bool inside = up < N_UP;
+    const real* const from = x + up;
+    for (int c = lane; c < count; c += DOWN_LANES)
+        tile[c * DOWN_ROWS + row] = inside ? x[(first + c) * N_UP + up] : (real)0;
+    if (lane == 0) tile[DOWN_COLUMNS * DOWN_ROWS + row] = (real)0;
+    __syncthreads();
+    double x_dot_y = 0.0;
+    for (int c = lane; c < count && inside; c += DOWN_LANES) {
+        const u32 begin = start[2 * (first + c)], middle = start[2 * (first + c) + 1], end = start[2 * (first + c) + 2];
+        const i64 i = (first + c) * N_UP + up;
+        const double y_before = (double)y[i];
+        double sum = 0.0;
+        for (u32 group = middle; group < end; ++group) {
+            const u16* const four = neighbours + (i64)group * 4;
+            __align__(16) u16 words[4];
+            *(u64*)words = *(const u64*)four;
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const u16 word = words[k];
+                const u32 index = word & 0x3fff;
+                const double value = index < (u32)N_DN ? (double)from[(i64)index * N_UP] : 0.0;
+                sum += negated_by_top_bit(value, (u32)word << 16);
+            }
+        }
+        for (u32 group = begin; group < middle; ++group) {
+            const u16* const four = neighbours + (i64)group * 4;
+            __align__(16) u16 words[4];
+            *(u64*)words = *(const u64*)four;
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const u16 word = words[k];
+                const double value = (double)tile[(int)(word & 0x3fff) * DOWN_ROWS + row];
+                sum += negated_by_top_bit(value, (u32)word << 16);
+            }
+        }
+        sum *= -1.0;
+        sum += y_before;
+        y[i] = (real)sum;
+        x_dot_y += (double)tile[c * DOWN_ROWS + row] * sum;
+    }
+    const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
+    if (threadIdx.x == 0) partials[blockIdx.x] = total;
+}
+
+// x . y from the partial sums, in a fixed order: one block.
+extern "C" __global__ void __launch_bounds__(1024) multiply_finish(const double* __restrict__ partials, i64 count, double* __restrict__ x_dot_y)
+{
+    __shared__ double scratch[32];
+    double sum = 0.0;
+    for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[k];
+    sum = block_sum<1024>(sum, scratch);
+    if (threadIdx.x == 0) *x_dot_y = sum;
+}

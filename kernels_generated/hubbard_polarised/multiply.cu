@@ -1,0 +1,120 @@
+// hubbard_chain_8_3up_0dn: y = H x on 56 x 1 states
+//
+//   H = D + (1_dn (x) A_up) + (A_dn (x) 1_up)      Yamada, Machida, Imamura (2020), eq. 2 and 3
+//
+// x is the matrix V[up][dn], the up index fastest: x[up + 56 * dn].
+// model: src/models.rs:18  sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
+// model: src/models.rs:21  sum!(b in 0..v.len(); v[b] * n(from[b]) * n(to[b]))
+// least work: 980.0 flop, 896.0 bytes
+// specialised: numbers of states, diagonal, amplitudes, packing of neighbours (index in the low 6 bits), tile shapes
+
+// eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+__device__ __forceinline__ double warp_sum(double value)
+{
+    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+}
+
+// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+template <int THREADS>
+__device__ __forceinline__ double block_sum(double value, double* scratch)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    value = warp_sum(value);
+    if (lane == 0) scratch[warp] = value;
+    __syncthreads();
+    value = 0.0;
+    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    __syncthreads();
+    return value;
+}
+
+// 1 when an odd number of bits is set.
+__device__ __forceinline__ u32 parity(u64 bits) { return (u32)__popcll(bits) & 1u; }
+
+// value, or -value where the top bit of `sign` is set: one operation on the high word.
+__device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
+{
+    return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
+}
+
+typedef double real;                    // number type of the vectors; sums are in double
+constexpr i64 N_UP = 56;  // 3 up electrons on 8 sites
+constexpr i64 N_DN = 1;  // 0 down electrons
+constexpr int UP_THREADS = 64;
+constexpr int UP_COLUMNS = 1;   // columns of V that share a block of the up kernel
+constexpr int SLICES = (int)((N_UP + 31) / 32);    // 32 rows that a warp works on together
+
+// The diagonal of H, computed wherever it is needed and never stored.
+__device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
+{
+    double value = 0.0;
+    value += 2.0 * __popc(up & (up >> 1) & 0x7fu);
+    value += 2.0 * __popc(up & (dn << 1) & 0xfeu);
+    value += 2.0 * __popc(up & (dn >> 1) & 0x7fu);
+    value += 2.0 * __popc(dn & (dn >> 1) & 0x7fu);
+    return value;
+}
+
+// y = D x + A_up x. A_up in slices of 32 rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
+// neighbours a row, lanes side by side. A row of fewer neighbours is padded with the index N_UP, which holds zero.
+extern "C" __global__ void __launch_bounds__(UP_THREADS)
+multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
+            const u32* __restrict__ slice_start, const u16* __restrict__ neighbours,
+            const u32* __restrict__ up_states, const u32* __restrict__ dn_states)
+{
+    extern __shared__ __align__(16) unsigned char shared_bytes[];
+    real* const columns = (real*)shared_bytes;     // UP_COLUMNS columns of N_UP + 1 elements
+    const i64 first_column = (i64)blockIdx.x * UP_COLUMNS;
+    const int lane = threadIdx.x & 31;
+    for (int row = threadIdx.x; row < (int)N_UP; row += UP_THREADS) columns[row] = x[first_column * N_UP + row];
+    if (threadIdx.x == 0) columns[N_UP] = (real)0;
+    __syncthreads();
+    double x_dot_y = 0.0;
+    const i64 column = first_column;
+    const real* const from = columns;
+    for (int slice = threadIdx.x >> 5; slice < SLICES; slice += UP_THREADS / 32) {
+        double sum = 0.0;
+        const u32 end = slice_start[slice + 1];
+        for (u32 group = slice_start[slice]; group < end; ++group) {
+            const u16* const four = neighbours + ((i64)group * 32 + lane) * 4;
+            __align__(16) u16 words[4];
+            *(u64*)words = *(const u64*)four;
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const u16 word = words[k];
+                const double value = (double)from[(int)(word & 0x3f)];
+                sum += value;
+            }
+        }
+        sum *= -1.0;
+        const int row = slice * 32 + lane;
+        if (row < N_UP) {
+            const double x_row = (double)from[row];
+            sum += diagonal_of(up_states[row], dn_states[column]) * x_row;
+            y[column * N_UP + row] = (real)sum;
+            x_dot_y += x_row * sum;
+        }
+    }
+    __shared__ double scratch[UP_THREADS / 32];
+    const double total = block_sum<UP_THREADS>(x_dot_y, scratch);
+    if (threadIdx.x == 0) partials[blockIdx.x] = total;
+}
+
+// x . y from the partial sums, in a fixed order: one block.
+extern "C" __global__ void __launch_bounds__(1024) multiply_finish(const double* __restrict__ partials, i64 count, double* __restrict__ x_dot_y)
+{
+    __shared__ double scratch[32];
+    double sum = 0.0;
+    for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[k];
+    sum = block_sum<1024>(sum, scratch);
+    if (threadIdx.x == 0) *x_dot_y = sum;
+}

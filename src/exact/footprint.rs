@@ -1,0 +1,80 @@
+//! What a kernel takes on the card and what its machine code consists of, without a card: for `inspect --stage resources`
+//! and for the budgets of the gallery.
+//!
+//! In: a compiled file, its launches, a disassembler. Out: one [`KernelFootprint`] a kernel. Registers, spills, stack and
+//! static shared memory are the cubin's; threads and dynamic shared memory are the plan's; instructions are nvdisasm's.
+
+use eigenforge_runtime::jit::{Cubin, Disassembler, InstructionMix, JitError, Occupancy, disassembly};
+use eigenforge_templates::Launch;
+use std::fmt;
+
+/// One kernel as compiled for one architecture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelFootprint {
+    /// Its name.
+    pub name: String,
+    /// 32-bit registers a thread.
+    pub registers: u32,
+    /// Bytes spilled, stored and loaded; `None` when nobody told.
+    pub spilled: Option<u64>,
+    /// Bytes of stack a thread.
+    pub stack: u32,
+    /// Bytes of static shared memory a block.
+    pub static_shared: u32,
+    /// Bytes of dynamic shared memory a block.
+    pub dynamic_shared: u32,
+    /// Threads a block.
+    pub threads: u32,
+    /// Blocks a multiprocessor; `None` for an architecture that is not known well enough.
+    pub occupancy: Option<Occupancy>,
+    /// Instructions by class; `None` without nvdisasm.
+    pub mix: Option<InstructionMix>,
+}
+
+/// Measures the kernels of a compiled file, in the order in which they are launched. A kernel without a launch is left
+/// out, as are device functions.
+///
+/// # Errors
+/// Those of the disassembler.
+pub fn footprints(
+    cubin: &Cubin,
+    disassembler: Option<&Disassembler>,
+    launches: &[Launch],
+) -> Result<Vec<KernelFootprint>, JitError> {
+    let sass = disassembler.map(|disassembler| disassembler.sass(&cubin.image, None)).transpose()?;
+    let mixes = sass.as_deref().map(disassembly::mixes).unwrap_or_default();
+    let measured = launches.iter().filter_map(|launch| {
+        let compiled = cubin.resources.iter().find(|kernel| kernel.entry && kernel.name == launch.entry)?;
+        let shared = compiled.shared + launch.shared_bytes;
+        Some(KernelFootprint {
+            name: launch.entry.clone(),
+            registers: compiled.registers,
+            spilled: compiled.spilled(),
+            stack: compiled.stack,
+            static_shared: compiled.shared,
+            dynamic_shared: launch.shared_bytes,
+            threads: launch.block,
+            occupancy: Occupancy::of(cubin.arch, compiled.registers, launch.block, shared),
+            mix: mixes.iter().find(|(name, _)| *name == launch.entry).map(|(_, mix)| *mix),
+        })
+    });
+    Ok(measured.collect())
+}
+
+impl fmt::Display for KernelFootprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let KernelFootprint { name, registers, stack, static_shared, dynamic_shared, threads, .. } = self;
+        let spilled = self.spilled.map_or_else(|| "unknown".into(), |bytes| bytes.to_string());
+        writeln!(
+            f,
+            "{name:<28} {registers:>3} registers, {spilled} bytes spilled, {stack} bytes stack, {static_shared} bytes \
+             static shared"
+        )?;
+        let occupancy = self.occupancy.map_or_else(|| "occupancy unknown".into(), |known| known.to_string());
+        writeln!(f, "    {threads} threads and {dynamic_shared} bytes dynamic shared a block: {occupancy}")?;
+        match &self.mix {
+            Some(mix) => writeln!(f, "    {mix}"),
+            None => writeln!(f, "    instructions not counted: nvdisasm was not found, `eigenforge doctor` says where"),
+        }
+    }
+}
