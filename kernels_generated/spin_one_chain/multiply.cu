@@ -122,7 +122,7 @@ __device__ __forceinline__ i64 rank_of(u64 state, const u64* __restrict__ high_o
     return (i64)(high_offset[state >> LOW_BITS] + low_index[state & LOW_MASK]);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 4)  // four blocks a multiprocessor: 64 registers
+extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS)  // 1,024 threads a multiprocessor: 64 registers
 multiply(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
          const u64* __restrict__ part_start, const u64* __restrict__ part_high,
          const u64* __restrict__ part_first_low, const u64* __restrict__ low_states,

@@ -27,16 +27,6 @@ __device__ __forceinline__ double block_sum(double value, double* scratch)
     return value;
 }
 
-// The same address, as if it were another: what is read through it is loaded again instead of being kept in registers.
-template <class T>
-__device__ __forceinline__ const T* read_again(const T* address)
-{
-#ifdef __CUDACC__
-    asm("" : "+l"(address));
-#endif
-    return address;
-}
-
 // 1 when an odd number of bits is set.
 __device__ __forceinline__ u32 parity(u64 bits) { return (u32)__popcll(bits) & 1u; }
 

@@ -70,15 +70,15 @@ fn the_user_s_expression_is_named_with_its_term() {
                18 | }
                19 | 
                20 | /// Nine repulsions that all differ: more than are written as popcounts, so the text has the user's own expression.
-          in the generated text: kernel.cu:72
-               69 |     for (int k = 0; k < 9; ++k) {
-               70 |         const int i = k;
-               71 | #line 17 "tests/cli_and_input/blame.rs"
-          >    72 |         sum += u[i] * nope(i);
+          in the generated text: kernel.cu:73
+               70 |     for (int k = 0; k < 9; ++k) {
+               71 |         const int i = k;
+               72 | #line 17 "tests/cli_and_input/blame.rs"
+          >    73 |         sum += u[i] * nope(i);
                   |                       ^
-               73 | #line 74 "kernel.cu"
-               74 |     }
-               75 |     return sum;
+               74 | #line 75 "kernel.cu"
+               75 |     }
+               76 |     return sum;
           model term: tests/cli_and_input/blame.rs:17  sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
           at fault:   this expression of the model. It must make sense in CUDA as it does in Rust, made of indices, parameters and numbers;
                       else compute its value before the sum, into a slice with one value a site
@@ -117,15 +117,15 @@ fn a_fault_of_a_template_is_not_the_model_s() {
         the CUDA text of ring_multiply did not compile for sm_90, with 1 error (NVRTC X)
 
         error: identifier "SLICES" is undefined
-          in the generated text: kernel.cu:107
-              104 |         columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (real)0;
-              105 |     }
-              106 |     __syncthreads();
-          >   107 |     for (int task = threadIdx.x >> 5; task < UP_COLUMNS * SLICES; task += UP_THREADS / 32) {
+          in the generated text: kernel.cu:108
+              105 |         columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (real)0;
+              106 |     }
+              107 |     __syncthreads();
+          >   108 |     for (int task = threadIdx.x >> 5; task < UP_COLUMNS * SLICES; task += UP_THREADS / 32) {
                   |                                                           ^
-              108 |         const int c = task / SLICES, slice = task % SLICES;
-              109 |         const i64 column = first_column + c;
-              110 |         if (column >= N_DN) break;
+              109 |         const int c = task / SLICES, slice = task % SLICES;
+              110 |         const i64 column = first_column + c;
+              111 |         if (column >= N_DN) break;
           at fault:   eigenforge's template, templates/cuda/kronecker.cu.jinja:71; not the model.
                       A report with this message is welcome: https://github.com/eigenforge/eigenforge/issues
     "#]]
@@ -151,16 +151,16 @@ fn a_fault_of_the_prelude_shows_the_line_that_uses_it_too() {
                36 |     __syncthreads();
                37 |     return value;
           note: the final comparison was 1024 < 32
-          detected during instantiation of "double block_sum<THREADS>(double, double *) [with THREADS=1024]" at line 195 of kernel.cu
-          used in the generated text: kernel.cu:195
-              192 |         y[i] = (real)sum;
-              193 |         x_dot_y += (double)tile[c * DOWN_ROWS + row] * sum;
-              194 |     }
-          >   195 |     const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
-              196 |     if (threadIdx.x == 0) partials[blockIdx.x] = total;
-              197 | }
-              198 | 
-          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:23, as used by templates/cuda/kronecker.cu.jinja:172 (kernel.cu:195); not the model.
+          detected during instantiation of "double block_sum<THREADS>(double, double *) [with THREADS=1024]" at line 196 of kernel.cu
+          used in the generated text: kernel.cu:196
+              193 |         y[i] = (real)sum;
+              194 |         x_dot_y += (double)tile[c * DOWN_ROWS + row] * sum;
+              195 |     }
+          >   196 |     const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
+              197 |     if (threadIdx.x == 0) partials[blockIdx.x] = total;
+              198 | }
+              199 | 
+          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:23, as used by templates/cuda/kronecker_tiles.cu.jinja:70 (kernel.cu:196); not the model.
                       A report with this message is welcome: https://github.com/eigenforge/eigenforge/issues
     "#]].assert_eq(&message);
 }

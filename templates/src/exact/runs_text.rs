@@ -2,6 +2,7 @@
 
 use super::runs::{Kind, Part, Runs};
 use super::{DownShape, KroneckerPlan};
+use crate::ScalarType;
 use crate::text::{TextError, fragment};
 use serde::Serialize;
 
@@ -15,6 +16,9 @@ const OTHER_REGISTERS: u32 = 56;
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a KroneckerPlan,
+    /// The vectors' number type in PTX, and the letter of its registers.
+    ptx: &'static str,
+    register: &'static str,
     low_sites: u32,
     warps: u32,
     /// Blocks that a multiprocessor holds at once.
@@ -52,9 +56,16 @@ impl KroneckerPlan {
         let (Some(runs), DownShape::Runs { low_sites, outputs, warps }) = (self.runs(), self.shape.down) else {
             return Ok(String::new());
         };
-        let blocks = (REGISTERS / (32 * warps * (2 * outputs + OTHER_REGISTERS))).max(1);
+        // With single precision the compiler takes more loads in flight than it has registers for, if it is held to few.
+        let blocks = match self.scalar {
+            ScalarType::F64 => (REGISTERS / (32 * warps * (2 * outputs + OTHER_REGISTERS))).max(1),
+            ScalarType::F32 => 1,
+        };
+        let (ptx, register) = if self.scalar == ScalarType::F64 { ("f64", "d") } else { ("f32", "f") };
         let view = View {
             plan: self,
+            ptx,
+            register,
             low_sites,
             warps,
             blocks,
