@@ -18,3 +18,5 @@ mod reading;
 mod reference;
 #[path = "cli_and_input/trace.rs"]
 mod trace;
+#[path = "cli_and_input/tune.rs"]
+mod tune;

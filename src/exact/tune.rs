@@ -69,7 +69,7 @@ impl Prepared {
 /// eigenforge.
 pub fn tune(model: &Model, device: &Device) -> Result<Tuning, RunError> {
     let Device::Cuda(card) = device else {
-        return Err(DeviceError::WrongDevice {
+        return Err(DeviceError::Arguments {
             what: "tuning times kernels on a card".into(),
             expected: "--device cuda".into(),
             found: format!("{}, whose multiply has one shape only", device.name()),

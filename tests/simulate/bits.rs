@@ -9,7 +9,7 @@ use super::devices;
 use super::gallery::{root, small_paper_problem, small_problems};
 use super::multiply::{multiply, start};
 use super::update::run;
-use eigenforge::exact::{Hamiltonian, Model};
+use eigenforge::exact::{Hamiltonian, Model, Prepared};
 use eigenforge::runtime::jit::Settings;
 use eigenforge::runtime::{Device, Scalar, solvers};
 use std::collections::BTreeMap;
@@ -29,11 +29,18 @@ fn sums(sums: &[f64]) -> String {
     sums.iter().map(|sum| format!(" {:016x}", sum.to_bits())).collect()
 }
 
+/// In the rule's shape, and with a down kernel by runs where the rule takes tiles.
 fn multiplies<T: Scalar>(bits: &mut Bits, device: &Device, model: &Model) {
-    let hamiltonian = Hamiltonian::new(model, T::TYPE, device).unwrap_or_else(|error| panic!("{error}"));
-    let x: Vec<T> = start(model.dimension() as usize, 0);
-    let (y, dot) = multiply(&hamiltonian, &x).unwrap_or_else(|error| panic!("{error}"));
-    bits.insert(format!("{} {}, multiply", model.name(), T::TYPE.cuda()), hash(&y) + &sums(&[dot]));
+    let rule = Prepared::new(model, T::TYPE).unwrap();
+    let other = rule.candidates().into_iter().skip(1).find(|candidate| candidate.shape().contains("runs of"));
+    for (prepared, what) in
+        [Some((rule, "multiply")), other.map(|other| (other, "multiply by runs"))].into_iter().flatten()
+    {
+        let hamiltonian = Hamiltonian::with_plan(model, prepared, device).unwrap_or_else(|error| panic!("{error}"));
+        let x: Vec<T> = start(model.dimension() as usize, 0);
+        let (y, dot) = multiply(&hamiltonian, &x).unwrap_or_else(|error| panic!("{error}"));
+        bits.insert(format!("{} {}, {what}", model.name(), T::TYPE.cuda()), hash(&y) + &sums(&[dot]));
+    }
 }
 
 /// Those with the model's diagonal, or the others, which know nothing of the model but its dimension.
