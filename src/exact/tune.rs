@@ -173,7 +173,7 @@ fn agree(
     (found, found_dot): (&Vector<f64>, f64),
 ) -> Result<(), DeviceError> {
     let program = VectorProgram::parse(
-        "program compare\nvectors expected : in, found : in\nlet apart = found - expected\nsum distance = apart * apart\n\
+        "program compare\nvectors expected found : in\nlet apart = found - expected\nsum distance = apart * apart\n\
          sum norm = expected * expected\n",
     )
     .map_err(|error| DeviceError::Arguments {

@@ -10,12 +10,14 @@ use std::process::{Command, Stdio};
 
 /// Test programs that need Rust where they run.
 const LEFT_OUT: [&str; 2] = ["xtask", "gallery_of_errors"];
+/// A package that knows no device.
+const WITHOUT_DEVICE: &str = "templates";
 /// What may travel to the other machine.
 const LIMIT: u64 = 60 << 20;
 
 /// A program that Cargo built.
 struct Built {
-    /// Name of the target, and `lib`, `bin` or `test`.
+    /// Folder of its package unless it is the root, name of the target, and `lib` or `test`.
     name: String,
     /// The file.
     file: PathBuf,
@@ -59,27 +61,34 @@ fn build(project: &Project, arguments: &[&str], tests: bool) -> Result<Vec<Built
         return Err(format!("cargo {} failed", arguments.join(" ")));
     }
     let lines = String::from_utf8_lossy(&output.stdout);
-    let mut built: Vec<Built> = lines.lines().filter_map(|line| artifact(line, tests)).collect();
+    let mut built: Vec<Built> = lines.lines().filter_map(|line| artifact(line, &project.root, tests)).collect();
     built.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(built)
 }
 
-/// A program in one of Cargo's lines: `{"reason":"compiler-artifact",…"target":{"kind":["lib"],…"name":"x",…},
+/// A program in one of Cargo's lines: `{"reason":"compiler-artifact",…"manifest_path":"/path/Cargo.toml","target":{"kind":["lib"],…"name":"x",…},
 /// "profile":{…"test":true},…"executable":"/path"}`.
-fn artifact(line: &str, tests: bool) -> Option<Built> {
+fn artifact(line: &str, root: &Path, tests: bool) -> Option<Built> {
+    let manifest = PathBuf::from(text_after(line, "\"manifest_path\":\"")?.replace("\\\\", "\\"));
+    let package = manifest.parent()?.strip_prefix(root).ok()?.to_string_lossy().into_owned();
     let target = line.split_once("\"target\":{")?.1;
     let profile = line.split_once("\"profile\":{")?.1.split('}').next()?;
     let kind = text_after(target, "\"kind\":[\"")?;
     let name = text_after(target, "\"name\":\"")?.replace('-', "_");
     let file = text_after(line, "\"executable\":\"")?;
     let wanted = match tests {
-        true => ["lib", "test"].contains(&kind) && !LEFT_OUT.contains(&name.as_str()),
+        true => ["lib", "test"].contains(&kind) && !LEFT_OUT.contains(&name.as_str()) && package != WITHOUT_DEVICE,
         false => kind == "bin",
     };
     if !wanted || profile.contains("\"test\":true") != tests {
         return None;
     }
-    let name = if tests { format!("{name}-{kind}") } else { name };
+    let name = match (tests, package.as_str()) {
+        (false, _) => name,
+        (true, "") => format!("{name}-{kind}"),
+        // Two packages may have tests of one name.
+        (true, package) => format!("{package}.{name}-{kind}"),
+    };
     Some(Built { name, file: PathBuf::from(file.replace("\\\\", "\\")) })
 }
 
@@ -103,24 +112,29 @@ mod tests {
 
     #[test]
     fn cargo_s_lines_are_read() {
-        let line = |kind: &str, test: bool, name: &str| {
+        let line = |package: &str, kind: &str, test: bool, name: &str| {
             format!(
-                r#"{{"reason":"compiler-artifact","package_id":"p","target":{{"kind":["{kind}"],"crate_types":["lib"],"name":"{name}","src_path":"/s.rs"}},"profile":{{"opt_level":"3","test":{test}}},"filenames":[],"executable":"/t/{name}-1","fresh":true}}"#
+                r#"{{"reason":"compiler-artifact","package_id":"p","manifest_path":"/project/{package}Cargo.toml","target":{{"kind":["{kind}"],"crate_types":["lib"],"name":"{name}","src_path":"/s.rs"}},"profile":{{"opt_level":"3","test":{test}}},"filenames":[],"executable":"/t/{name}-1","fresh":true}}"#
             )
         };
-        let built = artifact(&line("lib", true, "eigenforge-runtime"), true).unwrap();
+        let artifact = |line: &str, tests| artifact(line, Path::new("/project"), tests);
+        let built = artifact(&line("runtime/", "lib", true, "eigenforge-runtime"), true).unwrap();
         assert_eq!(
             (built.name.as_str(), built.file.as_path()),
-            ("eigenforge_runtime-lib", Path::new("/t/eigenforge-runtime-1"))
+            ("runtime.eigenforge_runtime-lib", Path::new("/t/eigenforge-runtime-1"))
         );
-        assert!(artifact(&line("bin", false, "eigenforge"), true).is_none());
-        assert_eq!(artifact(&line("bin", false, "eigenforge"), false).unwrap().name, "eigenforge");
+        let names =
+            ["", "runtime/"].map(|package| artifact(&line(package, "test", true, "simulate"), true).unwrap().name);
+        assert_eq!(names, ["simulate-test", "runtime.simulate-test"]);
+        assert!(artifact(&line("templates/", "test", true, "every_branch"), true).is_none());
+        assert!(artifact(&line("", "bin", false, "eigenforge"), true).is_none());
+        assert_eq!(artifact(&line("", "bin", false, "eigenforge"), false).unwrap().name, "eigenforge");
         for (kind, name) in
             [("lib", "xtask"), ("test", "gallery_of_errors"), ("bin", "eigenforge"), ("proc-macro", "m")]
         {
-            assert!(artifact(&line(kind, true, name), true).is_none(), "{kind} {name}");
+            assert!(artifact(&line("", kind, true, name), true).is_none(), "{kind} {name}");
         }
-        let library = r#"{"target":{"kind":["lib"],"name":"x"},"profile":{"test":true},"executable":null}"#;
+        let library = r#"{"manifest_path":"/project/Cargo.toml","target":{"kind":["lib"],"name":"x"},"profile":{"test":true},"executable":null}"#;
         assert!(artifact(library, true).is_none());
         assert!(artifact(r#"{"reason":"build-finished","success":true}"#, true).is_none());
     }

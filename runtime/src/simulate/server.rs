@@ -39,6 +39,8 @@ impl Server {
             .arg(&report)
             .arg(seconds.to_string())
             .env("ASAN_OPTIONS", "detect_leaks=0:exitcode=4:detect_stack_use_after_return=0")
+            // AddressSanitizer must be the first library, whatever tool this program runs under.
+            .env_remove("LD_PRELOAD")
             .env("UBSAN_OPTIONS", "exitcode=4:print_stacktrace=0")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

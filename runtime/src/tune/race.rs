@@ -39,9 +39,10 @@ pub fn race(device: &Device, racers: &mut [Racer<'_>], buffers: usize) -> Result
         runs.push((SAMPLE / once.max(1e-3)).ceil().clamp(1.0, MOST_RUNS) as usize);
     }
     let mut samples = vec![Vec::with_capacity(ROUNDS); racers.len()];
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         for ((racer, runs), samples) in racers.iter_mut().zip(&runs).zip(&mut samples) {
-            let (done, milliseconds) = device.time(|| (0..*runs).try_for_each(|run| (racer.run)(run % buffers)))?;
+            let mut rotating = (round * runs..(round + 1) * runs).map(|run| run % buffers);
+            let (done, milliseconds) = device.time(|| rotating.try_for_each(|pair| (racer.run)(pair)))?;
             done?;
             samples.push(milliseconds / *runs as f64);
         }
