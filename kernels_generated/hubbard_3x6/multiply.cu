@@ -62,7 +62,8 @@ __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
 }
 
 // y = D x + A_up x. A_up in slices of 32 rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
-// neighbours a row, lanes side by side. A row of fewer neighbours is padded with the index N_UP, which holds zero.
+// neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which hold zeros;
+// in each slot the neighbours of 16 rows lie in different banks of shared memory, and so does the zero.
 extern "C" __global__ void __launch_bounds__(UP_THREADS)
 multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
             const u32* __restrict__ slice_start, const u32* __restrict__ neighbours,

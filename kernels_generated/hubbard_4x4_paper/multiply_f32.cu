@@ -62,18 +62,20 @@ __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
 }
 
 // y = D x + A_up x. A_up in slices of 32 rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
-// neighbours a row, lanes side by side. A row of fewer neighbours is padded with the index N_UP, which holds zero.
+// neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which hold zeros;
+// in each slot the neighbours of 16 rows lie in different banks of shared memory, and so does the zero.
 extern "C" __global__ void __launch_bounds__(UP_THREADS)
 multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
             const u32* __restrict__ slice_start, const u16* __restrict__ neighbours,
             const u32* __restrict__ up_states, const u32* __restrict__ dn_states)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
-    real* const columns = (real*)shared_bytes;     // UP_COLUMNS columns of N_UP + 1 elements
+    constexpr int COLUMN = (int)N_UP + 16;          // elements of a column with its zeros
+    real* const columns = (real*)shared_bytes;     // UP_COLUMNS columns
     const i64 first_column = (i64)blockIdx.x * UP_COLUMNS;
     const int lane = threadIdx.x & 31;
     for (int row = threadIdx.x; row < (int)N_UP; row += UP_THREADS) columns[row] = x[first_column * N_UP + row];
-    if (threadIdx.x == 0) columns[N_UP] = (real)0;
+    if (threadIdx.x < 16) columns[N_UP + threadIdx.x] = (real)0;
     __syncthreads();
     const i64 column = first_column;
     const real* const from = columns;

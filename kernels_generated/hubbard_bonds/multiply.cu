@@ -6,7 +6,7 @@
 // model: src/models.rs:18  sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
 // model: src/models.rs:19  sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
 // least work: 5280.0 flop, 12000.0 bytes
-// specialised: numbers of states, diagonal, amplitudes, packing of neighbours (index in the low 5 bits), tile shapes
+// specialised: numbers of states, diagonal, amplitudes, packing of neighbours (index in the low 6 bits), tile shapes
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
@@ -64,18 +64,20 @@ __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
 }
 
 // y = D x + A_up x. A_up in slices of 32 rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
-// neighbours a row, lanes side by side. A row of fewer neighbours is padded with the index N_UP, which holds zero.
+// neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which hold zeros;
+// in each slot the neighbours of 16 rows lie in different banks of shared memory, and so does the zero.
 extern "C" __global__ void __launch_bounds__(UP_THREADS)
 multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
             const u32* __restrict__ slice_start, const u16* __restrict__ neighbours,
             const u32* __restrict__ up_states, const u32* __restrict__ dn_states)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
-    real* const columns = (real*)shared_bytes;     // UP_COLUMNS columns of N_UP + 1 elements
+    constexpr int COLUMN = (int)N_UP + 16;          // elements of a column with its zeros
+    real* const columns = (real*)shared_bytes;     // UP_COLUMNS columns
     const i64 first_column = (i64)blockIdx.x * UP_COLUMNS;
     const int lane = threadIdx.x & 31;
-    for (int k = threadIdx.x; k < UP_COLUMNS * (int)(N_UP + 1); k += UP_THREADS) {
-        const int c = k / (int)(N_UP + 1), row = k % (int)(N_UP + 1);
+    for (int k = threadIdx.x; k < UP_COLUMNS * COLUMN; k += UP_THREADS) {
+        const int c = k / COLUMN, row = k % COLUMN;
         columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (real)0;
     }
     __syncthreads();
@@ -83,7 +85,7 @@ multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict
         const int c = task / SLICES, slice = task % SLICES;
         const i64 column = first_column + c;
         if (column >= N_DN) break;
-        const real* const from = columns + c * (int)(N_UP + 1);
+        const real* const from = columns + c * COLUMN;
         double sum = 0.0;
         const u32 end = slice_start[slice + 1];
         for (u32 group = slice_start[slice]; group < end; ++group) {
@@ -93,8 +95,8 @@ multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const u16 word = words[k];
-                const double value = (double)from[(int)(word & 0x1f)];
-                sum += AMPLITUDE_UP[word >> 5] * value;
+                const double value = (double)from[(int)(word & 0x3f)];
+                sum += AMPLITUDE_UP[word >> 6] * value;
             }
         }
         const int row = slice * 32 + lane;
@@ -145,9 +147,9 @@ multiply_down(const real* __restrict__ x, real* __restrict__ y, double* __restri
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const u16 word = words[k];
-                const u32 index = word & 0xf;
+                const u32 index = word & 0x1f;
                 const double value = index < (u32)N_DN ? (double)from[(i64)index * N_UP] : 0.0;
-                sum += AMPLITUDE_DN[word >> 4] * value;
+                sum += AMPLITUDE_DN[word >> 5] * value;
             }
         }
         for (u32 group = begin; group < middle; ++group) {
@@ -157,8 +159,8 @@ multiply_down(const real* __restrict__ x, real* __restrict__ y, double* __restri
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const u16 word = words[k];
-                const double value = (double)tile[(int)(word & 0xf) * DOWN_ROWS + row];
-                sum += AMPLITUDE_DN[word >> 4] * value;
+                const double value = (double)tile[(int)(word & 0x1f) * DOWN_ROWS + row];
+                sum += AMPLITUDE_DN[word >> 5] * value;
             }
         }
         sum += y_before;

@@ -6,7 +6,7 @@
 // model: src/models.rs:18  sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
 // model: src/models.rs:21  sum!(b in 0..v.len(); v[b] * n(from[b]) * n(to[b]))
 // least work: 980.0 flop, 896.0 bytes
-// specialised: numbers of states, diagonal, amplitudes, packing of neighbours (index in the low 6 bits), tile shapes
+// specialised: numbers of states, diagonal, amplitudes, packing of neighbours (index in the low 7 bits), tile shapes
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
 typedef unsigned char u8;
@@ -65,18 +65,20 @@ __device__ __forceinline__ double diagonal_of(u32 up, u32 dn)
 }
 
 // y = D x + A_up x. A_up in slices of 32 rows: slice s holds slice_start[s] .. slice_start[s + 1] groups of four
-// neighbours a row, lanes side by side. A row of fewer neighbours is padded with the index N_UP, which holds zero.
+// neighbours a row, lanes side by side. A row of fewer neighbours is padded with indices from N_UP on, which hold zeros;
+// in each slot the neighbours of 16 rows lie in different banks of shared memory, and so does the zero.
 extern "C" __global__ void __launch_bounds__(UP_THREADS)
 multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ partials,
             const u32* __restrict__ slice_start, const u16* __restrict__ neighbours,
             const u32* __restrict__ up_states, const u32* __restrict__ dn_states)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
-    real* const columns = (real*)shared_bytes;     // UP_COLUMNS columns of N_UP + 1 elements
+    constexpr int COLUMN = (int)N_UP + 16;          // elements of a column with its zeros
+    real* const columns = (real*)shared_bytes;     // UP_COLUMNS columns
     const i64 first_column = (i64)blockIdx.x * UP_COLUMNS;
     const int lane = threadIdx.x & 31;
     for (int row = threadIdx.x; row < (int)N_UP; row += UP_THREADS) columns[row] = x[first_column * N_UP + row];
-    if (threadIdx.x == 0) columns[N_UP] = (real)0;
+    if (threadIdx.x < 16) columns[N_UP + threadIdx.x] = (real)0;
     __syncthreads();
     double x_dot_y = 0.0;
     const i64 column = first_column;
@@ -91,7 +93,7 @@ multiply_up(const real* __restrict__ x, real* __restrict__ y, double* __restrict
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const u16 word = words[k];
-                const double value = (double)from[(int)(word & 0x3f)];
+                const double value = (double)from[(int)(word & 0x7f)];
                 sum += value;
             }
         }

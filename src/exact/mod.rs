@@ -13,6 +13,7 @@ mod kronecker_cpu;
 mod model;
 mod multiply;
 mod observables;
+mod slices;
 mod solve;
 mod species;
 mod structure;

@@ -1,8 +1,9 @@
-//! One species' hopping matrix: rows of packed neighbours for the host, slices for the up kernel, rows for the down one.
+//! One species' hopping matrix: rows for the host, packed rows for the down kernel by tiles. (`slices.rs` packs for the up
+//! kernel.)
 
 use crate::basis::combinations::Ranks;
 use crate::operator::transition::Transition;
-use eigenforge_templates::exact::{Amplitudes, Hop, IndexWord, SpeciesPlan};
+use eigenforge_templates::exact::{Amplitudes, Hop, IndexWord, SpeciesPlan, UP_ZEROS};
 use rayon::prelude::*;
 
 /// A in compressed rows, an element being (column, number of its amplitude). Symmetric, because H is.
@@ -104,9 +105,9 @@ impl SpeciesMatrix {
         (0..self.rows()).map(row).fold(0.0, f64::max)
     }
 
-    /// What the plan says of it. The index has room for one more value, the padding.
+    /// What the plan says of it. The index has room for the padding, [`UP_ZEROS`] values more.
     pub fn plan(&self) -> SpeciesPlan {
-        let index_bits = 64 - (self.rows() as u64).leading_zeros();
+        let index_bits = 64 - (self.rows() as u64 + UP_ZEROS - 1).leading_zeros();
         let widest = self.row_start.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         SpeciesPlan {
             particles: self.particles as u32,
@@ -141,57 +142,5 @@ impl SpeciesMatrix {
             close(self.rows(), &mut words);
         }
         (starts, words)
-    }
-
-    /// Slices of 32 rows for the up kernel: (slice_start in groups of four, words by slice, group, lane and 4).
-    ///
-    /// A slice is as wide as its longest row, rounded to four; shorter rows are padded with the index one past the last
-    /// row. Which of its neighbours a row has in which slot is free, so slots are filled such that the 16 lanes that
-    /// read shared memory together hit different banks wherever they can.
-    pub fn packed_slices(&self) -> (Vec<u32>, Vec<u64>) {
-        let shift = self.plan().number_shift();
-        let slices: Vec<Vec<u64>> = (0..self.rows().div_ceil(32))
-            .into_par_iter()
-            .map(|slice| self.slice(slice, shift, self.rows() as u64))
-            .collect();
-        let mut start = vec![0u32];
-        let mut words = Vec::new();
-        for slice in slices {
-            words.extend(slice);
-            start.push((words.len() / 128) as u32);
-        }
-        (start, words)
-    }
-
-    fn slice(&self, slice: usize, shift: u32, padding: u64) -> Vec<u64> {
-        const LANES: usize = 32;
-        const BANKS: usize = 16; // 8-byte words that one pass over the 32 four-byte banks serves
-        let mut rest: Vec<Vec<(u32, u32)>> = (0..LANES)
-            .map(|lane| slice * LANES + lane)
-            .map(|row| if row < self.rows() { self.row(row).collect() } else { Vec::new() })
-            .collect();
-        let width = rest.iter().map(Vec::len).max().unwrap_or(0).next_multiple_of(4);
-        let mut words = vec![padding; width * LANES];
-        for slot in 0..width {
-            for half in [0..LANES / 2, LANES / 2..LANES] {
-                let mut taken: [Vec<u32>; BANKS] = Default::default();
-                for lane in half {
-                    // The same address costs nothing; a free bank is next best; then the least crowded one.
-                    let crowd = |(column, _): &(u32, u32)| {
-                        let bank = &taken[*column as usize % BANKS];
-                        if bank.contains(column) { 0 } else { bank.len() }
-                    };
-                    // A row that is shorter than the slots left may wait for a better one.
-                    let must = rest[lane].len() >= width - slot;
-                    let best = (0..rest[lane].len()).min_by_key(|k| crowd(&rest[lane][*k]));
-                    let Some(best) = best.filter(|best| must || crowd(&rest[lane][*best]) == 0) else { continue };
-                    let (column, number) = rest[lane].swap_remove(best);
-                    taken[column as usize % BANKS].push(column);
-                    let place = (slot / 4 * LANES + lane) * 4 + slot % 4;
-                    words[place] = u64::from(column) | u64::from(number) << shift;
-                }
-            }
-        }
-        words
     }
 }

@@ -119,16 +119,16 @@ fn a_fault_of_a_template_is_not_the_model_s() {
         the CUDA text of ring_multiply did not compile for sm_90, with 1 error (NVRTC X)
 
         error: identifier "SLICES" is undefined
-          in the generated text: kernel.cu:108
-              105 |         columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (real)0;
-              106 |     }
-              107 |     __syncthreads();
-          >   108 |     for (int task = threadIdx.x >> 5; task < UP_COLUMNS * SLICES; task += UP_THREADS / 32) {
+          in the generated text: kernel.cu:110
+              107 |         columns[k] = row < N_UP && first_column + c < N_DN ? x[(first_column + c) * N_UP + row] : (real)0;
+              108 |     }
+              109 |     __syncthreads();
+          >   110 |     for (int task = threadIdx.x >> 5; task < UP_COLUMNS * SLICES; task += UP_THREADS / 32) {
                   |                                                           ^
-              109 |         const int c = task / SLICES, slice = task % SLICES;
-              110 |         const i64 column = first_column + c;
-              111 |         if (column >= N_DN) break;
-          at fault:   eigenforge's template, templates/cuda/kronecker.cu.jinja:71; not the model.
+              111 |         const int c = task / SLICES, slice = task % SLICES;
+              112 |         const i64 column = first_column + c;
+              113 |         if (column >= N_DN) break;
+          at fault:   eigenforge's template, templates/cuda/kronecker.cu.jinja:73; not the model.
                       A report with this message is welcome: https://github.com/eigenforge/eigenforge/issues
     "#]]
     .assert_eq(&message);
@@ -152,16 +152,16 @@ fn a_fault_of_the_prelude_shows_the_line_that_uses_it_too() {
                35 |     if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
                36 |     __syncthreads();
                37 |     return value;
-          detected during instantiation of "double block_sum<THREADS>(double, double *) [with THREADS=1024]" at line 196 of kernel.cu
-          used in the generated text: kernel.cu:196
-              193 |         y[i] = (real)sum;
-              194 |         x_dot_y += (double)tile[c * DOWN_ROWS + row] * sum;
-              195 |     }
-          >   196 |     const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
-              197 |     if (threadIdx.x == 0) partials[blockIdx.x] = total;
-              198 | }
-              199 | 
-          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:23, as used by templates/cuda/kronecker_tiles.cu.jinja:70 (kernel.cu:196); not the model.
+          detected during instantiation of "double block_sum<THREADS>(double, double *) [with THREADS=1024]" at line 198 of kernel.cu
+          used in the generated text: kernel.cu:198
+              195 |         y[i] = (real)sum;
+              196 |         x_dot_y += (double)tile[c * DOWN_ROWS + row] * sum;
+              197 |     }
+          >   198 |     const double total = block_sum<DOWN_THREADS>(x_dot_y, scratch);
+              199 |     if (threadIdx.x == 0) partials[blockIdx.x] = total;
+              200 | }
+              201 | 
+          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:23, as used by templates/cuda/kronecker_tiles.cu.jinja:70 (kernel.cu:198); not the model.
                       A report with this message is welcome: https://github.com/eigenforge/eigenforge/issues
     "#]].assert_eq(&message);
 }

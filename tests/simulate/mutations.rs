@@ -65,7 +65,7 @@ fn a_staging_loop_that_stops_early() {
         "if (lane > 99) tile[",
         &[FaultClass::UninitialisedShared],
     );
-    let (line, change) = ("k < UP_COLUMNS * (int)(N_UP + 1)", "k < UP_COLUMNS * (int)(N_UP + 1) - 1");
+    let (line, change) = ("k < UP_COLUMNS * COLUMN", "k < UP_COLUMNS * COLUMN - 12");
     caught(&model, "multiply_up(", line, change, &[FaultClass::UninitialisedShared]);
 }
 

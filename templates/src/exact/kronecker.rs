@@ -8,7 +8,7 @@
 //! blocks of one tile of rows run. The floor is five passes over a vector: x twice, y three times.
 
 use super::runs::{RunTables, Runs};
-use super::{DiagonalPlan, DownShape, KroneckerShape, Staging};
+use super::{DiagonalPlan, DownShape, KroneckerShape, Staging, UP_ZEROS};
 use crate::ScalarType;
 use crate::launch::{Element, Parameter};
 use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, fragment, render};
@@ -183,7 +183,9 @@ impl KroneckerPlan {
     /// Dynamic shared memory of the up kernel, bytes.
     pub fn up_shared(&self) -> u64 {
         match self.shape.staging {
-            Staging::Shared => (self.up.states + 1) * u64::from(self.shape.up_columns) * self.scalar.bytes() as u64,
+            Staging::Shared => {
+                (self.up.states + UP_ZEROS) * u64::from(self.shape.up_columns) * self.scalar.bytes() as u64
+            }
             Staging::Global => 0,
         }
     }
@@ -269,6 +271,7 @@ impl KroneckerPlan {
             prelude: &'a str,
             real: &'a str,
             shared: bool,
+            zeros: u64,
             up: SpeciesView,
             has_down: bool,
             down_table: Option<String>,
@@ -281,6 +284,7 @@ impl KroneckerPlan {
             prelude: PRELUDE,
             real: self.scalar.cuda(),
             shared: self.shape.staging == Staging::Shared,
+            zeros: UP_ZEROS,
             up: SpeciesView::new(&self.up, "UP"),
             has_down: self.has_down(),
             down_table: self.down_table(),
@@ -371,7 +375,6 @@ struct SpeciesView {
     index_type: &'static str,
     signed: bool,
     index_mask: String,
-    padding: u64,
     /// Statement that adds the element `value` of the neighbour `word` to `sum`.
     accumulate: String,
     /// Factor of the whole sum.
@@ -404,7 +407,6 @@ impl SpeciesView {
             index_type: if bits <= 32 { "u32" } else { "u64" },
             signed: matches!(species.amplitudes, Amplitudes::Signed(_)),
             index_mask: format!("{:#x}", (1u64 << bits) - 1),
-            padding: species.states,
             accumulate,
             factor,
             table,

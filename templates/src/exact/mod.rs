@@ -19,4 +19,4 @@ pub use general::{FlipGroup, GeneralPlan, MaskedTerm, TableSizes};
 pub use kronecker::{Amplitudes, Hop, IndexWord, KroneckerPlan, SpeciesPlan};
 pub use launches::NeighbourWords;
 pub use runs::RunTables;
-pub use shape::{DownShape, GeneralShape, KroneckerShape, Staging};
+pub use shape::{DownShape, GeneralShape, KroneckerShape, Staging, UP_ZEROS};

@@ -55,6 +55,10 @@ pub struct KroneckerShape {
     pub down: DownShape,
 }
 
+/// Zeros behind a column in shared memory, for rows of fewer neighbours than their slice is wide: one in each of the 16
+/// banks of 8 bytes.
+pub const UP_ZEROS: u64 = 16;
+
 /// Shared memory of a block on every supported architecture, with what the runtime itself takes left out: sm_80 has
 /// 163 KiB, sm_90 and sm_100 have 227 KiB.
 const SHARED_BYTES: u64 = 160 * 1024;
@@ -78,7 +82,7 @@ const RUN_WARPS: u32 = 8;
 impl KroneckerShape {
     /// The choice by rule.
     pub fn of(scalar: ScalarType, sites: u32, up: &SpeciesPlan, down: &SpeciesPlan) -> KroneckerShape {
-        let column = (up.states + 1) * scalar.bytes() as u64;
+        let column = (up.states + UP_ZEROS) * scalar.bytes() as u64;
         let staging = if column <= SHARED_BYTES { Staging::Shared } else { Staging::Global };
         // Short columns share a block until it has some 1,024 rows to work on.
         let up_columns = (UP_THREADS / up.states.max(1)).clamp(1, 32).min(down.states.max(1)) as u32;

@@ -1,0 +1,190 @@
+//! Neighbours of the up kernel, packed in slices of 32 rows so that its gathers from shared memory meet no bank twice.
+//!
+//! In each slot the 32 lanes of a warp read one neighbour each: 8-byte words, 16 lanes at a time, from 16 banks. Which of
+//! its neighbours a row has in which slot is free. Rows and banks are the two sides of a bipartite graph, neighbours its
+//! edges, slots their colours: with as many colours as the longest row or fullest bank has edges, no two edges of a colour
+//! share a row or a bank (König 1916), found by flipping alternating paths. A bank fuller than the slice is wide keeps
+//! conflicts for the surplus. Lanes without a neighbour read a zero in a bank that is free.
+
+use super::species::SpeciesMatrix;
+use eigenforge_templates::exact::UP_ZEROS;
+use rayon::prelude::*;
+
+/// Rows of a slice.
+const LANES: usize = 32;
+/// Lanes that are served together, and banks of 8 bytes.
+const BANKS: usize = 16;
+
+impl SpeciesMatrix {
+    /// (slice_start in groups of four, words by slice, group, lane and 4).
+    ///
+    /// A slice is as wide as its longest row, rounded to four. A word is the column with the number of the amplitude
+    /// above it; shorter rows are padded with the indices from the number of rows on, [`UP_ZEROS`] of them, which are
+    /// zeros.
+    pub fn packed_slices(&self) -> (Vec<u32>, Vec<u64>) {
+        let slices: Vec<Vec<u64>> =
+            (0..self.rows().div_ceil(LANES)).into_par_iter().map(|slice| self.slice(slice)).collect();
+        let mut start = vec![0u32];
+        let mut words = Vec::new();
+        for slice in slices {
+            words.extend(slice);
+            start.push((words.len() / (4 * LANES)) as u32);
+        }
+        (start, words)
+    }
+
+    fn slice(&self, slice: usize) -> Vec<u64> {
+        let shift = self.plan().number_shift();
+        let rows: Vec<Vec<(u32, u32)>> = (0..LANES)
+            .map(|lane| slice * LANES + lane)
+            .map(|row| if row < self.rows() { self.row(row).collect() } else { Vec::new() })
+            .collect();
+        let width = rows.iter().map(Vec::len).max().unwrap_or(0).next_multiple_of(4);
+        let mut words = vec![0; width * LANES];
+        for (half, rows) in rows.chunks(BANKS).enumerate() {
+            let slots = slots(rows, width);
+            for slot in 0..width {
+                let read: Vec<Option<(u32, u32)>> =
+                    rows.iter().zip(&slots).map(|(row, slots)| slots[slot].map(|edge| row[edge])).collect();
+                let taken = |bank: u64| read.iter().flatten().any(|(column, _)| u64::from(*column) % 16 == bank);
+                let zeros = self.rows() as u64..self.rows() as u64 + UP_ZEROS;
+                let zero = zeros.clone().find(|zero| !taken(zero % BANKS as u64)).unwrap_or(zeros.start);
+                for (lane, read) in read.iter().enumerate() {
+                    let place = (slot / 4 * LANES + half * BANKS + lane) * 4 + slot % 4;
+                    words[place] = read.map_or(zero, |(column, number)| u64::from(column) | u64::from(number) << shift);
+                }
+            }
+        }
+        words
+    }
+}
+
+/// For each row and slot the neighbour that is read, by its place in the row.
+fn slots(rows: &[Vec<(u32, u32)>], width: usize) -> Vec<Vec<Option<usize>>> {
+    let bank = |row: usize, edge: usize| rows[row][edge].0 as usize % BANKS;
+    let mut of_row: Vec<Vec<Option<usize>>> = vec![vec![None; width]; rows.len()];
+    let mut of_bank: Vec<Vec<Option<usize>>> = vec![vec![None; width]; BANKS]; // the row that reads it
+    let mut surplus = Vec::new();
+    let mut fullness = [0; BANKS];
+    for (row, edges) in rows.iter().enumerate() {
+        for edge in 0..edges.len() {
+            let to = bank(row, edge);
+            fullness[to] += 1;
+            if fullness[to] > width {
+                surplus.push((row, edge));
+                continue;
+            }
+            let free = |slots: &[Option<usize>]| slots.iter().position(Option::is_none);
+            let both = (0..width).find(|slot| of_row[row][*slot].is_none() && of_bank[to][*slot].is_none());
+            let slot = match (both, free(&of_row[row]), free(&of_bank[to])) {
+                (Some(slot), ..) => slot,
+                (None, Some(at_row), Some(at_bank)) => {
+                    // Free at the bank, taken at the row: swap both slots along the path that starts there.
+                    let (mut row, mut path) = (row, Vec::new());
+                    while let Some(edge) = of_row[row][at_bank] {
+                        path.push((row, edge, at_bank));
+                        let Some(next) = of_bank[bank(row, edge)][at_row] else { break };
+                        let Some(back) = of_row[next][at_row] else { break };
+                        path.push((next, back, at_row));
+                        row = next;
+                    }
+                    for (row, edge, slot) in &path {
+                        (of_row[*row][*slot], of_bank[bank(*row, *edge)][*slot]) = (None, None);
+                    }
+                    for (row, edge, slot) in path {
+                        let other = if slot == at_bank { at_row } else { at_bank };
+                        (of_row[row][other], of_bank[bank(row, edge)][other]) = (Some(edge), Some(row));
+                    }
+                    at_bank
+                }
+                _ => unreachable!("neither row nor bank has more edges than there are slots"),
+            };
+            (of_row[row][slot], of_bank[to][slot]) = (Some(edge), Some(row));
+        }
+    }
+    for (row, edge) in surplus {
+        let free = of_row[row].iter_mut().find(|slot| slot.is_none());
+        *free.expect("a row has no more neighbours than there are slots") = Some(edge);
+    }
+    of_row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Rows of neighbours as a hopping matrix has them, from a linear congruential generator.
+    fn random(rows: usize, longest: u64, columns: u64, seed: u64) -> Vec<Vec<(u32, u32)>> {
+        let mut state = seed;
+        let mut next = move |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % below
+        };
+        let mut row = || {
+            let length = next(longest + 1);
+            let columns: BTreeSet<u32> = (0..length).map(|_| next(columns) as u32).collect();
+            columns.into_iter().map(|column| (column, 0)).collect()
+        };
+        (0..rows).map(|_| row()).collect()
+    }
+
+    #[test]
+    fn every_neighbour_has_a_slot_and_no_bank_is_met_twice_while_there_are_slots() {
+        for seed in 0..200 {
+            let rows = random(BANKS, 14, 11_440, seed);
+            let mut fullness = [0; BANKS];
+            rows.iter().flatten().for_each(|(column, _)| fullness[*column as usize % BANKS] += 1);
+            let longest = rows.iter().map(Vec::len).max().unwrap();
+            for width in [longest.max(fullness.into_iter().max().unwrap()), longest] {
+                let slots = slots(&rows, width);
+                for (row, slots) in rows.iter().zip(&slots) {
+                    let found: BTreeSet<usize> = slots.iter().flatten().copied().collect();
+                    assert_eq!(found, (0..row.len()).collect(), "each neighbour once");
+                    assert_eq!(slots.iter().flatten().count(), row.len());
+                }
+                let met = |slot: usize| -> usize {
+                    let read = rows.iter().zip(&slots).filter_map(|(row, slots)| Some(row[slots[slot]?].0));
+                    let mut of_bank = [0usize; BANKS];
+                    read.for_each(|column| of_bank[column as usize % BANKS] += 1);
+                    of_bank.into_iter().map(|count| count.saturating_sub(1)).sum()
+                };
+                let twice: usize = (0..width).map(met).sum();
+                let surplus: usize = fullness.iter().map(|count| count.saturating_sub(width)).sum();
+                assert!(twice <= surplus, "seed {seed}, width {width}: {twice} conflicts, {surplus} cannot be avoided");
+            }
+        }
+    }
+
+    /// Cycles of shared memory for one gather of a warp, 2 at best, on the problem of Yamada et al. (2020).
+    #[test]
+    fn gathers_of_the_paper_s_problem_have_hardly_a_conflict() {
+        let lattice = crate::lattice::Lattice::square([4, 4]).open();
+        let (bonds, sites) = (lattice.bonds().len(), lattice.sites().len());
+        let operator =
+            crate::models::hubbard(&lattice, &vec![1.0; bonds], &vec![4.0; sites], &vec![0.0; sites], 0.0, &[]);
+        let model = operator.sector(crate::basis::Up(7), crate::basis::Down(1)).unwrap();
+        let crate::exact::Prepared::Kronecker { up, .. } =
+            crate::exact::Prepared::new(&model, eigenforge_templates::ScalarType::F64).unwrap()
+        else {
+            panic!("it splits")
+        };
+        let (start, words) = up.packed_slices();
+        let mask = (1u64 << up.plan().index_bits) - 1;
+        let (mut cycles, mut gathers) = (0, 0);
+        for group in 0..*start.last().unwrap() as usize {
+            for slot in 0..4 {
+                let read: Vec<u64> = (0..LANES).map(|lane| words[(group * LANES + lane) * 4 + slot] & mask).collect();
+                gathers += 1;
+                for half in read.chunks(BANKS) {
+                    let distinct: BTreeSet<u64> = half.iter().copied().collect();
+                    let mut of_bank = [0; BANKS];
+                    distinct.iter().for_each(|column| of_bank[*column as usize % BANKS] += 1);
+                    cycles += of_bank.into_iter().max().unwrap_or(0);
+                }
+            }
+        }
+        let mean = f64::from(cycles) / f64::from(gathers);
+        assert!((2.0..2.05).contains(&mean), "{mean} cycles a gather");
+    }
+}
