@@ -172,8 +172,8 @@ fn vector_bytes<T: Scalar>(operator: &dyn LinearOperator<T>) -> u64 {
 /// with everything else, half is left alone.
 pub(super) fn spare(device: &Device, each: u64, needed: usize, other: u64, limit: Option<u64>) -> usize {
     let Memory { free, total } = device.memory();
+    let free = free.saturating_sub(other);
     let share = if device.is_cuda() { free.saturating_sub(total / 64) } else { free / 2 };
-    let share = limit.map_or(share, |limit| share.min(limit));
-    let left = share.saturating_sub(other).saturating_sub(each.saturating_mul(needed as u64));
+    let left = limit.map_or(share, |limit| share.min(limit)).saturating_sub(each.saturating_mul(needed as u64));
     usize::try_from(left / each.max(1)).unwrap_or(usize::MAX)
 }

@@ -98,6 +98,30 @@ fn lanczos_in_single_precision_whatever_it_keeps() {
 }
 
 #[test]
+fn lanczos_keeps_what_a_limit_on_memory_allows() {
+    for device in test_devices() {
+        let operator = Sparse::random(&device, 900, 20.0, 6, 1.0, 2);
+        let run = |memory_limit, keep_vectors| {
+            let options = SolveOptions { memory_limit, keep_vectors, certify: false, ..options(1, 1e-8) };
+            solve::<f64>(&operator, Solver::Lanczos, &options).map(|found| found.multiplies)
+        };
+        for vectors in [0, 1, 10, 100] {
+            let limited = run(Some((4 + vectors) * 900 * 8), None).unwrap();
+            assert_eq!(limited, run(None, Some(vectors as usize)).unwrap(), "room for {vectors} more");
+            let options = SolveOptions { memory_limit: Some((4 + vectors) * 900 * 8), ..options(1, 1e-8) };
+            let planned = kept::<f64>(&device, 900, 0, Solver::Lanczos, &options);
+            // 95 are kept at most.
+            assert_eq!(planned.map_or(0, |(_, bytes)| bytes), vectors.min(95) * 900 * 8);
+        }
+        let refused = run(Some(4 * 900 * 8 - 1), None).unwrap_err().to_string();
+        assert!(refused.contains("Lanczos (4 vectors of 900 elements)"), "{refused}");
+        let several = SolveOptions { states: 2, ..options(1, 1e-8) };
+        assert!(kept::<f64>(&device, 900, 0, Solver::Lanczos, &several).is_none());
+        assert!(kept::<f64>(&device, 900, 0, Solver::Lobpcg, &options(1, 1e-8)).is_none());
+    }
+}
+
+#[test]
 fn lanczos_ends_where_the_space_does() {
     for device in test_devices() {
         // Four levels, each of 125 states: the Krylov space of any start has dimension 4.

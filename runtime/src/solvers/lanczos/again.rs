@@ -4,9 +4,9 @@
 //! a step needs no norm and no x·y, waits for nothing, and adds its vector to x in the pass that makes it: six passes. The
 //! new vector is the expression of run 1 in its order, so it has the bits of run 1.
 
-use super::recurrence::{Recurrence, scale_of};
 use super::super::algebra::parse;
 use super::super::checkpoint::Saver;
+use super::recurrence::{Recurrence, scale_of};
 use crate::error::SolveError;
 use crate::scalar::Scalar;
 use crate::trace;
@@ -59,8 +59,7 @@ pub(super) fn run<T: Scalar>(
         let gather = operator.device().span("solver", "gather");
         let next_scale = scale_of(weights.beta[j]);
         // The products of run 1, so that the vector has its bits.
-        let scalars =
-            [*scale, weights.alpha[j] * *scale, *beta * *scale_before, weights.s[i] * next_scale];
+        let scalars = [*scale, weights.alpha[j] * *scale, *beta * *scale_before, weights.s[i] * next_scale];
         again.run(&mut [Bind::Out(before), Bind::Out(&mut slots[0]), Bind::In(y), Bind::In(v)], &scalars)?;
         drop(gather);
         (*scale_before, *scale, *beta) = (*scale, next_scale, weights.beta[j]);
@@ -68,7 +67,12 @@ pub(super) fn run<T: Scalar>(
         solve.progress("lanczos: vector", i, &[], solve.options.tolerance, false);
         if saver.due() {
             let scalars = [&recurrence.lengths(3.0)[..], &weights.scalars()].concat();
-            saver.save("run 2", done, &scalars, &[&recurrence.slots[0], &recurrence.loose[i % 2], &recurrence.loose[j % 2]])?;
+            saver.save(
+                "run 2",
+                done,
+                &scalars,
+                &[&recurrence.slots[0], &recurrence.loose[i % 2], &recurrence.loose[j % 2]],
+            )?;
         }
     }
     Ok(())

@@ -176,7 +176,8 @@ fn save<T: Scalar>(recurrence: &mut Recurrence<'_, T>, done: usize, saver: &mut 
 
 /// Puts a saved state back.
 fn restore<T: Scalar>(recurrence: &mut Recurrence<'_, T>, saved: &Saved<T>) -> Result<Stage, SolveError> {
-    let ([stage, scale, scale_before, beta, rest @ ..], Some(first)) = (&saved.scalars[..], saved.vectors.first()) else {
+    let ([stage, scale, scale_before, beta, rest @ ..], Some(first)) = (&saved.scalars[..], saved.vectors.first())
+    else {
         return Ok(Stage::Begin);
     };
     recurrence.slots[0].write(first)?;

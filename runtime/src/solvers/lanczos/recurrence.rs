@@ -108,7 +108,8 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
             let (kept, free) = self.slots.split_at_mut(i + 1);
             // At the beginning there is no v_{i−1}, and its factor is 0.
             let before = &kept[i.saturating_sub(1)];
-            self.step.run(&mut [Bind::Out(&mut free[0]), Bind::In(y), Bind::In(&kept[i]), Bind::In(before)], &scalars)?
+            self.step
+                .run(&mut [Bind::Out(&mut free[0]), Bind::In(y), Bind::In(&kept[i]), Bind::In(before)], &scalars)?
         } else {
             let [even, odd] = &mut self.loose;
             let (target, other) = if (i + 1).is_multiple_of(2) { (even, &*odd) } else { (odd, &*even) };

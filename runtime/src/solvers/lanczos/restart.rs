@@ -28,8 +28,7 @@ impl<T: Scalar> Recurrence<'_, T> {
         let m = self.filled;
         let (values, s) = self.projected.lowest_many(KEPT)?;
         let couplings = (0..KEPT).map(|i| self.beta * s[(m - 1, i)]).collect();
-        let weights: Vec<Vec<f64>> =
-            (0..m).map(|j| (0..KEPT).map(|i| s[(j, i)] * self.scales[j]).collect()).collect();
+        let weights: Vec<Vec<f64>> = (0..m).map(|j| (0..KEPT).map(|i| s[(j, i)] * self.scales[j]).collect()).collect();
         let (ritz, rest) = self.slots[..m].split_at_mut(KEPT);
         self.run.algebra.mix(ritz, &rest.iter().collect::<Vec<&Vector<T>>>(), &weights)?;
         std::mem::swap(&mut self.slots[KEPT], &mut self.loose[m % 2]);
