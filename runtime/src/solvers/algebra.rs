@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const TILE: usize = 4;
 /// Inputs of a tile of combinations.
 const INPUTS: usize = 8;
-/// Inputs of a pass over the outputs of [`Algebra::mix`]: with 8 outputs, two passes an input.
+/// Inputs of a pass over the outputs of [`Algebra::mix`]: with 6 outputs, 1.75 passes an input.
 const MIXED: usize = 16;
 
 /// Block operations on one device; each program is compiled at its first use.

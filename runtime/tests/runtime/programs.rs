@@ -268,7 +268,7 @@ fn steps_of_lanczos_agree<T: Scalar>(device: &Device, n: usize) {
     let scalars = [0.7318, -1.2391, 0.4817];
     let bits = |vector: &Vector<T>| vector.download().unwrap().iter().map(|v| v.to_f64().to_bits()).collect::<Vec<_>>();
     let mut next = device.zeros::<T>(n).unwrap();
-    let mut binds = [Bind::Out(&mut next), Bind::In(&y), Bind::In(&v), Bind::In(&before)];
+    let mut binds = [Bind::In(&before), Bind::Out(&mut next), Bind::In(&y), Bind::In(&v)];
     let norm = compiled("lanczos_step").run(&mut binds, &scalars).unwrap();
     let mut in_place = before.duplicate().unwrap();
     let mut binds = [Bind::Out(&mut in_place), Bind::In(&y), Bind::In(&v)];

@@ -47,8 +47,8 @@ use eigenforge_templates::vector_program::VectorProgram;
 
 /// Vectors that one state cannot do without: the start (later x), two of the recurrence, and A v_j.
 pub(super) const VECTORS: usize = 4;
-/// More kept vectors than this are not asked for. A restart of m vectors costs 2 m passes, so two passes a step whatever
-/// m; what a larger m saves is the restarts of a short run, what it costs is memory to be had and cleared.
+/// More kept vectors than this are not asked for. A restart of m vectors costs 1.75 m passes, so about two passes a step
+/// whatever m; what a larger m saves is the restarts of a short run, what it costs is memory to be had and cleared.
 const MOST: usize = 95;
 
 /// The programs of this folder.

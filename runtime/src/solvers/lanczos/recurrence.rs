@@ -14,8 +14,8 @@ use crate::scalar::Scalar;
 use crate::trace;
 use crate::vector_program::{Bind, Program};
 
-/// A step that leaves v_{j−1} where it is.
-pub(super) const STEP: &str = "program lanczos_step\nvectors next : out\nvectors y v before : in\nscalars a b c\n\
+/// A step that leaves v_{j−1} where it is. (In another order of the vectors NVRTC 13 spills two registers on sm_90.)
+pub(super) const STEP: &str = "program lanczos_step\nvectors before : in\nvectors next : out\nvectors y v : in\nscalars a b c\n\
     next = a * y - b * v - c * before\nsum norm2 = next * next\n";
 /// A step that writes v_{j+1} over v_{j−1}.
 pub(super) const IN_PLACE: &str = "program lanczos_step_in_place\nvectors before : inout\nvectors y v : in\nscalars a b c\n\
@@ -109,7 +109,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
             // At the beginning there is no v_{i−1}, and its factor is 0.
             let before = &kept[i.saturating_sub(1)];
             self.step
-                .run(&mut [Bind::Out(&mut free[0]), Bind::In(y), Bind::In(&kept[i]), Bind::In(before)], &scalars)?
+                .run(&mut [Bind::In(before), Bind::Out(&mut free[0]), Bind::In(y), Bind::In(&kept[i])], &scalars)?
         } else {
             let [even, odd] = &mut self.loose;
             let (target, other) = if (i + 1).is_multiple_of(2) { (even, &*odd) } else { (odd, &*even) };
@@ -119,7 +119,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
                 self.in_place.run(&mut [Bind::Out(target), Bind::In(y), Bind::In(v)], &scalars)?
             } else {
                 let before = &self.slots[i.saturating_sub(1)];
-                self.step.run(&mut [Bind::Out(target), Bind::In(y), Bind::In(v), Bind::In(before)], &scalars)?
+                self.step.run(&mut [Bind::In(before), Bind::Out(target), Bind::In(y), Bind::In(v)], &scalars)?
             }
         };
         self.beta = sums[0].sqrt();
