@@ -13,6 +13,10 @@ pub trait LinearOperator<T: Scalar>: Send + Sync {
     fn device(&self) -> &Device;
     /// y = A x; every element of y is written, whatever it held. Returns x·y, summed in f64 in a fixed order.
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64>;
+    /// y = A x where nobody asks for x·y: need not wait for the device.
+    fn multiply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
+        self.apply(x, y).map(drop)
+    }
     /// y_j = A x_j for a block; returns all x_j·y_j. One by one unless the operator can share its reads.
     fn apply_block(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<Vec<f64>> {
         x.iter().zip(y).map(|(x, y)| self.apply(x, y)).collect()

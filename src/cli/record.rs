@@ -74,6 +74,7 @@ pub(super) fn record(
             Solver::Dense => "dense",
         }
         .into(),
+        solver_reason: None,
         device: solution.device().name(),
         kernels: kernels.collect(),
         shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),

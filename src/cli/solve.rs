@@ -17,9 +17,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The largest sector that `solver = "auto"` diagonalises as a whole: a second or so.
-const AUTO_DENSE: u64 = 1000;
-
 /// Runs the verb; with `--trace`, recorded, and written also when it failed.
 pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     let start = Instant::now();
@@ -64,11 +61,16 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
     let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
     on_cpu.iter().for_each(|line| eprintln!("{line}"));
     overrides::give(&device, arguments.overrides.as_deref())?;
-    let solver = solver_for(file, model.dimension());
 
     let display = Arc::new(Display::new(file.solve.tolerance));
     let shown = Arc::clone(&display);
-    let mut solve = Solve::new(model, solver)
+    let named = match file.solve.solver {
+        SolverChoice::Lobpcg => Some(Solver::Lobpcg),
+        SolverChoice::Lanczos => Some(Solver::Lanczos),
+        SolverChoice::Dense => Some(Solver::Dense),
+        SolverChoice::Auto => None,
+    };
+    let mut solve = Solve::new(model, named.unwrap_or(Solver::Lobpcg))
         .states(file.solve.states)
         .tolerance(file.solve.tolerance)
         .max_iterations(file.solve.max_iterations)
@@ -86,6 +88,11 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
     if let Some(folder) = &arguments.checkpoint {
         solve = solve.checkpoint(folder, arguments.checkpoint_every, arguments.resume);
     }
+    let mut why = None;
+    if named.is_none() {
+        let (chosen, reason) = solve.choose(&device);
+        (solve, why) = (chosen, Some(reason));
+    }
     let memory = memory(&device, &solve);
     if !arguments.json {
         print(&memory_lines(&memory))?;
@@ -99,7 +106,8 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
     let averages = solution.observables()?;
     let observing = observing.elapsed().as_secs_f64();
     let _reporting = trace::span("report", "report");
-    let mut report = record(file, &solution, solver, averages, memory);
+    let mut report = record(file, &solution, solve.solver(), averages, memory);
+    report.solver_reason = why;
     let solve_seconds = solution.eigenpairs().seconds;
     let certify = display.seconds_of("certify", solve_seconds);
     report.seconds = Seconds {
@@ -143,21 +151,10 @@ fn read(arguments: &SolveArguments) -> Result<ModelFile, CommandError> {
     Ok(file)
 }
 
-/// "auto" is the whole spectrum of a small sector, else LOBPCG; the report says which it was.
-fn solver_for(file: &ModelFile, dimension: u64) -> Solver {
-    match file.solve.solver {
-        SolverChoice::Lobpcg => Solver::Lobpcg,
-        SolverChoice::Lanczos => Solver::Lanczos,
-        SolverChoice::Dense => Solver::Dense,
-        SolverChoice::Auto if dimension <= AUTO_DENSE => Solver::Dense,
-        SolverChoice::Auto => Solver::Lobpcg,
-    }
-}
-
 /// What will be resident, against what is free.
 fn memory(device: &Device, solve: &Solve<'_>) -> MemoryRecord {
     let items: Vec<MemoryItem> =
-        solve.memory_plan().into_iter().map(|(name, bytes)| MemoryItem { name, bytes }).collect();
+        solve.memory_plan(device).into_iter().map(|(name, bytes)| MemoryItem { name, bytes }).collect();
     let planned_bytes = items.iter().fold(0u64, |sum, item| sum.saturating_add(item.bytes));
     MemoryRecord { items, planned_bytes, available_bytes: device.memory().free }
 }

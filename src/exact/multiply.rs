@@ -307,10 +307,11 @@ impl Kernels {
         Ok(Kernels { kernel, launches, tables, partials })
     }
 
-    fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+    /// y = H x; returns x·y if `summed`, which waits for the device.
+    fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>, summed: bool) -> Result<Option<f64>, DeviceError> {
         let mut guard = self.partials.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let (partials, dot) = &mut *guard;
-        for launch in &self.launches {
+        for launch in self.launches.iter().filter(|launch| summed || launch.entry != "multiply_finish") {
             let arguments = Arguments::new();
             let arguments = match launch.entry.as_str() {
                 "multiply_finish" => {
@@ -324,7 +325,38 @@ impl Kernels {
             };
             self.kernel.launch(launch, arguments)?;
         }
-        Ok(dot.download()?[0])
+        Ok(if summed { Some(dot.download()?[0]) } else { None })
+    }
+}
+
+impl Hamiltonian {
+    /// y = H x, and x·y if `summed` (on the CPU in any case).
+    fn run<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>, summed: bool) -> Result<Option<f64>, DeviceError> {
+        let n = self.prepared.dimension();
+        if x.len() != n || y.len() != n {
+            let found = format!("{} and {}", x.len(), y.len());
+            return Err(DeviceError::Arguments {
+                what: "multiply by H".into(),
+                expected: format!("vectors of {n} elements"),
+                found,
+            });
+        }
+        match &self.engine {
+            Engine::Kernels(kernels) => kernels.apply(x, y, summed),
+            Engine::Cpu(host) => {
+                let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
+                    return Err(DeviceError::WrongDevice {
+                        what: "multiply by H".into(),
+                        expected: "vectors on the CPU".into(),
+                        found: "device memory".into(),
+                    });
+                };
+                Ok(Some(match &**host {
+                    Host::Kronecker(host) => host.apply(x, y),
+                    Host::General(host) => host.apply(x, y),
+                }))
+            }
+        }
     }
 }
 
@@ -338,31 +370,11 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
     }
 
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
-        let n = self.prepared.dimension();
-        if x.len() != n || y.len() != n {
-            let found = format!("{} and {}", x.len(), y.len());
-            return Err(DeviceError::Arguments {
-                what: "multiply by H".into(),
-                expected: format!("vectors of {n} elements"),
-                found,
-            });
-        }
-        match &self.engine {
-            Engine::Kernels(kernels) => kernels.apply(x, y),
-            Engine::Cpu(host) => {
-                let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
-                    return Err(DeviceError::WrongDevice {
-                        what: "multiply by H".into(),
-                        expected: "vectors on the CPU".into(),
-                        found: "device memory".into(),
-                    });
-                };
-                Ok(match &**host {
-                    Host::Kronecker(host) => host.apply(x, y),
-                    Host::General(host) => host.apply(x, y),
-                })
-            }
-        }
+        Ok(self.run(x, y, true)?.unwrap_or(f64::NAN))
+    }
+
+    fn multiply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<(), DeviceError> {
+        self.run(x, y, false).map(drop)
     }
 
     fn diagonal(&self) -> Option<ElementFunction> {

@@ -11,6 +11,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// The largest sector that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a second or so.
+const SMALL: u64 = 1000;
+
 /// Why a solve failed; a solve that did not converge does not fail, its [`Solution`] says so.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -31,7 +34,7 @@ pub enum RunError {
 /// LOBPCG: fused for one state, a block with soft locking for several.
 pub struct Lobpcg;
 
-/// Lanczos: two vectors for the ground state, thick restart for several.
+/// Lanczos: for the ground state with as many vectors as memory allows, four at least; thick restart for several.
 pub struct Lanczos;
 
 /// The whole matrix, diagonalised on the host.
@@ -120,23 +123,71 @@ impl<'m> Solve<'m> {
         self
     }
 
+    /// Vectors that Lanczos for one state keeps at most, beside the four it needs; by default what memory allows.
+    pub fn keep_vectors(mut self, vectors: usize) -> Self {
+        self.options.keep_vectors = Some(vectors);
+        self
+    }
+
     /// Called with every line of progress.
     pub fn progress(mut self, report: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
         self.options.progress = Some(Arc::new(report));
         self
     }
 
-    /// What the run will keep in memory: a name and the bytes of each thing.
-    pub fn memory_plan(&self) -> Vec<(String, u64)> {
+    /// What the run will have in memory on this device: a name and the bytes of each thing. Vectors that it keeps because
+    /// there is room come last.
+    pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
+        let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
+        let tables = self.model.table_bytes();
+        let kept = solvers::kept::<f64>(device, dimension, tables, self.solver, &self.options);
+        self.needed().into_iter().chain(kept).collect()
+    }
+
+    /// What it cannot do without.
+    fn needed(&self) -> [(String, u64); 2] {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
         let vectors = solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options);
-        vec![vectors, ("tables of the Hamiltonian".into(), self.model.table_bytes())]
+        [vectors, ("tables of the Hamiltonian".into(), self.model.table_bytes())]
+    }
+
+    fn needed_bytes(&self) -> u64 {
+        self.needed().iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// The solver.
+    pub fn solver(&self) -> Solver {
+        self.solver
+    }
+
+    /// Takes the solver that suits this problem, with everything else as it was set before; returns why as well.
+    ///
+    /// The whole spectrum of a sector of up to 1,000 states; Lanczos for one state, since a step takes the fewest passes
+    /// over memory; block LOBPCG for several, since it sees all states of a multiplet at once where Lanczos sees one and
+    /// leaves the others to certification; thick-restart Lanczos for several where only that fits in memory. A
+    /// preconditioner or guard vectors ask for LOBPCG.
+    pub fn choose(self, device: &Device) -> (Solve<'m>, String) {
+        let (states, free) = (self.options.states, device.memory().free);
+        let with = |solver| Solve { solver, ..self.clone() };
+        let (solver, why) = if self.model.dimension() <= SMALL {
+            (Solver::Dense, format!("the sector has {} states, {SMALL} at most", self.model.dimension()))
+        } else if self.options.preconditioner != Preconditioner::None {
+            (Solver::Lobpcg, "a preconditioner was asked for".into())
+        } else if self.options.guard.is_some() {
+            (Solver::Lobpcg, "guard vectors were asked for".into())
+        } else if states == 1 {
+            (Solver::Lanczos, "for one state its steps are the fewest passes over memory".into())
+        } else if with(Solver::Lobpcg).needed_bytes() > free && with(Solver::Lanczos).needed_bytes() <= free {
+            (Solver::Lanczos, format!("a block for {states} states would not fit in memory"))
+        } else {
+            (Solver::Lobpcg, format!("for {states} states a block sees all members of a multiplet at once"))
+        };
+        (with(solver), why)
     }
 
     /// Refuses, before anything is allocated, what would not fit, with the numbers and what would.
     fn check_memory(&self, device: &Device) -> Result<(), DeviceError> {
-        let plan = self.memory_plan();
-        let needed = plan.iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+        let (plan, needed) = (self.needed(), self.needed_bytes());
         let eigenforge_runtime::Memory { free, total } = device.memory();
         if needed <= free {
             return Ok(());
@@ -147,8 +198,7 @@ impl<'m> Solve<'m> {
         let others = [(Solver::Lanczos, "Lanczos"), (Solver::Lobpcg, "LOBPCG")];
         let fits = |(solver, name): (Solver, &'static str)| {
             let other = Solve { solver, ..self.clone() };
-            let bytes = other.memory_plan().iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
-            (bytes <= free).then_some(name)
+            (other.needed_bytes() <= free).then_some(name)
         };
         let advice = match others.into_iter().find_map(fits) {
             Some(name) => format!("{name} fits: choose it with `solver`"),

@@ -15,7 +15,7 @@ pub enum SolverChoice {
     Auto,
     /// Locally optimal block preconditioned conjugate gradients.
     Lobpcg,
-    /// Lanczos, thick restart for several states.
+    /// Lanczos; thick restart for several states.
     Lanczos,
     /// The whole spectrum by a dense solver; small sectors only.
     Dense,

@@ -40,6 +40,9 @@ pub struct RunReport {
     pub stop: String,
     /// "lobpcg", "lanczos" or "dense"; what "auto" chose.
     pub solver: String,
+    /// Why "auto" chose it; `null` where the solver was named.
+    #[serde(default)]
+    pub solver_reason: Option<String>,
     /// The device's name.
     pub device: String,
     /// Generated kernels that ran; empty on a CPU.

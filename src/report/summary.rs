@@ -44,6 +44,9 @@ impl RunReport {
         };
         let (iterations, multiplies) = (self.iterations, self.multiplies);
         writeln!(out, "{how} by {} on {}: {iterations} iterations, {multiplies} multiplies", self.solver, self.device)?;
+        if let Some(reason) = &self.solver_reason {
+            writeln!(out, "solver \"auto\" chose {}: {reason}", self.solver)?;
+        }
         writeln!(
             out,
             "{total:.2} s: setup {setup:.2}, compile {compile:.2}, solve {solve:.2}, certify {certify:.2}, observables \

@@ -27,6 +27,7 @@ fn report() -> RunReport {
         multiplies: 40,
         stop: "converged".into(),
         solver: "lobpcg".into(),
+        solver_reason: Some("a preconditioner was asked for".into()),
         device: "cpu (2 threads)".into(),
         shape: None,
         kernels: vec![KernelRecord { name: "multiply".into(), key: "abc".into(), cached: true, overridden: false }],

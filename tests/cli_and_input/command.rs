@@ -107,20 +107,21 @@ fn the_simulated_device_solves() {
         [sector]\nup = 2\ndown = 2\n[solve]\nsolver = \"lobpcg\"\n";
     std::fs::write(&model, ring).unwrap();
     let model = model.to_str().unwrap();
-    let arguments = ["solve", model, "--device", "sim:random:3", "--json"];
-    let output = run(&arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let report = RunReport::from_json(stdout(&output)).unwrap();
     let cpu = solved(&[model]);
-    assert_eq!((report.solver.as_str(), report.dimension, report.stop.as_str()), ("lobpcg", 784, "converged"));
-    assert!((report.energies[0] - cpu.energies[0]).abs() < 1e-9, "{:?} is not {:?}", report.energies, cpu.energies);
-    assert!(report.residuals[0] <= report.tolerance, "{:?}", report.residuals);
-    for part in ["simulation of the CUDA text", "random order, seed 3"] {
-        assert!(report.device.contains(part), "{}", report.device);
+    for (solver, kernel) in [("lobpcg", "lobpcg_update"), ("lanczos", "lanczos_step")] {
+        let output = run(&["solve", model, "--device", "sim:random:3", "--solver", solver, "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let report = RunReport::from_json(stdout(&output)).unwrap();
+        assert_eq!((report.solver.as_str(), report.dimension, report.stop.as_str()), (solver, 784, "converged"));
+        assert!((report.energies[0] - cpu.energies[0]).abs() < 1e-9, "{:?} is not {:?}", report.energies, cpu.energies);
+        assert!(report.residuals[0] <= report.tolerance, "{:?}", report.residuals);
+        for part in ["simulation of the CUDA text", "random order, seed 3"] {
+            assert!(report.device.contains(part), "{}", report.device);
+        }
+        let names: Vec<&str> = report.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        assert!(names.contains(&kernel) && names.iter().any(|name| name.ends_with("_multiply")), "{names:?}");
+        assert!(report.kernels.iter().all(|kernel| kernel.key.len() == 24));
     }
-    let names: Vec<&str> = report.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-    assert!(names.contains(&"lobpcg_update") && names.iter().any(|name| name.ends_with("_multiply")), "{names:?}");
-    assert!(report.kernels.iter().all(|kernel| kernel.key.len() == 24));
     // What would take hours is refused at once, with the time.
     let start = Instant::now();
     let output = run(&["solve", "examples/hubbard_4x4.toml", "--device", "sim", "--json"]);
@@ -140,6 +141,41 @@ fn a_simulated_device_without_a_compiler_says_what_to_install() {
     }
     let output = run(&["solve", "examples/hubbard_edges.toml", "--device", "sim:sideways", "--json"]);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""), "{}", stderr(&output));
+}
+
+/// "auto": the whole spectrum of what is small, Lanczos for one state, a block for several; and the report says why.
+#[test]
+fn the_choice_of_a_solver_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("chain.toml");
+    let chain = |size: u32, solve: &str| {
+        format!(
+            "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = {size}\n\
+             boundary = \"periodic\"\n[sector]\ntwo_sz = 0\n[solve]\n{solve}"
+        )
+    };
+    for (size, solve, solver, reason) in [
+        (8, "", "dense", Some("70 states")),
+        (14, "", "lanczos", Some("one state")),
+        (14, "states = 3", "lobpcg", Some("3 states")),
+        (14, "preconditioner = \"jacobi\"", "lobpcg", Some("preconditioner")),
+        (14, "guard = 1", "lobpcg", Some("guard")),
+        (14, "solver = \"lanczos\"", "lanczos", None),
+    ] {
+        std::fs::write(&model, chain(size, solve)).unwrap();
+        let report = solved(&[model.to_str().unwrap()]);
+        assert_eq!(report.solver, solver, "{solve}");
+        assert_eq!(report.solver_reason.is_some(), reason.is_some(), "{solve}");
+        if let (Some(said), Some(reason)) = (&report.solver_reason, reason) {
+            assert!(said.contains(reason), "{said}");
+            let summary = report.summary();
+            assert!(summary.contains(&format!("solver \"auto\" chose {solver}: {said}")), "{summary}");
+        }
+        let planned: u64 = report.memory.items.iter().map(|item| item.bytes).sum();
+        assert!(planned == report.memory.planned_bytes && planned <= report.memory.available_bytes, "{solve}");
+        let kept = report.memory.items.iter().any(|item| item.name.contains("95 more kept"));
+        assert_eq!(kept, solver == "lanczos", "{:?}", report.memory);
+    }
 }
 
 #[test]

@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const TILE: usize = 4;
 /// Inputs of a tile of combinations.
 const INPUTS: usize = 8;
+/// Inputs of a pass over the outputs of [`Algebra::mix`]: with 6 outputs, 1.75 passes an input.
+const MIXED: usize = 16;
 
 /// Block operations on one device; each program is compiled at its first use.
 pub(super) struct Algebra {
@@ -88,6 +90,24 @@ impl Algebra {
         Ok(())
     }
 
+    /// y_j ← Σᵢ c[i][j] y_i + Σᵢ c[n+i][j] x_i for all n of y at once, each in its old place. n is small: one element of
+    /// every y stays in registers.
+    pub(super) fn mix<T: Scalar>(&self, y: &mut [Vector<T>], x: &[&Vector<T>], c: &[Vec<f64>]) -> Result<()> {
+        let (n, row) = (y.len(), |i: usize| c[i].iter().copied());
+        let name = format!("mix_{n}");
+        let program = self.program::<T>(&name, || mixture(&name, n))?;
+        program.run(&mut y.iter_mut().map(Bind::Out).collect::<Vec<_>>(), &(0..n).flat_map(row).collect::<Vec<_>>())?;
+        for (t, xs) in x.chunks(MIXED).enumerate() {
+            let name = format!("add_{}_to_{n}", xs.len());
+            let program = self.program::<T>(&name, || combination(&name, xs.len(), n, true))?;
+            let first = n + t * MIXED;
+            let mut binds: Vec<Bind<'_, T>> = y.iter_mut().map(Bind::Out).collect();
+            binds.extend(xs.iter().map(|x| Bind::In(*x)));
+            program.run(&mut binds, &(first..first + xs.len()).flat_map(row).collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
     /// x ← c x.
     pub(super) fn scale<T: Scalar>(&self, x: &mut Vector<T>, c: f64) -> Result<()> {
         let program =
@@ -146,12 +166,28 @@ fn products(name: &str, left: usize, right: usize) -> String {
 }
 
 /// The largest programs of this file, for tests that compile them.
-pub(super) fn largest() -> [VectorProgram; 3] {
+pub(super) fn largest() -> [VectorProgram; 5] {
+    let outputs = super::lanczos::RITZ;
     [
+        parse(&mixture(&format!("mix_{outputs}"), outputs)),
+        parse(&combination(&format!("add_{MIXED}_to_{outputs}"), MIXED, outputs, true)),
         parse(&products("gram_4x4", TILE, TILE)),
         parse(&combination("combine_8_to_4", INPUTS, TILE, false)),
         parse(&combination("add_8_to_4", INPUTS, TILE, true)),
     ]
+}
+
+/// All of y from all of y, each in its old place.
+fn mixture(name: &str, count: usize) -> String {
+    let y = names('y', count);
+    let scalars: Vec<String> = y.iter().flat_map(|a| y.iter().map(move |b| format!("c_{a}{b}"))).collect();
+    let mut text = format!("program {name}\nvectors {} : inout\nscalars {}\n", y.join(" "), scalars.join(" "));
+    for b in &y {
+        let terms: Vec<String> = y.iter().map(|a| format!("c_{a}{b} * {a}")).collect();
+        text += &format!("let new_{b} = {}\n", terms.join(" + "));
+    }
+    y.iter().for_each(|b| text += &format!("{b} = new_{b}\n"));
+    text
 }
 
 fn combination(name: &str, inputs: usize, outputs: usize, add: bool) -> String {

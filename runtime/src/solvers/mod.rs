@@ -1,7 +1,7 @@
 //! Eigensolvers for the lowest states of a real symmetric operator, written once over [`crate::Device`].
 //!
 //! [`solve`] runs one of them and then certifies: true residuals, missed states, complete levels. The solvers stand in
-//! `lobpcg` (one state, fused), `block` (several), `lanczos` and `dense`; `algebra` has their block operations as vector
+//! `lobpcg` (one state, fused), `block` (several), `lanczos/` and `dense`; `algebra` has their block operations as vector
 //! programs, `checkpoint` their state on disk.
 
 mod algebra;
@@ -18,6 +18,7 @@ pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, Solver, StopReason,
 };
 
+use crate::device::Device;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
@@ -103,6 +104,24 @@ pub fn resident(dimension: usize, element: usize, solver: Solver, options: &Solv
     };
     let bytes = (vectors as u64).saturating_mul(dimension as u64).saturating_mul(element as u64);
     (format!("{vectors} vectors of {dimension} elements for {name}"), bytes)
+}
+
+/// What a solve keeps there beyond that, because there is room: vectors that spare it work, by name and bytes. `other`
+/// bytes are still to be taken by the operator's tables.
+pub fn kept<T: Scalar>(
+    device: &Device,
+    dimension: usize,
+    other: u64,
+    solver: Solver,
+    options: &SolveOptions,
+) -> Option<(String, u64)> {
+    if solver != Solver::Lanczos || options.states > 1 || is_dense(dimension, solver, options) {
+        return None;
+    }
+    let each = (dimension as u64).saturating_mul(size_of::<T>() as u64);
+    let spare = run::spare(device, each, lanczos::VECTORS, other, options.memory_limit);
+    let vectors = lanczos::kept(options, spare);
+    (vectors > 0).then(|| (format!("up to {vectors} more kept while there is room"), each * vectors as u64))
 }
 
 /// Whether the whole matrix is diagonalised: because it was asked for, or because the matrix is small.

@@ -2,7 +2,7 @@
 
 use super::algebra::Algebra;
 use super::{Progress, SolveOptions};
-use crate::device::Vector;
+use crate::device::{Device, Memory, Vector};
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
@@ -58,6 +58,18 @@ impl<'a, T: Scalar> Run<'a, T> {
         Ok(operator.apply(x, y)?)
     }
 
+    /// y = A x without x·y, counted.
+    pub(super) fn multiply(
+        &self,
+        operator: &dyn LinearOperator<T>,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+    ) -> Result<(), SolveError> {
+        self.multiplies.set(self.multiplies.get() + 1);
+        let _multiply = operator.device().span("solver", "multiply");
+        Ok(operator.multiply(x, y)?)
+    }
+
     /// y_j = A x_j, counted.
     pub(super) fn apply_block(
         &self,
@@ -90,7 +102,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         vectors: usize,
         alternative: &str,
     ) -> Result<(), SolveError> {
-        let each = (operator.dimension() as u64).saturating_mul(size_of::<T>() as u64);
+        let each = vector_bytes::<T>(operator);
         let needed = each.saturating_mul(vectors as u64);
         let mut memory = operator.device().memory();
         if let Some(limit) = self.options.memory_limit {
@@ -110,9 +122,14 @@ impl<'a, T: Scalar> Run<'a, T> {
         }))
     }
 
+    /// How many vectors may be kept beside the `needed` ones, none of which is there yet.
+    pub(super) fn spare(&self, operator: &dyn LinearOperator<T>, needed: usize) -> usize {
+        spare(operator.device(), vector_bytes::<T>(operator), needed, 0, self.options.memory_limit)
+    }
+
     /// How many more vectors fit now.
     pub(super) fn room(&self, operator: &dyn LinearOperator<T>, held: usize) -> usize {
-        let each = (operator.dimension() as u64).saturating_mul(size_of::<T>() as u64).max(1);
+        let each = vector_bytes::<T>(operator).max(1);
         let free = operator.device().memory().free;
         let limited =
             self.options.memory_limit.map_or(free, |limit| free.min(limit.saturating_sub(each * held as u64)));
@@ -144,4 +161,19 @@ impl<'a, T: Scalar> Run<'a, T> {
         let remaining = (fallen > 1.0).then(|| (elapsed - began) * left / fallen);
         report(&Progress { phase, iteration, energies: energies.to_vec(), residual, elapsed, remaining });
     }
+}
+
+fn vector_bytes<T: Scalar>(operator: &dyn LinearOperator<T>) -> u64 {
+    (operator.dimension() as u64).saturating_mul(size_of::<T>() as u64)
+}
+
+/// How many vectors of `each` bytes may be kept, where `needed` others and `other` bytes are still to come. A card is
+/// filled but for 1/64, which programs loaded later and their sums stay far below; of a host's memory, which is shared
+/// with everything else, half is left alone.
+pub(super) fn spare(device: &Device, each: u64, needed: usize, other: u64, limit: Option<u64>) -> usize {
+    let Memory { free, total } = device.memory();
+    let free = free.saturating_sub(other);
+    let share = if device.is_cuda() { free.saturating_sub(total / 64) } else { free / 2 };
+    let left = limit.map_or(share, |limit| share.min(limit)).saturating_sub(each.saturating_mul(needed as u64));
+    usize::try_from(left / each.max(1)).unwrap_or(usize::MAX)
 }

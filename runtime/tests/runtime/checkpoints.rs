@@ -17,6 +17,11 @@ fn options(states: usize, folder: &Path, identity: &str, resume: bool) -> SolveO
     SolveOptions { states, checkpoint: Some(checkpoint), ..SolveOptions::default() }
 }
 
+/// With so many vectors kept at most.
+fn keeping(vectors: Option<usize>, options: SolveOptions) -> SolveOptions {
+    SolveOptions { keep_vectors: vectors, ..options }
+}
+
 fn problem(device: &Device) -> Sparse {
     Sparse::random(device, 900, 20.0, 6, 1.0, 5)
 }
@@ -124,21 +129,34 @@ impl LinearOperator<f64> for Slow {
 fn victim() {
     let Ok(folder) = std::env::var("EIGENFORGE_TEST_VICTIM") else { return };
     let (k, solver) = SOLVERS[std::env::var("EIGENFORGE_TEST_SOLVER").unwrap().parse::<usize>().unwrap()];
-    solve(&Slow(problem(&Device::cpu())), solver, &options(k, Path::new(&folder), "a", false)).unwrap();
+    let vectors = std::env::var("EIGENFORGE_TEST_KEEP").ok().map(|vectors| vectors.parse().unwrap());
+    let options = keeping(vectors, options(k, Path::new(&folder), "a", false));
+    solve(&Slow(problem(&Device::cpu())), solver, &options).unwrap();
 }
 
 #[test]
 fn a_killed_run_goes_on() {
     let whole = solve::<f64>(&problem(&Device::cpu()), Solver::Lanczos, &SolveOptions::default()).unwrap();
     let steps = whole.history.last().unwrap().0 as u32;
-    // Which solver, and after how many saved states it is killed; the third is in the second run of Lanczos.
-    for (index, after) in [(0, 20), (1, 10), (2, steps + 10), (2, 20), (3, 2)] {
+    // Which solver, how many vectors it keeps, and after how many saved states it is killed. Lanczos: in the second run,
+    // from its beginning and after some kept vectors; in the first; with everything kept; after a restart.
+    for (index, vectors, after) in [
+        (0, None, 20),
+        (1, None, 10),
+        (2, Some(0), steps + 10),
+        (2, Some(7), steps + 10),
+        (2, Some(0), 20),
+        (2, None, 20),
+        (2, Some(50), 60),
+        (3, None, 2),
+    ] {
         let (k, solver) = SOLVERS[index];
         let folder = tempfile::tempdir().unwrap();
         let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "checkpoints::victim", "--ignored"])
             .env("EIGENFORGE_TEST_VICTIM", folder.path())
             .env("EIGENFORGE_TEST_SOLVER", index.to_string())
+            .envs(vectors.map(|vectors: usize| ("EIGENFORGE_TEST_KEEP", vectors.to_string())))
             .stdout(std::process::Stdio::null())
             .spawn()
             .unwrap();
@@ -157,7 +175,8 @@ fn a_killed_run_goes_on() {
         let ended = victim.wait().unwrap().success();
         assert!(!ended, "killed before it could end: {k} {solver:?}, {after} states, {} saved", newest());
         let operator = problem(&Device::cpu());
-        let found = solve::<f64>(&operator, solver, &options(k, folder.path(), "a", true)).unwrap();
+        let resumed = keeping(vectors, options(k, folder.path(), "a", true));
+        let found = solve::<f64>(&operator, solver, &resumed).unwrap();
         let spectrum = operator.spectrum();
         assert_eq!(found.stop, StopReason::Converged);
         assert!(found.history[0].0 > 0, "it went on from a saved iteration: {:?}", found.history[0]);

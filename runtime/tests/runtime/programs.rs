@@ -1,7 +1,7 @@
 //! Vector programs against a naive interpreter, on every device.
 
 use crate::test_devices;
-use eigenforge_runtime::{Bind, Scalar, Vector};
+use eigenforge_runtime::{Bind, Device, Scalar, Vector};
 use eigenforge_templates::vector_program::*;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -253,6 +253,46 @@ fn cuda_text_of_every_program_compiles_for_every_architecture() {
                     assert_eq!(resources.spills(), Some(false), "{} on sm_{arch}: {resources:?}", program.name);
                 }
             }
+        }
+    }
+}
+
+/// A vector is made by one program while it is kept, by another when it is not, and by a third in the second run.
+fn steps_of_lanczos_agree<T: Scalar>(device: &Device, n: usize) {
+    let programs = eigenforge_runtime::solvers::vector_programs();
+    let compiled = |name: &str| {
+        let program = programs.iter().find(|program| program.name == name).unwrap();
+        device.program(program, T::TYPE, &[]).unwrap()
+    };
+    let [y, v, before] = [1, 2, 3].map(|seed| device.random::<T>(n, seed).unwrap());
+    let scalars = [0.7318, -1.2391, 0.4817];
+    let bits = |vector: &Vector<T>| vector.download().unwrap().iter().map(|v| v.to_f64().to_bits()).collect::<Vec<_>>();
+    let mut next = device.zeros::<T>(n).unwrap();
+    let mut binds = [Bind::In(&before), Bind::Out(&mut next), Bind::In(&y), Bind::In(&v)];
+    let norm = compiled("lanczos_step").run(&mut binds, &scalars).unwrap();
+    let mut in_place = before.duplicate().unwrap();
+    let mut binds = [Bind::Out(&mut in_place), Bind::In(&y), Bind::In(&v)];
+    let norm_in_place = compiled("lanczos_step_in_place").run(&mut binds, &scalars).unwrap();
+    let (mut again, mut x) = (before.duplicate().unwrap(), device.random::<T>(n, 4).unwrap());
+    let mut binds = [Bind::Out(&mut again), Bind::Out(&mut x), Bind::In(&y), Bind::In(&v)];
+    assert!(compiled("lanczos_again").run(&mut binds, &[&scalars[..], &[0.25]].concat()).unwrap().is_empty());
+    assert_eq!(norm[0].to_bits(), norm_in_place[0].to_bits(), "n = {n}");
+    assert_eq!(bits(&next), bits(&in_place), "n = {n}");
+    assert_eq!(bits(&next), bits(&again), "n = {n}");
+    let start = device.random::<T>(n, 4).unwrap().download().unwrap();
+    for ((x, start), next) in x.download().unwrap().iter().zip(start).zip(next.download().unwrap()) {
+        // 0.25 times a number is exact: one rounding, contracted or not.
+        let wanted = T::from_f64(start.to_f64() + 0.25 * next.to_f64());
+        assert_eq!(x.to_f64(), wanted.to_f64(), "n = {n}");
+    }
+}
+
+#[test]
+fn the_second_run_of_lanczos_makes_the_bits_of_the_first() {
+    for device in test_devices() {
+        for n in [1, 513, 40_000] {
+            steps_of_lanczos_agree::<f64>(&device, n);
+            steps_of_lanczos_agree::<f32>(&device, n);
         }
     }
 }

@@ -54,6 +54,103 @@ fn one_state_of_a_random_matrix() {
     }
 }
 
+/// Lanczos for one state with so many vectors kept at most: none, too few for a restart, restarts, everything.
+const KEPT: [Option<usize>; 8] = [Some(0), Some(1), Some(2), Some(3), Some(20), Some(47), Some(60), None];
+
+#[test]
+fn lanczos_finds_the_same_state_whatever_it_keeps() {
+    for device in test_devices() {
+        for (operator, tolerance) in [
+            (Sparse::random(&device, 900, 20.0, 6, 1.0, 2), 1e-8),
+            (Sparse::random(&device, 1500, 60.0, 3, 0.7, 11), 1e-10),
+            (chain(&device, 600), 1e-8),
+        ] {
+            let mut multiplies = Vec::new();
+            let mut first: Option<Vec<f64>> = None;
+            for keep_vectors in KEPT {
+                let options = SolveOptions { keep_vectors, ..options(1, tolerance) };
+                let found = solve::<f64>(&operator, Solver::Lanczos, &options).unwrap();
+                assert_eq!(found.stop, StopReason::Converged, "{keep_vectors:?} {:?}", found.residuals);
+                check(&operator, &found, 1, tolerance);
+                let x = found.vectors[0].download().unwrap();
+                let same: f64 = first.get_or_insert_with(|| x.clone()).iter().zip(&x).map(|(a, b)| a * b).sum();
+                assert!((same.abs() - 1.0).abs() < 1e-9, "{keep_vectors:?}: overlap {same}");
+                multiplies.push(found.multiplies);
+            }
+            println!("dimension {}: {multiplies:?} multiplies", operator.rows.len());
+            // What is kept is not made again.
+            assert!(multiplies.windows(2).take(4).all(|pair| pair[1] <= pair[0]), "{multiplies:?}");
+            assert!(multiplies[4] < multiplies[0] && multiplies[7] < multiplies[4], "{multiplies:?}");
+        }
+    }
+}
+
+#[test]
+fn lanczos_in_single_precision_whatever_it_keeps() {
+    for device in test_devices() {
+        let operator = Sparse::random(&device, 900, 20.0, 6, 1.0, 2);
+        for keep_vectors in KEPT {
+            let options = SolveOptions { keep_vectors, ..options(1, 2e-4) };
+            let found = solve::<f32>(&operator, Solver::Lanczos, &options).unwrap();
+            check(&operator, &found, 1, 2e-4);
+        }
+    }
+}
+
+#[test]
+fn lanczos_keeps_what_a_limit_on_memory_allows() {
+    for device in test_devices() {
+        let operator = Sparse::random(&device, 900, 20.0, 6, 1.0, 2);
+        let run = |memory_limit, keep_vectors| {
+            let options = SolveOptions { memory_limit, keep_vectors, certify: false, ..options(1, 1e-8) };
+            solve::<f64>(&operator, Solver::Lanczos, &options).map(|found| found.multiplies)
+        };
+        for vectors in [0, 1, 10, 100] {
+            let limited = run(Some((4 + vectors) * 900 * 8), None).unwrap();
+            assert_eq!(limited, run(None, Some(vectors as usize)).unwrap(), "room for {vectors} more");
+            let options = SolveOptions { memory_limit: Some((4 + vectors) * 900 * 8), ..options(1, 1e-8) };
+            let planned = kept::<f64>(&device, 900, 0, Solver::Lanczos, &options);
+            // 95 are kept at most.
+            assert_eq!(planned.map_or(0, |(_, bytes)| bytes), vectors.min(95) * 900 * 8);
+        }
+        let refused = run(Some(4 * 900 * 8 - 1), None).unwrap_err().to_string();
+        assert!(refused.contains("Lanczos (4 vectors of 900 elements)"), "{refused}");
+        let several = SolveOptions { states: 2, ..options(1, 1e-8) };
+        assert!(kept::<f64>(&device, 900, 0, Solver::Lanczos, &several).is_none());
+        assert!(kept::<f64>(&device, 900, 0, Solver::Lobpcg, &options(1, 1e-8)).is_none());
+    }
+}
+
+#[test]
+fn lanczos_ends_where_the_space_does() {
+    for device in test_devices() {
+        // Four levels, each of 125 states: the Krylov space of any start has dimension 4.
+        let operator = Sparse::new(&device, 500, (0..500).map(|i| (i, i, (i % 4) as f64 - 1.0)));
+        for keep_vectors in KEPT {
+            let options = SolveOptions { keep_vectors, certify: false, ..options(1, 1e-8) };
+            let found = solve::<f64>(&operator, Solver::Lanczos, &options).unwrap();
+            assert_eq!(found.stop, StopReason::Converged, "{keep_vectors:?}");
+            assert!((found.values[0] + 1.0).abs() < 1e-12 && found.residuals[0] < 1e-8, "{:?}", found.values);
+            // Rounding may hide the end from a step, never from the next look.
+            assert!(found.iterations <= 10, "{keep_vectors:?}: {} steps", found.iterations);
+        }
+    }
+}
+
+#[test]
+fn a_degenerate_ground_state_whatever_lanczos_keeps() {
+    for device in test_devices() {
+        let ring = Sparse::new(&device, 23, (0..23).map(|i| (i, (i + 1) % 23, 1.0)));
+        let square = ring.kronecker_sum();
+        for keep_vectors in KEPT {
+            let options = SolveOptions { keep_vectors, ..options(1, 1e-8) };
+            let found = solve::<f64>(&square, Solver::Lanczos, &options).unwrap();
+            check(&square, &found, 1, 1e-8);
+            assert_eq!(found.levels[0].multiplicity, 4, "{keep_vectors:?}");
+        }
+    }
+}
+
 #[test]
 fn several_states_of_a_random_matrix() {
     for device in test_devices() {

@@ -1,0 +1,206 @@
+//! One state: steps until the lowest Ritz pair is good enough, then x, its true residual, and once more if that is too
+//! large. Checkpoints are taken up here.
+
+use super::super::StopReason;
+use super::super::certify::Main;
+use super::super::checkpoint::{Saved, Saver};
+use super::super::run::Run;
+use super::again::{self, Weights};
+use super::projected::Projected;
+use super::recurrence::{Recurrence, sum};
+use super::{VECTORS, kept};
+use crate::error::SolveError;
+use crate::operator::LinearOperator;
+use crate::scalar::Scalar;
+use crate::trace;
+
+/// Steps between two looks at the projected matrix.
+const LOOK: usize = 10;
+/// Times that the search starts from its own x before it gives up.
+const ROUNDS: usize = 6;
+
+/// Where a search is.
+enum Stage {
+    /// At its beginning; the first slot is the start.
+    Begin,
+    /// In run 1; the first slot is the start.
+    Steps,
+    /// In run 2; the first slot is what of x there is.
+    Again(Weights),
+}
+
+pub(super) fn search<T: Scalar>(
+    run: &Run<'_, T>,
+    operator: &dyn LinearOperator<T>,
+    saver: &mut Saver,
+) -> Result<Main<T>, SolveError> {
+    run.plan_memory(operator, "Lanczos", VECTORS, "")?;
+    let options = run.options;
+    let capacity = 1 + kept(options, run.spare(operator, VECTORS));
+    let start = operator.device().random::<T>(operator.dimension(), options.seed)?;
+    let mut recurrence = Recurrence::new(run, operator, start, capacity)?;
+    let (mut stage, mut done) = match saver.take_resumed::<T>() {
+        Some(saved) => (restore(&mut recurrence, &saved)?, saved.iteration),
+        None => (Stage::Begin, 0),
+    };
+    let (mut history, mut best) = (Vec::new(), f64::INFINITY);
+    for round in 1.. {
+        let steps = match stage {
+            Stage::Again(weights) => {
+                let steps = weights.s.len();
+                again::run(&mut recurrence, weights, done, saver)?;
+                steps
+            }
+            Stage::Begin | Stage::Steps => {
+                if let Stage::Begin = stage {
+                    recurrence.begin()?;
+                }
+                let before = done - recurrence.projected.size().min(done);
+                let (s, steps) = basis(&mut recurrence, before, &mut history, saver)?;
+                done = before + steps;
+                add_up(&mut recurrence, s, done, saver)?;
+                steps
+            }
+        };
+        let (x, y) = (&mut recurrence.slots[0], &mut recurrence.y);
+        let length = run.algebra.dot(x, x)?.sqrt();
+        run.algebra.scale(x, 1.0 / length)?;
+        let value = run.apply(operator, x, y)?;
+        let residual = run.algebra.residual(y, x, value)?.sqrt();
+        history.push((done, value, residual));
+        let stop = if residual <= options.tolerance {
+            Some(StopReason::Converged)
+        } else if residual > 0.5 * best || round == ROUNDS {
+            Some(StopReason::Stagnated)
+        } else if steps >= options.max_iterations {
+            Some(StopReason::MaxIterations)
+        } else {
+            None
+        };
+        best = best.min(residual);
+        run.progress("lanczos", done, &[value], residual, true);
+        saver.save("between runs", done, &recurrence.lengths(0.0), &[&recurrence.slots[0]])?;
+        if let Some(stop) = stop {
+            let vectors = vec![recurrence.slots.swap_remove(0)];
+            return Ok(Main { values: vec![value], vectors, iterations: done, stop, history, notes: vec![] });
+        }
+        recurrence.capacity = capacity;
+        stage = Stage::Begin;
+    }
+    unreachable!("the loop ends after {ROUNDS} rounds at the latest")
+}
+
+/// Steps, from where the recurrence is, until the lowest Ritz pair is good enough. Returns its weights in the basis, and
+/// how many steps there were in all.
+fn basis<T: Scalar>(
+    recurrence: &mut Recurrence<'_, T>,
+    before: usize,
+    history: &mut Vec<(usize, f64, f64)>,
+    saver: &mut Saver,
+) -> Result<(Vec<f64>, usize), SolveError> {
+    let run = recurrence.run;
+    let floor = 2.0 * T::EPSILON * recurrence.operator.norm_bound();
+    let mut steps = recurrence.projected.size();
+    loop {
+        if recurrence.is_full() {
+            recurrence.restart()?;
+        }
+        recurrence.advance(steps)?;
+        steps += 1;
+        let last = recurrence.beta <= floor || steps >= run.options.max_iterations;
+        if steps.is_multiple_of(LOOK) || last {
+            let small = trace::span("solver", "small problem");
+            let (value, s) = recurrence.projected.lowest();
+            drop(small);
+            let estimate = recurrence.beta * s.last().map_or(0.0, |s| s.abs());
+            history.push((before + steps, value, estimate));
+            run.progress("lanczos", before + steps, &[value], estimate, false);
+            if last || estimate <= (0.5 * run.options.tolerance).max(floor) {
+                return Ok((s, steps));
+            }
+        }
+        if saver.due() {
+            save(recurrence, before + steps, saver)?;
+        }
+    }
+}
+
+/// x = Σ s_i v_i in the first slot: over what was kept, then over what is made again.
+fn add_up<T: Scalar>(
+    recurrence: &mut Recurrence<'_, T>,
+    s: Vec<f64>,
+    done: usize,
+    saver: &mut Saver,
+) -> Result<(), SolveError> {
+    let kept = recurrence.filled.min(s.len());
+    if kept == s.len() {
+        return recurrence.gather(&s);
+    }
+    // The last two that were kept are where run 2 begins.
+    let newest = kept - 1;
+    recurrence.loose[newest % 2].copy_from(&recurrence.slots[newest])?;
+    recurrence.loose[kept % 2].copy_from(&recurrence.slots[newest.saturating_sub(1)])?;
+    let beta = if newest > 0 { recurrence.projected.beta()[newest - 1] } else { 0.0 };
+    recurrence.scale = recurrence.scales[newest];
+    recurrence.scale_before = if newest > 0 { recurrence.scales[newest - 1] } else { 0.0 };
+    recurrence.beta = beta;
+    recurrence.gather(&s[..kept])?;
+    recurrence.slots.truncate(1);
+    let (alpha, beta) = (recurrence.projected.alpha().to_vec(), recurrence.projected.beta().to_vec());
+    again::run(recurrence, Weights { alpha, beta, s, next: kept }, done, saver)
+}
+
+impl<T: Scalar> Recurrence<'_, T> {
+    /// The stage's number and the lengths, as a checkpoint has them.
+    pub(super) fn lengths(&self, stage: f64) -> [f64; 4] {
+        [stage, self.scale, self.scale_before, self.beta]
+    }
+}
+
+/// Saves run 1. Of a chain: its start, its coefficients and its newest two vectors; what else is kept can be made again.
+/// After a restart: the lowest Ritz vector, from which a resumed search starts.
+fn save<T: Scalar>(recurrence: &mut Recurrence<'_, T>, done: usize, saver: &mut Saver) -> Result<(), SolveError> {
+    if recurrence.projected.is_chain() {
+        let newest = recurrence.projected.size();
+        let (alpha, beta) = (recurrence.projected.alpha(), recurrence.projected.beta());
+        let scalars = [&recurrence.lengths(1.0)[..], alpha, beta].concat();
+        let vectors = [&recurrence.slots[0], recurrence.at(newest), recurrence.at(newest - 1)];
+        return saver.save("run 1", done, &scalars, &vectors);
+    }
+    let (_, s) = recurrence.projected.lowest();
+    // A v_j is not needed between two steps, so its place is free.
+    let Recurrence { run, slots, y, scales, .. } = recurrence;
+    sum(run, y, &slots[..s.len()], &s, scales, false)?;
+    saver.save("between runs", done, &recurrence.lengths(0.0), &[&recurrence.y])
+}
+
+/// Puts a saved state back.
+fn restore<T: Scalar>(recurrence: &mut Recurrence<'_, T>, saved: &Saved<T>) -> Result<Stage, SolveError> {
+    let ([stage, scale, scale_before, beta, rest @ ..], Some(first)) = (&saved.scalars[..], saved.vectors.first())
+    else {
+        return Ok(Stage::Begin);
+    };
+    recurrence.slots[0].write(first)?;
+    let [_, v, before] = &saved.vectors[..] else { return Ok(Stage::Begin) };
+    let put = |recurrence: &mut Recurrence<'_, T>, newest: usize| -> Result<(), SolveError> {
+        recurrence.loose[newest % 2].write(v)?;
+        recurrence.loose[(newest + 1) % 2].write(before)?;
+        (recurrence.scale, recurrence.scale_before, recurrence.beta) = (*scale, *scale_before, *beta);
+        Ok(())
+    };
+    if *stage == 3.0 {
+        let Some(weights) = Weights::read(rest) else { return Ok(Stage::Begin) };
+        put(recurrence, weights.next - 1)?;
+        return Ok(Stage::Again(weights));
+    }
+    if *stage != 1.0 {
+        return Ok(Stage::Begin);
+    }
+    let (alpha, beta) = rest.split_at(rest.len() / 2);
+    // Vectors between the start and these two are not there: nothing more is kept in this round.
+    recurrence.begin()?;
+    recurrence.capacity = 1;
+    put(recurrence, alpha.len())?;
+    recurrence.projected = Projected::chain(alpha.to_vec(), beta.to_vec());
+    Ok(Stage::Steps)
+}

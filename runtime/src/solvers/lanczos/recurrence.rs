@@ -1,0 +1,179 @@
+//! One step of the recurrence, and where its vectors lie.
+//!
+//! u_j = length_j · v_j is in memory, scale_j = 1 / length_j a number. Basis vector i lies in `slots[i]` while it is kept,
+//! else in `loose[i % 2]`. After a restart the first of the slots hold Ritz vectors of length 1, and the chain goes on
+//! behind them.
+
+use super::super::algebra::parse;
+use super::super::run::Run;
+use super::projected::Projected;
+use crate::device::{Device, Vector};
+use crate::error::SolveError;
+use crate::operator::LinearOperator;
+use crate::scalar::Scalar;
+use crate::trace;
+use crate::vector_program::{Bind, Program};
+
+/// A step that leaves v_{j−1} where it is. (In another order of the vectors NVRTC 13 spills two registers on sm_90.)
+pub(super) const STEP: &str = "program lanczos_step\nvectors before : in\nvectors next : out\nvectors y v : in\nscalars a b c\n\
+    next = a * y - b * v - c * before\nsum norm2 = next * next\n";
+/// A step that writes v_{j+1} over v_{j−1}.
+pub(super) const IN_PLACE: &str = "program lanczos_step_in_place\nvectors before : inout\nvectors y v : in\nscalars a b c\n\
+    before = a * y - b * v - c * before\nsum norm2 = before * before\n";
+
+/// The recurrence so far.
+pub(super) struct Recurrence<'a, T: Scalar> {
+    pub run: &'a Run<'a, T>,
+    pub operator: &'a dyn LinearOperator<T>,
+    step: Program,
+    in_place: Program,
+    /// Room for kept vectors; the first `filled` hold basis vectors. slots[0] is the start.
+    pub slots: Vec<Vector<T>>,
+    pub filled: usize,
+    /// Slots there may be.
+    pub capacity: usize,
+    pub loose: [Vector<T>; 2],
+    pub y: Vector<T>,
+    /// Of each filled slot.
+    pub scales: Vec<f64>,
+    /// v_j = scale · u_j, v_{j−1} = scale_before · u_{j−1}, for the newest j.
+    pub scale: f64,
+    pub scale_before: f64,
+    /// β_{j−1}; 0 at the beginning of a chain.
+    pub beta: f64,
+    pub projected: Projected,
+}
+
+impl<'a, T: Scalar> Recurrence<'a, T> {
+    /// Takes the start of the first run; `capacity` is at least 1.
+    pub(super) fn new(
+        run: &'a Run<'a, T>,
+        operator: &'a dyn LinearOperator<T>,
+        start: Vector<T>,
+        capacity: usize,
+    ) -> Result<Recurrence<'a, T>, SolveError> {
+        let (device, n) = (operator.device(), operator.dimension());
+        let program = |text| device.program(&parse(text), T::TYPE, &[]);
+        Ok(Recurrence {
+            run,
+            operator,
+            step: program(STEP)?,
+            in_place: program(IN_PLACE)?,
+            slots: vec![start],
+            filled: 1,
+            capacity,
+            loose: [device.zeros(n)?, device.zeros(n)?],
+            y: device.zeros(n)?,
+            scales: Vec::new(),
+            scale: 0.0,
+            scale_before: 0.0,
+            beta: 0.0,
+            projected: Projected::default(),
+        })
+    }
+
+    /// A new chain from the vector in the first slot, of any length but 0; `capacity` slots may be filled from here.
+    pub(super) fn begin(&mut self) -> Result<(), SolveError> {
+        let start = &self.slots[0];
+        self.scale = 1.0 / self.run.algebra.dot(start, start)?.sqrt();
+        (self.scale_before, self.beta) = (0.0, 0.0);
+        (self.filled, self.scales, self.projected) = (1, vec![self.scale], Projected::default());
+        Ok(())
+    }
+
+    /// Basis vector i, which must be kept or among the newest two.
+    pub(super) fn at(&self, i: usize) -> &Vector<T> {
+        if i < self.filled { &self.slots[i] } else { &self.loose[i % 2] }
+    }
+
+    /// One step from the newest basis vector i: α, β and v_{i+1}, kept if there is room. `iteration` is for messages.
+    pub(super) fn advance(&mut self, iteration: usize) -> Result<(), SolveError> {
+        let mut span = trace::span("solver", "step");
+        span.note("step", iteration);
+        let i = self.projected.size();
+        let v = if i < self.filled { &self.slots[i] } else { &self.loose[i % 2] };
+        let value = self.run.apply(self.operator, v, &mut self.y)?;
+        let alpha = self.run.finite(value, iteration)? * self.scale * self.scale;
+        if self.projected.begins_behind_ritz_vectors() {
+            // A v_i overlaps with every Ritz vector; after this step the overlaps are those of a chain.
+            let ritz: Vec<&Vector<T>> = self.slots[..i].iter().collect();
+            let c: Vec<Vec<f64>> = self.projected.couplings().iter().map(|c| vec![-c / self.scale]).collect();
+            self.run.algebra.combine(std::slice::from_mut(&mut self.y), &ritz, &c, true)?;
+        }
+        let keep = i + 1 < self.capacity && self.room_for(i + 1);
+        let _update = self.operator.device().span("solver", "update");
+        let scalars = [self.scale, alpha * self.scale, self.beta * self.scale_before];
+        let y = &self.y;
+        let sums = if keep {
+            let (kept, free) = self.slots.split_at_mut(i + 1);
+            // At the beginning there is no v_{i−1}, and its factor is 0.
+            let before = &kept[i.saturating_sub(1)];
+            self.step
+                .run(&mut [Bind::In(before), Bind::Out(&mut free[0]), Bind::In(y), Bind::In(&kept[i])], &scalars)?
+        } else {
+            let [even, odd] = &mut self.loose;
+            let (target, other) = if (i + 1).is_multiple_of(2) { (even, &*odd) } else { (odd, &*even) };
+            let v = if i < self.filled { &self.slots[i] } else { other };
+            if i > self.filled {
+                // v_{i−1} lies where v_{i+1} goes.
+                self.in_place.run(&mut [Bind::Out(target), Bind::In(y), Bind::In(v)], &scalars)?
+            } else {
+                let before = &self.slots[i.saturating_sub(1)];
+                self.step.run(&mut [Bind::In(before), Bind::Out(target), Bind::In(y), Bind::In(v)], &scalars)?
+            }
+        };
+        self.beta = sums[0].sqrt();
+        self.scale_before = self.scale;
+        self.scale = scale_of(self.beta);
+        if keep {
+            self.filled += 1;
+            self.scales.push(self.scale);
+        }
+        self.projected.push(alpha, self.beta);
+        Ok(())
+    }
+
+    /// Whether there is a slot i, made now if need be. Memory that another program has taken meanwhile ends the keeping,
+    /// not the solve.
+    fn room_for(&mut self, i: usize) -> bool {
+        if i < self.slots.len() {
+            return true;
+        }
+        let device: &Device = self.operator.device();
+        match device.zeros::<T>(self.operator.dimension()) {
+            Ok(slot) => self.slots.push(slot),
+            Err(refused) => {
+                tracing::debug!("{i} vectors are kept and no more: {refused}");
+                self.capacity = i;
+            }
+        }
+        i < self.slots.len()
+    }
+
+    /// Σ s_i v_i over the kept vectors, in the first slot.
+    pub(super) fn gather(&mut self, s: &[f64]) -> Result<(), SolveError> {
+        let _gather = self.operator.device().span("solver", "gather");
+        let (first, rest) = self.slots.split_at_mut(1);
+        self.run.algebra.scale(&mut first[0], s[0] * self.scales[0])?;
+        sum(self.run, &mut first[0], &rest[..s.len() - 1], &s[1..], &self.scales[1..], true)
+    }
+}
+
+/// to ← Σ s_i scale_i u_i, plus `to` itself if `add`.
+pub(super) fn sum<T: Scalar>(
+    run: &Run<'_, T>,
+    to: &mut Vector<T>,
+    u: &[Vector<T>],
+    s: &[f64],
+    scales: &[f64],
+    add: bool,
+) -> Result<(), SolveError> {
+    let u: Vec<&Vector<T>> = u.iter().collect();
+    let c: Vec<Vec<f64>> = s.iter().zip(scales).map(|(s, scale)| vec![s * scale]).collect();
+    Ok(run.algebra.combine(std::slice::from_mut(to), &u, &c, add)?)
+}
+
+/// Factor that gives a vector of length β its length 1; of nothing it stays nothing.
+pub(super) fn scale_of(beta: f64) -> f64 {
+    if beta > 0.0 { 1.0 / beta } else { 0.0 }
+}
