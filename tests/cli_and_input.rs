@@ -16,6 +16,8 @@ mod overrides;
 mod reading;
 #[path = "cli_and_input/reference.rs"]
 mod reference;
+#[path = "cli_and_input/sizes.rs"]
+mod sizes;
 #[path = "cli_and_input/trace.rs"]
 mod trace;
 #[path = "cli_and_input/tune.rs"]

@@ -16,12 +16,14 @@ use eigenforge_templates::ScalarType;
 
 use super::case::Case;
 use super::kronecker::{Hubbard, KroneckerProblem};
+use super::memory_limit::copy_bandwidth;
 use super::report::{HubbardBench, MultiplyTime, SolveTime, StartTime, pass_milliseconds};
 use super::vendor::{self, VendorError, VendorOptions, VendorReport};
 use super::{Fingerprint, median, seeded};
 use crate::exact::{Hamiltonian, PrepareError};
 use crate::input::{InputError, ModelFile};
 use crate::operator::OperatorError;
+use crate::report::ReportError;
 
 /// Arguments of `bench hubbard`.
 #[derive(Clone, Debug, clap::Args)]
@@ -42,6 +44,15 @@ pub struct HubbardArguments {
     /// Leave out cuSPARSE and cuBLAS
     #[arg(long)]
     pub no_vendor: bool,
+    /// The multiply alone, over sectors of 10^2 to 10^9 states (open chains, ladders and rectangles)
+    #[arg(long, conflicts_with_all = ["case", "overrides", "first_iteration"])]
+    pub sizes: bool,
+    /// With --sizes: draw the multiples of the memory floor against the dimension
+    #[arg(long, value_name = "FILE.svg", requires = "sizes")]
+    pub picture: Option<PathBuf>,
+    /// With --sizes: leave out sectors of more states [default: as memory allows on a GPU, 20000000 on the CPU]
+    #[arg(long, value_name = "STATES", requires = "sizes")]
+    pub largest: Option<usize>,
     /// Timed multiplies
     #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
@@ -109,6 +120,9 @@ pub enum BenchError {
     /// The report could not be written.
     #[error("writing the result")]
     Write(#[from] std::io::Error),
+    /// The picture could not be drawn or written.
+    #[error(transparent)]
+    Picture(#[from] ReportError),
 }
 
 /// Largest relative difference of two products.
@@ -123,6 +137,9 @@ pub fn command(arguments: &HubbardArguments, out: &mut dyn Write) -> Result<(), 
     let device = Device::parse(&arguments.device)?;
     let overrides = arguments.overrides.as_ref().map_or_else(Overrides::from_env, Overrides::read);
     device.set_overrides(overrides.map_err(JitError::from).map_err(DeviceError::from)?)?;
+    if arguments.sizes {
+        return super::sizes::command(&device, arguments, out);
+    }
     let default = if device.is_cuda() { (4, 7) } else { (4, 5) };
     let standard = Case::Rectangle { length_x: default.0, length_y: default.0, up: default.1, down: default.1 };
     let case = arguments.case.clone().unwrap_or(standard);
@@ -155,7 +172,7 @@ pub fn run(case: &Case, device: &Device, arguments: &HubbardArguments) -> Result
     let start = if arguments.multiply_only { None } else { Some(start_times(case, arguments)?) };
     let (mut baseline, mut plain) = (None, None);
     if device.is_cuda() && !arguments.no_vendor {
-        match vendor_beside(&problem, arguments) {
+        match vendor_beside(&problem, arguments, !arguments.multiply_only) {
             Ok(report) => baseline = Some(report),
             Err(error) => notes.push(format!("no cuSPARSE and cuBLAS baseline: {}", chain(&error))),
         }
@@ -195,7 +212,12 @@ pub fn run(case: &Case, device: &Device, arguments: &HubbardArguments) -> Result
     })
 }
 
-fn agree(what: &'static str, other: &'static str, ours: &Fingerprint, theirs: &Fingerprint) -> Result<(), BenchError> {
+pub(super) fn agree(
+    what: &'static str,
+    other: &'static str,
+    ours: &Fingerprint,
+    theirs: &Fingerprint,
+) -> Result<(), BenchError> {
     let difference = ours.difference(theirs);
     if difference <= SAME_PRODUCT {
         return Ok(());
@@ -205,7 +227,7 @@ fn agree(what: &'static str, other: &'static str, ours: &Fingerprint, theirs: &F
 }
 
 /// An error with its causes in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -282,30 +304,6 @@ fn multiply_time(times: &[f64], dimension: usize, copy: f64) -> MultiplyTime {
     MultiplyTime { milliseconds, best_milliseconds, passes: milliseconds / pass_milliseconds(dimension, copy) }
 }
 
-/// Bytes read and written per second by a copy between two vectors too large for any cache, in GB.
-fn copy_bandwidth(device: &Device, dimension: usize) -> Result<f64, BenchError> {
-    let smallest: usize = if device.is_cuda() { 1 << 27 } else { 1 << 24 };
-    let length = dimension.clamp(smallest, 4 * smallest);
-    let from: Vector<f64> = device.upload(&vec![1.0; length])?;
-    let mut to: Vector<f64> = device.zeros(length)?;
-    let mut times = Vec::new();
-    for _ in 0..11 {
-        let (copied, milliseconds) = match (from.as_host(), to.as_host_mut()) {
-            (Some(from), Some(to)) => device.time(|| {
-                use rayon::prelude::*;
-                const CHUNK: usize = 1 << 17;
-                to.par_chunks_mut(CHUNK).zip(from.par_chunks(CHUNK)).for_each(|(to, from)| to.copy_from_slice(from));
-                Ok(())
-            })?,
-            _ => device.time(|| to.copy_from(&from))?,
-        };
-        copied?;
-        times.push(milliseconds);
-    }
-    // the first touches the pages of a host vector
-    Ok(16e-6 * length as f64 / median(&times[1..]))
-}
-
 /// The text-book multiply on all cores.
 fn plain_multiply(problem: &KroneckerProblem, repeats: usize, copy: f64) -> (MultiplyTime, Fingerprint) {
     let diagonal = problem.diagonal();
@@ -322,14 +320,19 @@ fn plain_multiply(problem: &KroneckerProblem, repeats: usize, copy: f64) -> (Mul
     (multiply_time(&times, problem.dimension(), copy), check)
 }
 
-fn vendor_beside(problem: &KroneckerProblem, arguments: &HubbardArguments) -> Result<VendorReport, VendorError> {
+/// The baseline on the card that was asked for; its LOBPCG too if `solve`.
+pub(super) fn vendor_beside(
+    problem: &KroneckerProblem,
+    arguments: &HubbardArguments,
+    solve: bool,
+) -> Result<VendorReport, VendorError> {
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     let options = VendorOptions {
         seed: arguments.seed,
         tolerance: arguments.tolerance,
         max_iterations: arguments.max_iterations,
         repeats: arguments.repeats as usize,
-        solve: !arguments.multiply_only,
+        solve,
     };
     vendor::run(problem, ordinal, &options)
 }

@@ -6,9 +6,11 @@
 pub mod case;
 pub mod hubbard;
 pub mod kronecker;
+pub mod memory_limit;
 mod pencil;
 pub mod report;
 pub mod seeded;
+pub mod sizes;
 pub mod vendor;
 
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! What `bench hubbard` found, as one JSON object or as a table.
 //!
 //! Times in milliseconds or seconds, bandwidths in GB/s (1e9 bytes, read and written). A pass is one read or one
-//! write of a whole vector at the copy bandwidth measured in the same run.
+//! write of a whole vector at the copy bandwidth measured in the same run, the best of several copies on the same cores or
+//! the same card.
 
 use std::fmt;
 
@@ -96,7 +97,8 @@ pub fn pass_milliseconds(dimension: usize, gb_per_second: f64) -> f64 {
     8e-6 * dimension as f64 / gb_per_second
 }
 
-fn grouped(number: usize) -> String {
+/// 130,873,600.
+pub(super) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let first = digits.len() % 3;
     let groups = digits.as_bytes()[first..].chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
@@ -139,6 +141,15 @@ impl fmt::Display for HubbardBench {
             multiply.map_or(String::new(), |other| format!("{:.2} x", other / floor)),
             String::new(),
         )?;
+        if self.plain.is_some() {
+            line(
+                f,
+                "  best over the same",
+                format!("{:.2} x", ours_best / floor),
+                best.map_or(String::new(), |other| format!("{:.2} x", other / floor)),
+                String::new(),
+            )?;
+        }
         for part in vendor.iter().flat_map(|vendor| &vendor.parts) {
             line(
                 f,

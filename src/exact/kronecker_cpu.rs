@@ -1,8 +1,11 @@
 //! The Kronecker multiply on the CPU: both halves as sums of contiguous runs, so that they run at vector speed.
 //!
-//! * A↓: a tile of `ROWS` rows of V is packed (all down states side by side), small enough for a core's cache; a column
-//!   of the result is then a sum of contiguous runs of that tile.
-//! * A↑ and D: eight columns at a time are transposed, so that one neighbour index serves eight contiguous numbers.
+//! * D and A↑ write y: eight columns at a time are transposed, so that one neighbour index serves eight contiguous
+//!   numbers, and blocks of eight rows are turned back in registers.
+//! * A↓ adds to y: a tile of `ROWS` rows of V is packed (all down states side by side); a column of the result is then a
+//!   sum of contiguous runs of that tile.
+//!
+//! Five passes over a vector are the floor: x twice, y three times. What was tried: docs/performance.md.
 //!
 //! Work is cut by tiles, never by thread, and partial sums of xᵀy are added in tile order: the bits do not depend on
 //! the number of threads.
@@ -13,11 +16,22 @@ use eigenforge_templates::exact::DiagonalPlan;
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-/// Columns of V that the up half works on together.
-const COLUMNS: usize = 8;
+/// Columns of V that the up half works on together, and rows of each that it writes at a time: lines of 64 bytes.
+const LANES: usize = 8;
 
-/// Rows of V that stay in registers in the down half.
-const BLOCK: usize = 32;
+/// Rows of V that the down half works on together, a register block for AVX-512. On two cores with 1 MiB of L2 each and
+/// 4,368 columns 32, 64 and 128 rows took 14.0, 12.7 and 13.4 ms, although only the first tile nearly fits L2; with 8,008
+/// columns 48, 47 and 77 ms.
+const ROWS: usize = 64;
+
+/// Elements that are worth a task of their own: waking another thread takes some 20 µs, in which one does about as many.
+/// 100 states took 26 µs when every group was a task, and 0.7 µs since.
+const TASK: usize = 1 << 14;
+
+/// Numbers that start on a line of memory, so that no register load touches two.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Run<const N: usize>([f64; N]);
 
 /// A host Kronecker operator: y = (D + I ⊗ A↑ + A↓ ⊗ I) x.
 pub struct KroneckerCpu {
@@ -92,85 +106,71 @@ impl KroneckerCpu {
 
     /// y = H x for vectors of n↑ · n↓ elements; returns xᵀy.
     pub fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
-        self.apply_down(x, y);
-        self.apply_up(x, y)
+        let up = self.apply_up(x, y);
+        // A tile of few rows would be mostly padding.
+        let down = if self.down.columns.is_empty() {
+            0.0
+        } else if self.up.rows() < ROWS {
+            self.apply_down::<T, LANES>(x, y)
+        } else {
+            self.apply_down::<T, ROWS>(x, y)
+        };
+        up + down
     }
 
-    /// y = A↓ x.
-    fn apply_down<T: Scalar>(&self, x: &[T], y: &mut [T]) {
-        let (n_up, n_down) = (self.up.rows(), self.down.rows());
-        if self.down.columns.is_empty() {
-            y.par_chunks_mut(n_up.max(1)).for_each(|column| column.fill(T::default()));
-            return;
-        }
-        // A packed tile of about 1 MiB, what a core's second-level cache holds, in whole blocks of the inner loop.
-        let rows = ((1 << 17) / n_down.max(1)).next_multiple_of(BLOCK).min(256).min(n_up);
-        let result = Shared(y.as_mut_ptr());
-        (0..n_up.div_ceil(rows)).into_par_iter().for_each_init(Vec::new, |tile: &mut Vec<T>, k| {
-            let first = k * rows;
-            let height = rows.min(n_up - first);
-            tile.clear();
-            for column in 0..n_down {
-                tile.extend_from_slice(&x[column * n_up + first..][..height]);
-            }
-            let mut sum = vec![0.0; height];
-            for column in 0..n_down {
-                let (columns, amplitudes) = self.down.row(column);
-                sum_of_runs(tile, height, columns, amplitudes, &mut sum);
-                // SAFETY: rows `first..first + height` of a column belong to this tile alone.
-                let out = unsafe { result.run(column * n_up + first, height) };
-                out.iter_mut().zip(&sum).for_each(|(out, sum)| *out = T::from_f64(*sum));
-            }
-        });
-    }
-
-    /// y += (D + A↑) x; returns xᵀy of the finished y.
+    /// y = (D + A↑) x; returns xᵀ (D + A↑) x.
     fn apply_up<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
         let (n_up, n_down) = (self.up.rows(), self.down.rows());
-        let result = Shared(y.as_mut_ptr());
-        let group = |buffers: &mut (Vec<[f64; COLUMNS]>, Vec<[f64; COLUMNS]>), k: usize| -> f64 {
-            let (x_rows, y_rows) = buffers;
-            let first = k * COLUMNS;
-            let width = COLUMNS.min(n_down - first);
-            // SAFETY: columns `first..first + width` belong to this group alone.
-            let out = unsafe { result.run(first * n_up, width * n_up) };
-            let mut down_words = [0; COLUMNS];
-            let mut down_part = [0.0; COLUMNS];
-            down_words[..width].copy_from_slice(&self.down_states[first..][..width]);
-            down_part[..width].copy_from_slice(&self.diagonal_down[first..][..width]);
-            transpose_in(&x[first * n_up..][..width * n_up], n_up, x_rows);
-            transpose_in(out, n_up, y_rows);
-            let dot = self.up_rows(x_rows, y_rows, &down_words, &down_part);
-            transpose_out(y_rows, n_up, out);
-            dot[..width].iter().sum()
+        let tasks = (TASK / (LANES * n_up)).max(1);
+        let columns = y.par_chunks_mut(LANES * n_up).enumerate().with_min_len(tasks);
+        let group = |x_rows: &mut Vec<Run<LANES>>, (k, out): (usize, &mut [T])| -> f64 {
+            let first = k * LANES;
+            let width = LANES.min(n_down - first);
+            let (mut words, mut diagonal) = ([0; LANES], [0.0; LANES]);
+            words[..width].copy_from_slice(&self.down_states[first..][..width]);
+            diagonal[..width].copy_from_slice(&self.diagonal_down[first..][..width]);
+            x_rows.resize(n_up, Run([0.0; LANES]));
+            transpose(&x[first * n_up..][..width * n_up], x_rows);
+            self.up_group(x_rows, out, &DownColumns { words, diagonal })[..width].iter().sum()
         };
-        let dots: Vec<f64> = (0..n_down.div_ceil(COLUMNS)).into_par_iter().map_init(Default::default, group).collect();
+        let dots: Vec<f64> = columns.map_init(Vec::new, group).collect();
         dots.iter().sum()
     }
 
-    fn up_rows(
-        &self,
-        x: &[[f64; COLUMNS]],
-        y: &mut [[f64; COLUMNS]],
-        down_words: &[u64; COLUMNS],
-        down_part: &[f64; COLUMNS],
-    ) -> [f64; COLUMNS] {
-        let tables = UpTables {
-            row_start: &self.up.row_start,
-            columns: &self.up.columns,
-            amplitudes: &self.up.amplitudes,
-            words: &self.up_states,
-            diagonal: &self.diagonal_up,
-        };
+    fn up_group<T: Scalar>(&self, x: &[Run<LANES>], y: &mut [T], down: &DownColumns) -> [f64; LANES] {
+        let tables = UpTables { hops: &self.up, words: &self.up_states, diagonal: &self.diagonal_up };
         // The repulsion of a uniform Hubbard model is one count of up & down: worth a loop of its own.
         match &self.cross.counts[..] {
             [group] if self.cross.products.is_empty() && group.right.is_some_and(|(_, shift)| shift == 0) => {
                 let (u, mask) = (group.coefficient, group.mask);
                 let count = |up: u64, down: u64| u * f64::from((up & down & mask).count_ones());
-                up_rows(&tables, x, y, down_words, down_part, count)
+                up_group(&tables, x, y, down, count)
             }
-            _ => up_rows(&tables, x, y, down_words, down_part, |up, down| self.cross.of_pair(up, down)),
+            _ => up_group(&tables, x, y, down, |up, down| self.cross.of_pair(up, down)),
         }
+    }
+
+    /// y += A↓ x; returns xᵀ A↓ x.
+    fn apply_down<T: Scalar, const N: usize>(&self, x: &[T], y: &mut [T]) -> f64 {
+        let (n_up, n_down) = (self.up.rows(), self.down.rows());
+        let result = Shared(y.as_mut_ptr());
+        let rows = |tile: &mut Vec<Run<N>>, k: usize| -> f64 {
+            let first = k * N;
+            let height = N.min(n_up - first);
+            tile.resize(n_down, Run([0.0; N]));
+            pack(x, n_up, first, tile);
+            let mut dot = [0.0; N];
+            for column in 0..n_down {
+                // SAFETY: rows `first..first + height` of a column belong to this tile alone.
+                let out = unsafe { result.run(column * n_up + first, height) };
+                down_run(&self.down, tile, column, out, &mut dot);
+            }
+            dot[..height].iter().sum()
+        };
+        let tasks = (TASK / (N * n_down)).max(1);
+        let tiles = (0..n_up.div_ceil(N)).into_par_iter().with_min_len(tasks);
+        let dots: Vec<f64> = tiles.map_init(Vec::new, rows).collect();
+        dots.iter().sum()
     }
 
     /// The diagonal element of an index.
@@ -180,79 +180,144 @@ impl KroneckerCpu {
     }
 }
 
+/// What the up half reads of the up states.
 struct UpTables<'a> {
-    row_start: &'a [u64],
-    columns: &'a [u32],
-    amplitudes: &'a [f64],
+    hops: &'a Half,
     words: &'a [u64],
     diagonal: &'a [f64],
 }
 
-/// sum = Σ_k amplitudes[k] · tile[columns[k]], runs of `height` numbers.
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
-fn sum_of_runs<T: Scalar>(tile: &[T], height: usize, columns: &[u32], amplitudes: &[f64], sum: &mut [f64]) {
-    // A block stays in registers over all neighbours.
-    let mut at = 0;
-    while at + BLOCK <= height {
-        let mut block = [0.0; BLOCK];
-        for (column, amplitude) in columns.iter().zip(amplitudes) {
-            let run = &tile[*column as usize * height + at..][..BLOCK];
-            for lane in 0..BLOCK {
-                block[lane] += amplitude * run[lane].to_f64();
-            }
-        }
-        sum[at..at + BLOCK].copy_from_slice(&block);
-        at += BLOCK;
-    }
-    let rest = &mut sum[at..height];
-    rest.fill(0.0);
-    for (column, amplitude) in columns.iter().zip(amplitudes) {
-        let run = &tile[*column as usize * height + at..][..rest.len()];
-        rest.iter_mut().zip(run).for_each(|(sum, value)| *sum += amplitude * value.to_f64());
-    }
+/// The down states of a group of columns, with their part of D.
+struct DownColumns {
+    words: [u64; LANES],
+    diagonal: [f64; LANES],
 }
 
-/// y += (A↑ + D) x for eight columns; returns xᵀy of each. `cross` is the part of D that needs both words.
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2+popcnt", "x86_64+avx2+fma+bmi2+popcnt"))]
-fn up_rows<'a, C: Fn(u64, u64) -> f64>(
+/// y = (A↑ + D) x for up to eight columns; returns xᵀy of each, of which those past the last column mean nothing. `cross`
+/// is the part of D that needs both words.
+#[multiversion(targets(
+    "x86_64+avx512f+avx512vl+avx512dq+avx512vpopcntdq+avx2+fma+bmi2+popcnt",
+    "x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2+popcnt",
+    "x86_64+avx2+fma+bmi2+popcnt"
+))]
+fn up_group<'a, T: Scalar, C: Fn(u64, u64) -> f64>(
     tables: &UpTables<'a>,
-    x: &[[f64; COLUMNS]],
-    y: &mut [[f64; COLUMNS]],
-    down_words: &[u64; COLUMNS],
-    down_part: &[f64; COLUMNS],
+    x: &[Run<LANES>],
+    y: &mut [T],
+    down: &DownColumns,
     cross: C,
-) -> [f64; COLUMNS] {
-    let mut dot = [0.0; COLUMNS];
-    for (row, y) in y.iter_mut().enumerate() {
-        let mut sum = *y;
-        let range = tables.row_start[row] as usize..tables.row_start[row + 1] as usize;
-        for (column, amplitude) in tables.columns[range.clone()].iter().zip(&tables.amplitudes[range]) {
-            let from = &x[*column as usize];
-            for lane in 0..COLUMNS {
-                sum[lane] += amplitude * from[lane];
+) -> [f64; LANES] {
+    let rows = x.len();
+    let mut dot = [0.0; LANES];
+    let mut columns = y.chunks_exact_mut(rows);
+    let mut columns: [&mut [T]; LANES] = std::array::from_fn(|_| columns.next().unwrap_or_default());
+    for first in (0..rows).step_by(LANES) {
+        let height = LANES.min(rows - first);
+        // A block of eight rows is turned in registers: the columns of y see whole lines, written once.
+        let mut block = [[0.0; LANES]; LANES];
+        for (row, block) in (first..first + height).zip(&mut block) {
+            let mut sum = [0.0; LANES];
+            let (neighbours, amplitudes) = tables.hops.row(row);
+            for (column, amplitude) in neighbours.iter().zip(amplitudes) {
+                let from = &x[*column as usize].0;
+                for lane in 0..LANES {
+                    sum[lane] += amplitude * from[lane];
+                }
             }
+            // One loop a step: each is one operation on a register of eight numbers.
+            let (own, mut diagonal) = (&x[row].0, [0.0; LANES]);
+            for lane in 0..LANES {
+                diagonal[lane] = cross(tables.words[row], down.words[lane]);
+            }
+            for lane in 0..LANES {
+                diagonal[lane] += tables.diagonal[row] + down.diagonal[lane];
+            }
+            for lane in 0..LANES {
+                sum[lane] += diagonal[lane] * own[lane];
+            }
+            *block = sum;
         }
-        for lane in 0..COLUMNS {
-            let diagonal = tables.diagonal[row] + down_part[lane] + cross(tables.words[row], down_words[lane]);
-            sum[lane] += diagonal * x[row][lane];
-            dot[lane] += x[row][lane] * sum[lane];
-        }
-        *y = sum;
+        write_block(&block, &x[first..first + height], first, &mut columns, &mut dot);
     }
     dot
 }
 
-/// Columns side by side → one row of `COLUMNS` numbers each; missing columns are zero.
-fn transpose_in<T: Scalar>(columns: &[T], rows: usize, out: &mut Vec<[f64; COLUMNS]>) {
-    out.clear();
-    out.resize(rows, [0.0; COLUMNS]);
-    for (lane, column) in columns.chunks_exact(rows).enumerate() {
-        out.iter_mut().zip(column).for_each(|(row, value)| row[lane] = value.to_f64());
+/// Eight rows of eight numbers → rows `first` to `first + 8` of up to eight columns, as far as there are any; dot += x · y
+/// of each. On its own for the compiler: inlined, it cuts the registers of `up_group` to the pieces that this wants.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
+fn write_block<T: Scalar>(
+    block: &[[f64; LANES]; LANES],
+    x: &[Run<LANES>],
+    first: usize,
+    columns: &mut [&mut [T]; LANES],
+    dot: &mut [f64; LANES],
+) {
+    for (x, y) in x.iter().zip(block) {
+        for lane in 0..LANES {
+            dot[lane] += x.0[lane] * y[lane];
+        }
+    }
+    for (lane, column) in columns.iter_mut().enumerate() {
+        let turned: [T; LANES] = std::array::from_fn(|row| T::from_f64(block[row][lane]));
+        match column.get_mut(first..first + LANES) {
+            Some(out) => out.copy_from_slice(&turned),
+            // The last rows, or a column that is not there.
+            None => column.iter_mut().skip(first).zip(turned).for_each(|(out, sum)| *out = sum),
+        }
     }
 }
 
-fn transpose_out<T: Scalar>(from: &[[f64; COLUMNS]], rows: usize, columns: &mut [T]) {
-    for (lane, column) in columns.chunks_exact_mut(rows).enumerate() {
-        column.iter_mut().zip(from).for_each(|(value, row)| *value = T::from_f64(row[lane]));
+/// Rows `first` to `first + N` of all columns, as far as a column has them → a tile.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
+fn pack<T: Scalar, const N: usize>(x: &[T], rows: usize, first: usize, tile: &mut [Run<N>]) {
+    for (run, column) in tile.iter_mut().zip(x.chunks_exact(rows)) {
+        match column[first..].first_chunk::<N>() {
+            Some(column) => (0..N).for_each(|row| run.0[row] = column[row].to_f64()),
+            None => run.0.iter_mut().zip(&column[first..]).for_each(|(to, from)| *to = from.to_f64()),
+        }
+    }
+}
+
+/// y += A↓ x for the rows of a tile in one column, dot += x · A↓ x row by row; rows of the tile past the end of `out` are
+/// not used.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
+fn down_run<T: Scalar, const N: usize>(hops: &Half, tile: &[Run<N>], column: usize, out: &mut [T], dot: &mut [f64; N]) {
+    // Stays in registers over all neighbours.
+    let mut sum = [0.0; N];
+    let (neighbours, amplitudes) = hops.row(column);
+    for (neighbour, amplitude) in neighbours.iter().zip(amplitudes) {
+        let run = &tile[*neighbour as usize].0;
+        for row in 0..N {
+            sum[row] += amplitude * run[row];
+        }
+    }
+    let own = &tile[column].0;
+    for row in 0..N {
+        dot[row] += own[row] * sum[row];
+    }
+    match <&mut [T; N]>::try_from(&mut *out) {
+        Ok(out) => (0..N).for_each(|row| out[row] = T::from_f64(out[row].to_f64() + sum[row])),
+        Err(_) => out.iter_mut().zip(&sum).for_each(|(out, sum)| *out = T::from_f64(out.to_f64() + sum)),
+    }
+}
+
+/// Up to eight columns side by side → one row of eight numbers each; a missing column repeats the first.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
+fn transpose<T: Scalar>(columns: &[T], out: &mut [Run<LANES>]) {
+    let rows = out.len();
+    let columns: [&[T]; LANES] =
+        std::array::from_fn(|lane| columns.get(lane * rows..(lane + 1) * rows).unwrap_or(&columns[..rows]));
+    let (blocks, rest) = out.as_chunks_mut::<LANES>();
+    for (block, to) in blocks.iter_mut().enumerate() {
+        let from: [&[T]; LANES] = std::array::from_fn(|lane| &columns[lane][block * LANES..][..LANES]);
+        for row in 0..LANES {
+            for lane in 0..LANES {
+                to[row].0[lane] = from[lane][row].to_f64();
+            }
+        }
+    }
+    let whole = rows - rest.len();
+    for (row, to) in rest.iter_mut().enumerate() {
+        to.0 = std::array::from_fn(|lane| columns[lane][whole + row].to_f64());
     }
 }

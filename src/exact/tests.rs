@@ -73,6 +73,45 @@ fn memcheck_a_split_fermion_model_with_unequal_couplings() {
     }
 }
 
+/// A chain with unequal hops, in sectors whose up states fill tiles of the CPU's multiply, or not quite.
+fn chain(sites: usize, up: usize, down: usize) -> Model {
+    let mut h = Operator::zero();
+    for i in 0..sites {
+        for spin in [Spin::Up, Spin::Down] {
+            h = h + hop(i, (i + 1) % sites, spin, 1.0 + 0.1 * i as f64);
+        }
+        h = h + 4.0 * (build::n(i, Spin::Up) * build::n(i, Spin::Down));
+    }
+    h.on_sites(sites).sector(Up(up), Down(down)).unwrap()
+}
+
+/// 70, 56, 8 and 1 states: more than a tile of 64 rows, fewer, one group of eight columns, and less than any.
+#[test]
+fn memcheck_tiles_and_groups_that_are_not_full() {
+    for (up, down) in [(4, 1), (4, 2), (1, 4), (3, 1), (4, 0), (0, 4)] {
+        check(&chain(8, up, down));
+    }
+}
+
+/// Neither y nor x·y knows how many threads there were.
+#[test]
+fn the_cpus_bits_are_the_same_on_any_number_of_threads() {
+    let model = chain(10, 5, 4);
+    let bits = |threads: usize| -> (Vec<u64>, u64) {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let device = Device::cpu();
+            let hamiltonian = Hamiltonian::new(&model, eigenforge_templates::ScalarType::F64, &device).unwrap();
+            let x: Vector<f64> = device.random(252 * 210, 3).unwrap();
+            let mut y: Vector<f64> = device.zeros(x.len()).unwrap();
+            let dot = hamiltonian.apply(&x, &mut y).unwrap();
+            (y.download().unwrap().iter().map(|y| y.to_bits()).collect(), dot.to_bits())
+        })
+    };
+    let one = bits(1);
+    assert!([2, 3, 7].iter().all(|threads| bits(*threads) == one));
+}
+
 #[test]
 fn memcheck_a_fermion_model_that_does_not_split() {
     let sites = 5;

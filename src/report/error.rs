@@ -25,7 +25,7 @@ pub enum ReportError {
     #[error("the report does not fit JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// The picture cannot be drawn.
-    #[error("cannot draw the convergence picture: {0}")]
+    #[error("cannot draw the picture: {0}")]
     Picture(String),
     /// The arrays cannot be written.
     #[error("cannot write the arrays of {}: {source}", file.display())]
