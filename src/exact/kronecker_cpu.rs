@@ -224,14 +224,11 @@ fn up_group<'a, T: Scalar, C: Fn(u64, u64) -> f64>(
                     sum[lane] += amplitude * from[lane];
                 }
             }
-            // One loop a step: each is one operation on a register of eight numbers.
-            let (own, mut diagonal) = (&x[row].0, [0.0; LANES]);
-            for lane in 0..LANES {
-                diagonal[lane] = cross(tables.words[row], down.words[lane]);
-            }
-            for lane in 0..LANES {
-                diagonal[lane] += tables.diagonal[row] + down.diagonal[lane];
-            }
+            // One expression a step: each is one operation on a register of eight numbers.
+            let own = &x[row].0;
+            let both: [f64; LANES] = std::array::from_fn(|lane| cross(tables.words[row], down.words[lane]));
+            let diagonal: [f64; LANES] =
+                std::array::from_fn(|lane| both[lane] + (tables.diagonal[row] + down.diagonal[lane]));
             for lane in 0..LANES {
                 sum[lane] += diagonal[lane] * own[lane];
             }
@@ -310,10 +307,8 @@ fn transpose<T: Scalar>(columns: &[T], out: &mut [Run<LANES>]) {
     let (blocks, rest) = out.as_chunks_mut::<LANES>();
     for (block, to) in blocks.iter_mut().enumerate() {
         let from: [&[T]; LANES] = std::array::from_fn(|lane| &columns[lane][block * LANES..][..LANES]);
-        for row in 0..LANES {
-            for lane in 0..LANES {
-                to[row].0[lane] = from[lane][row].to_f64();
-            }
+        for (row, to) in to.iter_mut().enumerate() {
+            to.0 = std::array::from_fn(|lane| from[lane][row].to_f64());
         }
     }
     let whole = rows - rest.len();
