@@ -12,8 +12,9 @@ use crate::device::Vector;
 use crate::error::SolveError;
 use crate::scalar::Scalar;
 
-/// Ritz vectors that take the place of the basis. With 4, 6 or 8 of them, Hubbard squares and Heisenberg chains of 10⁵ to
-/// 10⁷ states need as many steps as without a restart; 8 would spill registers on sm_90.
+/// Ritz vectors that take the place of the basis. With 4, 6 or 8 of them and bases of 49 or 61, open and periodic Hubbard
+/// squares and a Heisenberg ring of 2·10⁵ to 3·10⁶ states needed as many steps as without a restart; 8 spill registers on
+/// sm_90.
 pub(in super::super) const KEPT: usize = 6;
 /// The smallest basis that is restarted. Below, the second run costs less than restarts in quick succession.
 const LEAST: usize = KEPT + 3 * MIXED;
