@@ -327,6 +327,12 @@ impl Kernels {
         }
         Ok(if summed { Some(dot.download()?[0]) } else { None })
     }
+
+    fn diagonal(&self, prepared: &Prepared) -> ElementFunction {
+        // The host form is for the CPU engine; where kernels run only the text does.
+        let host = Arc::new(|_: usize, out: &mut [f64]| out.fill(f64::NAN));
+        ElementFunction { text: prepared.diagonal_text(), arguments: self.tables.of_diagonal(), host }
+    }
 }
 
 impl Hamiltonian {
@@ -334,22 +340,15 @@ impl Hamiltonian {
     fn run<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>, summed: bool) -> Result<Option<f64>, DeviceError> {
         let n = self.prepared.dimension();
         if x.len() != n || y.len() != n {
-            let found = format!("{} and {}", x.len(), y.len());
-            return Err(DeviceError::Arguments {
-                what: "multiply by H".into(),
-                expected: format!("vectors of {n} elements"),
-                found,
-            });
+            let (expected, found) = (format!("vectors of {n} elements"), format!("{} and {}", x.len(), y.len()));
+            return Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found });
         }
         match &self.engine {
             Engine::Kernels(kernels) => kernels.apply(x, y, summed),
             Engine::Cpu(host) => {
                 let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
-                    return Err(DeviceError::WrongDevice {
-                        what: "multiply by H".into(),
-                        expected: "vectors on the CPU".into(),
-                        found: "device memory".into(),
-                    });
+                    let (expected, found) = ("vectors on the CPU".into(), "device memory".into());
+                    return Err(DeviceError::WrongDevice { what: "multiply by H".into(), expected, found });
                 };
                 Ok(Some(match &**host {
                     Host::Kronecker(host) => host.apply(x, y),
@@ -397,13 +396,5 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
 
     fn cost(&self) -> Cost {
         self.prepared.cost()
-    }
-}
-
-impl Kernels {
-    fn diagonal(&self, prepared: &Prepared) -> ElementFunction {
-        // The host form is for the CPU engine; where kernels run only the text does.
-        let host = Arc::new(|_: usize, out: &mut [f64]| out.fill(f64::NAN));
-        ElementFunction { text: prepared.diagonal_text(), arguments: self.tables.of_diagonal(), host }
     }
 }

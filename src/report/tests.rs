@@ -141,6 +141,7 @@ fn the_summary_reads_as_a_table() {
 
         average of a site over the 1 state of the lowest level: <n> 0.750000, <n_up n_dn> 0.100000
         converged by lobpcg on cpu (2 threads): 12 iterations, 40 multiplies
+        solver "auto" chose lobpcg: a preconditioner was asked for
         1.40 s: setup 0.10, compile 0.00, solve 1.00, certify 0.20, observables 0.10
         warning: the level at -2.5000000000 has 3 states in this sector and `states` cuts it after 2: ask for states = 4 to have them all
         warning: the multiplicity 3 of the level at -2.5000000000 is a lower bound: it was not certified

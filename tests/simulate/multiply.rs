@@ -12,12 +12,17 @@ pub fn start<T: Scalar>(n: usize, salt: usize) -> Vec<T> {
     (0..n).map(|i| T::from_f64(value(i))).collect()
 }
 
-/// y = H x, over NaN, and x·y.
+/// y = H x, over NaN, and x·y; without x·y it must be the same y.
 pub fn multiply<T: Scalar>(hamiltonian: &Hamiltonian, x: &[T]) -> Result<(Vec<T>, f64), DeviceError> {
     let device = LinearOperator::<T>::device(hamiltonian);
-    let mut y: Vector<T> = device.upload(&vec![T::from_f64(f64::NAN); x.len()])?;
-    let dot = hamiltonian.apply(&device.upload(x)?, &mut y)?;
-    Ok((y.download()?, dot))
+    let nan = vec![T::from_f64(f64::NAN); x.len()];
+    let (mut y, mut alone): (Vector<T>, Vector<T>) = (device.upload(&nan)?, device.upload(&nan)?);
+    let x = device.upload(x)?;
+    let dot = hamiltonian.apply(&x, &mut y)?;
+    hamiltonian.multiply(&x, &mut alone)?;
+    let (y, alone) = (y.download()?, alone.download()?);
+    assert!(y.iter().zip(&alone).all(|(a, b)| a.to_f64().to_bits() == b.to_f64().to_bits()), "y depends on x·y");
+    Ok((y, dot))
 }
 
 /// The plan's launches are the kernels of its text, in order, each as the text declares it; blocks have as many threads

@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Vectors on each side of a tile of inner products, and outputs of a tile of combinations.
 const TILE: usize = 4;
 /// Inputs of a tile of combinations.
-const INPUTS: usize = 8;
+pub(super) const INPUTS: usize = 8;
 /// Inputs of a pass over the outputs of [`Algebra::mix`]: with 6 outputs, 1.75 passes an input.
-const MIXED: usize = 16;
+pub(super) const MIXED: usize = 16;
 
 /// Block operations on one device; each program is compiled at its first use.
 pub(super) struct Algebra {
@@ -165,7 +165,7 @@ fn products(name: &str, left: usize, right: usize) -> String {
     text
 }
 
-/// The largest programs of this file, for tests that compile them.
+/// The largest programs of this file, for tests and caches that compile them ahead.
 pub(super) fn largest() -> [VectorProgram; 5] {
     let outputs = super::lanczos::RITZ;
     [

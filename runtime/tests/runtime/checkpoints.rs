@@ -147,7 +147,7 @@ fn a_killed_run_goes_on() {
         (2, Some(7), steps + 10),
         (2, Some(0), 20),
         (2, None, 20),
-        (2, Some(50), 60),
+        (2, Some(53), 60),
         (3, None, 2),
     ] {
         let (k, solver) = SOLVERS[index];

@@ -6,7 +6,7 @@
 //! | vectors that fit | what is done | multiplies |
 //! |---|---|---|
 //! | all steps | they are kept, and x = Σ s_j v_j is added up at the end | one a step |
-//! | [`restart::LEAST`] or more | when the room is full, the [`restart::KEPT`] lowest Ritz vectors take its place and the recurrence goes on | one a step |
+//! | some fifty or more | when the room is full, the lowest Ritz vectors take its place and the recurrence goes on | one a step |
 //! | fewer | the first C are kept; run 1 goes on with two vectors until it has converged, run 2 makes those after the C-th again (same expression, same order, same bits) and adds them up | two a step after the C-th |
 //!
 //! The estimate |β_j s_j| of the lowest Ritz pair of the projected matrix ends the steps. Loss of orthogonality only makes
@@ -49,7 +49,7 @@ use eigenforge_templates::vector_program::VectorProgram;
 pub(super) const VECTORS: usize = 4;
 /// More kept vectors than this are not asked for. A restart of m vectors costs 1.75 m passes, so about two passes a step
 /// whatever m; what a larger m saves is the restarts of a short run, what it costs is memory to be had and cleared.
-const MOST: usize = 95;
+const MOST: usize = 101;
 
 /// The programs of this folder.
 pub(super) fn programs() -> Vec<VectorProgram> {
@@ -58,7 +58,8 @@ pub(super) fn programs() -> Vec<VectorProgram> {
 
 /// Vectors worth keeping beside [`VECTORS`], where memory has room for `spare` more.
 pub(super) fn kept(options: &SolveOptions, spare: usize) -> usize {
-    options.keep_vectors.unwrap_or(MOST).min(spare).min(options.max_iterations.saturating_sub(1))
+    let room = 1 + options.keep_vectors.unwrap_or(MOST).min(spare);
+    (restart::slots(room) - 1).min(options.max_iterations.saturating_sub(1))
 }
 
 /// The k lowest states.

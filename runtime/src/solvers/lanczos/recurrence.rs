@@ -4,7 +4,7 @@
 //! else in `loose[i % 2]`. After a restart the first of the slots hold Ritz vectors of length 1, and the chain goes on
 //! behind them.
 
-use super::super::algebra::parse;
+use super::super::algebra::{INPUTS, parse};
 use super::super::run::Run;
 use super::projected::Projected;
 use crate::device::{Device, Vector};
@@ -96,9 +96,8 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
         let alpha = self.run.finite(value, iteration)? * self.scale * self.scale;
         if self.projected.begins_behind_ritz_vectors() {
             // A v_i overlaps with every Ritz vector; after this step the overlaps are those of a chain.
-            let ritz: Vec<&Vector<T>> = self.slots[..i].iter().collect();
-            let c: Vec<Vec<f64>> = self.projected.couplings().iter().map(|c| vec![-c / self.scale]).collect();
-            self.run.algebra.combine(std::slice::from_mut(&mut self.y), &ritz, &c, true)?;
+            let c: Vec<f64> = self.projected.couplings().iter().map(|c| -c / self.scale).collect();
+            sum(self.run, &mut self.y, &self.slots[..i], &c, &self.scales, true)?;
         }
         let keep = i + 1 < self.capacity && self.room_for(i + 1);
         let _update = self.operator.device().span("solver", "update");
@@ -159,7 +158,8 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
     }
 }
 
-/// to ← Σ s_i scale_i u_i, plus `to` itself if `add`.
+/// to ← Σ s_i scale_i u_i, plus `to` itself if `add`. The last vector fills the list up with weight 0, so that one program
+/// does for every length.
 pub(super) fn sum<T: Scalar>(
     run: &Run<'_, T>,
     to: &mut Vector<T>,
@@ -168,8 +168,11 @@ pub(super) fn sum<T: Scalar>(
     scales: &[f64],
     add: bool,
 ) -> Result<(), SolveError> {
-    let u: Vec<&Vector<T>> = u.iter().collect();
-    let c: Vec<Vec<f64>> = s.iter().zip(scales).map(|(s, scale)| vec![s * scale]).collect();
+    let Some(last) = u.last() else { return Ok(()) };
+    let count = u.len().next_multiple_of(INPUTS);
+    let u: Vec<&Vector<T>> = u.iter().chain(std::iter::repeat(last)).take(count).collect();
+    let weights = s.iter().zip(scales).map(|(s, scale)| s * scale);
+    let c: Vec<Vec<f64>> = weights.chain(std::iter::repeat(0.0)).take(count).map(|weight| vec![weight]).collect();
     Ok(run.algebra.combine(std::slice::from_mut(to), &u, &c, add)?)
 }
 

@@ -5,17 +5,24 @@
 //! Keeping several keeps what the steps so far have learnt about the low end: on long runs about as many steps are needed
 //! as without restarts.
 
+use super::super::algebra::MIXED;
 use super::projected::Projected;
 use super::recurrence::Recurrence;
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::scalar::Scalar;
 
-/// Ritz vectors that take the place of the basis. With 4, 6 or 8 of them, Hubbard squares and Heisenberg chains of 10⁵ to
-/// 10⁷ states need as many steps as without a restart; 8 would spill registers on sm_90.
+/// Ritz vectors that take the place of the basis. With 4, 6 or 8 of them and bases of 49 or 61, open and periodic Hubbard
+/// squares and a Heisenberg ring of 2·10⁵ to 3·10⁶ states needed as many steps as without a restart; 8 spill registers on
+/// sm_90.
 pub(in super::super) const KEPT: usize = 6;
 /// The smallest basis that is restarted. Below, the second run costs less than restarts in quick succession.
-pub(super) const LEAST: usize = 48;
+const LEAST: usize = KEPT + 3 * MIXED;
+
+/// Slots to be used of those that there is room for: if they are restarted, so many that all go through one program.
+pub(super) fn slots(room: usize) -> usize {
+    if room < LEAST { room } else { room - (room - KEPT) % MIXED }
+}
 
 impl<T: Scalar> Recurrence<'_, T> {
     /// Whether every slot holds a basis vector, and there are enough for a restart.
