@@ -116,7 +116,7 @@ pub fn tune(model: &Model, device: &Device) -> Result<Tuning, RunError> {
                 reference.copy_from(&y[0])?;
                 dot = Some(found);
             }
-            Some(expected) => agree(device, &shape, (&reference, expected), (&y[0], found))?,
+            Some(expected) => agree(&shape, &x[0], (&reference, expected), (&y[0], found))?,
         }
         competing.push((shape, hamiltonian));
     }
@@ -172,25 +172,26 @@ fn conditions(rule: &Prepared, device: &Device) -> Result<Conditions, PrepareErr
     })
 }
 
-/// Compares a candidate's (y, x·y) with the rule's.
+/// Compares a candidate's (y, x·y) with the rule's: y relative to ‖y‖, x·y relative to ‖x‖ ‖y‖.
 fn agree(
-    device: &Device,
     shape: &str,
+    x: &Vector<f64>,
     (expected, expected_dot): (&Vector<f64>, f64),
     (found, found_dot): (&Vector<f64>, f64),
 ) -> Result<(), DeviceError> {
     let program = VectorProgram::parse(
-        "program compare\nvectors expected found : in\nlet apart = found - expected\nsum distance = apart * apart\n\
-         sum norm = expected * expected\n",
+        "program compare\nvectors x expected found : in\nlet apart = found - expected\nsum distance = apart * apart\n\
+         sum norm = expected * expected\nsum start = x * x\n",
     )
     .map_err(|error| DeviceError::Arguments {
         what: "the program that compares candidates".into(),
         expected: "a program".into(),
         found: error.to_string(),
     })?;
-    let sums = device.program(&program, ScalarType::F64, &[])?.run(&mut [Bind::In(expected), Bind::In(found)], &[])?;
-    let (apart, norm) = (sums[0].sqrt(), sums[1].sqrt());
-    let close = apart <= AGREEMENT * norm && (found_dot - expected_dot).abs() <= AGREEMENT * norm * norm.max(1.0);
+    let program = x.device().program(&program, ScalarType::F64, &[])?;
+    let sums = program.run(&mut [Bind::In(x), Bind::In(expected), Bind::In(found)], &[])?;
+    let [apart, norm, start] = [0, 1, 2].map(|k: usize| sums[k].sqrt());
+    let close = apart <= AGREEMENT * norm && (found_dot - expected_dot).abs() <= AGREEMENT * norm * start;
     if close {
         return Ok(());
     }

@@ -65,7 +65,7 @@ impl RunReport {
             let how = match (tuned, milliseconds, rule_milliseconds) {
                 (true, Some(took), Some(rule)) => format!("tuned on this card, {:.2} x the rule's speed", rule / took),
                 (true, ..) => "tuned on this card".into(),
-                (false, ..) => "by rule; `eigenforge tune` would time others on this card".into(),
+                (false, ..) => "by rule; `eigenforge tune` times others on a card".into(),
             };
             writeln!(out, "multiply {shape} ({how})")?;
         }

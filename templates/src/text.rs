@@ -92,10 +92,10 @@ pub(crate) const RESUME_LINES: &str = "#line RESUME";
 
 /// A plan as RON, the form that is kept beside its text: a line a field, a line a flip mask or statement.
 pub fn ron<P: Serialize>(plan: &P) -> String {
-    ron::ser::to_string_pretty(plan, ron::ser::PrettyConfig::default().depth_limit(2)).expect("plans are plain data")
+    ron_of_depth(plan, 2)
 }
 
-/// The same with everything below `depth` levels on one line, for plans with long lists of small records.
+/// The same with other levels, all that is deeper on one line: for plans with long lists of small records.
 pub fn ron_of_depth<P: Serialize>(plan: &P, depth: usize) -> String {
     let pretty = ron::ser::PrettyConfig::default().depth_limit(depth);
     ron::ser::to_string_pretty(plan, pretty).expect("plans are plain data")

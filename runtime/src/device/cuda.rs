@@ -4,16 +4,17 @@
 //! in the order it was asked for. Nothing panics when there is no driver: presence is checked before the first call.
 
 use super::kernel::{Engine, Kernel, KernelRecord};
+use super::library::Library;
 use super::module::Module;
 use super::{Device, Memory};
 use crate::error::{DeviceError, Result};
-use crate::jit::{self, Arch, Jit, Overrides, Settings};
+use crate::jit::{self, Arch, Chosen, Jit, Overrides, Settings};
 use crate::scalar::Pod;
 use crate::trace;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute};
 use eigenforge_templates::KernelText;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -24,14 +25,7 @@ pub struct Cuda {
     arch: Arch,
     name: String,
     multiprocessors: u32,
-    loaded: Mutex<Loaded>,
-    overrides: Mutex<Arc<Overrides>>,
-}
-
-#[derive(Default)]
-struct Loaded {
-    kernels: HashMap<(String, String), Kernel>,
-    records: Vec<KernelRecord>,
+    library: Library,
 }
 
 /// The driver's error with the call that gave it.
@@ -130,7 +124,7 @@ impl Cuda {
     pub(super) fn open_with(ordinal: usize, settings: &Settings) -> Result<Cuda> {
         let context = Arc::new(Context::open(ordinal)?);
         let jit = Jit::with_settings(settings)?;
-        let overrides = Mutex::new(Arc::new(Overrides::from_env().map_err(jit::JitError::from)?));
+        let library = Library::new(Overrides::from_env().map_err(jit::JitError::from)?);
         if let Ok(version) = jit::driver_version() {
             jit.check_driver(version)?;
         }
@@ -140,7 +134,7 @@ impl Cuda {
         let name = result::device::get_name(context.device).map_err(driver("cuDeviceGetName"))?;
         let name = format!("{name} (cuda:{ordinal})");
         let arch = Arch::from_capability(major, minor);
-        Ok(Cuda { context, jit, arch, name, multiprocessors, loaded: Mutex::default(), overrides })
+        Ok(Cuda { context, jit, arch, name, multiprocessors, library })
     }
 
     /// The card's name.
@@ -189,13 +183,11 @@ impl Cuda {
 
     /// Compiles (or takes from the cache) and loads a kernel file; the same text is loaded once.
     pub(super) fn kernel(&self, text: &KernelText) -> Result<Kernel> {
-        let overrides = self.overrides();
-        let chosen = overrides.apply(text).map_err(jit::JitError::from)?;
-        let id = (chosen.text.name.clone(), chosen.text.text.clone());
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.kernels.get(&id) {
-            return Ok(kernel.clone());
-        }
+        self.library.kernel(text, |chosen| self.load(chosen))
+    }
+
+    fn load(&self, chosen: &Chosen<'_>) -> Result<(Kernel, KernelRecord)> {
+        let text = &*chosen.text;
         let start = std::time::Instant::now();
         let mut compiling = trace::span("compile", &text.name);
         let cubin = chosen.compile(&self.jit, self.arch)?;
@@ -203,29 +195,18 @@ impl Cuda {
         compiling.note("kernels", text.entries.join(" "));
         drop(compiling);
         let loading = trace::span("load", &text.name);
-        let module = Module::load(&self.context, &chosen.text, &cubin, self.arch)?;
+        let module = Module::load(&self.context, text, &cubin, self.arch)?;
         let shared = self.shared_bytes_per_block()?;
-        let kernel = Kernel::new(&chosen.text, Engine::Cuda(module), |engine, entry| match engine {
+        let kernel = Kernel::new(text, Engine::Cuda(module), |engine, entry| match engine {
             Engine::Cuda(module) => module.limits(entry, shared),
             Engine::Sim(_) => unreachable!("a cubin was loaded"),
         })?;
         drop(loading);
-        loaded.records.push(KernelRecord::new(&chosen, &cubin, start.elapsed().as_secs_f64()));
-        loaded.kernels.insert(id, kernel.clone());
-        Ok(kernel)
+        Ok((kernel, KernelRecord::new(chosen, &cubin, start.elapsed().as_secs_f64())))
     }
 
-    /// Edited texts in place of those loaded from now on.
-    pub(super) fn set_overrides(&self, overrides: Overrides) {
-        *self.overrides.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(overrides);
-    }
-
-    pub(super) fn overrides(&self) -> Arc<Overrides> {
-        self.overrides.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn kernels_used(&self) -> Vec<KernelRecord> {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).records.clone()
+    pub(super) fn library(&self) -> &Library {
+        &self.library
     }
 
     pub(super) fn time<R>(&self, work: impl FnOnce() -> R) -> Result<(R, f64)> {

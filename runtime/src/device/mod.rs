@@ -14,6 +14,7 @@ mod cuda;
 mod element_function;
 mod events;
 mod kernel;
+mod library;
 mod memory;
 mod module;
 mod sim;
@@ -36,6 +37,7 @@ use crate::simulate::{Schedule, Simulator};
 use crate::vector_program::{Bind, Program};
 use eigenforge_templates::vector_program::VectorProgram;
 use eigenforge_templates::{KernelText, ScalarType};
+use library::Library;
 use std::sync::Arc;
 
 /// A place to compute. Clones refer to the same device.
@@ -225,58 +227,49 @@ impl Device {
         }
     }
 
+    /// The kernel files; none where no kernels run.
+    fn library(&self) -> Option<&Library> {
+        match self {
+            Device::Cpu(_) => None,
+            Device::Cuda(cuda) => Some(cuda.library()),
+            Device::Sim(sim) => Some(sim.library()),
+        }
+    }
+
     /// Edited texts take the place of generated ones of their names, in every kernel file compiled from now on through any
     /// handle of this device. A CUDA device starts with those of `EIGENFORGE_OVERRIDE`.
     ///
     /// # Errors
     /// On the CPU, where no generated text runs.
     pub fn set_overrides(&self, overrides: Overrides) -> Result<()> {
-        match self {
-            Device::Cpu(cpu) => Ok(overrides.refuse_for(&cpu.name()).map_err(JitError::from)?),
-            Device::Cuda(cuda) => {
-                cuda.set_overrides(overrides);
-                Ok(())
-            }
-            Device::Sim(sim) => {
-                sim.set_overrides(overrides);
-                Ok(())
-            }
+        match self.library() {
+            Some(library) => library.set_overrides(overrides),
+            None => overrides.refuse_for(&self.name()).map_err(JitError::from)?,
         }
+        Ok(())
     }
 
     /// An error when this device runs no generated text, and `EIGENFORGE_OVERRIDE` asks for an edited one.
     pub fn check_overrides(&self) -> Result<()> {
-        match self {
-            Device::Cpu(_) => self.set_overrides(Overrides::from_env().map_err(JitError::from)?),
-            Device::Cuda(_) | Device::Sim(_) => Ok(()),
+        match self.library() {
+            Some(_) => Ok(()),
+            None => self.set_overrides(Overrides::from_env().map_err(JitError::from)?),
         }
     }
 
     /// Whether edited texts may take the place of generated ones.
     pub fn has_overrides(&self) -> bool {
-        match self {
-            Device::Cpu(_) => false,
-            Device::Cuda(cuda) => !cuda.overrides().is_empty(),
-            Device::Sim(sim) => !sim.overrides().is_empty(),
-        }
+        self.library().is_some_and(|library| !library.overrides().is_empty())
     }
 
     /// A line for each edited text that has stood in for none of the kernel files compiled so far.
     pub fn unused_overrides(&self) -> Vec<String> {
-        match self {
-            Device::Cpu(_) => Vec::new(),
-            Device::Cuda(cuda) => cuda.overrides().unused(),
-            Device::Sim(sim) => sim.overrides().unused(),
-        }
+        self.library().map_or_else(Vec::new, |library| library.overrides().unused())
     }
 
     /// Every kernel file loaded so far, in the order of first use.
     pub fn kernels_used(&self) -> Vec<KernelRecord> {
-        match self {
-            Device::Cpu(_) => Vec::new(),
-            Device::Cuda(cuda) => cuda.kernels_used(),
-            Device::Sim(sim) => sim.kernels_used(),
-        }
+        self.library().map_or_else(Vec::new, Library::records)
     }
 
     /// Waits until everything launched so far is done.

@@ -6,12 +6,13 @@
 
 use super::arguments::{Arguments, Value};
 use super::kernel::{Engine, Kernel, KernelRecord, Limits};
+use super::library::Library;
 use crate::error::{DeviceError, Result};
-use crate::jit::{JitError, Overrides};
+use crate::jit::Chosen;
 use crate::simulate::{Argument, Check, MOST_SHARED_BYTES, Schedule, SimulateError, Simulated, Simulator};
+use crate::trace;
 use eigenforge_templates::launch::{Access, MOST_THREADS, Number, ParameterKind};
 use eigenforge_templates::{KernelText, Launch};
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -33,20 +34,13 @@ pub enum Checks {
 /// A simulated device.
 pub struct Sim {
     setup: Arc<Setup>,
-    overrides: Mutex<Arc<Overrides>>,
-    loaded: Mutex<Loaded>,
+    library: Library,
 }
 
 struct Setup {
     simulator: Simulator,
     schedule: Schedule,
     checks: Checks,
-}
-
-#[derive(Default)]
-struct Loaded {
-    kernels: HashMap<(String, String), Kernel>,
-    records: Vec<KernelRecord>,
 }
 
 /// A kernel file on a simulated device.
@@ -60,7 +54,7 @@ pub(super) struct SimKernel {
 impl Sim {
     pub(super) fn new(simulator: Simulator, schedule: Schedule, checks: Checks) -> Sim {
         let setup = Arc::new(Setup { simulator, schedule, checks });
-        Sim { setup, overrides: Mutex::default(), loaded: Mutex::default() }
+        Sim { setup, library: Library::default() }
     }
 
     /// Compiler and schedule, for the report.
@@ -75,16 +69,16 @@ impl Sim {
 
     /// Compiles a kernel file, or finds its programs; the same text is compiled once.
     pub(super) fn kernel(&self, text: &KernelText) -> Result<Kernel> {
-        let overrides = self.overrides();
-        let chosen = overrides.apply(text).map_err(JitError::from)?;
+        self.library.kernel(text, |chosen| self.load(chosen))
+    }
+
+    fn load(&self, chosen: &Chosen<'_>) -> Result<(Kernel, KernelRecord)> {
         let text = &*chosen.text;
-        let id = (text.name.clone(), text.text.clone());
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.kernels.get(&id) {
-            return Ok(kernel.clone());
-        }
+        let mut compiling = trace::span("compile", &text.name);
         let start = Instant::now();
         let simulated = self.setup.simulator.build(text)?;
+        compiling.note("cached", simulated.was_kept());
+        compiling.note("kernels", text.entries.join(" "));
         let record = KernelRecord {
             name: text.name.clone(),
             key: simulated.key().into(),
@@ -98,23 +92,11 @@ impl Sim {
         let engine = Engine::Sim(SimKernel { simulated, setup: self.setup.clone(), checked: Mutex::default() });
         // Static shared memory is placed by the linker, beside the dynamic part, so it has no part in the limit here.
         let limits = Limits { threads: MOST_THREADS, fixed_shared: 0, shared: u64::from(MOST_SHARED_BYTES) };
-        let kernel = Kernel::new(text, engine, |_, _| Ok(limits))?;
-        loaded.records.push(record);
-        loaded.kernels.insert(id, kernel.clone());
-        Ok(kernel)
+        Ok((Kernel::new(text, engine, |_, _| Ok(limits))?, record))
     }
 
-    /// Edited texts in place of those compiled from now on.
-    pub(super) fn set_overrides(&self, overrides: Overrides) {
-        *self.overrides.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(overrides);
-    }
-
-    pub(super) fn overrides(&self) -> Arc<Overrides> {
-        self.overrides.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn kernels_used(&self) -> Vec<KernelRecord> {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).records.clone()
+    pub(super) fn library(&self) -> &Library {
+        &self.library
     }
 
     /// Refuses work that would take longer than anybody waits; see [`super::Device::check_work`].

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Candidates compute the same terms in the same precision; whoever holds the race checks their results against each
-//! other before they compete. A family names its shapes as RON and reads them back; nothing of physics is here.
+//! other before they compete. A family names its shapes and finds them again by name; nothing of physics is here.
 //!
 //! A choice holds for one problem (the hash of the text that the rule's shape gives, so a changed template is another
 //! problem), one card, one driver and one version of eigenforge. Anything else, a torn file, or a shape that is no

@@ -25,7 +25,7 @@ pub struct Choice {
     pub conditions: Conditions,
     /// The problem's name, for people.
     pub name: String,
-    /// The shape chosen, as its family writes it.
+    /// The shape chosen, by the name its family gives it.
     pub shape: String,
     /// Its time, in milliseconds.
     pub milliseconds: f64,
