@@ -65,6 +65,7 @@ extern crate self as eigenforge;
 
 pub mod basis;
 pub mod bench;
+pub mod ci;
 pub mod cli;
 pub mod exact;
 pub mod input;
@@ -72,6 +73,7 @@ pub mod lattice;
 pub mod models;
 pub mod operator;
 pub mod report;
+pub mod sparse;
 
 pub use eigenforge_macros::gpu_operator;
 pub use eigenforge_runtime as runtime;

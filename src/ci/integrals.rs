@@ -1,0 +1,57 @@
+//! One- and two-electron integrals over real orbitals, with their eightfold symmetry stored once.
+
+/// Integrals of a molecule, or of any model with two-body forces. Energies in Hartree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Integrals {
+    /// Number of spatial orbitals.
+    pub orbitals: usize,
+    /// Electrons that the file means.
+    pub electrons: usize,
+    /// Twice Sz: n_α − n_β.
+    pub two_sz: i64,
+    /// Irreducible representation of each orbital in Molpro's numbering, from 1; empty where the file has none.
+    pub irreps: Vec<u8>,
+    /// Energy without electrons: nuclei and frozen cores.
+    pub core: f64,
+    /// h_pq for p ≥ q at [`pair`]`(p, q)`.
+    pub one: Vec<f64>,
+    /// (pq|rs) for pq ≥ rs at [`pair`]`(pair(p, q), pair(r, s))`.
+    pub two: Vec<f64>,
+}
+
+/// Place of (a, b) = (b, a) in a packed lower triangle.
+pub fn pair(a: usize, b: usize) -> usize {
+    let (high, low) = if a >= b { (a, b) } else { (b, a) };
+    high * (high + 1) / 2 + low
+}
+
+/// Elements of a packed lower triangle of n rows.
+pub fn triangle(n: usize) -> usize {
+    n * (n + 1) / 2
+}
+
+impl Integrals {
+    /// No electrons, and every integral 0.
+    pub fn zero(orbitals: usize) -> Integrals {
+        let pairs = triangle(orbitals);
+        Integrals {
+            orbitals,
+            electrons: 0,
+            two_sz: 0,
+            irreps: Vec::new(),
+            core: 0.0,
+            one: vec![0.0; pairs],
+            two: vec![0.0; triangle(pairs)],
+        }
+    }
+
+    /// h_pq.
+    pub fn one(&self, p: usize, q: usize) -> f64 {
+        self.one[pair(p, q)]
+    }
+
+    /// (pq|rs) in chemist order.
+    pub fn two(&self, p: usize, q: usize, r: usize, s: usize) -> f64 {
+        self.two[pair(pair(p, q), pair(r, s))]
+    }
+}

@@ -1,0 +1,13 @@
+//! Configuration interaction: integrals → determinants → matrix elements → energies, spins and densities.
+//!
+//! H = E_core + Σ h_pq a†_pσ a_qσ + ½ Σ (pq|rs) a†_pσ a†_rτ a_sτ a_qσ over real orbitals, chemist order (Szabo and
+//! Ostlund 1996, section 2.3). |I⟩ = Π a†_pα Π a†_qβ |0⟩, all α left of all β, orbitals ascending; orbital 0 is the least
+//! significant bit.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `integrals` | what are h_pq and (pq|rs), and where do they lie? |
+
+pub mod integrals;
+
+pub use integrals::Integrals;

@@ -1,0 +1,160 @@
+//! Compressed sparse rows on the host: what every reader and builder ends in, and every format begins with.
+
+/// A square matrix in compressed sparse rows: row r holds the non-zeros `row_start[r]..row_start[r + 1]`, columns
+/// ascending and each once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Csr {
+    row_start: Vec<u64>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+/// Why three arrays are not a matrix.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CsrError {
+    /// The row starts do not begin at 0, descend, or end elsewhere than at the number of non-zeros.
+    #[error("row starts must ascend from 0 to the number of non-zeros, {non_zeros}; entry {at} is {found}")]
+    RowStart {
+        /// Which entry.
+        at: usize,
+        /// Its value.
+        found: u64,
+        /// What the last one should be.
+        non_zeros: u64,
+    },
+    /// A column past the last, or not above the one before it in its row.
+    #[error("row {row}: column {column} should be below {rows} and above the column before it")]
+    Column {
+        /// Row.
+        row: usize,
+        /// Column as found.
+        column: u32,
+        /// Rows of the matrix.
+        rows: usize,
+    },
+    /// A value that is no number.
+    #[error("row {row}, column {column}: {value} is not a finite number")]
+    Value {
+        /// Row.
+        row: usize,
+        /// Column.
+        column: u32,
+        /// What was found.
+        value: f64,
+    },
+    /// A(i, j) ≠ A(j, i).
+    #[error("the matrix is not symmetric: A({row}, {column}) = {value:e}, but A({column}, {row}) = {other:e}")]
+    Asymmetric {
+        /// Row.
+        row: usize,
+        /// Column.
+        column: u32,
+        /// A(row, column).
+        value: f64,
+        /// A(column, row); 0 where nothing is stored.
+        other: f64,
+    },
+}
+
+impl Csr {
+    /// Takes arrays apart from a file or a builder, and checks them; columns of a row must ascend.
+    pub fn new(row_start: Vec<u64>, columns: Vec<u32>, values: Vec<f64>) -> Result<Csr, CsrError> {
+        let non_zeros = columns.len().min(values.len()) as u64;
+        let wrong = |at: usize, found| Err(CsrError::RowStart { at, found, non_zeros });
+        let (Some(0), Some(last)) = (row_start.first().copied(), row_start.last().copied()) else {
+            return wrong(0, row_start.first().copied().unwrap_or(u64::MAX));
+        };
+        if let Some(at) = row_start.windows(2).position(|pair| pair[0] > pair[1]) {
+            return wrong(at + 1, row_start[at + 1]);
+        }
+        if last != non_zeros || columns.len() != values.len() {
+            return wrong(row_start.len() - 1, last);
+        }
+        let matrix = Csr { row_start, columns, values };
+        for row in 0..matrix.rows() {
+            let (columns, values) = matrix.row(row);
+            for (k, (column, value)) in columns.iter().zip(values).enumerate() {
+                if *column as usize >= matrix.rows() || (k > 0 && columns[k - 1] >= *column) {
+                    return Err(CsrError::Column { row, column: *column, rows: matrix.rows() });
+                }
+                if !value.is_finite() {
+                    return Err(CsrError::Value { row, column: *column, value: *value });
+                }
+            }
+        }
+        Ok(matrix)
+    }
+
+    /// Rows, and columns.
+    pub fn rows(&self) -> usize {
+        self.row_start.len() - 1
+    }
+
+    /// Stored elements.
+    pub fn non_zeros(&self) -> u64 {
+        self.columns.len() as u64
+    }
+
+    /// Where each row begins, and at the end the number of non-zeros: rows + 1 numbers.
+    pub fn row_start(&self) -> &[u64] {
+        &self.row_start
+    }
+
+    /// Columns of all non-zeros, row by row.
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// Values of all non-zeros, row by row.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Columns and values of a row.
+    pub fn row(&self, row: usize) -> (&[u32], &[f64]) {
+        let range = self.row_start[row] as usize..self.row_start[row + 1] as usize;
+        (&self.columns[range.clone()], &self.values[range])
+    }
+
+    /// A(row, column); 0 where nothing is stored.
+    pub fn at(&self, row: usize, column: u32) -> f64 {
+        let (columns, values) = self.row(row);
+        columns.binary_search(&column).map_or(0.0, |k| values[k])
+    }
+
+    /// Whether A(i, j) = A(j, i) to `tolerance` relative to the larger of both.
+    pub fn check_symmetric(&self, tolerance: f64) -> Result<(), CsrError> {
+        for row in 0..self.rows() {
+            let (columns, values) = self.row(row);
+            for (column, value) in columns.iter().zip(values) {
+                let other = self.at(*column as usize, row as u32);
+                if (value - other).abs() > tolerance * value.abs().max(other.abs()) {
+                    return Err(CsrError::Asymmetric { row, column: *column, value: *value, other });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_that_are_no_matrix_are_refused() {
+        let rejected = |row_start: &[u64], columns: &[u32], values: &[f64]| {
+            Csr::new(row_start.to_vec(), columns.to_vec(), values.to_vec()).unwrap_err()
+        };
+        assert!(matches!(rejected(&[], &[], &[]), CsrError::RowStart { .. }));
+        assert!(matches!(rejected(&[1, 1], &[0], &[1.0]), CsrError::RowStart { at: 0, .. }));
+        assert!(matches!(rejected(&[0, 2, 1], &[0], &[1.0]), CsrError::RowStart { at: 2, .. }));
+        assert!(matches!(rejected(&[0, 1, 1], &[0, 1], &[1.0, 2.0]), CsrError::RowStart { at: 2, .. }));
+        assert!(matches!(rejected(&[0, 1], &[1], &[1.0]), CsrError::Column { row: 0, column: 1, rows: 1 }));
+        assert!(matches!(rejected(&[0, 2, 2], &[1, 0], &[1.0, 2.0]), CsrError::Column { row: 0, column: 0, .. }));
+        assert!(matches!(rejected(&[0, 1], &[0], &[f64::NAN]), CsrError::Value { .. }));
+        let skew = Csr::new(vec![0, 1, 2], vec![1, 0], vec![1.0, 2.0]).unwrap();
+        assert!(matches!(skew.check_symmetric(1e-12), Err(CsrError::Asymmetric { row: 0, column: 1, .. })));
+        assert_eq!(skew.at(1, 1), 0.0);
+    }
+}
