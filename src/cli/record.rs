@@ -81,6 +81,7 @@ pub(super) fn record(
         seconds: Seconds::default(),
         versions: versions(solution.device()),
         seed: file.solve.seed,
+        start: pairs.start.into(),
         tolerance: file.solve.tolerance,
         warnings,
         memory,

@@ -8,9 +8,9 @@ use super::progress::Display;
 use super::record::record;
 use super::{overrides, profile};
 use crate::exact::{Model, Solution, Solve};
-use crate::input::{ModelFile, PreconditionerChoice, SolverChoice};
+use crate::input::{ModelFile, PreconditionerChoice, SolverChoice, StartChoice};
 use crate::report::{BasisStates, MemoryItem, MemoryRecord, RunReport, Seconds, VectorFile, write_trace};
-use eigenforge_runtime::solvers::{Preconditioner, Solver};
+use eigenforge_runtime::solvers::{Preconditioner, Solver, Start};
 use eigenforge_runtime::trace::{self, Recording};
 use eigenforge_runtime::{Device, DeviceError};
 use std::path::Path;
@@ -75,6 +75,10 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
         .tolerance(file.solve.tolerance)
         .max_iterations(file.solve.max_iterations)
         .seed(file.solve.seed)
+        .start(match file.solve.start {
+            StartChoice::Auto => Start::Guess,
+            StartChoice::Random => Start::Random,
+        })
         .preconditioner(match file.solve.preconditioner {
             PreconditionerChoice::None => Preconditioner::None,
             PreconditionerChoice::Jacobi => Preconditioner::Jacobi,

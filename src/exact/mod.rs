@@ -10,6 +10,7 @@ mod general_cpu;
 mod inspect;
 mod ir;
 mod kronecker_cpu;
+mod mean_field;
 mod model;
 mod multiply;
 mod observables;

@@ -5,6 +5,7 @@
 
 use super::general_cpu::GeneralCpu;
 use super::kronecker_cpu::KroneckerCpu;
+use super::mean_field::MeanField;
 use super::model::Model;
 use super::species::SpeciesMatrix;
 use super::structure::Moves;
@@ -207,6 +208,7 @@ pub struct Hamiltonian {
     device: Device,
     prepared: Arc<Prepared>,
     norm_bound: f64,
+    mean_field: Option<MeanField>,
     engine: Engine,
 }
 
@@ -283,7 +285,13 @@ impl Hamiltonian {
                 }
             }))
         };
-        Ok(Hamiltonian { device: device.clone(), prepared: Arc::new(prepared), norm_bound, engine })
+        let mean_field = match (&prepared, model.sector()) {
+            (Prepared::Kronecker { .. }, Sector::Fermions { up, down }) => {
+                MeanField::new(model.operator(), model.sites(), [up, down])
+            }
+            _ => None,
+        };
+        Ok(Hamiltonian { device: device.clone(), prepared: Arc::new(prepared), norm_bound, mean_field, engine })
     }
 
     /// The plan with its tables.
@@ -388,6 +396,13 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
             }
             (Engine::Kernels(kernels), prepared) => kernels.diagonal(prepared),
         })
+    }
+
+    fn guess(&self) -> Result<Option<ElementFunction>, DeviceError> {
+        match (&self.mean_field, &*self.prepared) {
+            (Some(mean_field), Prepared::Kronecker { up, down, .. }) => mean_field.guess(up, down, &self.device),
+            _ => Ok(None),
+        }
     }
 
     fn norm_bound(&self) -> f64 {

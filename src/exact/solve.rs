@@ -3,7 +3,7 @@
 use super::{Hamiltonian, Model, Observables, PrepareError, Prepared, ShapeSource};
 use crate::operator::OperatorError;
 use eigenforge_runtime::solvers::{
-    self, CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, SolveOptions, Solver, StopReason,
+    self, CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, SolveOptions, Solver, Start, StopReason,
 };
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, trace};
 use eigenforge_templates::Cost;
@@ -95,6 +95,13 @@ impl<'m> Solve<'m> {
     /// Of the random start.
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = seed;
+        self
+    }
+
+    /// Where a search for one state starts: at the Slater determinant of a mean field with a small random part, unless told
+    /// otherwise.
+    pub fn start(mut self, start: Start) -> Self {
+        self.options.start = start;
         self
     }
 

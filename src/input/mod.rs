@@ -40,7 +40,7 @@ mod solve;
 pub use model::ModelSpec;
 pub use problem::{InputError, Problem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
-pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice};
+pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice, StartChoice};
 
 use crate::lattice::Lattice;
 use miette::NamedSource;
@@ -186,12 +186,13 @@ impl fmt::Display for ModelFile {
         write!(
             out,
             "solve    solver {}, {states}{guard}, tolerance {:e} on |Hx - λx|, at most {} iterations, preconditioner {}, \
-             seed {}{}",
+             seed {}{}{}",
             solve.solver.name(),
             solve.tolerance,
             solve.max_iterations,
             solve.preconditioner.name(),
             solve.seed,
+            if solve.start == StartChoice::Random { ", random start" } else { "" },
             if solve.certify { ", multiplets certified" } else { ", multiplets not certified" }
         )
     }

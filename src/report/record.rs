@@ -55,6 +55,9 @@ pub struct RunReport {
     pub versions: BTreeMap<String, String>,
     /// Seed of the start vectors.
     pub seed: u64,
+    /// What the search began with: "random", "guess" (a Slater determinant with 3 % random), or "none" of a dense solve.
+    #[serde(default)]
+    pub start: String,
     /// Tolerance on the residual norm.
     pub tolerance: f64,
     /// What a careful reader must know, such as a multiplet that `states` cuts.

@@ -13,16 +13,16 @@ mod lanczos;
 mod lobpcg;
 mod options;
 mod run;
+mod start;
 
 pub use options::{
-    CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, Solver, StopReason,
+    CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, Solver, Start, StopReason,
 };
 
 use crate::device::Device;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
-use certify::Main;
 use checkpoint::{Owner, Saver};
 use eigenforge_templates::vector_program::VectorProgram;
 use run::Run;
@@ -58,22 +58,14 @@ pub fn solve<T: Scalar>(
         (Solver::Lanczos, _) => lanczos::search(&run, operator, &mut saver)?,
         (_, 1) => {
             run.plan_memory(operator, "LOBPCG", lobpcg::VECTORS, "; Lanczos needs 4")?;
-            let start = operator.device().random::<T>(n, options.seed)?;
+            let start = start::first(&run, operator)?;
             let search = lobpcg::Search {
                 phase: "lobpcg",
                 enough: None,
                 preconditioner: options.preconditioner,
                 max_iterations: options.max_iterations,
             };
-            let found = lobpcg::search(&run, operator, start, &search, &mut saver)?;
-            Main {
-                values: vec![found.value],
-                vectors: vec![found.vector],
-                iterations: found.iterations,
-                stop: found.stop,
-                history: found.history,
-                notes: Vec::new(),
-            }
+            lobpcg::search(&run, operator, start, &search, &mut saver)?
         }
         (_, columns) => {
             run.plan_memory(
@@ -86,6 +78,13 @@ pub fn solve<T: Scalar>(
         }
     };
     certify::complete(&run, operator, main)
+}
+
+/// Eigenvalues, ascending, and orthonormal eigenvectors of a small dense symmetric n × n matrix, given row by row; its
+/// lower triangle counts.
+pub fn symmetric_eigen(n: usize, matrix: &[f64]) -> Result<(Vec<f64>, Vec<Vec<f64>>), SolveError> {
+    let (values, vectors) = dense::symmetric_eigen(&faer::Mat::from_fn(n, n, |i, j| matrix[i * n + j]))?;
+    Ok((values, (0..n).map(|j| (0..n).map(|i| vectors[(i, j)]).collect()).collect()))
 }
 
 /// What a solve keeps in the device's memory beside the operator's own tables: a name, and its bytes. `element` is the

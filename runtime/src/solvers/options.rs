@@ -56,6 +56,8 @@ pub struct SolveOptions {
     pub guard: Option<usize>,
     /// Of the random start.
     pub seed: u64,
+    /// Where a search for one state starts.
+    pub start: Start,
     /// Of LOBPCG.
     pub preconditioner: Preconditioner,
     /// Search what is orthogonal to the states found for missed ones and for the rest of their multiplets.
@@ -80,6 +82,7 @@ impl Default for SolveOptions {
             max_iterations: 2000,
             guard: None,
             seed: 1,
+            start: Start::Guess,
             preconditioner: Preconditioner::None,
             certify: true,
             checkpoint: None,
@@ -105,6 +108,15 @@ impl SolveOptions {
         }
         Ok(())
     }
+}
+
+/// Where a search for one state starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// From the operator's guess with a small random part, if it has one; else at random.
+    Guess,
+    /// At random.
+    Random,
 }
 
 /// One line of progress.
@@ -167,6 +179,8 @@ pub struct Eigenpairs<T: Scalar> {
     pub extra_values: Vec<f64>,
     /// Two values closer than this are one level.
     pub degeneracy_tolerance: f64,
+    /// What the main search began with: "random", "guess" (the operator's, with 3 % random), or "none" of a dense solve.
+    pub start: &'static str,
     /// Iterations in all phases.
     pub iterations: usize,
     /// Multiplies by A in all phases.
