@@ -190,7 +190,7 @@ mod tests {
                 "prelude.cuh",
                 "__device__ __forceinline__ double warp_sum(double value)",
             ),
-            ("if (threadIdx.x == 0) *x_dot_y", "general.cu.jinja", "    if (threadIdx.x == 0) *x_dot_y = sum;"),
+            ("if (threadIdx.x == 0) x_dot_y[", "general.cu.jinja", "    if (threadIdx.x == 0) x_dot_y[place] = sum;"),
         ] {
             let (found, line) = origin(&text, start);
             assert_eq!((found.file, line, found.exact), (file, template, true), "{start}");
