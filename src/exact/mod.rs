@@ -26,7 +26,7 @@ pub use ir::{IrError, OperatorIr, StructureKind};
 pub use model::{LARGEST_DENSE, Model};
 pub use multiply::{Hamiltonian, PrepareError, Prepared};
 pub use observables::Observables;
-pub use solve::{Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
+pub use solve::{Davidson, Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
 pub use species::SpeciesMatrix;
 pub use structure::{Moves, Structure};
 pub use tune::{ShapeSource, Tuning, tune};
