@@ -40,12 +40,11 @@ impl Correction {
         diagonal: Option<&Diagonal>,
     ) -> Result<Correction, SolveError> {
         let divide = match diagonal {
-            // Where all elements are equal, t is along r.
-            Some(diagonal) if diagonal.spread > 0.0 => {
+            Some(diagonal) => {
                 let function = diagonal.function.clone().named("diagonal");
                 Some((operator.device().program(&parse(CORRECTION), T::TYPE, &[function])?, LEAST * diagonal.spread))
             }
-            _ => None,
+            None => None,
         };
         Ok(Correction { divide })
     }

@@ -31,7 +31,8 @@ pub(super) struct Diagonal {
 }
 
 impl Diagonal {
-    /// Looks through the diagonal for its `count` lowest elements; nothing where the operator cannot tell it.
+    /// Looks through the diagonal for its `count` lowest elements; nothing where the operator cannot tell it, and where
+    /// all are equal, which tells nothing of A.
     pub(super) fn of<T: Scalar>(
         operator: &dyn LinearOperator<T>,
         count: usize,
@@ -45,7 +46,9 @@ impl Diagonal {
         let n = elements.len() as f64;
         let mean = elements.iter().map(|d| d.to_f64()).sum::<f64>() / n;
         let variance = elements.iter().map(|d| (d.to_f64() - mean).powi(2)).sum::<f64>() / n;
-        Ok(Some(Diagonal { function, spread: variance.sqrt(), lowest: lowest(&elements, count) }))
+        let spread = variance.sqrt();
+        let differs = spread > T::EPSILON * mean.abs();
+        Ok(differs.then(|| Diagonal { function, spread, lowest: lowest(&elements, count) }))
     }
 }
 
