@@ -42,7 +42,7 @@ pub(super) struct SolveArguments {
     /// (sim:reverse and sim:random:SEED let threads take turns in another order)
     #[arg(long, default_value = "auto")]
     pub device: String,
-    /// auto, lobpcg, lanczos or dense
+    /// auto, lobpcg, lanczos, davidson or dense
     #[arg(long, value_parser = solver)]
     pub solver: Option<SolverChoice>,
     /// How many of the lowest eigenstates
@@ -237,7 +237,7 @@ mod tests {
             (vec!["solve", "m.toml", "--states", "0"], "1 or more"),
             (vec!["solve", "m.toml", "--tolerance", "nan"], "between 0 and 1"),
             (vec!["solve", "m.toml", "--tolerance", "-1e-8"], "tolerance"),
-            (vec!["solve", "m.toml", "--solver", "davidson"], "expected auto, lobpcg, lanczos, dense"),
+            (vec!["solve", "m.toml", "--solver", "arnoldi"], "expected auto, lobpcg, lanczos, davidson, dense"),
             (vec!["solve", "m.toml", "--resume"], "--checkpoint"),
             (vec!["inspect", "m.toml", "--stage", "binary"], "possible values"),
             (vec!["inspect", "m.toml", "--dump", "d", "--stage", "ptx"], "cannot be used with"),

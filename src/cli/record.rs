@@ -71,6 +71,7 @@ pub(super) fn record(
             _ if pairs.stop == StopReason::Dense => "dense",
             Solver::Lobpcg => "lobpcg",
             Solver::Lanczos => "lanczos",
+            Solver::Davidson => "davidson",
             Solver::Dense => "dense",
         }
         .into(),

@@ -67,6 +67,7 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
     let named = match file.solve.solver {
         SolverChoice::Lobpcg => Some(Solver::Lobpcg),
         SolverChoice::Lanczos => Some(Solver::Lanczos),
+        SolverChoice::Davidson => Some(Solver::Davidson),
         SolverChoice::Dense => Some(Solver::Dense),
         SolverChoice::Auto => None,
     };

@@ -29,7 +29,7 @@ pub use model::{LARGEST_DENSE, Model};
 pub use multiply::{Hamiltonian, PrepareError};
 pub use observables::Observables;
 pub use prepared::Prepared;
-pub use solve::{Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
+pub use solve::{Davidson, Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
 pub use species::SpeciesMatrix;
 pub use structure::{Moves, Structure};
 pub use tune::{ShapeSource, Tuning, tune};

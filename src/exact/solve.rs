@@ -37,6 +37,9 @@ pub struct Lobpcg;
 /// Lanczos: for the ground state with as many vectors as memory allows, four at least; thick restart for several.
 pub struct Lanczos;
 
+/// Davidson: for matrices with a dominant diagonal, as in configuration interaction; the fewest multiplies there.
+pub struct Davidson;
+
 /// The whole matrix, diagonalised on the host.
 pub struct Dense;
 
@@ -51,7 +54,7 @@ macro_rules! start {
         }
     )*};
 }
-start!(Lobpcg, Lanczos, Dense);
+start!(Lobpcg, Lanczos, Davidson, Dense);
 
 /// A solve being put together. Defaults: one state, tolerance 1e-8 on ‖Hx − λx‖, 2,000 iterations, certified.
 #[derive(Clone)]

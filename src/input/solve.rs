@@ -17,16 +17,19 @@ pub enum SolverChoice {
     Lobpcg,
     /// Lanczos; thick restart for several states.
     Lanczos,
+    /// Davidson, for matrices with a dominant diagonal.
+    Davidson,
     /// The whole spectrum by a dense solver; small sectors only.
     Dense,
 }
 
 impl SolverChoice {
     /// The words of a model file and of `--solver`.
-    pub const WORDS: [(&'static str, SolverChoice); 4] = [
+    pub const WORDS: [(&'static str, SolverChoice); 5] = [
         ("auto", SolverChoice::Auto),
         ("lobpcg", SolverChoice::Lobpcg),
         ("lanczos", SolverChoice::Lanczos),
+        ("davidson", SolverChoice::Davidson),
         ("dense", SolverChoice::Dense),
     ];
 

@@ -38,7 +38,7 @@ pub struct RunReport {
     pub multiplies: usize,
     /// "converged", "max_iterations", "stagnated" or "dense".
     pub stop: String,
-    /// "lobpcg", "lanczos" or "dense"; what "auto" chose.
+    /// "lobpcg", "lanczos", "davidson" or "dense"; what "auto" chose.
     pub solver: String,
     /// Why "auto" chose it; `null` where the solver was named.
     #[serde(default)]

@@ -13,6 +13,8 @@ pub enum Solver {
     Lobpcg,
     /// Lanczos: a three-term recurrence for one state, thick restart for several.
     Lanczos,
+    /// Davidson: a basis of corrections that the operator's diagonal makes; for matrices that it dominates.
+    Davidson,
     /// The whole matrix on the host.
     Dense,
 }
