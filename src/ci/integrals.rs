@@ -54,4 +54,38 @@ impl Integrals {
     pub fn two(&self, p: usize, q: usize, r: usize, s: usize) -> f64 {
         self.two[pair(pair(p, q), pair(r, s))]
     }
+
+    /// n_α and n_β: (N + 2Sz) / 2 and (N − 2Sz) / 2, and never below 0.
+    pub fn spins(&self) -> (usize, usize) {
+        let electrons = self.electrons as i64;
+        (((electrons + self.two_sz) / 2).max(0) as usize, ((electrons - self.two_sz) / 2).max(0) as usize)
+    }
+
+    /// Whether every integral that the orbitals' irreps forbid is exactly 0. False where there are no irreps.
+    pub fn obey_irreps(&self) -> bool {
+        self.largest_forbidden().is_some_and(|largest| largest == 0.0)
+    }
+
+    /// The largest |h_pq| or |(pq|rs)| whose orbitals' irreps do not multiply to the totally symmetric one; `None` where
+    /// there are no irreps.
+    pub fn largest_forbidden(&self) -> Option<f64> {
+        if self.irreps.is_empty() {
+            return None;
+        }
+        let product: Vec<u8> =
+            (0..self.orbitals).flat_map(|p| (0..=p).map(move |q| (p, q))).map(|(p, q)| self.product(p, q)).collect();
+        let one = self.one.iter().zip(&product).filter(|(_, product)| **product != 0).map(|(value, _)| value.abs());
+        let mut largest = one.fold(0.0, f64::max);
+        for (pq, left) in product.iter().enumerate() {
+            let row = &self.two[triangle(pq)..=triangle(pq) + pq];
+            let forbidden = row.iter().zip(&product).filter(|(_, right)| *right != left);
+            largest = forbidden.map(|(value, _)| value.abs()).fold(largest, f64::max);
+        }
+        Some(largest)
+    }
+
+    /// The product of two orbitals' irreps, from 0.
+    fn product(&self, p: usize, q: usize) -> u8 {
+        (self.irreps[p] - 1) ^ (self.irreps[q] - 1)
+    }
 }

@@ -6,8 +6,14 @@
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `integrals` | what are h_pq and (pq|rs), and where do they lie? |
+//! | `integrals` | what are h_pq and (pq\|rs), and where do they lie? |
+//! | `fcidump` | what does an FCIDUMP file say? |
+//! | `orbital_window` | what is left when cores are frozen and virtuals deleted? |
 
+pub mod fcidump;
 pub mod integrals;
+mod orbital_window;
 
+pub use fcidump::FcidumpError;
 pub use integrals::Integrals;
+pub use orbital_window::WindowError;
