@@ -12,8 +12,15 @@
 
 pub mod fcidump;
 pub mod integrals;
+pub mod matrix;
 mod orbital_window;
+pub mod slater_condon;
+pub mod space;
+mod string_table;
+pub mod strings;
 
 pub use fcidump::FcidumpError;
 pub use integrals::Integrals;
+pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
 pub use orbital_window::WindowError;
+pub use space::{Space, SpaceError};
