@@ -10,6 +10,7 @@
 //! | `fcidump` | what does an FCIDUMP file say? |
 //! | `orbital_window` | what is left when cores are frozen and virtuals deleted? |
 
+pub mod count;
 pub mod fcidump;
 pub mod integrals;
 pub mod matrix;

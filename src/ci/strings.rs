@@ -38,8 +38,16 @@ pub fn binomial(n: usize, k: usize) -> Option<u128> {
     if k > n {
         return Some(0);
     }
-    // C(n, step + 1) = C(n, step) (n − step) / (step + 1) is whole at every step.
-    (0..k.min(n - k)).try_fold(1u128, |value, step| Some(value.checked_mul((n - step) as u128)? / (step as u128 + 1)))
+    // C(n, step + 1) = C(n, step) (n − step) / (step + 1), divided first so that only what is too large overflows.
+    (0..k.min(n - k)).try_fold(1u128, |value, step| {
+        let (factor, divisor) = ((n - step) as u128, step as u128 + 1);
+        let common = greatest_common_divisor(value, divisor);
+        (value / common).checked_mul(factor / (divisor / common))
+    })
+}
+
+fn greatest_common_divisor(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// Strings of each excitation level 0..=`level`: C(electrons, k) C(orbitals − electrons, k). `None` past 128 bits.
