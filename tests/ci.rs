@@ -5,6 +5,7 @@
 
 mod ci {
     pub mod data;
+    pub mod operator;
     pub mod oracle;
     pub mod random;
 

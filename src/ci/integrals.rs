@@ -63,17 +63,14 @@ impl Integrals {
 
     /// Whether every integral that the orbitals' irreps forbid is exactly 0. False where there are no irreps.
     pub fn obey_irreps(&self) -> bool {
-        self.largest_forbidden().is_some_and(|largest| largest == 0.0)
+        !self.irreps.is_empty() && self.largest_forbidden(&self.irreps) == 0.0
     }
 
-    /// The largest |h_pq| or |(pq|rs)| whose orbitals' irreps do not multiply to the totally symmetric one; `None` where
-    /// there are no irreps.
-    pub fn largest_forbidden(&self) -> Option<f64> {
-        if self.irreps.is_empty() {
-            return None;
-        }
-        let product: Vec<u8> =
-            (0..self.orbitals).flat_map(|p| (0..=p).map(move |q| (p, q))).map(|(p, q)| self.product(p, q)).collect();
+    /// The largest |h_pq| or |(pq|rs)| that must be 0 by symmetry: its orbitals' irreps (one an orbital, from 1) do not
+    /// multiply to the totally symmetric one.
+    pub fn largest_forbidden(&self, irreps: &[u8]) -> f64 {
+        let pairs = (0..self.orbitals).flat_map(|p| (0..=p).map(move |q| (p, q)));
+        let product: Vec<u8> = pairs.map(|(p, q)| (irreps[p] - 1) ^ (irreps[q] - 1)).collect();
         let one = self.one.iter().zip(&product).filter(|(_, product)| **product != 0).map(|(value, _)| value.abs());
         let mut largest = one.fold(0.0, f64::max);
         for (pq, left) in product.iter().enumerate() {
@@ -81,11 +78,6 @@ impl Integrals {
             let forbidden = row.iter().zip(&product).filter(|(_, right)| *right != left);
             largest = forbidden.map(|(value, _)| value.abs()).fold(largest, f64::max);
         }
-        Some(largest)
-    }
-
-    /// The product of two orbitals' irreps, from 0.
-    fn product(&self, p: usize, q: usize) -> u8 {
-        (self.irreps[p] - 1) ^ (self.irreps[q] - 1)
+        largest
     }
 }

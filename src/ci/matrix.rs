@@ -22,6 +22,9 @@ use rayon::prelude::*;
 /// Elements up to this are left out unless a caller says otherwise.
 pub const THRESHOLD: f64 = 1e-12;
 
+/// Integrals up to this that symmetry forbids are rounding errors of the program that wrote them.
+const FORBIDDEN: f64 = 1e-8;
+
 /// Rows that a task works on.
 const CHUNK: usize = 128;
 
@@ -51,6 +54,16 @@ pub enum MatrixError {
         /// What was given.
         found: f64,
     },
+    /// The space is cut by irreps that the integrals do not have.
+    #[error(
+        "a space of one irrep needs integrals that keep it, but one that the orbitals' irreps forbid is {largest:e} \
+         (at most {limit:e} is taken for rounding): ORBSYM does not fit the integrals; take the space without irrep",
+        limit = FORBIDDEN
+    )]
+    Irreps {
+        /// The largest forbidden integral.
+        largest: f64,
+    },
     /// Not enough memory.
     #[error(transparent)]
     Memory(#[from] DeviceError),
@@ -76,6 +89,14 @@ pub struct Hamiltonian<'a> {
     beta: StringTable,
 }
 
+/// A determinant: ranks of its strings, and the orbitals they occupy.
+struct Pair {
+    alpha: u32,
+    beta: u32,
+    up: Vec<usize>,
+    down: Vec<usize>,
+}
+
 /// The matrix of H in a space, without the core energy; elements up to `threshold` (see [`THRESHOLD`]) are left out.
 pub fn matrix(integrals: &Integrals, space: &Space, threshold: f64) -> Result<Csr, MatrixError> {
     Hamiltonian::new(integrals, space, threshold)?.matrix()
@@ -90,6 +111,10 @@ impl<'a> Hamiltonian<'a> {
         }
         if !(threshold >= 0.0 && threshold.is_finite()) {
             return Err(MatrixError::Threshold { found: threshold });
+        }
+        let largest = space.irreps().map_or(0.0, |irreps| integrals.largest_forbidden(irreps));
+        if largest > FORBIDDEN {
+            return Err(MatrixError::Irreps { largest });
         }
         let pairs = triangle(orbitals);
         Device::cpu().check_memory("integrals as a square matrix", 8 * (pairs * pairs) as u64)?;
@@ -120,9 +145,19 @@ impl<'a> Hamiltonian<'a> {
 
     /// The diagonal element of a row.
     pub fn diagonal(&self, row: u64) -> f64 {
-        let ((alpha, beta), (up, down)) = (self.space.ranks(row), self.space.determinant(row));
-        let both = occupied(up).map(|p| self.felt(super::integrals::pair(p, p), &Vec::from_iter(occupied(down))));
-        self.alpha.energy[alpha as usize] + self.beta.energy[beta as usize] + both.sum::<f64>()
+        self.energy(&self.pair_of(row))
+    }
+
+    fn pair_of(&self, row: u64) -> Pair {
+        let (alpha, beta) = self.space.ranks(row);
+        let orbitals = |word| Vec::from_iter(occupied(word));
+        let (up, down) = (self.space.alpha().words()[alpha as usize], self.space.beta().words()[beta as usize]);
+        Pair { alpha, beta, up: orbitals(up), down: orbitals(down) }
+    }
+
+    fn energy(&self, pair: &Pair) -> f64 {
+        let between = pair.up.iter().map(|p| self.felt(super::integrals::pair(*p, *p), &pair.down)).sum::<f64>();
+        self.alpha.energy[pair.alpha as usize] + self.beta.energy[pair.beta as usize] + between
     }
 
     /// Σ_r (pq|rr).
@@ -133,15 +168,16 @@ impl<'a> Hamiltonian<'a> {
 
     /// Calls `found` with column and value of each element of a row above the threshold, in no order.
     pub fn for_each(&self, row: u64, mut found: impl FnMut(u64, f64)) {
-        let ((alpha, beta), (up, down)) = (self.space.ranks(row), self.space.determinant(row));
+        let pair = self.pair_of(row);
+        let (alpha, beta) = (pair.alpha, pair.beta);
         let mut keep = |column, value: f64| {
             if value.abs() > self.threshold {
                 found(column, value);
             }
         };
-        keep(row, self.diagonal(row));
-        self.one_spin(&self.alpha, alpha, down, |other| self.space.row_of(other, beta), &mut keep);
-        self.one_spin(&self.beta, beta, up, |other| self.space.row_of(alpha, other), &mut keep);
+        keep(row, self.energy(&pair));
+        self.one_spin(&self.alpha, alpha, &pair.down, |other| self.space.row_of(other, beta), &mut keep);
+        self.one_spin(&self.beta, beta, &pair.up, |other| self.space.row_of(alpha, other), &mut keep);
         let singles = self.alpha.singles(alpha);
         for (k, other) in singles.target.iter().enumerate() {
             self.both_spins(&singles, k, *other, beta, &mut keep);
@@ -153,15 +189,14 @@ impl<'a> Hamiltonian<'a> {
         &self,
         table: &StringTable,
         rank: u32,
-        onlookers: u128,
+        onlookers: &[usize],
         row: impl Fn(u32) -> Option<u64>,
         keep: &mut impl FnMut(u64, f64),
     ) {
-        let onlookers = Vec::from_iter(occupied(onlookers));
         let singles = table.singles(rank);
         for (k, target) in singles.target.iter().enumerate() {
             if let Some(column) = row(*target) {
-                keep(column, singles.own[k] + singles.sign(k) * self.felt(singles.pair(k), &onlookers));
+                keep(column, singles.own[k] + singles.sign(k) * self.felt(singles.pair(k), onlookers));
             }
         }
         let (targets, values) = table.doubles(rank);

@@ -84,7 +84,6 @@ impl StringTable {
     pub fn new(strings: &Strings, rules: &Rules<'_>, slot: impl Fn(u32) -> u16 + Sync) -> Result<StringTable> {
         let words = strings.words();
         let energy = words.par_iter().map(|word| same_spin_energy(rules.integrals, *word)).collect();
-        let count = |singles: usize, doubles: usize| (words.len() * singles, words.len() * doubles);
         let mut table = StringTable { energy, ..StringTable::empty() };
         // Two passes over the doubles, which may be many: counted, checked against memory, then filled.
         let double_counts: Vec<u64> =
@@ -92,8 +91,8 @@ impl StringTable {
         table.double_start = starts(&double_counts);
         let doubles = *table.double_start.last().unwrap_or(&0);
         let holes = rules.integrals.orbitals.saturating_sub(strings.electrons());
-        let (singles, _) = count(strings.electrons() * holes, 0);
-        let bytes = doubles * 12 + singles as u64 * 16;
+        let singles = (words.len() * strings.electrons() * holes) as u64;
+        let bytes = doubles * 12 + singles * 16;
         Device::cpu().check_memory(&format!("{doubles} double excitations of {} strings", words.len()), bytes)?;
 
         for chunk in words.chunks(CHUNK * 1024) {

@@ -1,6 +1,6 @@
 //! The reference matrices: every one of the determinant basis, row by row.
 
-use super::data;
+use super::{data, operator};
 use eigenforge::ci::{self, Space};
 use eigenforge::sparse::Csr;
 
@@ -42,5 +42,11 @@ fn reference_matrices_row_by_row() {
         }
         matrix.check_symmetric(1e-12).unwrap();
         assert!((integrals.core - case.ecore).abs() < 1e-12);
+        if matrix.rows() < 4000 {
+            let lowest = operator::lowest(matrix, 2);
+            for (found, expected) in lowest.iter().zip(&case.lowest_eigenvalues) {
+                assert!((found - expected).abs() < 1e-9, "{}: {found} instead of {expected}", case.name);
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::oracle;
 use super::random::Random;
 use eigenforge::ci::slater_condon::element;
 use eigenforge::ci::strings::Word;
-use eigenforge::ci::{self, Hamiltonian, Integrals, Space};
+use eigenforge::ci::{self, Hamiltonian, Integrals, MatrixError, Space};
 
 /// Every element of the matrix is the oracle's, and none above the threshold is missing. Returns the non-zeros.
 fn check(integrals: &Integrals, space: &Space, what: &str) -> u64 {
@@ -77,11 +77,14 @@ fn every_element_is_that_of_second_quantisation() {
 #[test]
 fn integrals_that_break_their_irreps_are_taken_as_they_are() {
     let mut random = Random(3);
-    let mut integrals = random.integrals_with_irreps(4, 2, 2);
-    integrals.irreps = vec![1, 2, 1, 2];
+    let mut integrals = random.integrals(4, 2, 2);
+    integrals.irreps = vec![1, 2, 1, 3];
     assert!(!integrals.obey_irreps());
-    assert!(integrals.largest_forbidden().unwrap() > 0.0);
-    check(&integrals, &Space::full(4, 2, 2).unwrap(), "broken irreps");
+    let full = Space::full(4, 2, 2).unwrap();
+    check(&integrals, &full, "broken irreps");
+    let block = full.in_irrep(&integrals.irreps, 1).unwrap();
+    let error = ci::matrix(&integrals, &block, 1e-12).unwrap_err();
+    assert!(matches!(error, MatrixError::Irreps { largest } if largest > 0.1), "{error}");
 }
 
 /// Frozen cores: the same as the determinants of all orbitals in which the core is full, energies included.

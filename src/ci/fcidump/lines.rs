@@ -1,4 +1,4 @@
-//! Lines of a text, one after another through one buffer: number, bytes without the line end, and whether there was one.
+//! Lines of a text, one after another through one buffer: number, and bytes without the line end.
 
 use super::FcidumpError;
 use std::io::{BufRead, Read};
@@ -13,8 +13,6 @@ pub(super) struct Line<'a> {
     pub number: u64,
     /// Without the line end.
     pub text: &'a [u8],
-    /// Whether a line feed follows; only the last line may lack it.
-    pub ended: bool,
 }
 
 /// Reads line by line.
@@ -48,6 +46,6 @@ impl<R: BufRead> Lines<R> {
             return Err(FcidumpError::LongLine { line: self.number, limit: LIMIT });
         }
         let text = if ended { &self.buffer[..self.buffer.len() - 1] } else { &self.buffer[..] };
-        Ok(Some(Line { number: self.number, text, ended }))
+        Ok(Some(Line { number: self.number, text }))
     }
 }

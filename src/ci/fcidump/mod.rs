@@ -8,7 +8,7 @@
 //! | i j k l | (ij\|kl), chemist order: ∫∫ φ_i(1) φ_j(1) φ_k(2) φ_l(2) / r₁₂ |
 //! | i j 0 0 | h_ij |
 //! | i 0 0 0 | orbital energy: read and left out |
-//! | 0 0 0 0 | energy of nuclei and frozen cores |
+//! | 0 0 0 0 | energy of nuclei and frozen cores; required, because a file that was cut off lacks it |
 //!
 //! Real orbitals, eightfold symmetry: each integral once, or any of its symmetric copies as well, if they agree to 1e-10.
 //! Nothing is guessed: unrestricted, complex and spin-orbital files are refused by name, as is everything else that does
@@ -18,7 +18,7 @@
 //! |---|---|
 //! | `header` | what does the namelist say? |
 //! | `entries` | what does a line of numbers say? |
-//! | `lines` | where does a line end, and did the file end too soon? |
+//! | `lines` | where does a line end? |
 //! | `write` | how is it written? |
 
 mod entries;
@@ -91,8 +91,8 @@ pub enum FcidumpError {
     #[error("lines {first} and {second} disagree on {name}: {old:e} and {new:e}")]
     Conflict { first: u64, second: u64, name: String, old: f64, new: f64 },
     #[error(
-        "line {line}, the last, has no line feed, and no core energy (`value 0 0 0 0`) has come: the file seems cut off; \
-         if it is whole, end it with a line feed"
+        "the file ends in line {line} without a core energy (`value 0 0 0 0`), which every program writes: it seems cut \
+         off; if it is whole, add `0.0 0 0 0 0`"
     )]
     Truncated { line: u64 },
     #[error("the namelist ends in line {line}, and no integrals follow")]
@@ -122,12 +122,12 @@ impl Integrals {
             let Some(entry) = Entry::parse(line.text, line.number, collected.integrals.orbitals)? else { continue };
             collected.add(entry, line.number)?;
             entries += 1;
-            if !line.ended && collected.core_line == 0 {
-                return Err(FcidumpError::Truncated { line: line.number });
-            }
         }
         if entries == 0 {
             return Err(FcidumpError::NoIntegrals { line: lines.number() });
+        }
+        if collected.core_line == 0 {
+            return Err(FcidumpError::Truncated { line: lines.number() });
         }
         Ok(collected.integrals)
     }

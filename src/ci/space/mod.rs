@@ -25,7 +25,7 @@ use eigenforge_runtime::{Device, DeviceError};
 use listed::Listed;
 use std::path::{Path, PathBuf};
 
-pub use file::parse;
+pub use file::{FileError, parse};
 
 /// Why there is no such space.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +54,7 @@ pub enum SpaceError {
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: std::io::Error },
     #[error("{path}: {source}")]
-    File { path: PathBuf, source: file::FileError },
+    File { path: PathBuf, source: FileError },
     #[error("a list without determinants")]
     NoDeterminants,
     #[error("a list of {found} determinants: at most {limit} can be numbered", limit = u32::MAX)]
@@ -78,6 +78,8 @@ pub struct Space {
     beta: Strings,
     /// Up to which level; `None` where rows are not ordered by level.
     level: Option<usize>,
+    /// Of each orbital, where the space is one irrep's.
+    irreps: Option<Vec<u8>>,
     order: Order,
 }
 
@@ -126,7 +128,7 @@ impl Space {
         let rank = |(up, down): &(Word, Word)| alpha.rank(*up).zip(beta.rank(*down));
         let pairs: Vec<(u32, u32)> = determinants.iter().filter_map(rank).collect();
         let order = Order::Listed(Listed::new(alpha.words().len(), pairs)?);
-        Ok(Space { orbitals, alpha, beta, level: None, order })
+        Ok(Space { orbitals, alpha, beta, level: None, irreps: None, order })
     }
 
     fn of_strings(orbitals: usize, up: usize, down: usize, level: Option<usize>) -> Result<Space, SpaceError> {
@@ -148,7 +150,7 @@ impl Space {
         let strings = |electrons| Strings::up_to_level(orbitals, electrons, level.unwrap_or(orbitals));
         let (alpha, beta) = (strings(up), strings(down));
         let order = Order::Blocks(Blocks::new(&labels(&alpha, level, None), &labels(&beta, level, None), level, None));
-        Ok(Space { orbitals, alpha, beta, level, order })
+        Ok(Space { orbitals, alpha, beta, level, irreps: None, order })
     }
 
     /// Those determinants whose irrep is `irrep`, in the same order. `irreps`: of each orbital, from 1, Molpro's numbering.
@@ -177,10 +179,13 @@ impl Space {
                 Device::cpu().check_memory(&format!("the rows of irrep {irrep}"), bytes)?;
                 let label = |strings| labels(strings, self.level, Some(irreps));
                 let blocks = Blocks::new(&label(&self.alpha), &label(&self.beta), self.level, Some(irrep - 1));
-                Space { order: Order::Blocks(blocks), ..self }
+                Space { order: Order::Blocks(blocks), ..self.clone() }
             }
         };
-        if space.len() == 0 { Err(SpaceError::Empty { irrep }) } else { Ok(space) }
+        if space.len() == 0 {
+            return Err(SpaceError::Empty { irrep });
+        }
+        Ok(Space { irreps: Some(irreps.to_vec()), ..space })
     }
 
     /// Irrep of the determinant of the lowest orbitals, Molpro's numbering.
@@ -215,6 +220,11 @@ impl Space {
     /// Up to which excitation level, if rows are ordered by it.
     pub fn level(&self) -> Option<usize> {
         self.level
+    }
+
+    /// The orbitals' irreps, if the space holds one irrep only.
+    pub fn irreps(&self) -> Option<&[u8]> {
+        self.irreps.as_deref()
     }
 
     /// (α word, β word) of a row below [`Space::len`].
