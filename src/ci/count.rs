@@ -124,7 +124,7 @@ pub fn configuration_state_functions(
     if 2 * doubly + singly != electrons || doubly + singly > orbitals {
         return Err(CountError::Reference { electrons, doubly, singly, orbitals });
     }
-    if two_s > electrons || (electrons - two_s) % 2 != 0 {
+    if two_s > electrons || !(electrons - two_s).is_multiple_of(2) {
         return Err(CountError::Spin { electrons, two_s });
     }
     let irreps = from_zero(irreps, orbitals)?;
@@ -202,7 +202,7 @@ fn with_orbital(before: &Partial, choices: [Shell; 3], electrons: usize) -> Resu
 
 /// C(o, o/2 − S) − C(o, o/2 − S − 1); 0 where o electrons cannot have spin S. `None` past 128 bits.
 fn spin_functions(open: usize, two_s: usize) -> Option<u128> {
-    if open < two_s || (open - two_s) % 2 != 0 {
+    if open < two_s || !(open - two_s).is_multiple_of(2) {
         return Some(0);
     }
     let paired = (open - two_s) / 2;
@@ -259,7 +259,7 @@ mod tests {
     /// Weyl's dimension formula as Paldus wrote it (J. Chem. Phys. 61, 5321 (1974)): all states of n orbitals.
     fn weyl_paldus(n: usize, electrons: usize, two_s: usize) -> u128 {
         let choose = |n, k: i64| usize::try_from(k).map_or(0, |k| binomial(n, k).unwrap());
-        if electrons < two_s || (electrons - two_s) % 2 != 0 {
+        if electrons < two_s || !(electrons - two_s).is_multiple_of(2) {
             return 0;
         }
         let (less, more) = ((electrons - two_s) / 2, (electrons + two_s) / 2 + 1);
