@@ -1,7 +1,7 @@
 //! The matrix of H in a determinant space, row by row from string tables.
 //!
-//! In: integrals, a space, the threshold up to which elements are left out. Out: one row, the number of non-zeros of each
-//! row, or the whole [`Csr`]; without the core energy, in Hartree. Row (α, β) couples to (Handy 1980; Olsen, Roos,
+//! In: integrals, a space, the threshold up to which elements are left out. Out: one row, the number of non-zeros of
+//! each row, or the whole [`Csr`]; without the core energy, in Hartree. Row (α, β) couples to (Handy 1980; Olsen, Roos,
 //! Jørgensen and Jensen 1988):
 //!
 //! | columns | element |
@@ -43,7 +43,10 @@ pub enum MatrixError {
         space: usize,
     },
     /// Columns are 32-bit numbers.
-    #[error("{rows} determinants: a stored matrix has at most {limit} rows; cut the space by level or irrep", limit = u32::MAX)]
+    #[error(
+        "{rows} determinants: a stored matrix has at most {limit} rows; cut the space by level or irrep",
+        limit = u32::MAX
+    )]
     Rows {
         /// Determinants of the space.
         rows: u64,

@@ -1,8 +1,8 @@
 //! Configuration interaction: integrals → determinants → matrix elements → energies, spins and densities.
 //!
 //! H = E_core + Σ h_pq a†_pσ a_qσ + ½ Σ (pq|rs) a†_pσ a†_rτ a_sτ a_qσ over real orbitals, chemist order (Szabo and
-//! Ostlund 1996, section 2.3). |I⟩ = Π a†_pα Π a†_qβ |0⟩, all α left of all β, orbitals ascending; orbital 0 is the least
-//! significant bit. Matrices leave E_core out: total energy = eigenvalue + [`Integrals::core`].
+//! Ostlund 1996, section 2.3). |I⟩ = Π a†_pα Π a†_qβ |0⟩, all α left of all β, orbitals ascending; orbital 0 is the
+//! least significant bit. Matrices leave E_core out: total energy = eigenvalue + [`Integrals::core`].
 //!
 //! ```
 //! use eigenforge::ci::{self, Integrals, Space};

@@ -30,8 +30,8 @@ const OTHER_KINDS: [(&str, &str); 7] = [
 const IGNORED: [&str; 5] = ["ISYM", "SYML", "SYMLZ", "NPROP", "PROPBITLEN"];
 
 /// All of these, for a message.
-const KNOWN: &str = "NORB, NELEC, MS2, ORBSYM, ISYM, IUHF, UHF, ICOMPLEX, COMPLEX, TREL, GHF, SPINORB, SYML, SYMLZ, NPROP, \
-                     PROPBITLEN are";
+const KNOWN: &str = "NORB, NELEC, MS2, ORBSYM, ISYM, IUHF, UHF, ICOMPLEX, COMPLEX, TREL, GHF, SPINORB, SYML, SYMLZ, \
+                     NPROP, PROPBITLEN are";
 
 /// A word of the namelist and its line; `=` is a word.
 struct Word {

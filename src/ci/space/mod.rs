@@ -6,62 +6,29 @@
 //! | [`Space::excitations`]: up to k electrons away from the reference, the lowest orbitals | k, α string, β string |
 //! | [`Space::from_file`]: a list | as listed |
 //!
-//! Strings ascend as numbers. Any of them may be cut to one irreducible representation ([`Space::in_irrep`]): the product
-//! of the occupied orbitals' irreps, which for the abelian groups is XOR of (Molpro's number − 1).
+//! Strings ascend as numbers. Any of them may be cut to one irreducible representation ([`Space::in_irrep`]): the
+//! product of the occupied orbitals' irreps, which for the abelian groups is XOR of (Molpro's number − 1).
 //!
 //! | file | question it answers |
 //! |---|---|
 //! | `blocks` | where does a pair stand if spaces are made of products of strings? |
 //! | `listed` | where does a pair stand in a list? |
 //! | `file` | what does a file of determinants say? |
+//! | `error` | what can be wrong? |
 
 mod blocks;
+mod error;
 mod file;
 mod listed;
 
 use super::strings::{self, MAX_ORBITALS, Strings, Word, occupied};
 use blocks::{Blocks, Label};
-use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_runtime::Device;
 use listed::Listed;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+pub use error::SpaceError;
 pub use file::{FileError, parse};
-
-/// Why there is no such space.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // the text of each says what its values are
-pub enum SpaceError {
-    #[error("{found} orbitals: strings hold at most {MAX_ORBITALS}; freeze cores or delete virtuals")]
-    Orbitals { found: usize },
-    #[error("{up} α and {down} β electrons do not fit {orbitals} orbitals")]
-    Electrons { up: usize, down: usize, orbitals: usize },
-    #[error(
-        "{strings} strings of {electrons} electrons in {orbitals} orbitals: at most {limit} can be numbered; lower the \
-         excitation level, or take fewer orbitals",
-        strings = strings.map_or("over 10^38".to_owned(), |n| n.to_string()), limit = u32::MAX
-    )]
-    Strings { strings: Option<u128>, electrons: usize, orbitals: usize },
-    #[error("ORBSYM is needed for a space of one irrep: the integrals' file has none")]
-    NoIrreps,
-    #[error("{found} irreps for {orbitals} orbitals")]
-    IrrepCount { found: usize, orbitals: usize },
-    #[error("irrep {found}: irreps go from 1 to 8, in Molpro's numbering")]
-    Irrep { found: u8 },
-    #[error("no determinant of the space has irrep {irrep}")]
-    Empty { irrep: u8 },
-    #[error(transparent)]
-    Memory(#[from] DeviceError),
-    #[error("{path}: {source}")]
-    Io { path: PathBuf, source: std::io::Error },
-    #[error("{path}: {source}")]
-    File { path: PathBuf, source: FileError },
-    #[error("a list without determinants")]
-    NoDeterminants,
-    #[error("a list of {found} determinants: at most {limit} can be numbered", limit = u32::MAX)]
-    Rows { found: usize },
-    #[error("determinant {second} of the list is determinant {first} once more")]
-    Repeated { first: usize, second: usize },
-}
 
 /// What a space is made from.
 #[derive(Clone, Debug)]
@@ -153,7 +120,8 @@ impl Space {
         Ok(Space { orbitals, alpha, beta, level, irreps: None, order })
     }
 
-    /// Those determinants whose irrep is `irrep`, in the same order. `irreps`: of each orbital, from 1, Molpro's numbering.
+    /// Those determinants whose irrep is `irrep`, in the same order. `irreps`: of each orbital, from 1, Molpro's
+    /// numbering.
     pub fn in_irrep(self, irreps: &[u8], irrep: u8) -> Result<Space, SpaceError> {
         let orbitals = self.orbitals;
         match irreps.len() {
@@ -261,7 +229,8 @@ impl Space {
         }
     }
 
-    /// Calls `found` with the row of (α, β) for each β of one slot that the space holds, and with β's place in the list.
+    /// Calls `found` with the row of (α, β) for each β of one slot that the space holds, and with β's place in the
+    /// list.
     pub(super) fn rows_among(&self, alpha: u32, slot: u16, betas: &[u32], found: impl FnMut(usize, u64)) {
         match &self.order {
             Order::Blocks(blocks) => blocks.rows_among(alpha, slot, betas, found),
