@@ -54,4 +54,30 @@ impl Integrals {
     pub fn two(&self, p: usize, q: usize, r: usize, s: usize) -> f64 {
         self.two[pair(pair(p, q), pair(r, s))]
     }
+
+    /// n_α and n_β: (N + 2Sz) / 2 and (N − 2Sz) / 2, and never below 0.
+    pub fn spins(&self) -> (usize, usize) {
+        let electrons = self.electrons as i64;
+        (((electrons + self.two_sz) / 2).max(0) as usize, ((electrons - self.two_sz) / 2).max(0) as usize)
+    }
+
+    /// Whether every integral that the orbitals' irreps forbid is exactly 0. False where there are no irreps.
+    pub fn obey_irreps(&self) -> bool {
+        !self.irreps.is_empty() && self.largest_forbidden(&self.irreps) == 0.0
+    }
+
+    /// The largest |h_pq| or |(pq|rs)| that must be 0 by symmetry: its orbitals' irreps (one an orbital, from 1) do not
+    /// multiply to the totally symmetric one.
+    pub fn largest_forbidden(&self, irreps: &[u8]) -> f64 {
+        let pairs = (0..self.orbitals).flat_map(|p| (0..=p).map(move |q| (p, q)));
+        let product: Vec<u8> = pairs.map(|(p, q)| (irreps[p] - 1) ^ (irreps[q] - 1)).collect();
+        let one = self.one.iter().zip(&product).filter(|(_, product)| **product != 0).map(|(value, _)| value.abs());
+        let mut largest = one.fold(0.0, f64::max);
+        for (pq, left) in product.iter().enumerate() {
+            let row = &self.two[triangle(pq)..=triangle(pq) + pq];
+            let forbidden = row.iter().zip(&product).filter(|(_, right)| *right != left);
+            largest = forbidden.map(|(value, _)| value.abs()).fold(largest, f64::max);
+        }
+        largest
+    }
 }

@@ -1,13 +1,58 @@
 //! Configuration interaction: integrals → determinants → matrix elements → energies, spins and densities.
 //!
 //! H = E_core + Σ h_pq a†_pσ a_qσ + ½ Σ (pq|rs) a†_pσ a†_rτ a_sτ a_qσ over real orbitals, chemist order (Szabo and
-//! Ostlund 1996, section 2.3). |I⟩ = Π a†_pα Π a†_qβ |0⟩, all α left of all β, orbitals ascending; orbital 0 is the least
-//! significant bit.
+//! Ostlund 1996, section 2.3). |I⟩ = Π a†_pα Π a†_qβ |0⟩, all α left of all β, orbitals ascending; orbital 0 is the
+//! least significant bit. Matrices leave E_core out: total energy = eigenvalue + [`Integrals::core`].
+//!
+//! ```
+//! use eigenforge::ci::{self, Integrals, Space};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // H2 in a minimal basis, 0.74 Å; `Integrals::read(path)` reads a file.
+//! let text = "&FCI NORB=2,NELEC=2,MS2=0,ORBSYM=1,5,ISYM=1 &END
+//!      0.6747559268   1 1 1 1
+//!      0.1812104620   2 1 2 1
+//!      0.6637114014   2 2 1 1
+//!      0.6976515045   2 2 2 2
+//!     -1.2533097866   1 1 0 0
+//!     -0.4750688488   2 2 0 0
+//!      0.7151043391   0 0 0 0
+//! ";
+//! let integrals = Integrals::read_from(text.as_bytes())?;
+//! let (up, down) = integrals.spins();
+//! let space = Space::full(integrals.orbitals, up, down)?.in_irrep(&integrals.irreps, 1)?;
+//! let matrix = ci::matrix(&integrals, &space, ci::THRESHOLD)?;
+//! assert_eq!((matrix.rows(), matrix.non_zeros()), (2, 4)); // both electrons in orbital 1, or both in orbital 2
+//! let (a, b, c) = (matrix.at(0, 0), matrix.at(0, 1), matrix.at(1, 1));
+//! let energy = integrals.core + (a + c) / 2.0 - ((a - c).powi(2) / 4.0 + b * b).sqrt();
+//! assert!((energy + 1.1372838345).abs() < 1e-9); // full CI, PySCF
+//! # Ok(()) }
+//! ```
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `integrals` | what are h_pq and (pq|rs), and where do they lie? |
+//! | `integrals` | what are h_pq and (pq\|rs), and where do they lie? |
+//! | `fcidump` | what does an FCIDUMP file say? |
+//! | `orbital_window` | what is left when cores are frozen and virtuals deleted? |
+//! | `count` | how many determinants and configuration state functions are there, level by level? |
+//! | `strings` | which orbitals may the electrons of one spin occupy? |
+//! | `space` | which pairs of strings, in which order? |
+//! | `slater_condon` | what is ⟨I\|H\|J⟩? |
+//! | `string_table` | where do one or two moves lead from each string? |
+//! | `matrix` | which elements has a row, and the whole matrix? |
 
+pub mod count;
+pub mod fcidump;
 pub mod integrals;
+pub mod matrix;
+mod orbital_window;
+pub mod slater_condon;
+pub mod space;
+mod string_table;
+pub mod strings;
 
+pub use fcidump::FcidumpError;
 pub use integrals::Integrals;
+pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
+pub use orbital_window::WindowError;
+pub use space::{Space, SpaceError};

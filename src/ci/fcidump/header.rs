@@ -1,0 +1,186 @@
+//! The namelist: lines up to &END or / in, numbers of orbitals and electrons and the orbitals' irreps out.
+
+use super::entries::shown;
+use super::lines::Lines;
+use super::{FcidumpError, MAX_ORBITALS};
+use std::io::BufRead;
+
+/// What the namelist says, checked.
+#[derive(Debug)]
+pub(super) struct Header {
+    pub orbitals: usize,
+    pub electrons: usize,
+    pub two_sz: i64,
+    /// Molpro's numbering, from 1; empty where the file has none.
+    pub irreps: Vec<u8>,
+}
+
+/// Flags that make the integrals something else, and what.
+const OTHER_KINDS: [(&str, &str); 7] = [
+    ("IUHF", "unrestricted (one set of orbitals a spin)"),
+    ("UHF", "unrestricted or spin-orbital"),
+    ("ICOMPLEX", "complex"),
+    ("COMPLEX", "complex"),
+    ("TREL", "relativistic spin-orbital"),
+    ("GHF", "spin-orbital"),
+    ("SPINORB", "spin-orbital"),
+];
+
+/// Keys that other programs write and that change no integral.
+const IGNORED: [&str; 5] = ["ISYM", "SYML", "SYMLZ", "NPROP", "PROPBITLEN"];
+
+/// All of these, for a message.
+const KNOWN: &str = "NORB, NELEC, MS2, ORBSYM, ISYM, IUHF, UHF, ICOMPLEX, COMPLEX, TREL, GHF, SPINORB, SYML, SYMLZ, \
+                     NPROP, PROPBITLEN are";
+
+/// A word of the namelist and its line; `=` is a word.
+struct Word {
+    line: u64,
+    text: String,
+}
+
+/// KEY = values.
+struct Assignment {
+    line: u64,
+    key: String,
+    values: Vec<String>,
+}
+
+impl Header {
+    /// Reads up to the end of the namelist.
+    pub fn read(lines: &mut Lines<impl BufRead>) -> Result<Header, FcidumpError> {
+        let assignments = assignments(words(lines)?)?;
+        let find = |key: &str| assignments.iter().find(|one| one.key == key);
+        for one in &assignments {
+            one.check_kind()?;
+        }
+        let missing = |key, meaning| FcidumpError::MissingKey { key, meaning };
+        let norb = find("NORB").ok_or(missing("NORB", "the number of spatial orbitals"))?.count()?;
+        let electrons = find("NELEC").ok_or(missing("NELEC", "the number of electrons"))?.count()?;
+        let two_sz = find("MS2").map_or(Ok(0), Assignment::integer)?;
+        let orbitals = match usize::try_from(norb) {
+            Ok(orbitals @ 1..=MAX_ORBITALS) => orbitals,
+            _ => return Err(FcidumpError::Orbitals { found: norb }),
+        };
+        if electrons > 2 * norb {
+            return Err(FcidumpError::TooManyElectrons { electrons, orbitals });
+        }
+        let both = two_sz.unsigned_abs().saturating_add(electrons);
+        if two_sz.unsigned_abs() > electrons || both % 2 != 0 || both / 2 > norb {
+            return Err(FcidumpError::Spin { electrons, two_sz, orbitals });
+        }
+        let irreps = find("ORBSYM").map_or(Ok(Vec::new()), |one| one.irreps(orbitals))?;
+        Ok(Header { orbitals, electrons: electrons as usize, two_sz, irreps })
+    }
+}
+
+/// The words between &FCI and &END, commas and comments left out.
+fn words(lines: &mut Lines<impl BufRead>) -> Result<Vec<Word>, FcidumpError> {
+    let (mut words, mut begun) = (Vec::new(), 0);
+    while let Some(line) = lines.next()? {
+        let number = line.number;
+        let text = line.text.split(|byte| *byte == b'!').next().unwrap_or_default();
+        let spaced: Vec<u8> =
+            text.iter().map(|byte| if *byte == b',' { b' ' } else { byte.to_ascii_uppercase() }).collect();
+        let upper = String::from_utf8_lossy(&spaced).replace('=', " = ").replace('/', " / ");
+        let mut fields = upper.split_whitespace().peekable();
+        if begun == 0 {
+            match fields.next() {
+                None => continue,
+                Some("&FCI" | "$FCI") => begun = number,
+                Some(_) => return Err(FcidumpError::NotFcidump { line: number, found: shown(line.text) }),
+            }
+        }
+        while let Some(field) = fields.next() {
+            if !["&END", "$END", "/", "&"].contains(&field) {
+                words.push(Word { line: number, text: field.to_owned() });
+                continue;
+            }
+            return match fields.next() {
+                None => Ok(words),
+                Some(found) => Err(FcidumpError::HeaderSyntax { line: number, found: format!("{field} {found}") }),
+            };
+        }
+    }
+    if begun == 0 { Err(FcidumpError::Empty) } else { Err(FcidumpError::EndlessHeader { line: begun }) }
+}
+
+/// Groups words into KEY = values; a key is what stands before `=`.
+fn assignments(words: Vec<Word>) -> Result<Vec<Assignment>, FcidumpError> {
+    let mut assignments: Vec<Assignment> = Vec::new();
+    let mut words = words.into_iter().peekable();
+    while let Some(word) = words.next() {
+        let key_follows = words.peek().is_some_and(|next| next.text == "=");
+        if key_follows && word.text != "=" {
+            words.next();
+            if assignments.iter().any(|one| one.key == word.text) {
+                return Err(FcidumpError::RepeatedKey { line: word.line, key: word.text });
+            }
+            assignments.push(Assignment { line: word.line, key: word.text, values: Vec::new() });
+            continue;
+        }
+        match assignments.last_mut() {
+            Some(last) if word.text != "=" => last.add(word)?,
+            _ => return Err(FcidumpError::HeaderSyntax { line: word.line, found: word.text }),
+        }
+    }
+    Ok(assignments)
+}
+
+impl Assignment {
+    /// A value, or as many as `4*1` says.
+    fn add(&mut self, word: Word) -> Result<(), FcidumpError> {
+        let Some((count, value)) = word.text.split_once('*') else {
+            self.values.push(word.text);
+            return Ok(());
+        };
+        match count.parse() {
+            Ok(count @ 1..=MAX_ORBITALS) => {
+                self.values.extend(std::iter::repeat_n(value.to_owned(), count));
+                Ok(())
+            }
+            _ => Err(FcidumpError::HeaderSyntax { line: word.line, found: word.text }),
+        }
+    }
+
+    fn wrong(&self, expected: &'static str) -> FcidumpError {
+        FcidumpError::HeaderValue { line: self.line, key: self.key.clone(), expected, found: self.values.join(",") }
+    }
+
+    fn integer(&self) -> Result<i64, FcidumpError> {
+        match self.values.as_slice() {
+            [value] => value.parse().map_err(|_| self.wrong("a whole number")),
+            _ => Err(self.wrong("one whole number")),
+        }
+    }
+
+    fn count(&self) -> Result<u64, FcidumpError> {
+        u64::try_from(self.integer()?).map_err(|_| self.wrong("0 or more"))
+    }
+
+    fn irreps(&self, orbitals: usize) -> Result<Vec<u8>, FcidumpError> {
+        let wrong = || self.wrong("irreps from 1 to 8, in Molpro's numbering");
+        let irrep = |value: &String| value.parse().ok().filter(|irrep| (1..=8).contains(irrep)).ok_or_else(wrong);
+        let irreps: Vec<u8> = self.values.iter().map(irrep).collect::<Result<_, _>>()?;
+        if irreps.len() != orbitals {
+            return Err(FcidumpError::IrrepCount { line: self.line, found: irreps.len(), orbitals });
+        }
+        Ok(irreps)
+    }
+
+    /// Refuses keys that are not known, and flags of other kinds of integrals where they are set.
+    fn check_kind(&self) -> Result<(), FcidumpError> {
+        let (line, key) = (self.line, self.key.clone());
+        if let Some((_, kind)) = OTHER_KINDS.iter().find(|(name, _)| *name == key) {
+            return match self.values.as_slice() {
+                [value] if ["0", "F", ".F.", "FALSE", ".FALSE."].contains(&value.as_str()) => Ok(()),
+                _ => Err(FcidumpError::Kind { line, key, kind }),
+            };
+        }
+        let read = ["NORB", "NELEC", "MS2", "ORBSYM"];
+        match read.iter().chain(&IGNORED).any(|known| *known == key) {
+            true => Ok(()),
+            false => Err(FcidumpError::UnknownKey { line, key, known: KNOWN }),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! FCIDUMP files (Knowles and Handy, Comput. Phys. Commun. 54, 75 (1989)): text in, checked [`Integrals`] out, and
+//! back.
+//!
+//! A namelist `&FCI NORB=…,NELEC=…,MS2=…,ORBSYM=…,ISYM=… &END` (or `/`; keys in any order and case, counts such as
+//! `4*1`), then lines `value i j k l`, orbitals from 1, Hartree:
+//!
+//! | indices | meaning |
+//! |---|---|
+//! | i j k l | (ij\|kl), chemist order: ∫∫ φ_i(1) φ_j(1) φ_k(2) φ_l(2) / r₁₂ |
+//! | i j 0 0 | h_ij |
+//! | i 0 0 0 | orbital energy: read and left out |
+//! | 0 0 0 0 | energy of nuclei and frozen cores; required, because a file that was cut off lacks it |
+//!
+//! Real orbitals, eightfold symmetry: each integral once, or any of its symmetric copies as well, if they agree to
+//! 1e-10. Nothing is guessed: unrestricted, complex and spin-orbital files are refused by name, as is everything else
+//! that does not fit, with its line.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `header` | what does the namelist say? |
+//! | `entries` | what does a line of numbers say? |
+//! | `lines` | where does a line end? |
+//! | `write` | how is it written? |
+//! | `error` | what can be wrong with it? |
+
+mod entries;
+mod error;
+mod header;
+mod lines;
+mod write;
+
+use super::integrals::{Integrals, pair, triangle};
+use entries::{Entry, Place};
+use header::Header;
+use lines::Lines;
+use std::io::BufRead;
+use std::path::Path;
+
+pub use error::FcidumpError;
+
+/// Orbitals that a file may have: 4.3 GB of integrals.
+pub const MAX_ORBITALS: usize = 256;
+
+/// How far copies of one integral may differ, relative to the larger of them and 1.
+const AGREEMENT: f64 = 1e-10;
+
+impl Integrals {
+    /// Reads an FCIDUMP file.
+    pub fn read(path: impl AsRef<Path>) -> Result<Integrals, FcidumpError> {
+        let failed = |source| FcidumpError::Io { path: path.as_ref().to_owned(), source };
+        let file = std::fs::File::open(&path).map_err(failed)?;
+        Integrals::read_from(std::io::BufReader::with_capacity(1 << 20, file)).map_err(|error| match error {
+            FcidumpError::Io { source, .. } => failed(source),
+            other => other,
+        })
+    }
+
+    /// Reads the text of an FCIDUMP file, in one pass.
+    pub fn read_from(text: impl BufRead) -> Result<Integrals, FcidumpError> {
+        let mut lines = Lines::new(text);
+        let header = Header::read(&mut lines)?;
+        let mut collected = Collected::new(header);
+        let mut entries = 0u64;
+        while let Some(line) = lines.next()? {
+            let Some(entry) = Entry::parse(line.text, line.number, collected.integrals.orbitals)? else { continue };
+            collected.add(entry, line.number)?;
+            entries += 1;
+        }
+        if entries == 0 {
+            return Err(FcidumpError::NoIntegrals { line: lines.number() });
+        }
+        if collected.core_line == 0 {
+            return Err(FcidumpError::Truncated { line: lines.number() });
+        }
+        Ok(collected.integrals)
+    }
+}
+
+/// What has been read so far, and in which line; line 0 where nothing has come.
+struct Collected {
+    integrals: Integrals,
+    core_line: u64,
+    one_line: Vec<u32>,
+    two_line: Vec<u32>,
+}
+
+impl Collected {
+    fn new(header: Header) -> Collected {
+        let mut integrals = Integrals::zero(header.orbitals);
+        integrals.electrons = header.electrons;
+        integrals.two_sz = header.two_sz;
+        integrals.irreps = header.irreps;
+        let pairs = triangle(header.orbitals);
+        Collected { integrals, core_line: 0, one_line: vec![0; pairs], two_line: vec![0; triangle(pairs)] }
+    }
+
+    fn add(&mut self, entry: Entry, line: u64) -> Result<(), FcidumpError> {
+        let (held, held_line) = match entry.place {
+            Place::OrbitalEnergy => return Ok(()),
+            Place::Core => {
+                let old = (self.core_line > 0).then_some((self.integrals.core, self.core_line));
+                agree(old, &entry, line)?;
+                if old.is_none() {
+                    (self.integrals.core, self.core_line) = (entry.value, line);
+                }
+                return Ok(());
+            }
+            Place::One(i, j) => {
+                let at = pair(i, j);
+                (&mut self.integrals.one[at], &mut self.one_line[at])
+            }
+            Place::Two(i, j, k, l) => {
+                let at = pair(pair(i, j), pair(k, l));
+                (&mut self.integrals.two[at], &mut self.two_line[at])
+            }
+        };
+        if *held_line > 0 {
+            return agree(Some((*held, u64::from(*held_line))), &entry, line);
+        }
+        // A file of over 4 billion lines repeats itself; its later lines are told by the largest number there is.
+        (*held, *held_line) = (entry.value, u32::try_from(line).unwrap_or(u32::MAX));
+        Ok(())
+    }
+}
+
+/// Refuses a value that is not the one held already.
+fn agree(old: Option<(f64, u64)>, entry: &Entry, second: u64) -> Result<(), FcidumpError> {
+    let Some((old, first)) = old else { return Ok(()) };
+    let scale = old.abs().max(entry.value.abs()).max(1.0);
+    if (old - entry.value).abs() > AGREEMENT * scale {
+        let name = entry.place.to_string();
+        return Err(FcidumpError::Conflict { first, second, name, old, new: entry.value });
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Matrix elements between determinants (Slater 1929; Condon 1930; Szabo and Ostlund 1996, tables 2.5 and 2.6).
+//!
+//! In: integrals and determinants as words of occupied orbitals, |I⟩ = Π a†_pα Π a†_qβ |0⟩ with orbitals ascending.
+//! Out: ⟨I|H|J⟩ without the core energy, in Hartree. a†_p a_q of one spin passes the electrons between p and q and none
+//! of the other spin, so each spin has its own sign:
+//!
+//! | J differs by | ⟨I\|H\|J⟩ |
+//! |---|---|
+//! | nothing | Σ h_pp + ½ Σ (pp\|qq) − ½ Σ same spin (pq\|qp) |
+//! | q → p | ± [h_pq + Σ_r (pq\|rr) − Σ_r same spin (pr\|rq)] |
+//! | q → p, s → r, one spin | ± [(pq\|rs) − (ps\|rq)] |
+//! | q → p, s → r, both spins | ± (pq\|rs) |
+
+use super::integrals::Integrals;
+use super::strings::{Word, occupied};
+
+/// Whether the sign of a†_to a_from on a word is −1: an odd number of electrons between both orbitals.
+pub fn is_odd(word: Word, from: usize, to: usize) -> bool {
+    let (low, high) = (from.min(to), from.max(to));
+    let between = ((1 << high) - 1) & !((1 << low) | ((1 << low) - 1));
+    (word & between).count_ones() % 2 == 1
+}
+
+/// An excitation of one string by one electron.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Single {
+    /// Orbital that is left.
+    pub from: usize,
+    /// Orbital that is taken.
+    pub to: usize,
+    /// Whether the sign is −1.
+    pub odd: bool,
+}
+
+impl Single {
+    /// The excitation that leads from a word to another, which differs in one orbital.
+    pub fn between(word: Word, other: Word) -> Single {
+        let from = (word & !other).trailing_zeros() as usize;
+        let to = (other & !word).trailing_zeros() as usize;
+        Single { from, to, odd: is_odd(word, from, to) }
+    }
+}
+
+fn signed(odd: bool, value: f64) -> f64 {
+    if odd { -value } else { value }
+}
+
+/// Σ h_pp + Σ_{p<q} [(pp|qq) − (pq|qp)]: energy of the electrons of one spin among themselves.
+pub fn same_spin_energy(integrals: &Integrals, word: Word) -> f64 {
+    let mut energy = 0.0;
+    for p in occupied(word) {
+        energy += integrals.one(p, p);
+        for q in occupied(word).take_while(|q| *q < p) {
+            energy += integrals.two(p, p, q, q) - integrals.two(p, q, q, p);
+        }
+    }
+    energy
+}
+
+/// h_pq + Σ_r [(pq|rr) − (pr|rq)] for q → p, without the sign: what a single excitation feels of its own spin.
+pub fn same_spin_single(integrals: &Integrals, word: Word, single: Single) -> f64 {
+    let (q, p) = (single.from, single.to);
+    let mean = occupied(word).map(|r| integrals.two(p, q, r, r) - integrals.two(p, r, r, q));
+    integrals.one(p, q) + mean.sum::<f64>()
+}
+
+/// ± [(pq|rs) − (ps|rq)] for q → p, then s → r, of one spin.
+pub fn same_spin_double(integrals: &Integrals, word: Word, [q, s]: [usize; 2], [p, r]: [usize; 2]) -> f64 {
+    let moved = word & !(1 << q) | 1 << p;
+    let odd = is_odd(word, q, p) != is_odd(moved, s, r);
+    signed(odd, integrals.two(p, q, r, s) - integrals.two(p, s, r, q))
+}
+
+/// ⟨I|H|J⟩ without the core energy; determinants are (α word, β word).
+pub fn element(integrals: &Integrals, row: (Word, Word), column: (Word, Word)) -> f64 {
+    let moved = |from: Word, to: Word| (from & !to).count_ones();
+    let repulsion = |p, q, other: Word| occupied(other).map(|r| integrals.two(p, q, r, r)).sum::<f64>();
+    let single = |word, other, spectators| {
+        let single = Single::between(word, other);
+        let own = same_spin_single(integrals, word, single);
+        signed(single.odd, own + repulsion(single.to, single.from, spectators))
+    };
+    let double = |word: Word, other: Word| {
+        let (mut from, mut to) = (occupied(word & !other), occupied(other & !word));
+        let two = |orbitals: &mut dyn Iterator<Item = usize>| [0; 2].map(|_| orbitals.next().unwrap_or(0));
+        same_spin_double(integrals, word, two(&mut from), two(&mut to))
+    };
+    match (moved(row.0, column.0), moved(row.1, column.1)) {
+        (0, 0) => {
+            let own = same_spin_energy(integrals, row.0) + same_spin_energy(integrals, row.1);
+            own + occupied(row.0).map(|p| repulsion(p, p, row.1)).sum::<f64>()
+        }
+        (1, 0) => single(row.0, column.0, row.1),
+        (0, 1) => single(row.1, column.1, row.0),
+        (2, 0) => double(row.0, column.0),
+        (0, 2) => double(row.1, column.1),
+        (1, 1) => {
+            let (up, down) = (Single::between(row.0, column.0), Single::between(row.1, column.1));
+            signed(up.odd != down.odd, integrals.two(up.to, up.from, down.to, down.from))
+        }
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,101 @@
+//! Spaces made of products: an α string with all β strings of one label, and the next.
+//!
+//! In: label (excitation level, irrep) of each string, the highest level, the irrep wanted. Out: row of (α, β) =
+//! start[α, slot of β] + rank of β within its slot, slots being the labels that occur. Rows ascend by (level of both, α
+//! string, β string); without levels by (α string, β string).
+
+/// What tells strings of one spin apart: both 0 where a space does not ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Label {
+    pub level: u8,
+    /// From 0.
+    pub irrep: u8,
+}
+
+/// Bytes a string and a level: its segment and its start.
+pub(super) const BYTES: u64 = 24;
+
+/// No rows.
+const NONE: u64 = u64::MAX;
+
+/// Rows first.. of one α string with the β strings of one slot.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    first: u64,
+    alpha: u32,
+    slot: u16,
+}
+
+/// A space made of products.
+#[derive(Clone, Debug)]
+pub(super) struct Blocks {
+    segments: Vec<Segment>,
+    /// First row of α with each slot.
+    start: Vec<u64>,
+    /// β strings of each slot, ascending.
+    members: Vec<Vec<u32>>,
+    /// Slot of each β string, and its place therein.
+    places: Vec<(u16, u32)>,
+    rows: u64,
+}
+
+impl Blocks {
+    pub fn new(alpha: &[Label], beta: &[Label], level: Option<usize>, irrep: Option<u8>) -> Blocks {
+        let mut slots: Vec<Label> = beta.to_vec();
+        slots.sort_unstable();
+        slots.dedup();
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); slots.len()];
+        let mut places = Vec::with_capacity(beta.len());
+        for (label, rank) in beta.iter().zip(0..) {
+            let slot = slots.partition_point(|slot| slot < label);
+            places.push((slot as u16, members[slot].len() as u32));
+            members[slot].push(rank);
+        }
+        let (mut segments, mut rows) = (Vec::new(), 0);
+        let mut start = vec![NONE; alpha.len() * slots.len()];
+        for both in 0..=level.unwrap_or(0) {
+            for (rank, label) in alpha.iter().enumerate() {
+                let Some(level) = both.checked_sub(usize::from(label.level)) else { continue };
+                let irrep = irrep.map_or(0, |irrep| irrep ^ label.irrep);
+                let Ok(slot) = slots.binary_search(&Label { level: level as u8, irrep }) else { continue };
+                segments.push(Segment { first: rows, alpha: rank as u32, slot: slot as u16 });
+                start[rank * slots.len() + slot] = rows;
+                rows += members[slot].len() as u64;
+            }
+        }
+        Blocks { segments, start, members, places, rows }
+    }
+
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    pub fn slot(&self, beta: u32) -> u16 {
+        self.places[beta as usize].0
+    }
+
+    /// α and β ranks of a row.
+    pub fn ranks(&self, row: u64) -> (u32, u32) {
+        let segment = self.segments[self.segments.partition_point(|segment| segment.first <= row) - 1];
+        (segment.alpha, self.members[segment.slot as usize][(row - segment.first) as usize])
+    }
+
+    fn start(&self, alpha: u32, slot: u16) -> u64 {
+        self.start[alpha as usize * self.members.len() + slot as usize]
+    }
+
+    pub fn row(&self, alpha: u32, beta: u32) -> Option<u64> {
+        let (slot, place) = self.places[beta as usize];
+        let start = self.start(alpha, slot);
+        (start != NONE).then_some(start + u64::from(place))
+    }
+
+    /// Calls `found(k, row)` for each β of the slot: all or none of them are there.
+    pub fn rows_among(&self, alpha: u32, slot: u16, betas: &[u32], mut found: impl FnMut(usize, u64)) {
+        let start = self.start(alpha, slot);
+        if start != NONE {
+            let rows = betas.iter().map(|beta| start + u64::from(self.places[*beta as usize].1));
+            rows.enumerate().for_each(|(k, row)| found(k, row));
+        }
+    }
+}

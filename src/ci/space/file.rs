@@ -1,0 +1,109 @@
+//! A file of determinants: one a line, the α and then the β occupation string, orbital 1 leftmost.
+//!
+//! ```text
+//! # water, minimal basis: 7 orbitals, 5 α and 5 β electrons
+//! 1111100 1111100
+//! 1111010 1111010
+//! ```
+//!
+//! `#` begins a comment; blank lines are skipped. All strings are equally long, all α strings hold the same number of
+//! electrons, and so do all β strings; no determinant stands twice. Rows are in the order of the lines.
+
+use crate::ci::strings::{MAX_ORBITALS, Word};
+use std::collections::HashMap;
+
+/// Why a file is no list of determinants.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FileError {
+    /// Not two strings of 0 and 1.
+    #[error("line {line}: expected an α and a β occupation string such as `1110 1100`, found `{found}`")]
+    Syntax {
+        /// Line, from 1.
+        line: usize,
+        /// What was found.
+        found: String,
+    },
+    /// Strings of different lengths, or too long.
+    #[error(
+        "line {line}: a string of {found} orbitals; the first line has {expected}, and at most {MAX_ORBITALS} are held"
+    )]
+    Length {
+        /// Line, from 1.
+        line: usize,
+        /// Orbitals of this one.
+        found: usize,
+        /// Orbitals of the first line.
+        expected: usize,
+    },
+    /// Not as many electrons as in the first line.
+    #[error("line {line}: {found:?} α and β electrons; the first line has {expected:?}")]
+    Electrons {
+        /// Line, from 1.
+        line: usize,
+        /// α and β electrons of this line.
+        found: (u32, u32),
+        /// Those of the first line.
+        expected: (u32, u32),
+    },
+    /// A determinant twice.
+    #[error("line {second} repeats the determinant of line {first}")]
+    Repeated {
+        /// Its first line.
+        first: usize,
+        /// Its second line.
+        second: usize,
+    },
+    /// No determinants.
+    #[error("no determinants in the file: each line should be like `1110 1100`")]
+    Empty,
+}
+
+/// Reads the text of a file of determinants: number of orbitals, and (α word, β word) of each.
+///
+/// One determinant a line: the α and then the β occupation string, orbital 1 leftmost, such as `1110 1100`; `#` begins
+/// a comment.
+pub fn parse(text: &str) -> Result<(usize, Vec<(Word, Word)>), FileError> {
+    let mut determinants: Vec<(Word, Word)> = Vec::new();
+    let mut lines: HashMap<(Word, Word), usize> = HashMap::new();
+    let (mut orbitals, mut electrons) = (0, (0, 0));
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = text.split('#').next().unwrap_or_default().trim();
+        if text.is_empty() {
+            continue;
+        }
+        let wrong = || FileError::Syntax { line, found: text.chars().take(80).collect() };
+        let mut fields = text.split_whitespace();
+        let (Some(up), Some(down), None) = (fields.next(), fields.next(), fields.next()) else { return Err(wrong()) };
+        if determinants.is_empty() {
+            orbitals = up.len();
+        }
+        for field in [up, down] {
+            if field.len() != orbitals || orbitals > MAX_ORBITALS {
+                return Err(FileError::Length { line, found: field.len(), expected: orbitals });
+            }
+        }
+        let determinant = word(up).zip(word(down)).ok_or_else(wrong)?;
+        let found = (determinant.0.count_ones(), determinant.1.count_ones());
+        if determinants.is_empty() {
+            electrons = found;
+        }
+        if found != electrons {
+            return Err(FileError::Electrons { line, found, expected: electrons });
+        }
+        if let Some(first) = lines.insert(determinant, line) {
+            return Err(FileError::Repeated { first, second: line });
+        }
+        determinants.push(determinant);
+    }
+    if determinants.is_empty() { Err(FileError::Empty) } else { Ok((orbitals, determinants)) }
+}
+
+/// Orbital 1 leftmost.
+fn word(text: &str) -> Option<Word> {
+    let bit = |(orbital, byte)| match byte {
+        b'0' => Some(0),
+        b'1' => Some(Word::from(true) << orbital),
+        _ => None,
+    };
+    text.bytes().enumerate().try_fold(0, |word, each| Some(word | bit(each)?))
+}

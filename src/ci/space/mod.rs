@@ -1,0 +1,272 @@
+//! Determinant spaces: which pairs of an α and a β string, in which order, and from a pair to its row and back.
+//!
+//! | space | order of rows |
+//! |---|---|
+//! | [`Space::full`]: every pair | α string, then β string (row = α rank × β strings + β rank) |
+//! | [`Space::excitations`]: up to k electrons away from the reference, the lowest orbitals | k, α string, β string |
+//! | [`Space::from_file`]: a list | as listed |
+//!
+//! Strings ascend as numbers. Any of them may be cut to one irreducible representation ([`Space::in_irrep`]): the
+//! product of the occupied orbitals' irreps, which for the abelian groups is XOR of (Molpro's number − 1).
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `blocks` | where does a pair stand if spaces are made of products of strings? |
+//! | `listed` | where does a pair stand in a list? |
+//! | `file` | what does a file of determinants say? |
+//! | `error` | what can be wrong? |
+
+mod blocks;
+mod error;
+mod file;
+mod listed;
+
+use super::strings::{self, MAX_ORBITALS, Strings, Word, occupied};
+use blocks::{Blocks, Label};
+use eigenforge_runtime::Device;
+use listed::Listed;
+use std::path::Path;
+
+pub use error::SpaceError;
+pub use file::{FileError, parse};
+
+/// What a space is made from.
+#[derive(Clone, Debug)]
+enum Order {
+    Blocks(Blocks),
+    Listed(Listed),
+}
+
+/// A determinant space.
+#[derive(Clone, Debug)]
+pub struct Space {
+    orbitals: usize,
+    alpha: Strings,
+    beta: Strings,
+    /// Up to which level; `None` where rows are not ordered by level.
+    level: Option<usize>,
+    /// Of each orbital, where the space is one irrep's.
+    irreps: Option<Vec<u8>>,
+    order: Order,
+}
+
+impl Space {
+    /// Full configuration interaction.
+    pub fn full(orbitals: usize, up: usize, down: usize) -> Result<Space, SpaceError> {
+        Space::of_strings(orbitals, up, down, None)
+    }
+
+    /// All determinants up to `level` electrons away from the one of the lowest orbitals: 1 CIS, 2 CISD, and so on.
+    pub fn excitations(orbitals: usize, up: usize, down: usize, level: usize) -> Result<Space, SpaceError> {
+        let most = |electrons: usize| electrons.min(orbitals.saturating_sub(electrons));
+        Space::of_strings(orbitals, up, down, Some(level.min(most(up) + most(down))))
+    }
+
+    /// The determinants of a text file; [`parse`] says how they are written.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Space, SpaceError> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|source| SpaceError::Io { path: path.to_owned(), source })?;
+        let (orbitals, determinants) =
+            parse(&text).map_err(|source| SpaceError::File { path: path.to_owned(), source })?;
+        Space::from_determinants(orbitals, &determinants)
+    }
+
+    /// These determinants, (α word, β word) each, in this order.
+    pub fn from_determinants(orbitals: usize, determinants: &[(Word, Word)]) -> Result<Space, SpaceError> {
+        let Some(first) = determinants.first() else { return Err(SpaceError::NoDeterminants) };
+        check(orbitals, first.0.count_ones() as usize, first.1.count_ones() as usize)?;
+        if u32::try_from(determinants.len()).is_err() {
+            return Err(SpaceError::Rows { found: determinants.len() });
+        }
+        let inside = if orbitals == MAX_ORBITALS { Word::MAX } else { (1 << orbitals) - 1 };
+        for (up, down) in determinants {
+            let same = up.count_ones() == first.0.count_ones() && down.count_ones() == first.1.count_ones();
+            if !same || (up | down) & !inside != 0 {
+                let (up, down) = (up.count_ones() as usize, down.count_ones() as usize);
+                return Err(SpaceError::Electrons { up, down, orbitals });
+            }
+        }
+        let bytes = determinants.len() as u64 * (2 * strings::BYTES + listed::BYTES);
+        Device::cpu().check_memory(&format!("a list of {} determinants", determinants.len()), bytes)?;
+        let strings = |spin: fn(&(Word, Word)) -> Word| {
+            Strings::new(spin(first).count_ones() as usize, determinants.iter().map(spin).collect())
+        };
+        let (alpha, beta) = (strings(|pair| pair.0), strings(|pair| pair.1));
+        let rank = |(up, down): &(Word, Word)| alpha.rank(*up).zip(beta.rank(*down));
+        let pairs: Vec<(u32, u32)> = determinants.iter().filter_map(rank).collect();
+        let order = Order::Listed(Listed::new(alpha.words().len(), pairs)?);
+        Ok(Space { orbitals, alpha, beta, level: None, irreps: None, order })
+    }
+
+    fn of_strings(orbitals: usize, up: usize, down: usize, level: Option<usize>) -> Result<Space, SpaceError> {
+        check(orbitals, up, down)?;
+        let mut bytes = 0u64;
+        for electrons in [up, down] {
+            let most = electrons.min(orbitals - electrons);
+            let counts = strings::by_level(orbitals, electrons, most.min(level.unwrap_or(most)));
+            let strings = counts.and_then(|counts| counts.iter().try_fold(0u128, |sum, count| sum.checked_add(*count)));
+            match strings {
+                Some(count) if count < u128::from(u32::MAX) => {
+                    let segments = 1 + level.unwrap_or(0) as u64;
+                    bytes += count as u64 * (strings::BYTES + segments * blocks::BYTES);
+                }
+                strings => return Err(SpaceError::Strings { strings, electrons, orbitals }),
+            }
+        }
+        Device::cpu().check_memory(&format!("strings of {up} and {down} electrons in {orbitals} orbitals"), bytes)?;
+        let strings = |electrons| Strings::up_to_level(orbitals, electrons, level.unwrap_or(orbitals));
+        let (alpha, beta) = (strings(up), strings(down));
+        let order = Order::Blocks(Blocks::new(&labels(&alpha, level, None), &labels(&beta, level, None), level, None));
+        Ok(Space { orbitals, alpha, beta, level, irreps: None, order })
+    }
+
+    /// Those determinants whose irrep is `irrep`, in the same order. `irreps`: of each orbital, from 1, Molpro's
+    /// numbering.
+    pub fn in_irrep(self, irreps: &[u8], irrep: u8) -> Result<Space, SpaceError> {
+        let orbitals = self.orbitals;
+        match irreps.len() {
+            0 if orbitals > 0 => return Err(SpaceError::NoIrreps),
+            found if found != orbitals => return Err(SpaceError::IrrepCount { found, orbitals }),
+            _ => {}
+        }
+        if let Some(found) = irreps.iter().chain([&irrep]).find(|irrep| !(1..=8).contains(*irrep)) {
+            return Err(SpaceError::Irrep { found: *found });
+        }
+        let space = match &self.order {
+            Order::Listed(listed) => {
+                let words = listed.pairs().iter().map(|pair| self.words(*pair));
+                let kept: Vec<(Word, Word)> = words.filter(|pair| irrep_of(irreps, *pair) == irrep).collect();
+                if kept.is_empty() {
+                    return Err(SpaceError::Empty { irrep });
+                }
+                Space::from_determinants(orbitals, &kept)?
+            }
+            Order::Blocks(_) => {
+                let slots = 8 * (1 + self.level.unwrap_or(0)) as u64;
+                let bytes = self.alpha.words().len() as u64 * slots * 8;
+                Device::cpu().check_memory(&format!("the rows of irrep {irrep}"), bytes)?;
+                let label = |strings| labels(strings, self.level, Some(irreps));
+                let blocks = Blocks::new(&label(&self.alpha), &label(&self.beta), self.level, Some(irrep - 1));
+                Space { order: Order::Blocks(blocks), ..self.clone() }
+            }
+        };
+        if space.len() == 0 {
+            return Err(SpaceError::Empty { irrep });
+        }
+        Ok(Space { irreps: Some(irreps.to_vec()), ..space })
+    }
+
+    /// Irrep of the determinant of the lowest orbitals, Molpro's numbering.
+    pub fn reference_irrep(&self, irreps: &[u8]) -> u8 {
+        irrep_of(irreps, (strings::reference(self.alpha.electrons()), strings::reference(self.beta.electrons())))
+    }
+
+    /// Determinants.
+    #[allow(clippy::len_without_is_empty)] // no space is empty
+    pub fn len(&self) -> u64 {
+        match &self.order {
+            Order::Blocks(blocks) => blocks.rows(),
+            Order::Listed(listed) => listed.pairs().len() as u64,
+        }
+    }
+
+    /// Spatial orbitals.
+    pub fn orbitals(&self) -> usize {
+        self.orbitals
+    }
+
+    /// The α strings.
+    pub fn alpha(&self) -> &Strings {
+        &self.alpha
+    }
+
+    /// The β strings.
+    pub fn beta(&self) -> &Strings {
+        &self.beta
+    }
+
+    /// Up to which excitation level, if rows are ordered by it.
+    pub fn level(&self) -> Option<usize> {
+        self.level
+    }
+
+    /// The orbitals' irreps, if the space holds one irrep only.
+    pub fn irreps(&self) -> Option<&[u8]> {
+        self.irreps.as_deref()
+    }
+
+    /// (α word, β word) of a row below [`Space::len`].
+    pub fn determinant(&self, row: u64) -> (Word, Word) {
+        self.words(self.ranks(row))
+    }
+
+    /// The row of a determinant, if the space holds it.
+    pub fn row(&self, up: Word, down: Word) -> Option<u64> {
+        self.row_of(self.alpha.rank(up)?, self.beta.rank(down)?)
+    }
+
+    /// Ranks of the α and the β string of a row.
+    pub fn ranks(&self, row: u64) -> (u32, u32) {
+        match &self.order {
+            Order::Blocks(blocks) => blocks.ranks(row),
+            Order::Listed(listed) => listed.pairs()[row as usize],
+        }
+    }
+
+    /// The row of a pair of strings by rank, if the space holds it.
+    pub fn row_of(&self, alpha: u32, beta: u32) -> Option<u64> {
+        match &self.order {
+            Order::Blocks(blocks) => blocks.row(alpha, beta),
+            Order::Listed(listed) => listed.row(alpha, beta),
+        }
+    }
+
+    /// The slot of each β string: strings with one slot follow each other in rows. A list has one slot.
+    pub(super) fn slot(&self, beta: u32) -> u16 {
+        match &self.order {
+            Order::Blocks(blocks) => blocks.slot(beta),
+            Order::Listed(_) => 0,
+        }
+    }
+
+    /// Calls `found` with the row of (α, β) for each β of one slot that the space holds, and with β's place in the
+    /// list.
+    pub(super) fn rows_among(&self, alpha: u32, slot: u16, betas: &[u32], found: impl FnMut(usize, u64)) {
+        match &self.order {
+            Order::Blocks(blocks) => blocks.rows_among(alpha, slot, betas, found),
+            Order::Listed(listed) => listed.rows_among(alpha, betas, found),
+        }
+    }
+
+    fn words(&self, (alpha, beta): (u32, u32)) -> (Word, Word) {
+        (self.alpha.words()[alpha as usize], self.beta.words()[beta as usize])
+    }
+}
+
+/// Product of the occupied orbitals' irreps, Molpro's numbering.
+pub fn irrep_of(irreps: &[u8], (up, down): (Word, Word)) -> u8 {
+    1 + (product(irreps, up) ^ product(irreps, down))
+}
+
+fn product(irreps: &[u8], word: Word) -> u8 {
+    occupied(word).fold(0, |product, orbital| product ^ (irreps[orbital] - 1))
+}
+
+/// Level and irrep of each string, as far as the space tells them apart.
+fn labels(strings: &Strings, level: Option<usize>, irreps: Option<&[u8]>) -> Vec<Label> {
+    let label = |(rank, word): (usize, &Word)| Label {
+        level: level.map_or(0, |_| strings.level(rank)) as u8,
+        irrep: irreps.map_or(0, |irreps| product(irreps, *word)),
+    };
+    strings.words().iter().enumerate().map(label).collect()
+}
+
+fn check(orbitals: usize, up: usize, down: usize) -> Result<(), SpaceError> {
+    if orbitals > MAX_ORBITALS {
+        return Err(SpaceError::Orbitals { found: orbitals });
+    }
+    if up.max(down) > orbitals {
+        return Err(SpaceError::Electrons { up, down, orbitals });
+    }
+    Ok(())
+}

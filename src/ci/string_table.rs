@@ -1,0 +1,269 @@
+//! Single and double excitations of every string of one spin, listed by rank.
+//!
+//! In: strings, integrals. Out: for each string the strings that one electron's move leads to, with the pair of
+//! orbitals, the sign, and what the electrons of its own spin contribute; and those that two electrons' moves lead to,
+//! with their whole matrix element, kept only where it exceeds the threshold. Excitations are generated and looked up:
+//! work grows as strings × excitations, never as pairs of strings.
+
+use super::integrals::{Integrals, pair};
+use super::slater_condon::{self, Single, same_spin_double, same_spin_energy, same_spin_single};
+use super::strings::{MAX_ORBITALS, Strings, Word, occupied};
+use eigenforge_runtime::{Device, Result};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Strings that a task works on.
+const CHUNK: usize = 64;
+
+/// Singles of one string whose orbital pairs have one product of irreps and whose targets have one slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Product of both orbitals' irreps, from 0.
+    pub irrep: u8,
+    /// Slot of the targets (`Space::slot`).
+    pub slot: u16,
+    first: u32,
+    end: u32,
+}
+
+/// Excitations of the strings of one spin.
+#[derive(Debug)]
+pub struct StringTable {
+    /// Energy of a string's electrons among themselves.
+    pub energy: Vec<f64>,
+    single_start: Vec<u64>,
+    /// Targets of singles, run by run, ascending in each.
+    target: Vec<u32>,
+    /// Pair of orbitals (lower 15 bits) and whether the sign is −1 (the highest).
+    pair: Vec<u16>,
+    /// ± [h_pq + Σ_r of the same spin], sign included.
+    own: Vec<f64>,
+    run_start: Vec<u64>,
+    runs: Vec<Run>,
+    double_start: Vec<u64>,
+    double_target: Vec<u32>,
+    double_value: Vec<f64>,
+}
+
+/// The singles of one run, or of one string.
+#[derive(Clone, Copy)]
+pub struct Singles<'a> {
+    /// Ranks of the strings that they lead to.
+    pub target: &'a [u32],
+    pair: &'a [u16],
+    /// Part of the matrix element from their own spin, sign included.
+    pub own: &'a [f64],
+}
+
+impl Singles<'_> {
+    /// The pair of orbitals of single k, as [`pair`] numbers them.
+    pub fn pair(&self, k: usize) -> usize {
+        usize::from(self.pair[k] & 0x7fff)
+    }
+
+    /// +1 or −1.
+    pub fn sign(&self, k: usize) -> f64 {
+        if self.pair[k] >> 15 == 1 { -1.0 } else { 1.0 }
+    }
+}
+
+/// What moves are worth a look: those that keep within the space's level and, where the integrals obey them, irreps.
+pub struct Rules<'a> {
+    /// Integrals.
+    pub integrals: &'a Integrals,
+    /// Irreps of the orbitals from 0 where every forbidden integral is 0; else all 0.
+    pub irreps: &'a [u8],
+    /// Highest excitation level of a string.
+    pub level: Option<usize>,
+    /// Matrix elements up to this are left out.
+    pub threshold: f64,
+}
+
+impl StringTable {
+    /// Lists all excitations; `slot` of a string groups them.
+    pub fn new(strings: &Strings, rules: &Rules<'_>, slot: impl Fn(u32) -> u16 + Sync) -> Result<StringTable> {
+        let words = strings.words();
+        let energy = words.par_iter().map(|word| same_spin_energy(rules.integrals, *word)).collect();
+        let mut table = StringTable { energy, ..StringTable::empty() };
+        // Two passes over the doubles, which may be many: counted, checked against memory, then filled.
+        let double_counts: Vec<u64> =
+            words.par_iter().map(|word| rules.doubles(strings, *word).count() as u64).collect();
+        table.double_start = starts(&double_counts);
+        let doubles = *table.double_start.last().unwrap_or(&0);
+        let holes = rules.integrals.orbitals.saturating_sub(strings.electrons());
+        let singles = (words.len() * strings.electrons() * holes) as u64;
+        let bytes = doubles * 12 + singles * 16;
+        Device::cpu().check_memory(&format!("{doubles} double excitations of {} strings", words.len()), bytes)?;
+
+        for chunk in words.chunks(CHUNK * 1024) {
+            let rows: Vec<Vec<(Key, u32, u16, f64)>> =
+                chunk.par_iter().with_min_len(CHUNK).map(|word| rules.singles(strings, *word, &slot)).collect();
+            rows.iter().for_each(|row| table.push_singles(row));
+        }
+        table.double_target = vec![0; doubles as usize];
+        table.double_value = vec![0.0; doubles as usize];
+        let targets = pieces(&table.double_start, CHUNK, &mut table.double_target);
+        let values = pieces(&table.double_start, CHUNK, &mut table.double_value);
+        let tasks: Vec<_> = words.chunks(CHUNK).zip(targets.into_iter().zip(values)).collect();
+        tasks.into_par_iter().for_each(|(words, (targets, values))| {
+            let found = words.iter().flat_map(|word| rules.doubles(strings, *word));
+            for ((target, value), found) in targets.iter_mut().zip(values).zip(found) {
+                (*target, *value) = found;
+            }
+        });
+        Ok(table)
+    }
+
+    fn empty() -> StringTable {
+        StringTable {
+            energy: Vec::new(),
+            single_start: vec![0],
+            target: Vec::new(),
+            pair: Vec::new(),
+            own: Vec::new(),
+            run_start: vec![0],
+            runs: Vec::new(),
+            double_start: vec![0],
+            double_target: Vec::new(),
+            double_value: Vec::new(),
+        }
+    }
+
+    fn push_singles(&mut self, row: &[(Key, u32, u16, f64)]) {
+        for (k, (key, target, pair, own)) in row.iter().enumerate() {
+            if k == 0 || row[k - 1].0 != *key {
+                self.runs.push(Run { irrep: key.0, slot: key.1, first: k as u32, end: k as u32 });
+            }
+            if let Some(run) = self.runs.last_mut() {
+                run.end += 1;
+            }
+            self.target.push(*target);
+            self.pair.push(*pair);
+            self.own.push(*own);
+        }
+        self.single_start.push(self.target.len() as u64);
+        self.run_start.push(self.runs.len() as u64);
+    }
+
+    /// All singles of a string.
+    pub fn singles(&self, rank: u32) -> Singles<'_> {
+        self.slice(range(&self.single_start, rank))
+    }
+
+    /// The runs of a string's singles.
+    pub fn runs(&self, rank: u32) -> &[Run] {
+        &self.runs[range(&self.run_start, rank)]
+    }
+
+    /// The singles of one run of a string.
+    pub fn run(&self, rank: u32, run: &Run) -> Singles<'_> {
+        let first = self.single_start[rank as usize] as usize;
+        self.slice(first + run.first as usize..first + run.end as usize)
+    }
+
+    /// Targets and matrix elements of a string's doubles.
+    pub fn doubles(&self, rank: u32) -> (&[u32], &[f64]) {
+        let range = range(&self.double_start, rank);
+        (&self.double_target[range.clone()], &self.double_value[range])
+    }
+
+    fn slice(&self, range: Range<usize>) -> Singles<'_> {
+        Singles { target: &self.target[range.clone()], pair: &self.pair[range.clone()], own: &self.own[range] }
+    }
+}
+
+/// Irrep of the orbitals' pair and slot of the target.
+type Key = (u8, u16);
+
+impl Rules<'_> {
+    fn empty_orbitals(&self, word: Word) -> impl Iterator<Item = usize> + Clone {
+        let orbitals = self.integrals.orbitals;
+        let all = if orbitals == MAX_ORBITALS { Word::MAX } else { (1 << orbitals) - 1 };
+        occupied(all & !word)
+    }
+
+    /// Key, target, pair with sign, own part; ascending by key and target.
+    fn singles(&self, strings: &Strings, word: Word, slot: &impl Fn(u32) -> u16) -> Vec<(Key, u32, u16, f64)> {
+        let mut row = Vec::new();
+        for from in occupied(word) {
+            for to in self.empty_orbitals(word) {
+                let Some(target) = strings.rank(word ^ (1 << from | 1 << to)) else { continue };
+                let single = Single { from, to, odd: slater_condon::is_odd(word, from, to) };
+                let own = same_spin_single(self.integrals, word, single);
+                let key = (self.irreps[from] ^ self.irreps[to], slot(target));
+                let packed = pair(from, to) as u16 | u16::from(single.odd) << 15;
+                row.push((key, target, packed, if single.odd { -own } else { own }));
+            }
+        }
+        row.sort_unstable_by_key(|(key, target, ..)| (*key, *target));
+        row
+    }
+
+    /// Target and matrix element of each double above the threshold.
+    fn doubles<'b>(&'b self, strings: &'b Strings, word: Word) -> impl Iterator<Item = (u32, f64)> + 'b {
+        let lowest = super::strings::reference(strings.electrons());
+        let level = self.level.unwrap_or(MAX_ORBITALS) as u32;
+        let from = self.pairs(occupied(word), lowest);
+        // Pairs that raise the level least come first, so that those which would raise it too far are never looked at.
+        let mut to = self.pairs(self.empty_orbitals(word), lowest);
+        to.sort_by_key(|pair| pair.outside);
+        from.into_iter().flat_map(move |Pair { orbitals: left, irrep, .. }| {
+            let kept = word & !(1 << left[0] | 1 << left[1]);
+            let room = level.checked_sub((kept & !lowest).count_ones());
+            let end = room.map_or(0, |room| to.partition_point(|pair| pair.outside <= room));
+            let found = to[..end].iter().filter(move |pair| pair.irrep == irrep).filter_map(move |pair| {
+                let value = same_spin_double(self.integrals, word, left, pair.orbitals);
+                let target = kept | 1 << pair.orbitals[0] | 1 << pair.orbitals[1];
+                if value.abs() > self.threshold { Some((strings.rank(target)?, value)) } else { None }
+            });
+            found.collect::<Vec<_>>()
+        })
+    }
+
+    /// All pairs of some orbitals.
+    fn pairs(&self, orbitals: impl Iterator<Item = usize>, lowest: Word) -> Vec<Pair> {
+        let orbitals: Vec<usize> = orbitals.collect();
+        let outside = |orbital: usize| u32::from(lowest >> orbital & 1 == 0);
+        let pair = |q: usize, s: usize| Pair {
+            orbitals: [q, s],
+            irrep: self.irreps[q] ^ self.irreps[s],
+            outside: outside(q) + outside(s),
+        };
+        let below = |(k, s): (usize, &usize)| orbitals[..k].iter().map(|q| pair(*q, *s)).collect::<Vec<_>>();
+        orbitals.iter().enumerate().flat_map(below).collect()
+    }
+}
+
+/// Two orbitals.
+struct Pair {
+    orbitals: [usize; 2],
+    /// Product of their irreps, from 0.
+    irrep: u8,
+    /// How many of them the reference leaves empty.
+    outside: u32,
+}
+
+fn range(start: &[u64], rank: u32) -> Range<usize> {
+    start[rank as usize] as usize..start[rank as usize + 1] as usize
+}
+
+/// Where each row begins, and at the end their sum.
+pub(super) fn starts(counts: &[u64]) -> Vec<u64> {
+    let sums = counts.iter().scan(0, |sum, count| {
+        *sum += count;
+        Some(*sum)
+    });
+    std::iter::once(0).chain(sums).collect()
+}
+
+/// Cuts an array of rows into pieces of `rows` rows each.
+pub(super) fn pieces<'a, T>(start: &[u64], rows: usize, mut array: &'a mut [T]) -> Vec<&'a mut [T]> {
+    let mut pieces = Vec::with_capacity(start.len() / rows + 1);
+    for first in (0..start.len().saturating_sub(1)).step_by(rows) {
+        let end = (first + rows).min(start.len() - 1);
+        let (piece, rest) = array.split_at_mut((start[end] - start[first]) as usize);
+        pieces.push(piece);
+        array = rest;
+    }
+    pieces
+}

@@ -1,0 +1,142 @@
+//! FCIDUMP files: what is read, what is written, and what is refused with which words.
+
+use super::random::Random;
+use eigenforge::ci::fcidump::FcidumpError;
+use eigenforge::ci::{Integrals, integrals::pair};
+
+fn read(text: &str) -> Result<Integrals, FcidumpError> {
+    Integrals::read_from(text.as_bytes())
+}
+
+const HEAD: &str = "&FCI NORB=2,NELEC=2,MS2=0,\n ORBSYM=1,1,\n ISYM=1,\n&END\n";
+
+#[track_caller]
+fn refused(text: &str, words: &[&str]) {
+    let message = read(text).expect_err(text).to_string();
+    for word in words {
+        assert!(message.contains(word), "`{message}` says nothing of `{word}`");
+    }
+}
+
+#[test]
+fn what_is_written_is_read_back_exactly() {
+    let mut random = Random(1);
+    for (orbitals, up, down) in [(1, 1, 1), (3, 2, 1), (6, 3, 4), (9, 5, 5)] {
+        let mut integrals = random.integrals_with_irreps(orbitals, up, down);
+        integrals.one[0] = 1.5e-103;
+        let mut text = Vec::new();
+        integrals.write_to(&mut text).unwrap();
+        assert_eq!(Integrals::read_from(text.as_slice()).unwrap(), integrals);
+        integrals.irreps.clear();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        integrals.write(file.path()).unwrap();
+        assert_eq!(Integrals::read(file.path()).unwrap(), integrals);
+    }
+}
+
+#[test]
+fn namelists_in_every_dress() {
+    let body = " 0.5D0 1 1 1 1\n-1.25 2 1 0 0\n 7.0e-1 0 0 0 0\n";
+    for head in [
+        "&FCI NORB=2,NELEC=3,MS2=1,ORBSYM=2*1,ISYM=1 /\n",
+        "&fci norb= 2, nelec= 3, ms2=1\n orbsym=1\n 1\n isym=1,\n&end\n",
+        " $FCI\r\n ISYM=1 MS2 = 1\r\n NELEC =3 ORBSYM=1,1\r\n NORB=2 ! two orbitals\r\n $END\r\n",
+        "\n &FCI NELEC=3,ORBSYM=1,1,NORB=2,MS2=1,IUHF=0,UHF=.FALSE.,\n/\n",
+    ] {
+        let integrals = read(&format!("{head}{body}")).unwrap_or_else(|error| panic!("{head}: {error}"));
+        assert_eq!((integrals.orbitals, integrals.electrons, integrals.two_sz), (2, 3, 1), "{head}");
+        assert_eq!(integrals.irreps, [1, 1], "{head}");
+        assert_eq!((integrals.two(0, 0, 0, 0), integrals.one(0, 1), integrals.core), (0.5, -1.25, 0.7), "{head}");
+    }
+    let plain = read("&FCI NORB=1,NELEC=0\n&END\n1.0 0 0 0 0").unwrap();
+    assert_eq!((plain.two_sz, plain.irreps, plain.core), (0, vec![], 1.0));
+    let negative = read("&FCI NORB=2,NELEC=2,MS2=-2\n&END\n1.0 0 0 0 0\n").unwrap();
+    assert_eq!(negative.spins(), (0, 2));
+}
+
+#[test]
+fn symmetric_copies_may_come_if_they_agree() {
+    let copies = ["2 1 2 2", "1 2 2 2", "2 2 2 1", "2 2 1 2"];
+    let text: String = copies.iter().map(|indices| format!("0.25 {indices}\n")).collect();
+    let integrals = read(&format!("{HEAD}{text}0.1 2 1 0 0\n0.1 1 2 0 0\n-0.5 1 0 0 0\n0 0 0 0 0\n")).unwrap();
+    assert_eq!(integrals.two(1, 0, 1, 1), 0.25);
+    assert_eq!(integrals.two.iter().filter(|value| **value != 0.0).count(), 1);
+    assert_eq!(integrals.one[pair(1, 0)], 0.1);
+    read(&format!("{HEAD}0.25 2 1 2 2\n0.25000000005 2 2 1 2\n0 0 0 0 0\n")).unwrap();
+    read(&format!("{HEAD}1e6 2 1 2 2\n1000000.00005 2 2 1 2\n0 0 0 0 0\n")).unwrap();
+    refused(&format!("{HEAD}0.25 2 1 2 2\n0.2500000005 2 2 1 2\n"), &["lines 5 and 6", "(2 2|1 2)", "2.5e-1"]);
+    refused(&format!("{HEAD}0.25 2 1 0 0\n\n0.5 1 2 0 0\n"), &["lines 5 and 7", "h(1, 2)"]);
+    refused(&format!("{HEAD}0 0 0 0 0\n0.5 0 0 0 0\n"), &["lines 5 and 6", "core energy"]);
+}
+
+#[test]
+fn other_kinds_of_files_are_refused_by_name() {
+    let with = |key: &str| format!("&FCI NORB=2,NELEC=2,MS2=0,\n {key},\n&END\n1.0 0 0 0 0\n");
+    refused(&with("IUHF=1"), &["line 2", "IUHF", "unrestricted"]);
+    refused(&with("UHF=.TRUE."), &["line 2", "UHF", "unrestricted or spin-orbital"]);
+    refused(&with("TREL=.TRUE."), &["TREL", "spin-orbital"]);
+    refused(&with("GHF=T"), &["GHF", "spin-orbital"]);
+    refused(&with("ICOMPLEX=1"), &["ICOMPLEX", "complex"]);
+    refused(&with("FOO=1"), &["line 2", "FOO", "not known", "NORB"]);
+    refused(&with("NORB=3"), &["NORB", "twice"]);
+    refused(&format!("{HEAD}(0.5,0.0) 1 1 1 1\n"), &["line 5", "complex"]);
+    refused(&format!("{HEAD}0.5 0.0 1 1 1 1\n"), &["line 5"]);
+    refused("12 13\n", &["line 1", "&FCI", "12 13"]);
+}
+
+#[test]
+fn namelists_that_say_too_little_or_nonsense() {
+    let with = |head: &str| format!("&FCI {head}\n&END\n1.0 0 0 0 0\n");
+    refused("", &["empty"]);
+    refused("\n \n", &["empty"]);
+    refused("&FCI NORB=2,NELEC=2\n 1.0 0 0 0 0\n", &["never ends", "&END"]);
+    refused(&with("NELEC=2"), &["no NORB"]);
+    refused(&with("NORB=2"), &["no NELEC"]);
+    refused(&with("NORB=0,NELEC=0"), &["NORB = 0"]);
+    refused(&with("NORB=100000,NELEC=2"), &["NORB = 100000", "256"]);
+    refused(&with("NORB=-2,NELEC=2"), &["NORB", "0 or more", "-2"]);
+    refused(&with("NORB=two,NELEC=2"), &["NORB", "whole number", "TWO"]);
+    refused(&with("NORB=2,NELEC=5"), &["NELEC = 5", "at most 4"]);
+    refused(&with("NORB=2,NELEC=2,MS2=1"), &["NELEC = 2", "MS2 = 1"]);
+    refused(&with("NORB=2,NELEC=1,MS2=3"), &["NELEC = 1", "MS2 = 3"]);
+    refused(&with("NORB=2,NELEC=3,MS2=3"), &["NELEC = 3", "MS2 = 3"]);
+    refused(&with("NORB=2,NELEC=2,MS2=-9223372036854775808"), &["MS2"]);
+    refused(&with("NORB=2,NELEC=2,ORBSYM=1"), &["line 1", "1 irreps", "NORB = 2"]);
+    refused(&with("NORB=2,NELEC=2,ORBSYM=1,9"), &["ORBSYM", "1 to 8"]);
+    refused(&with("NORB=2,NELEC=2,ORBSYM=1,0"), &["ORBSYM", "1 to 8"]);
+    refused(&with("NORB=2,NELEC=2,ORBSYM=99999999999*1"), &["line 1"]);
+    refused(&with("2,NORB=2"), &["line 1", "KEY=value"]);
+    refused(&with("NORB==2"), &["line 1", "KEY=value"]);
+    refused("&FCI NORB=2,NELEC=2 / 1.0\n", &["line 1"]);
+    refused(&format!("&FCI NORB=2,NELEC=2,ORBSYM={}", "1,".repeat(40_000)), &["longer than"]);
+}
+
+#[test]
+fn lines_that_are_not_integrals() {
+    let with = |line: &str| format!("{HEAD}{line}\n1.0 0 0 0 0\n");
+    refused(&with("nan 1 1 1 1"), &["line 5", "nan", "finite"]);
+    refused(&with("-Inf 1 1 1 1"), &["line 5", "finite"]);
+    refused(&with("0.5x 1 1 1 1"), &["line 5", "0.5x", "not a number"]);
+    refused(&with("0.5 3 1 1 1"), &["line 5", "`3`", "NORB = 2"]);
+    refused(&with("0.5 -1 1 1 1"), &["line 5", "-1"]);
+    refused(&with("0.5 99999999999999999999999 1 1 1"), &["line 5", "not an orbital"]);
+    refused(&with("0.5 1.0 1 1 1"), &["line 5", "1.0"]);
+    refused(&with("0.5 1 1 1"), &["line 5", "4 fields"]);
+    refused(&with("0.5 1 1 1 1 1"), &["line 5", "6 fields"]);
+    refused(&with("0.5 1 1 1 0"), &["line 5", "[1, 1, 1, 0]"]);
+    refused(&with("0.5 0 1 0 0"), &["line 5", "[0, 1, 0, 0]"]);
+    refused(HEAD, &["line 4", "no integrals"]);
+}
+
+#[test]
+fn files_that_were_cut_off() {
+    // Cut after any byte, it is never taken.
+    let whole = format!("{HEAD}0.5 2 2 2 2\n-1.25 2 1 0 0\n0.7 0 0 0 0\n");
+    read(&whole).unwrap();
+    read(whole.trim_end()).unwrap();
+    for length in HEAD.len()..whole.len() - 1 {
+        refused(&whole[..length], &["line"]);
+    }
+    refused(&format!("{HEAD}0.5 2 2 2 2\n-1.25 2 1 0 0\n"), &["line 6", "cut off", "core energy"]);
+    assert!(matches!(Integrals::read("no/such/file"), Err(FcidumpError::Io { .. })));
+}

@@ -1,0 +1,47 @@
+//! A stored matrix as an operator of the solvers, on the host, in the plainest way.
+
+use eigenforge::runtime::solvers::{SolveOptions, Solver, solve};
+use eigenforge::runtime::{Device, LinearOperator, Result, Vector};
+use eigenforge::sparse::Csr;
+use eigenforge_templates::Cost;
+use rayon::prelude::*;
+
+/// A matrix on the host.
+struct Host {
+    matrix: Csr,
+    device: Device,
+}
+
+impl LinearOperator<f64> for Host {
+    fn dimension(&self) -> usize {
+        self.matrix.rows()
+    }
+    fn device(&self) -> &Device {
+        &self.device
+    }
+    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<f64> {
+        let (x, y) = (x.as_host().unwrap(), y.as_host_mut().unwrap());
+        y.par_iter_mut().enumerate().for_each(|(row, y)| {
+            let (columns, values) = self.matrix.row(row);
+            *y = columns.iter().zip(values).map(|(column, value)| value * x[*column as usize]).sum();
+        });
+        Ok(x.iter().zip(y).map(|(x, y)| x * *y).sum())
+    }
+    fn norm_bound(&self) -> f64 {
+        let row = |row| self.matrix.row(row).1.iter().map(|value| value.abs()).sum::<f64>();
+        (0..self.matrix.rows()).map(row).fold(0.0, f64::max)
+    }
+    fn cost(&self) -> Cost {
+        Cost { flops: 2.0 * self.matrix.non_zeros() as f64, bytes: 12.0 * self.matrix.non_zeros() as f64 }
+    }
+}
+
+/// The lowest eigenvalues, by Lanczos.
+pub fn lowest(matrix: Csr, states: usize) -> Vec<f64> {
+    let host = Host { matrix, device: Device::cpu() };
+    let states = states.min(host.matrix.rows());
+    let options = SolveOptions { states, tolerance: 1e-7, ..SolveOptions::default() };
+    let found = solve(&host, Solver::Lanczos, &options).unwrap();
+    assert!(found.residuals.iter().all(|residual| *residual <= 1e-7));
+    found.values
+}

@@ -1,0 +1,129 @@
+//! Determinant spaces: order, counts, files, refusals.
+
+use super::random::Random;
+use eigenforge::ci::space::irrep_of;
+use eigenforge::ci::{self, Integrals, MatrixError, Space, count};
+
+#[test]
+fn rows_are_ordered_and_numbered_both_ways() {
+    let mut random = Random(5);
+    for (orbitals, up, down) in [(1, 0, 0), (4, 4, 0), (5, 2, 3), (6, 3, 3), (7, 2, 1)] {
+        let irreps: Vec<u8> = (0..orbitals).map(|_| 1 + random.below(8) as u8).collect();
+        let level_of = |(a, b): (u128, u128)| (a >> up).count_ones() + (b >> down).count_ones();
+        for level in [None, Some(0), Some(1), Some(2), Some(3), Some(100)] {
+            let space = match level {
+                None => Space::full(orbitals, up, down).unwrap(),
+                Some(level) => Space::excitations(orbitals, up, down, level).unwrap(),
+            };
+            let key = |row| {
+                let pair: (u128, u128) = space.determinant(row);
+                (level.map_or(0, |_| level_of(pair)), pair.0, pair.1)
+            };
+            for row in 0..space.len() {
+                assert!(row == 0 || key(row - 1) < key(row));
+                assert_eq!(space.row(key(row).1, key(row).2), Some(row));
+            }
+            let counts = count::determinants(orbitals, up, down, &irreps).unwrap();
+            let at = level.unwrap_or(up + down).min(up + down);
+            assert_eq!(u128::from(space.len()), counts.cumulative()[at]);
+            for irrep in 1..=8 {
+                let expected = counts.cumulative_in_irrep(irrep)[at];
+                match space.clone().in_irrep(&irreps, irrep) {
+                    Ok(block) => {
+                        assert_eq!(u128::from(block.len()), expected);
+                        let kept = (0..space.len()).map(|row| space.determinant(row));
+                        let kept = kept.filter(|pair| irrep_of(&irreps, *pair) == irrep);
+                        assert!(kept.eq((0..block.len()).map(|row| block.determinant(row))), "order of irrep {irrep}");
+                    }
+                    Err(error) => assert!(expected == 0 && error.to_string().contains("no determinant"), "{error}"),
+                }
+            }
+        }
+    }
+}
+
+/// Over 65,535 strings a spin, and orbitals past 64.
+#[test]
+fn many_strings() {
+    let space = Space::full(20, 10, 1).unwrap();
+    assert_eq!((space.alpha().words().len(), space.len()), (184_756, 184_756 * 20));
+    let last = space.determinant(space.len() - 1);
+    assert_eq!(last, (0b1111111111 << 10, 1 << 19));
+    assert_eq!(space.row(last.0, last.1), Some(space.len() - 1));
+    let wide = Space::excitations(128, 2, 2, 2).unwrap();
+    assert_eq!(u128::from(wide.len()), count::determinants(128, 2, 2, &[]).unwrap().cumulative()[2]);
+    let (up, down) = wide.determinant(wide.len() - 1);
+    assert_eq!(wide.row(up, down), Some(wide.len() - 1));
+    assert_eq!(up, 3 << 126);
+}
+
+#[test]
+fn a_matrix_of_orbitals_past_64() {
+    // A chain of 100 orbitals, one electron: the tight-binding matrix −t (|p⟩⟨p+1| + h.c.).
+    let mut integrals = Integrals::zero(100);
+    integrals.electrons = 1;
+    integrals.two_sz = 1;
+    for p in 1..100 {
+        integrals.one[ci::integrals::pair(p, p - 1)] = -1.0;
+    }
+    let matrix = ci::matrix(&integrals, &Space::full(100, 1, 0).unwrap(), 1e-12).unwrap();
+    assert_eq!((matrix.rows(), matrix.non_zeros()), (100, 198));
+    assert_eq!((matrix.at(98, 99), matrix.at(64, 63), matrix.at(5, 5)), (-1.0, -1.0, 0.0));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_numbers() {
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    assert!(text(&Space::full(129, 1, 1).unwrap_err()).contains("129 orbitals"));
+    assert!(text(&Space::full(3, 4, 1).unwrap_err()).contains("4 α and 1 β"));
+    assert!(text(&Space::full(128, 64, 1).unwrap_err()).contains("23951146041928082866135587776380551750 strings"));
+    assert!(text(&Space::full(40, 20, 1).unwrap_err()).contains("137846528820 strings"));
+    let space = || Space::full(3, 1, 1).unwrap();
+    assert!(text(&space().in_irrep(&[], 1).unwrap_err()).contains("ORBSYM"));
+    assert!(text(&space().in_irrep(&[1, 1], 1).unwrap_err()).contains("2 irreps for 3"));
+    assert!(text(&space().in_irrep(&[1, 1, 1], 2).unwrap_err()).contains("irrep 2"));
+    assert!(text(&space().in_irrep(&[1, 1, 9], 1).unwrap_err()).contains("irrep 9"));
+    assert!(text(&space().in_irrep(&[1, 1, 1], 0).unwrap_err()).contains("irrep 0"));
+    let integrals = Integrals::zero(4);
+    assert!(matches!(ci::matrix(&integrals, &space(), 0.0), Err(MatrixError::Orbitals { integrals: 4, space: 3 })));
+    for threshold in [-1.0, f64::NAN, f64::INFINITY] {
+        let refused = ci::matrix(&Integrals::zero(3), &space(), threshold);
+        assert!(matches!(refused, Err(MatrixError::Threshold { .. })));
+    }
+    let large = Space::full(24, 6, 6).unwrap();
+    let rows = ci::matrix(&Integrals::zero(24), &large, 0.0).unwrap_err();
+    assert!(text(&rows).contains(&large.len().to_string()), "{rows}");
+    assert!(text(&Space::from_determinants(3, &[]).unwrap_err()).contains("without"));
+    assert!(text(&Space::from_determinants(3, &[(1, 1), (2, 1), (1, 1)]).unwrap_err()).contains("3 of the list is"));
+    assert!(text(&Space::from_determinants(3, &[(1, 1), (8, 1)]).unwrap_err()).contains("3 orbitals"));
+    assert!(text(&Space::from_determinants(3, &[(1, 1), (3, 1)]).unwrap_err()).contains("2 α"));
+}
+
+#[test]
+fn files_of_determinants() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("determinants.txt");
+    let read = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        Space::from_file(&path)
+    };
+    let space = read("# two\n1100 1010 # the first\n\n 0110\t1010\n").unwrap();
+    assert_eq!((space.orbitals(), space.len()), (4, 2));
+    assert_eq!(space.determinant(0), (0b0011, 0b0101));
+    assert_eq!(space.determinant(1), (0b0110, 0b0101));
+    let refused = |text: &str, words: &[&str]| {
+        let message = read(text).unwrap_err().to_string();
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
+    };
+    refused("", &["determinants.txt", "no determinants"]);
+    refused("1100\n", &["line 1", "`1100`"]);
+    refused("1100 1010 1\n", &["line 1"]);
+    refused("1100 1020\n", &["line 1", "1020"]);
+    refused("110 1010\n", &["line 1", "4 orbitals"]);
+    refused("1100 1010\n11000 10100\n", &["line 2", "5 orbitals", "has 4"]);
+    refused("1100 1010\n1110 1010\n", &["line 2", "(3, 2)", "(2, 2)"]);
+    refused("1100 1010\n\n1100 1010\n", &["line 3", "line 1"]);
+    let long = "1".repeat(129);
+    refused(&format!("{long} {long}\n"), &["129 orbitals"]);
+    assert!(Space::from_file(folder.path().join("none")).unwrap_err().to_string().contains("none"));
+}
