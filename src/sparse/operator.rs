@@ -148,6 +148,14 @@ impl SparseOperator {
         }
     }
 
+    /// y_j = A x_j where nobody asks for x_j·y_j: need not wait for the device.
+    ///
+    /// # Errors
+    /// Vectors of another length or device.
+    pub fn multiply_block<T: Scalar>(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<(), DeviceError> {
+        self.run(x, y, false).map(drop)
+    }
+
     /// The plan, where kernels run.
     pub fn plan(&self) -> Option<&SparsePlan> {
         match &self.engine {
