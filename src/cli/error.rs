@@ -2,10 +2,12 @@
 
 use super::arguments::StageName;
 use crate::bench::hubbard::BenchError;
+use crate::bench::spmv::SpmvError;
 use crate::exact::{InspectError, PrepareError, RunError};
 use crate::input::{InputError, TooManyStates};
 use crate::operator::OperatorError;
 use crate::report::ReportError;
+use crate::sparse::SparseError;
 use eigenforge_runtime::jit::{CompileFailure, JitError};
 use eigenforge_runtime::{DeviceError, SolveError};
 use miette::Diagnostic;
@@ -47,6 +49,8 @@ pub(super) enum CommandError {
     Report(#[from] ReportError),
     #[error(transparent)]
     Bench(Box<BenchError>),
+    #[error(transparent)]
+    Spmv(Box<SpmvError>),
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
     #[error("cannot write to standard output: {0}")]
@@ -63,6 +67,7 @@ impl CommandError {
             | CommandError::WouldOverwrite { .. }
             | CommandError::StageBeforeTheText { .. }
             | CommandError::Model(_) => 2,
+            CommandError::Spmv(error) if error.is_of_the_input() => 2,
             _ if matches!(self.jit(), Some(JitError::Override(_))) => 2,
             CommandError::Device(error) if matches!(**error, DeviceError::UnknownDevice(_)) => 2,
             CommandError::Inspect(error) if matches!(**error, InspectError::UnknownKernel { .. }) => 2,
@@ -91,6 +96,10 @@ impl CommandError {
             CommandError::Bench(error) => match &**error {
                 BenchError::Prepare(error) => of_prepare(error),
                 BenchError::Device(error) | BenchError::Solve(SolveError::Device(error)) => of_device(error),
+                _ => None,
+            },
+            CommandError::Spmv(error) => match &**error {
+                SpmvError::Device(error) | SpmvError::Sparse(SparseError::Device(error)) => of_device(error),
                 _ => None,
             },
             _ => None,
@@ -132,4 +141,5 @@ boxed!(
     Inspect(InspectError),
     Jit(JitError),
     Bench(BenchError),
+    Spmv(SpmvError),
 );

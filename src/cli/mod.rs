@@ -24,6 +24,7 @@ mod profile;
 mod progress;
 mod record;
 mod solve;
+mod spmv;
 mod tune;
 
 use arguments::{Command, CommandLine};
@@ -51,6 +52,7 @@ pub fn main() -> ExitCode {
         Command::Tune(arguments) => tune::run(arguments),
         Command::Cache(arguments) => cache::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
+        Command::Spmv(arguments) => spmv::run(arguments),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
