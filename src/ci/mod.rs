@@ -40,6 +40,7 @@
 //! | `slater_condon` | what is ⟨I\|H\|J⟩? |
 //! | `string_table` | where do one or two moves lead from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
+//! | `solve` | what are the lowest states? |
 
 pub mod count;
 pub mod fcidump;
@@ -47,6 +48,7 @@ pub mod integrals;
 pub mod matrix;
 mod orbital_window;
 pub mod slater_condon;
+mod solve;
 pub mod space;
 mod string_table;
 pub mod strings;
@@ -55,4 +57,5 @@ pub use fcidump::FcidumpError;
 pub use integrals::Integrals;
 pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
 pub use orbital_window::WindowError;
+pub use solve::{CiError, How, Solution, Solve, Storage};
 pub use space::{Space, SpaceError};

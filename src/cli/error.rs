@@ -3,6 +3,7 @@
 use super::arguments::StageName;
 use crate::bench::hubbard::BenchError;
 use crate::bench::spmv::SpmvError;
+use crate::ci::{CiError, FcidumpError, SpaceError, WindowError};
 use crate::exact::{InspectError, PrepareError, RunError};
 use crate::input::{InputError, TooManyStates};
 use crate::operator::OperatorError;
@@ -33,6 +34,14 @@ pub(super) enum CommandError {
         stage.word()
     )]
     StageBeforeTheText { stage: StageName },
+    #[error(transparent)]
+    Fcidump(Box<FcidumpError>),
+    #[error(transparent)]
+    Window(Box<WindowError>),
+    #[error(transparent)]
+    Space(Box<SpaceError>),
+    #[error(transparent)]
+    Ci(Box<CiError>),
     #[error(transparent)]
     Model(Box<OperatorError>),
     #[error(transparent)]
@@ -66,7 +75,11 @@ impl CommandError {
             | CommandError::VectorsWithoutFolder
             | CommandError::WouldOverwrite { .. }
             | CommandError::StageBeforeTheText { .. }
+            | CommandError::Fcidump(_)
+            | CommandError::Window(_)
+            | CommandError::Space(_)
             | CommandError::Model(_) => 2,
+            CommandError::Ci(error) if error.is_of_the_input() => 2,
             CommandError::Spmv(error) if error.is_of_the_input() => 2,
             _ if matches!(self.jit(), Some(JitError::Override(_))) => 2,
             CommandError::Device(error) if matches!(**error, DeviceError::UnknownDevice(_)) => 2,
@@ -83,6 +96,7 @@ impl CommandError {
             CommandError::Jit(error) => Some(error),
             CommandError::Device(error) => of_device(error),
             CommandError::Prepare(error) => of_prepare(error),
+            CommandError::Ci(error) => error.device().and_then(of_device),
             CommandError::Inspect(error) => match &**error {
                 InspectError::Jit(error) => Some(error),
                 InspectError::Prepare(error) => of_prepare(error),
@@ -134,6 +148,10 @@ macro_rules! boxed {
     )*};
 }
 boxed!(
+    Fcidump(FcidumpError),
+    Window(WindowError),
+    Space(SpaceError),
+    Ci(CiError),
     Model(OperatorError),
     Prepare(PrepareError),
     Run(RunError),

@@ -14,6 +14,7 @@ mod arguments;
 mod bench;
 mod build;
 mod cache;
+mod ci;
 mod doctor;
 mod dump;
 mod error;

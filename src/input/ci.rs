@@ -10,7 +10,7 @@
 //! | `irrep` | only determinants of this irreducible representation, in Molpro's numbering from 1 | all |
 //! | `states` | as in `[solve]` | 1 |
 //! | `storage` | `"stored"`, `"direct"` (full CI on the CPU, no matrix), or `"auto"` by memory and device | `"auto"` |
-//! | `format` | of a stored matrix: `"auto"`, `"hybrid"`, `"csr"`, `"sliced-ell"` | `"auto"` |
+//! | `format` | of a stored matrix: `"auto"`, `"hybrid"`, `"csr"`, `"sliced-ell"`, `"panels"` | `"auto"` |
 //! | `density` | with an output folder: also density.npz, one- and two-body density matrices | false |
 
 use super::problem::Wrong;
@@ -69,6 +69,8 @@ pub enum FormatChoice {
     Csr,
     /// ELLPACK by slices of 32 rows.
     SlicedEll,
+    /// Leading columns in windows of x in shared memory.
+    Panels,
 }
 
 impl StorageChoice {
@@ -79,11 +81,12 @@ impl StorageChoice {
 
 impl FormatChoice {
     /// The words of a model file.
-    pub const WORDS: [(&'static str, FormatChoice); 4] = [
+    pub const WORDS: [(&'static str, FormatChoice); 5] = [
         ("auto", FormatChoice::Auto),
         ("hybrid", FormatChoice::Hybrid),
         ("csr", FormatChoice::Csr),
         ("sliced-ell", FormatChoice::SlicedEll),
+        ("panels", FormatChoice::Panels),
     ];
 }
 

@@ -37,6 +37,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 pub use error::FcidumpError;
+pub(super) use header::check_spins;
 
 /// Orbitals that a file may have: 4.3 GB of integrals.
 pub const MAX_ORBITALS: usize = 256;

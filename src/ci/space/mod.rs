@@ -170,6 +170,11 @@ impl Space {
         }
     }
 
+    /// Whether it holds every determinant, in the order of [`Space::full`].
+    pub fn is_full(&self) -> bool {
+        self.level.is_none() && self.irreps.is_none() && matches!(self.order, Order::Blocks(_))
+    }
+
     /// Spatial orbitals.
     pub fn orbitals(&self) -> usize {
         self.orbitals
