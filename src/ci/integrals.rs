@@ -70,6 +70,14 @@ impl Integrals {
         Ok(self)
     }
 
+    /// Whether there are as many values and irreps as orbitals ask for, and no irrep that there is not.
+    pub fn is_whole(&self) -> bool {
+        let pairs = triangle(self.orbitals);
+        let irreps = self.irreps.is_empty() || self.irreps.len() == self.orbitals;
+        let known = self.irreps.iter().all(|irrep| (1..=8).contains(irrep));
+        self.one.len() == pairs && self.two.len() == triangle(pairs) && irreps && known
+    }
+
     /// Whether every integral that the orbitals' irreps forbid is exactly 0. False where there are no irreps.
     pub fn obey_irreps(&self) -> bool {
         !self.irreps.is_empty() && self.largest_forbidden(&self.irreps) == 0.0

@@ -26,7 +26,7 @@ fn reference_matrices_row_by_row() {
         let level = case.max_excitation_level.as_u64().map_or(usize::MAX, |level| level as usize);
         let mut space = Space::excitations(integrals.orbitals, up, down, level).unwrap();
         if case.symmetry == "reference irrep only" {
-            let irrep = space.reference_irrep(&integrals.irreps);
+            let irrep = space.reference_irrep(&integrals.irreps).unwrap();
             space = space.in_irrep(&integrals.irreps, irrep).unwrap();
         }
         assert_eq!(space.len(), case.dim as u64, "{}", case.name);

@@ -87,7 +87,7 @@ impl Blocks {
     pub fn row(&self, alpha: u32, beta: u32) -> Option<u64> {
         let (slot, place) = self.places[beta as usize];
         let start = self.start(alpha, slot);
-        (start != NONE).then_some(start + u64::from(place))
+        (start != NONE).then(|| start + u64::from(place))
     }
 
     /// Calls `found(k, row)` for each β of the slot: all or none of them are there.

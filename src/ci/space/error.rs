@@ -55,6 +55,9 @@ pub enum SpaceError {
         /// What was found.
         found: u8,
     },
+    /// The space is one irrep's already.
+    #[error("the space holds one irrep already: cut the whole space to the other one")]
+    Cut,
     /// The space would be empty.
     #[error("no determinant of the space has irrep {irrep}")]
     Empty {

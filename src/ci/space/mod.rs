@@ -124,13 +124,12 @@ impl Space {
     /// numbering.
     pub fn in_irrep(self, irreps: &[u8], irrep: u8) -> Result<Space, SpaceError> {
         let orbitals = self.orbitals;
-        match irreps.len() {
-            0 if orbitals > 0 => return Err(SpaceError::NoIrreps),
-            found if found != orbitals => return Err(SpaceError::IrrepCount { found, orbitals }),
-            _ => {}
+        if self.irreps.is_some() {
+            return Err(SpaceError::Cut);
         }
-        if let Some(found) = irreps.iter().chain([&irrep]).find(|irrep| !(1..=8).contains(*irrep)) {
-            return Err(SpaceError::Irrep { found: *found });
+        check_irreps(irreps, orbitals)?;
+        if !(1..=8).contains(&irrep) {
+            return Err(SpaceError::Irrep { found: irrep });
         }
         let space = match &self.order {
             Order::Listed(listed) => {
@@ -147,7 +146,7 @@ impl Space {
                 Device::cpu().check_memory(&format!("the rows of irrep {irrep}"), bytes)?;
                 let label = |strings| labels(strings, self.level, Some(irreps));
                 let blocks = Blocks::new(&label(&self.alpha), &label(&self.beta), self.level, Some(irrep - 1));
-                Space { order: Order::Blocks(blocks), ..self.clone() }
+                Space { order: Order::Blocks(blocks), ..self }
             }
         };
         if space.len() == 0 {
@@ -157,8 +156,10 @@ impl Space {
     }
 
     /// Irrep of the determinant of the lowest orbitals, Molpro's numbering.
-    pub fn reference_irrep(&self, irreps: &[u8]) -> u8 {
-        irrep_of(irreps, (strings::reference(self.alpha.electrons()), strings::reference(self.beta.electrons())))
+    pub fn reference_irrep(&self, irreps: &[u8]) -> Result<u8, SpaceError> {
+        check_irreps(irreps, self.orbitals)?;
+        let words = (strings::reference(self.alpha.electrons()), strings::reference(self.beta.electrons()));
+        Ok(irrep_of(irreps, words))
     }
 
     /// Determinants.
@@ -249,7 +250,7 @@ impl Space {
 }
 
 /// Product of the occupied orbitals' irreps, Molpro's numbering.
-pub fn irrep_of(irreps: &[u8], (up, down): (Word, Word)) -> u8 {
+fn irrep_of(irreps: &[u8], (up, down): (Word, Word)) -> u8 {
     1 + (product(irreps, up) ^ product(irreps, down))
 }
 
@@ -274,4 +275,17 @@ fn check(orbitals: usize, up: usize, down: usize) -> Result<(), SpaceError> {
         return Err(SpaceError::Electrons { up, down, orbitals });
     }
     Ok(())
+}
+
+/// One irrep an orbital, each from 1 to 8.
+fn check_irreps(irreps: &[u8], orbitals: usize) -> Result<(), SpaceError> {
+    match irreps.len() {
+        0 if orbitals > 0 => return Err(SpaceError::NoIrreps),
+        found if found != orbitals => return Err(SpaceError::IrrepCount { found, orbitals }),
+        _ => {}
+    }
+    match irreps.iter().find(|irrep| !(1..=8).contains(*irrep)) {
+        Some(found) => Err(SpaceError::Irrep { found: *found }),
+        None => Ok(()),
+    }
 }
