@@ -1,4 +1,5 @@
-//! Davidson: matrices that their diagonal dominates, in any memory; how many multiplies; states that the start does not see.
+//! Davidson: matrices that their diagonal dominates, in any memory; how many multiplies; states that the start does not
+//! see.
 
 use crate::operators::Sparse;
 use crate::solvers::{chain, check, options};
@@ -6,8 +7,8 @@ use crate::test_devices;
 use eigenforge_runtime::solvers::*;
 use eigenforge_runtime::{Device, LinearOperator};
 
-/// As configuration interaction has them: one low basis state, `near` of them some way above, the others spread over 10; and
-/// couplings that are weak beside these differences.
+/// As configuration interaction has them: one low basis state, `near` of them some way above, the others spread over
+/// 10; and couplings that are weak beside these differences.
 fn dominated(device: &Device, n: usize, near: usize, seed: u64) -> Sparse {
     let mut matrix = Sparse::random(device, n, 10.0, 12, 0.1, seed);
     for (i, row) in matrix.rows.iter_mut().enumerate() {
@@ -90,7 +91,8 @@ fn the_same_states_in_any_memory() {
     }
 }
 
-/// Two blocks that nothing couples. All basis states with low diagonal elements lie in one, the lowest state in the other.
+/// Two blocks that nothing couples. All basis states with low diagonal elements lie in one, the lowest state in the
+/// other.
 #[test]
 fn a_symmetry_that_hides_states_from_the_start() {
     for device in test_devices() {

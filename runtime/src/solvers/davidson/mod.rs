@@ -1,18 +1,19 @@
 //! Davidson: the k lowest states, in a basis of corrections that the diagonal of the operator makes.
 //!
-//! In every iteration the operator is projected onto an orthonormal basis V, V^T A V s = θ s, and each state asked for that
-//! has not converged adds its correction t = −r / (D − θ) to V, where r = A V s − θ V s is its residual and D the diagonal of
-//! A. Where D dominates, as in configuration interaction, t is near to what the Ritz vector lacks, and some ten iterations
-//! do; the multiplies, of which there is one a direction, are what they cost. (Davidson 1975; several states: Liu 1978.)
+//! In every iteration the operator is projected onto an orthonormal basis V, VᵀA V s = θ s, and each state asked for
+//! that has not converged adds its correction t = −r / (D − θ) to V, where r = A V s − θ V s is its residual and D the
+//! diagonal of A. Where D dominates, as in configuration interaction, t is near to what the Ritz vector lacks, and some
+//! ten iterations do; the multiplies, of which there is one a direction, are what they cost. (Davidson 1975; several
+//! states: Liu 1978.)
 //!
-//! - **Restart.** A full basis is collapsed to its lowest Ritz vectors, more of them than states, and to what the Ritz vectors of the iteration
-//!   before have outside them, so that little is lost even where memory allows three vectors a column only (Stathopoulos and
-//!   Saad 1998).
-//! - **Locking** is soft: converged states bring no directions but stay in the projection, and are looked at again before
-//!   the search ends. Guard vectors are further columns that start with a basis state of their own and survive a collapse;
-//!   they keep the members of a multiplet together.
-//! - **Orthogonality** is kept by classical Gram–Schmidt in blocks, twice; dependent directions are thrown away. If none is
-//!   left the residuals themselves are taken, then a random vector.
+//! - **Restart.** A full basis is collapsed to its lowest Ritz vectors, more of them than states, and to what the Ritz
+//!   vectors of the iteration before have outside them, so that little is lost even where memory allows three vectors a
+//!   column only (Stathopoulos and Saad 1998).
+//! - **Locking** is soft: converged states bring no directions but stay in the projection, and are looked at again
+//!   before the search ends. Guard vectors are further columns that start with a basis state of their own and survive a
+//!   collapse; they keep the members of a multiplet together.
+//! - **Orthogonality** is kept by classical Gram–Schmidt in blocks, twice; dependent directions are thrown away. If
+//!   none is left the residuals themselves are taken, then a random vector.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -176,8 +177,8 @@ impl<'a, T: Scalar> Search<'a, T> {
         Ok(search)
     }
 
-    /// Solves the small problem, and puts the corrections of the states that have not converged behind the basis. Returns
-    /// the corrections' lengths.
+    /// Solves the small problem, and puts the corrections of the states that have not converged behind the basis.
+    /// Returns the corrections' lengths.
     fn look(&mut self) -> Result<(Ritz, Vec<f64>), SolveError> {
         let mut ritz = self.space.ritz()?;
         let (k, tolerance) = (self.residuals.len(), self.run.options.tolerance);

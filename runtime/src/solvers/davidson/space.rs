@@ -1,7 +1,7 @@
 //! The basis V of the search, W = A V, and the projected matrix VᵀW.
 //!
-//! New directions are put into the places behind the basis and taken in by [`Space::take_in`]: made orthogonal to V and to
-//! each other, twice, and multiplied by A. What A makes of any combination of V is the same combination of W.
+//! New directions are put into the places behind the basis and taken in by [`Space::take_in`]: made orthogonal to V and
+//! to each other, twice, and multiplied by A. What A makes of any combination of V is the same combination of W.
 //!
 //! | operation | passes, for a basis of m and t new directions |
 //! |---|---|
@@ -27,7 +27,8 @@ const LIST: usize = 4;
 /// A former Ritz vector of which less than this is outside the others brings rounding only.
 const OUTSIDE: f64 = 1e-10;
 
-/// Ritz values ascending, and Ritz vectors by columns: `coefficients[i][j]` is the component of basis vector i in vector j.
+/// Ritz values ascending, and Ritz vectors by columns: `coefficients[i][j]` is the component of basis vector i in
+/// vector j.
 pub(super) struct Ritz {
     pub values: Vec<f64>,
     pub coefficients: Matrix,
@@ -70,8 +71,8 @@ impl<'a, T: Scalar> Space<'a, T> {
         self.size
     }
 
-    /// Places for `count` vectors behind the basis, made now if need be; fewer where memory ends. Memory that another program
-    /// has taken meanwhile ends the growth of the basis, not the solve.
+    /// Places for `count` vectors behind the basis, made now if need be; fewer where memory ends. Memory that another
+    /// program has taken meanwhile ends the growth of the basis, not the solve.
     pub(super) fn places(&mut self, count: usize) -> &mut [Vector<T>] {
         let wanted = (self.size + count).min(self.sizes.capacity);
         let (device, n) = (self.operator.device(), self.operator.dimension());
@@ -124,8 +125,8 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(Ritz { values, coefficients: (0..m).map(|i| (0..m).map(|j| s[(i, j)]).collect()).collect() })
     }
 
-    /// r = W s − θ V s of some Ritz pairs, into the places behind the basis. A basis vector and its image go into the same
-    /// sum, so that a shift of A, however large, cancels before anything is rounded to `T`.
+    /// r = W s − θ V s of some Ritz pairs, into the places behind the basis. A basis vector and its image go into the
+    /// same sum, so that a shift of A, however large, cancels before anything is rounded to `T`.
     pub(super) fn residuals(&mut self, ritz: &Ritz, roots: &[usize]) -> Result<&mut [Vector<T>], SolveError> {
         let _residuals = self.operator.device().span("solver", "residuals");
         self.places(roots.len());
@@ -142,8 +143,8 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(&mut places[..roots.len()])
     }
 
-    /// Takes the first `lengths.len()` vectors behind the basis into it, whose lengths these are: orthogonal to all of V and
-    /// to each other, and multiplied by A. Dependent ones are thrown away; returns how many were not.
+    /// Takes the first `lengths.len()` vectors behind the basis into it, whose lengths these are: orthogonal to all of
+    /// V and to each other, and multiplied by A. Dependent ones are thrown away; returns how many were not.
     pub(super) fn take_in(&mut self, lengths: &[f64], iteration: usize) -> Result<usize, SolveError> {
         let count = self.orthonormalise(lengths)?;
         let (run, first) = (self.run, self.size);
@@ -165,8 +166,8 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(count)
     }
 
-    /// Classical Gram–Schmidt against V, then the Gram matrix of what is left whitened, and both again; what is dependent
-    /// shows as a small eigenvalue of that matrix, relative to the lengths before (Stathopoulos and Wu 2002).
+    /// Classical Gram–Schmidt against V, then the Gram matrix of what is left whitened, and both again; what is
+    /// dependent shows as a small eigenvalue of that matrix, relative to the lengths before (Stathopoulos and Wu 2002).
     fn orthonormalise(&mut self, lengths: &[f64]) -> Result<usize, SolveError> {
         let _orthonormalise = self.operator.device().span("solver", "orthogonalise");
         let algebra = &self.run.algebra;
@@ -197,8 +198,8 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(lengths.len())
     }
 
-    /// V ← V C and W ← W C, where C has the lowest Ritz vectors and, outside them, those of the iteration before: with both,
-    /// the directions of the search survive as in conjugate gradients (Stathopoulos and Saad 1998).
+    /// V ← V C and W ← W C, where C has the lowest Ritz vectors and, outside them, those of the iteration before: with
+    /// both, the directions of the search survive as in conjugate gradients (Stathopoulos and Saad 1998).
     pub(super) fn collapse(&mut self, ritz: &Ritz) -> Result<(), SolveError> {
         let _collapse = self.operator.device().span("solver", "collapse");
         let room = self.scratch(self.sizes.after_collapse());
@@ -255,8 +256,8 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(&self.scratch[..count])
     }
 
-    /// Coefficients of the lowest Ritz vectors, as many as leave room for the former ones, and of what the former ones have
-    /// outside them.
+    /// Coefficients of the lowest Ritz vectors, as many as leave room for the former ones, and of what the former ones
+    /// have outside them.
     fn kept(&self, ritz: &Ritz, room: usize) -> Matrix {
         let lowest = (room - self.sizes.columns).min(self.sizes.ritz()).min(self.size);
         let column = |matrix: &Matrix, j: usize| -> Vec<f64> {
@@ -282,7 +283,7 @@ impl<'a, T: Scalar> Space<'a, T> {
 }
 
 /// Fills a list of vectors up with its last, and their coefficients with 0.
-fn fill_up<'v, T: Scalar>(inputs: &mut Vec<&'v Vector<T>>, weights: &mut Matrix) {
+fn fill_up<T: Scalar>(inputs: &mut Vec<&Vector<T>>, weights: &mut Matrix) {
     let (Some(last), Some(row)) = (inputs.last().copied(), weights.first()) else { return };
     let (count, zeros) = (inputs.len().next_multiple_of(LIST), vec![0.0; row.len()]);
     inputs.resize(count, last);
@@ -296,8 +297,8 @@ fn filled_up<T: Scalar>(vectors: &[Vector<T>]) -> Vec<&Vector<T>> {
     list
 }
 
-/// Coefficients that make vectors with this Gram matrix orthonormal. The vectors are compared at these lengths; combinations
-/// whose squared length is `least` or below are left out.
+/// Coefficients that make vectors with this Gram matrix orthonormal. The vectors are compared at these lengths;
+/// combinations whose squared length is `least` or below are left out.
 fn whitening(gram: &Matrix, lengths: &[f64], least: f64) -> Result<Matrix, SolveError> {
     let n = lengths.len();
     let scale: Vec<f64> = lengths.iter().map(|length| if *length > 0.0 { length.recip() } else { 0.0 }).collect();

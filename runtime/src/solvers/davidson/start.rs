@@ -1,9 +1,10 @@
 //! The first vectors of the basis: the basis states with the lowest diagonal elements, and a random vector.
 //!
-//! In: the operator's diagonal, if it has one. Out: unit vectors e_i for its lowest elements (of equal ones, those that come
-//! first), which is where the low states of a diagonally dominant matrix are, and behind them one random vector. Where a
-//! symmetry that nobody told us of splits the matrix, the e_i and all that A makes of them may lie in a few of its sectors;
-//! the random vector has a part in each, which grows once the rest has converged. Without a diagonal all are random.
+//! In: the operator's diagonal, if it has one. Out: unit vectors e_i for its lowest elements (of equal ones, those that
+//! come first), which is where the low states of a diagonally dominant matrix are, and behind them one random vector.
+//! Where a symmetry that nobody told us of splits the matrix, the e_i and all that A makes of them may lie in a few of
+//! its sectors; the random vector has a part in each, which grows once the rest has converged. Without a diagonal all
+//! are random.
 
 use super::super::algebra::parse;
 use super::super::run::Run;
