@@ -1,12 +1,18 @@
 //! Sparse matrices in every format: y = A x and x·y on the CPU and by the generated text on a simulated device, against sums
 //! over the rows of the matrix; and real configuration-interaction matrices with the products that others computed.
 
+#[path = "sparse/choice.rs"]
+mod choice;
+#[path = "sparse/command.rs"]
+mod command;
 #[path = "sparse/formats.rs"]
 mod formats;
 #[path = "sparse/matrices.rs"]
 mod matrices;
 #[path = "sparse/reference.rs"]
 mod reference;
+#[path = "sparse/resources.rs"]
+mod resources;
 
 use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
 use eigenforge::runtime::{Checks, Device};

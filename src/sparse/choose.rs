@@ -205,16 +205,25 @@ impl Shape<'_> {
     fn panels(&self) -> Option<Candidate> {
         let blocks = u64::from(self.target.multiprocessors);
         let rows = self.statistics.rows as u64;
-        let most_rows = (rows.div_ceil(blocks) * 5 / 4).next_multiple_of(32).clamp(32, 65_504);
+        // Rows of a block are known once the non-zeros are shared out; what its sums leave is the window.
+        let cap = (rows.div_ceil(blocks) * 2).next_multiple_of(32).clamp(32, 65_504) as u32;
+        let even = Layout { parts: vec![], threads: 1024, blocks: blocks as u32, most_rows: cap };
+        let block_start = even.block_start(self.matrix);
+        let longest = block_start.windows(2).map(|pair| u64::from(pair[1] - pair[0])).max()?;
+        let most_rows = longest.next_multiple_of(32);
         let left = u64::from(self.target.shared_bytes).checked_sub(most_rows * self.row_bytes() + 1024)?;
-        let width = (left / self.column_bytes()).min(NARROW).min(rows) / 32 * 32;
-        if width < 1024.min(rows) || width == 0 {
+        let width = (left / self.column_bytes()).min(NARROW).min(rows.next_multiple_of(32)) / 32 * 32;
+        if width == 0 || width < rows.min(1024) {
             return None;
         }
         let starts = rows.div_ceil(width) as usize;
         let counts = self.count_columns(width, starts);
-        let saves = |count: &&u64| **count * SECTOR > 2 * blocks * width * self.column_bytes();
-        let windows = counts.iter().take_while(saves).count() as u32;
+        let saves = |(window, count): &(usize, &u64)| {
+            let columns = width.min(rows - *window as u64 * width);
+            let staging = (blocks * columns * self.column_bytes()) as f64 / L2;
+            **count as f64 * SECTOR as f64 / L2 > 2.0 * staging + STAGE
+        };
+        let windows = counts.iter().enumerate().take_while(saves).count() as u32;
         if windows == 0 {
             return None;
         }
@@ -223,7 +232,8 @@ impl Shape<'_> {
         let storage = |mean: f64| if mean >= 64.0 { StorageKind::Csr } else { StorageKind::SlicedEll };
         let mut parts: Vec<PartLayout> = (0..windows)
             .map(|window| {
-                let (first, end) = (u64::from(window * width), (u64::from(window + 1) * u64::from(width)).min(rows));
+                let first = u64::from(window) * u64::from(width);
+                let end = (first + u64::from(width)).min(rows);
                 let mean = counts[window as usize] as f64 / rows as f64;
                 self.part(&frame, Cut::Column(end as u32), storage(mean), (first, end), true, Some(mean))
             })

@@ -130,9 +130,9 @@ impl Stored {
     }
 }
 
-/// The word that holds every start up to `largest`.
+/// The word that holds every start up to `largest`, and what a loop adds to it before it finds that it is at the end.
 pub fn start_word(largest: u64) -> IndexWord {
-    if largest <= u64::from(u32::MAX) { IndexWord::U32 } else { IndexWord::U64 }
+    if largest <= u64::from(u32::MAX) - 4096 { IndexWord::U32 } else { IndexWord::U64 }
 }
 
 /// One part being filled.

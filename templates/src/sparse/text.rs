@@ -1,14 +1,15 @@
 //! Plan → CUDA text of a sparse multiply.
 
-use super::loads::{self, Loads};
+use super::loads::{self, Load};
 use super::{ColumnWord, PartPlan, SparsePlan, SparsePlanError, Storage};
 use crate::ScalarType;
 use crate::launch::{Element, Parameter};
 use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
-/// Loads in flight that a lane's loop is unrolled for, in bytes of values.
-const UNROLLED_BYTES: u32 = 64;
+/// Values that a lane has under way before it uses the first, in bytes: with 1,024 threads a multiprocessor, 64 kB, some
+/// three times what memory's latency asks for, since not all of them wait at once.
+const BATCH_BYTES: u32 = 64;
 
 #[derive(Serialize)]
 struct PartView {
@@ -23,11 +24,28 @@ struct PartView {
     window: String,
     delta: bool,
     start: &'static str,
-    unroll: u32,
     first: bool,
-    loads: Vec<String>,
-    terms: Vec<Term>,
+    batch: Vec<PackView>,
+    batch_size: u32,
+    /// Whether an ELLPACK part has steps left after its whole batches.
+    rest: bool,
     base: String,
+}
+
+/// One pack of a batch.
+#[derive(Serialize)]
+struct PackView {
+    /// Packs after the batch's first, in strides.
+    number: u32,
+    loads: Vec<LoadView>,
+    terms: Vec<Term>,
+}
+
+#[derive(Serialize)]
+struct LoadView {
+    declaration: String,
+    name: String,
+    from: String,
 }
 
 /// One element of a pack.
@@ -86,12 +104,16 @@ impl SparsePlan {
     }
 
     fn part_view(&self, number: usize, part: &PartPlan) -> PartView {
-        let values = loads::values(self.values, part.pack, &format!("values_{number}"));
-        let columns = loads::columns(part.columns.bytes(), part.pack, &format!("columns_{number}"));
         let delta = part.columns == ColumnWord::Delta16;
-        let Loads { mut statements, elements: columns } = columns;
-        statements.extend(values.statements);
-        let term = |(value, column)| Term { value, column };
+        let room = BATCH_BYTES / (part.pack * self.values.bytes() as u32 * self.vectors);
+        let batch_size = match part.storage {
+            // A number of steps that leaves no rest, if there is one.
+            Storage::Ell { steps } if room >= 4 => {
+                [4, 5, 6, 3].into_iter().find(|size| steps % size == 0).unwrap_or(4).min(steps.max(1))
+            }
+            _ => room.clamp(1, 8),
+        };
+        let batch = (0..batch_size).map(|pack| self.pack_view(number, part, pack)).collect();
         let window = if part.staged > 0 {
             "window".to_string()
         } else if part.first_column == 0 || delta {
@@ -118,11 +140,25 @@ impl SparsePlan {
             window,
             delta,
             start: if self.starts.bytes() == 8 { "u64" } else { "u32" },
-            unroll: (UNROLLED_BYTES / (part.pack * self.values.bytes() as u32 * self.vectors)).clamp(1, 8),
             first: number == 0,
-            loads: statements,
-            terms: values.elements.into_iter().zip(columns).map(term).collect(),
+            batch,
+            batch_size,
+            rest: matches!(part.storage, Storage::Ell { steps } if steps % batch_size != 0),
             base,
+        }
+    }
+
+    /// Pack `pack` of a batch of part `number`.
+    fn pack_view(&self, number: usize, part: &PartPlan, pack: u32) -> PackView {
+        let at = if pack == 0 { "k".to_string() } else { format!("k + {pack} * STRIDE") };
+        let values = loads::values(self.values, part.pack, &format!("values_{number}"), &at, pack);
+        let columns = loads::columns(part.columns.bytes(), part.pack, &format!("columns_{number}"), &at, pack);
+        let load = |Load { declaration, name, from }| LoadView { declaration, name, from };
+        let term = |(value, column)| Term { value, column };
+        PackView {
+            number: pack,
+            loads: columns.loads.into_iter().chain(values.loads).map(load).collect(),
+            terms: values.elements.into_iter().zip(columns.elements).map(term).collect(),
         }
     }
 
