@@ -88,6 +88,13 @@ pub fn solve<T: Scalar>(
     certify::complete(&run, operator, main)
 }
 
+/// Eigenvalues, ascending, and orthonormal eigenvectors of a small dense symmetric n × n matrix, given row by row; its
+/// lower triangle counts.
+pub fn symmetric_eigen(n: usize, matrix: &[f64]) -> Result<(Vec<f64>, Vec<Vec<f64>>), SolveError> {
+    let (values, vectors) = dense::symmetric_eigen(&faer::Mat::from_fn(n, n, |i, j| matrix[i * n + j]))?;
+    Ok((values, (0..n).map(|j| (0..n).map(|i| vectors[(i, j)]).collect()).collect()))
+}
+
 /// What a solve keeps in the device's memory beside the operator's own tables: a name, and its bytes. `element` is the
 /// size of a vector's element.
 pub fn resident(dimension: usize, element: usize, solver: Solver, options: &SolveOptions) -> (String, u64) {

@@ -20,10 +20,12 @@
 //! | `entries` | what does a line of numbers say? |
 //! | `lines` | where does a line end? |
 //! | `write` | how is it written? |
+//! | `one_electron` | what does a file of one-electron operators, such as a dipole, say? |
 
 mod entries;
 mod header;
 mod lines;
+mod one_electron;
 mod write;
 
 use super::integrals::{Integrals, pair, triangle};
@@ -32,6 +34,8 @@ use header::Header;
 use lines::Lines;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
+
+pub use one_electron::{OneElectron, OneElectronError};
 
 /// Orbitals that a file may have: 4.3 GB of integrals.
 pub const MAX_ORBITALS: usize = 256;
