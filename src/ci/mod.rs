@@ -41,21 +41,30 @@
 //! | `string_table` | where do one or two moves lead from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
 //! | `solve` | what are the lowest states? |
+//! | `spin` | what is ⟨S²⟩ of a state, and which spins has a level? |
+//! | `density` | what are ⟨a†_p a_q⟩ and ⟨a†_p a†_r a_s a_q⟩? |
+//! | `natural` | which orbitals diagonalise γ, and how full are they? |
 
 pub mod count;
+pub mod density;
 pub mod fcidump;
 pub mod integrals;
 pub mod matrix;
+pub mod natural;
 mod orbital_window;
 pub mod slater_condon;
 mod solve;
 pub mod space;
+pub mod spin;
 mod string_table;
 pub mod strings;
 
-pub use fcidump::FcidumpError;
+pub use density::{DensityError, OneBody, TwoBody};
+pub use fcidump::{FcidumpError, OneElectron, OneElectronError};
 pub use integrals::Integrals;
 pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
+pub use natural::NaturalOrbitals;
 pub use orbital_window::WindowError;
 pub use solve::{CiError, How, Solution, Solve, Storage};
 pub use space::{Space, SpaceError};
+pub use spin::Spin;

@@ -22,11 +22,13 @@
 //! | `lines` | where does a line end? |
 //! | `write` | how is it written? |
 //! | `error` | what can be wrong with it? |
+//! | `one_electron` | what does a file of one-electron operators, such as a dipole, say? |
 
 mod entries;
 mod error;
 mod header;
 mod lines;
+mod one_electron;
 mod write;
 
 use super::integrals::{Integrals, pair, triangle};
@@ -38,6 +40,8 @@ use std::path::Path;
 
 pub use error::FcidumpError;
 pub(super) use header::check_spins;
+
+pub use one_electron::{OneElectron, OneElectronError};
 
 /// Orbitals that a file may have: 4.3 GB of integrals.
 pub const MAX_ORBITALS: usize = 256;

@@ -90,6 +90,16 @@ impl Blocks {
         (start != NONE).then(|| start + u64::from(place))
     }
 
+    /// Calls `found(β, row)` for each row of α.
+    pub fn rows_of(&self, alpha: u32, mut found: impl FnMut(u32, u64)) {
+        for (slot, members) in self.members.iter().enumerate() {
+            let start = self.start(alpha, slot as u16);
+            if start != NONE {
+                members.iter().zip(start..).for_each(|(beta, row)| found(*beta, row));
+            }
+        }
+    }
+
     /// Calls `found(k, row)` for each β of the slot: all or none of them are there.
     pub fn rows_among(&self, alpha: u32, slot: u16, betas: &[u32], mut found: impl FnMut(usize, u64)) {
         let start = self.start(alpha, slot);

@@ -227,6 +227,14 @@ impl Space {
         }
     }
 
+    /// Calls `found` with the β string and the row of each row of an α string.
+    pub(super) fn rows_of(&self, alpha: u32, found: impl FnMut(u32, u64)) {
+        match &self.order {
+            Order::Blocks(blocks) => blocks.rows_of(alpha, found),
+            Order::Listed(listed) => listed.rows_of(alpha, found),
+        }
+    }
+
     /// The slot of each β string: strings with one slot follow each other in rows. A list has one slot.
     pub(super) fn slot(&self, beta: u32) -> u16 {
         match &self.order {
