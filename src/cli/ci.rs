@@ -7,16 +7,21 @@ use super::output::print;
 use super::progress::Display;
 use super::record::{kernel_records, stop_word, versions, warnings_of};
 use super::solve::{memory_lines, memory_record, open_device};
-use crate::ci::{Integrals, Solution, Solve, Space, Storage};
+use crate::ci::natural::natural_orbitals;
+use crate::ci::{
+    Integrals, NaturalOrbitals, OneBody, OneElectron, Solution, Solve, Space, Spin, Storage, density, spin,
+};
 use crate::input::{
     CiFile, CiSpec, FormatChoice, PreconditionerChoice, SolverChoice, SpaceSpec, StorageChoice, grouped,
 };
 use crate::report::{
-    CiReport, CiSeconds, HistoryPoint, LevelRecord, MemoryRecord, ModelRecord, RunReport, state_warnings,
+    BasisStates, CiReport, CiSeconds, HistoryPoint, LevelRecord, MemoryRecord, ModelRecord, RunReport, VectorFile,
+    state_warnings,
 };
 use crate::sparse::FormatName;
 use eigenforge_runtime::solvers::{Preconditioner, Solver, StopReason};
 use eigenforge_runtime::trace;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -25,6 +30,8 @@ pub(super) struct Molecule {
     /// Frozen cores folded in, other orbitals cut off.
     pub integrals: Integrals,
     pub space: Space,
+    /// Orbitals of the file.
+    pub all_orbitals: usize,
 }
 
 impl Molecule {
@@ -35,6 +42,7 @@ impl Molecule {
         if let Some(two_sz) = ci.two_sz {
             integrals = integrals.with_two_sz(two_sz)?;
         }
+        let all_orbitals = integrals.orbitals;
         integrals = integrals.freeze(ci.frozen)?;
         if let Some(orbitals) = ci.orbitals {
             integrals = integrals.keep(orbitals)?;
@@ -49,7 +57,17 @@ impl Molecule {
             Some(irrep) => space.in_irrep(&integrals.irreps, irrep)?,
             None => space,
         };
-        Ok(Molecule { integrals, space })
+        Ok(Molecule { integrals, space, all_orbitals })
+    }
+
+    /// (α word, β word) of every row, for vectors.npz.
+    fn determinants(&self) -> Result<Vec<[u64; 2]>, CommandError> {
+        let words = |row: u64| {
+            let (up, down) = self.space.determinant(row);
+            Some([u64::try_from(up).ok()?, u64::try_from(down).ok()?])
+        };
+        let orbitals = self.space.orbitals();
+        (0..self.space.len()).map(words).collect::<Option<_>>().ok_or(CommandError::WideStrings { orbitals })
     }
 
     /// Which determinants, in words.
@@ -100,7 +118,11 @@ pub(super) fn solve(arguments: &SolveArguments, file: &CiFile, start: Instant) -
     display.finish();
     let solution = solution?;
     let properties = Instant::now();
+    let states = (0..file.solve.states).map(|state| solution.vector(state)).collect::<Result<Vec<_>, _>>()?;
+    let multiplet = solution.ground_multiplet()?;
     let mut report = record(file, &molecule, &solution, memory);
+    let found = Properties::of(file, &molecule, &states, &multiplet)?;
+    found.tell(&mut report);
     let solve_seconds = solution.eigenpairs().seconds;
     let certify = display.seconds_of("certify", solve_seconds);
     report.seconds = CiSeconds {
@@ -117,10 +139,72 @@ pub(super) fn solve(arguments: &SolveArguments, file: &CiFile, start: Instant) -
         report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     }
     if let Some(folder) = &file.output.folder {
-        let files = vec![report.write(folder)?];
+        let mut files = vec![report.write(folder)?];
+        if file.output.vectors {
+            let determinants = BasisStates::Determinants(&molecule.determinants()?);
+            files
+                .push(VectorFile { energies: &report.energies, vectors: &states, states: determinants }.write(folder)?);
+        }
+        if file.ci.density {
+            files.push(found.write(folder, file, &molecule, &multiplet)?);
+        }
         files.iter().for_each(|file| eprintln!("wrote {}", file.display()));
     }
     Ok(if report.converged() { Outcome::Done } else { Outcome::NotConverged })
+}
+
+/// What is computed from the vectors.
+struct Properties {
+    spins: Vec<Spin>,
+    /// Averages over the lowest level, in the orbitals of the space.
+    one: OneBody,
+    natural: NaturalOrbitals,
+    dipole: Option<Vec<f64>>,
+}
+
+impl Properties {
+    fn of(
+        file: &CiFile,
+        molecule: &Molecule,
+        states: &[Vec<f64>],
+        multiplet: &[Vec<f64>],
+    ) -> Result<Properties, CommandError> {
+        let _properties = trace::span("observables", "spins and densities");
+        let one = density::one_body(&molecule.space, multiplet)?;
+        let natural = natural_orbitals(&one, &molecule.integrals.irreps)?;
+        let dipole = match &file.ci.dipole {
+            Some(path) => {
+                let whole = one.in_all_orbitals(file.ci.frozen, molecule.all_orbitals)?;
+                let components = OneElectron::read(path, molecule.all_orbitals)?;
+                Some(components.iter().map(|component| component.expectation(&whole)).collect::<Result<_, _>>()?)
+            }
+            None => None,
+        };
+        Ok(Properties { spins: spin::spins(&molecule.space, states)?, one, natural, dipole })
+    }
+
+    fn tell(&self, report: &mut CiReport) {
+        report.s_squared = self.spins.iter().map(|spin| spin.square).collect();
+        report.natural_occupations = self.natural.occupations.clone();
+        report.dipole = self.dipole.clone();
+        let told = self.spins.iter().enumerate().filter_map(|(state, spin)| Some((state, spin.warning()?)));
+        report.warnings.extend(told.map(|(state, warning)| format!("state {state}: {warning}")));
+    }
+
+    /// Writes density.npz, frozen orbitals included.
+    fn write(
+        &self,
+        folder: &Path,
+        file: &CiFile,
+        molecule: &Molecule,
+        multiplet: &[Vec<f64>],
+    ) -> Result<PathBuf, CommandError> {
+        let (frozen, all) = (file.ci.frozen, molecule.all_orbitals);
+        let one = self.one.in_all_orbitals(frozen, all)?;
+        let two = density::two_body(&molecule.space, multiplet)?.in_all_orbitals(&self.one, frozen, all)?;
+        let natural = natural_orbitals(&one, &[])?;
+        Ok(density::write(folder, &one, Some(&two), Some(&natural))?)
+    }
 }
 
 /// The solve that file and command line ask for.
@@ -197,6 +281,7 @@ fn record(file: &CiFile, molecule: &Molecule, solution: &Solution<'_>, memory: M
         multiplicities: RunReport::multiplicities_of(&levels),
         levels,
         natural_occupations: Vec::new(),
+        dipole: None,
         iterations: pairs.iterations,
         multiplies: pairs.multiplies,
         stop: stop.into(),

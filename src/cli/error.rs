@@ -3,7 +3,7 @@
 use super::arguments::StageName;
 use crate::bench::hubbard::BenchError;
 use crate::bench::spmv::SpmvError;
-use crate::ci::{CiError, FcidumpError, SpaceError, WindowError};
+use crate::ci::{CiError, DensityError, FcidumpError, OneElectronError, SpaceError, WindowError};
 use crate::exact::{InspectError, PrepareError, RunError};
 use crate::input::{InputError, TooManyStates};
 use crate::operator::OperatorError;
@@ -40,6 +40,12 @@ pub(super) enum CommandError {
     Window(Box<WindowError>),
     #[error(transparent)]
     Space(Box<SpaceError>),
+    #[error(transparent)]
+    Density(Box<DensityError>),
+    #[error(transparent)]
+    OneElectron(Box<OneElectronError>),
+    #[error("{orbitals} orbitals: vectors.npz holds determinants as words of 64 bits; leave --vectors out")]
+    WideStrings { orbitals: usize },
     #[error(transparent)]
     Ci(Box<CiError>),
     #[error(transparent)]
@@ -78,6 +84,8 @@ impl CommandError {
             | CommandError::Fcidump(_)
             | CommandError::Window(_)
             | CommandError::Space(_)
+            | CommandError::OneElectron(_)
+            | CommandError::WideStrings { .. }
             | CommandError::Model(_) => 2,
             CommandError::Ci(error) if error.is_of_the_input() => 2,
             CommandError::Spmv(error) if error.is_of_the_input() => 2,
@@ -152,6 +160,8 @@ boxed!(
     Window(WindowError),
     Space(SpaceError),
     Ci(CiError),
+    Density(DensityError),
+    OneElectron(OneElectronError),
     Model(OperatorError),
     Prepare(PrepareError),
     Run(RunError),

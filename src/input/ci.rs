@@ -11,6 +11,7 @@
 //! | `states` | as in `[solve]` | 1 |
 //! | `storage` | `"stored"`, `"direct"` (full CI on the CPU, no matrix), or `"auto"` by memory and device | `"auto"` |
 //! | `format` | of a stored matrix: `"auto"`, `"hybrid"`, `"csr"`, `"sliced-ell"`, `"panels"` | `"auto"` |
+//! | `dipole` | path of dipole integrals over all orbitals of `fcidump` ([`crate::ci::OneElectron`]) | none |
 //! | `density` | with an output folder: also density.npz, one- and two-body density matrices | false |
 
 use super::problem::Wrong;
@@ -109,6 +110,8 @@ pub struct CiSpec {
     pub storage: StorageChoice,
     /// `format`.
     pub format: FormatChoice,
+    /// `dipole`.
+    pub dipole: Option<PathBuf>,
     /// `density`.
     pub density: bool,
 }
@@ -138,6 +141,7 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
         irrep,
         storage: section.choice("storage", &StorageChoice::WORDS).map_or(StorageChoice::Auto, |word| word.value),
         format: section.choice("format", &FormatChoice::WORDS).map_or(FormatChoice::Auto, |word| word.value),
+        dipole: section.word("dipole", "the path of a file of dipole integrals").map(|word| word.value.into()),
         density: section.flag("density").unwrap_or(false),
     };
     let states = section.count("states", 1).map(|states| states.value);

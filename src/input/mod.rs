@@ -185,6 +185,9 @@ impl CiFile {
         if let SpaceSpec::File(path) = &mut ci.space {
             *path = folder.join(&*path);
         }
+        if let Some(path) = &mut ci.dipole {
+            *path = folder.join(&*path);
+        }
         Some(CiFile { name: name.into(), text: text.into(), ci, solve, output })
     }
 }

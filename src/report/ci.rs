@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+/// Debye in one e a₀ (CODATA 2018).
+const DEBYE: f64 = 2.541_746_473;
+
 /// Everything that is known of a run when it ends.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CiReport {
@@ -38,6 +41,8 @@ pub struct CiReport {
     pub levels: Vec<LevelRecord>,
     /// Occupations of the natural orbitals, descending, averaged over the lowest level.
     pub natural_occupations: Vec<f64>,
+    /// Dipole moment of the lowest level in e a₀, x y z, where its integrals are given.
+    pub dipole: Option<Vec<f64>>,
     /// Iterations of the solver.
     pub iterations: usize,
     /// Multiplications with H, certification included.
@@ -148,6 +153,11 @@ impl CiReport {
         if !self.natural_occupations.is_empty() {
             let shown: Vec<String> = self.natural_occupations.iter().map(|n| format!("{n:.4}")).collect();
             writeln!(out, "natural occupations of the lowest level: {}", shown.join(" "))?;
+        }
+        if let Some(dipole) = &self.dipole {
+            let shown: Vec<String> = dipole.iter().map(|component| format!("{component:.6}")).collect();
+            let length = dipole.iter().map(|component| component * component).sum::<f64>().sqrt();
+            writeln!(out, "dipole {} e a0, {:.4} Debye", shown.join(" "), length * DEBYE)?;
         }
         let (iterations, multiplies) = (self.iterations, self.multiplies);
         let how = match self.stop.as_str() {

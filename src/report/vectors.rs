@@ -6,6 +6,8 @@
 //! * `vectors`, f64 \[k, dimension\], row s the normalised eigenvector of `energies[s]`;
 //! * fermions: `up_states` u64 \[d↑\] and `down_states` u64 \[d↓\]; element a + d↑ · b of a vector is the amplitude of
 //!   up_states\[a\], down_states\[b\] (the up index runs fastest);
+//! * determinants: `alpha_states`, `beta_states` u64 \[dimension\], the occupied orbitals of each; orbital 0 is the least
+//!   significant bit;
 //! * spins: `states` u64 \[dimension\]; element a is the amplitude of states\[a\].
 //!
 //! Site 0 is the least significant bit of a state, 1 is occupied or spin up. Operators are ordered all up left of all
@@ -29,6 +31,8 @@ pub enum BasisStates<'a> {
     },
     /// One word a state.
     List(&'a [u64]),
+    /// The α and the β word of each determinant.
+    Determinants(&'a [[u64; 2]]),
 }
 
 /// What vectors.npz holds.
@@ -64,6 +68,11 @@ impl VectorFile<'_> {
                         npz.add_array("up_states", &ArrayView1::from(up))?;
                         npz.add_array("down_states", &ArrayView1::from(down))?;
                     }
+                    BasisStates::Determinants(words) => {
+                        let column = |spin: usize| words.iter().map(|word| word[spin]).collect::<Vec<u64>>();
+                        npz.add_array("alpha_states", &ArrayView1::from(&column(0)))?;
+                        npz.add_array("beta_states", &ArrayView1::from(&column(1)))?;
+                    }
                     BasisStates::List(states) => npz.add_array("states", &ArrayView1::from(states))?,
                 }
                 Ok(())
@@ -79,6 +88,7 @@ impl VectorFile<'_> {
         let dimension = match self.states {
             BasisStates::Product { up, down } => up.len() * down.len(),
             BasisStates::List(states) => states.len(),
+            BasisStates::Determinants(words) => words.len(),
         };
         let (k, rows) = (self.energies.len(), self.vectors.len());
         if rows != k {

@@ -2,7 +2,7 @@
 //!
 //! Degenerate or missed states are the oldest complaint about iterative eigensolvers. After any of them the operator is
 //! deflated, A + Σ (top − λ_i) q_i q_iᵀ, so that the states found leave the low end, and its lowest level is searched
-//! from a random start orthogonal to them:
+//! from a random start, by Davidson where the main search used the diagonal and by Lanczos elsewhere:
 //! - below or at the k-th value found: a state was missed, or belongs to its level. It is converged, kept, and the search
 //!   goes on, so levels are completed also beyond k;
 //! - above: nothing is missing. The search ends as soon as ‖r‖ ≤ 10⁻³ (θ − λ_k): were a state at or below λ_k hidden in
@@ -13,7 +13,7 @@
 use super::algebra::Algebra;
 use super::checkpoint::Saver;
 use super::run::Run;
-use super::{Eigenpairs, Level, Preconditioner, StopReason, lanczos, lobpcg};
+use super::{Eigenpairs, Level, Preconditioner, SolveOptions, Solver, StopReason, davidson, lanczos};
 use crate::device::{Device, ElementFunction, Vector};
 use crate::error::{Result, SolveError};
 use crate::operator::LinearOperator;
@@ -85,6 +85,7 @@ enum Search {
 pub(super) fn complete<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
+    solver: Solver,
     mut main: Main<T>,
 ) -> Result<Eigenpairs<T>, SolveError> {
     let _certify = trace::span("solver", "certify");
@@ -92,7 +93,7 @@ pub(super) fn complete<T: Scalar>(
     let mut notes = std::mem::take(&mut main.notes);
     let outcome = match main.stop {
         _ if !run.options.certify => Search::Incomplete("certification was switched off".into()),
-        StopReason::Converged | StopReason::Dense => search_complement(run, operator, &mut main)?,
+        StopReason::Converged | StopReason::Dense => search_complement(run, operator, solver, &mut main)?,
         _ => Search::Incomplete("the main search did not converge".into()),
     };
     let complete = match outcome {
@@ -150,9 +151,12 @@ pub(super) fn complete<T: Scalar>(
 fn search_complement<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
+    solver: Solver,
     main: &mut Main<T>,
 ) -> Result<Search, SolveError> {
     let (k, n) = (run.options.states, operator.dimension());
+    let uses_diagonal = solver == Solver::Davidson || run.options.preconditioner != Preconditioner::None;
+    let by_diagonal = uses_diagonal && operator.diagonal().is_some();
     for extra in 0.. {
         if main.vectors.len() == n {
             return Ok(Search::Complete);
@@ -162,7 +166,8 @@ fn search_complement<T: Scalar>(
                 "{EXTRA} states beyond the first {k} were found and there may be more"
             )));
         }
-        if run.room(operator, main.vectors.len()) < 1 + search_vectors(run.options.preconditioner) {
+        let needed = if by_diagonal { davidson::LEAST_VECTORS } else { lanczos::VECTORS };
+        if run.room(operator, main.vectors.len()) < 1 + needed {
             return Ok(Search::Incomplete("the search needs more memory than is free".into()));
         }
         let mut sorted = main.values.clone();
@@ -172,19 +177,18 @@ fn search_complement<T: Scalar>(
         let enough = |value: f64, residual: f64| value > limit && residual <= FAR_ENOUGH * (value - last);
         let deflated = Deflated { inner: operator, algebra: &run.algebra, values: &main.values, locked: &main.vectors };
         let seed = run.options.seed.wrapping_add(0x9e37_79b9).wrapping_mul(2 * extra as u64 + 3);
-        let mut start = operator.device().random::<T>(n, seed)?;
-        run.algebra.orthonormalise(&mut start, &main.vectors.iter().collect::<Vec<_>>())?;
-        let found = match run.options.preconditioner {
+        let found = if by_diagonal {
+            let options = SolveOptions { states: 1, guard: Some(0), seed, ..run.options.clone() };
+            let within = run.within(&deflated, &options);
+            let found = davidson::search(&within, &deflated, davidson::Goal::Enough(&enough), &mut Saver::off())?;
+            run.take_in(&within);
+            found
+        } else {
+            let mut start = operator.device().random::<T>(n, seed)?;
+            run.algebra.orthonormalise(&mut start, &main.vectors.iter().collect::<Vec<_>>())?;
             // Nothing is kept: as a rule the search ends without a vector.
-            Preconditioner::None => {
-                let how = lanczos::Search { phase: "certify", enough: Some(&enough), capacity: 1 };
-                lanczos::search_lowest(run, &deflated, start, &how, &mut Saver::off())?
-            }
-            preconditioner => {
-                let max_iterations = run.options.max_iterations;
-                let how = lobpcg::Search { phase: "certify", enough: Some(&enough), preconditioner, max_iterations };
-                lobpcg::search(run, &deflated, start, &how, &mut Saver::off())?
-            }
+            let how = lanczos::Search { phase: "certify", enough: Some(&enough), capacity: 1 };
+            lanczos::search_lowest(run, &deflated, start, &how, &mut Saver::off())?
         };
         main.iterations += found.iterations;
         let value = found.values.first().copied().unwrap_or(f64::NAN);
@@ -205,14 +209,6 @@ fn search_complement<T: Scalar>(
         main.vectors.push(vector);
     }
     Ok(Search::Complete)
-}
-
-/// Vectors that a search holds.
-fn search_vectors(preconditioner: Preconditioner) -> usize {
-    match preconditioner {
-        Preconditioner::None => lanczos::VECTORS,
-        Preconditioner::Jacobi => lobpcg::VECTORS,
-    }
 }
 
 /// Groups ascending values that lie within `tolerance` of the first of their group; those with a member below index k.

@@ -28,9 +28,6 @@ use eigenforge_templates::vector_program::VectorProgram;
 const REFRESH: usize = 100;
 /// Iterations without a lower residual after which the search has stagnated, if the value stands still as well.
 const PATIENCE: usize = 150;
-/// Iterations before a search may end early: a random start has about n^-1/2 of a hidden state, which must have had time
-/// to grow.
-const LEAST: usize = 20;
 /// Vectors held: x, A x, p, A p, w, A w.
 pub(super) const VECTORS: usize = 6;
 
@@ -87,10 +84,7 @@ struct Products {
 }
 
 /// What one search is to do.
-pub(super) struct Search<'a> {
-    pub phase: &'static str,
-    /// Stop before convergence once this holds of (value, residual norm).
-    pub enough: Option<&'a dyn Fn(f64, f64) -> bool>,
+pub(super) struct Search {
     pub preconditioner: Preconditioner,
     pub max_iterations: usize,
 }
@@ -118,7 +112,7 @@ pub(super) fn search<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
     x: Vector<T>,
-    search: &Search<'_>,
+    search: &Search,
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
     let mut state = State::start(run, operator, x, search.preconditioner)?;
@@ -132,11 +126,7 @@ pub(super) fn search<T: Scalar>(
     let mut history = vec![(first, state.theta, state.residual)];
     let mut iteration = first;
     let stop = loop {
-        run.progress(search.phase, iteration, &[state.theta], state.residual, false);
-        let looked = iteration >= first + LEAST;
-        if looked && search.enough.is_some_and(|enough| enough(state.theta, state.residual)) {
-            break StopReason::Converged;
-        }
+        run.progress("lobpcg", iteration, &[state.theta], state.residual, false);
         if state.residual <= run.options.tolerance || state.residual <= floor {
             state.refresh(iteration)?;
             if state.residual <= run.options.tolerance {
@@ -178,11 +168,11 @@ pub(super) fn search<T: Scalar>(
             state.drop_p(iteration)?;
         }
         if saver.due() {
-            saver.save(search.phase, iteration, &[state.theta], &[&state.x, &state.p])?;
+            saver.save("lobpcg", iteration, &[state.theta], &[&state.x, &state.p])?;
         }
     };
-    saver.save(search.phase, iteration, &[state.theta], &[&state.x, &state.p])?;
-    run.progress(search.phase, iteration, &[state.theta], state.residual, true);
+    saver.save("lobpcg", iteration, &[state.theta], &[&state.x, &state.p])?;
+    run.progress("lobpcg", iteration, &[state.theta], state.residual, true);
     let mut vector = state.x;
     run.algebra.scale(&mut vector, 1.0 / state.products.xx.sqrt())?;
     let (values, vectors) = (vec![state.theta], vec![vector]);

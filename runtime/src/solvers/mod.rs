@@ -58,16 +58,12 @@ pub fn solve<T: Scalar>(
     let guard = options.guard.unwrap_or(if options.states == 1 { 0 } else { block::default_guard(options.states) });
     let main = match (solver, options.states + guard) {
         (Solver::Lanczos, _) => lanczos::search(&run, operator, &mut saver)?,
-        (Solver::Davidson, _) => davidson::search(&run, operator, &mut saver)?,
+        (Solver::Davidson, _) => davidson::search(&run, operator, davidson::Goal::States, &mut saver)?,
         (_, 1) => {
             run.plan_memory(operator, "LOBPCG", lobpcg::VECTORS, "; Lanczos needs 4")?;
             let start = start::first(&run, operator)?;
-            let search = lobpcg::Search {
-                phase: "lobpcg",
-                enough: None,
-                preconditioner: options.preconditioner,
-                max_iterations: options.max_iterations,
-            };
+            let search =
+                lobpcg::Search { preconditioner: options.preconditioner, max_iterations: options.max_iterations };
             lobpcg::search(&run, operator, start, &search, &mut saver)?
         }
         (_, columns) => {
@@ -80,7 +76,7 @@ pub fn solve<T: Scalar>(
             block::search(&run, operator, guard, &mut saver)?
         }
     };
-    certify::complete(&run, operator, main)
+    certify::complete(&run, operator, solver, main)
 }
 
 /// Eigenvalues, ascending, and orthonormal eigenvectors of a small dense symmetric n × n matrix, given row by row; its

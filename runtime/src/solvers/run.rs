@@ -41,6 +41,16 @@ impl<'a, T: Scalar> Run<'a, T> {
         }
     }
 
+    /// A search within this solve, with options of its own; its multiplies are added by [`Run::take_in`].
+    pub(super) fn within<'b>(&self, operator: &dyn LinearOperator<T>, options: &'b SolveOptions) -> Run<'b, T> {
+        Run { started: self.started, last_line: self.last_line.clone(), ..Run::new(operator, options) }
+    }
+
+    /// Counts what a search within this solve has multiplied.
+    pub(super) fn take_in(&self, search: &Run<'_, T>) {
+        self.multiplies.set(self.multiplies.get() + search.multiplies());
+    }
+
     pub(super) fn elapsed(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }

@@ -27,7 +27,7 @@ mod sizes;
 mod space;
 mod start;
 
-pub(super) use sizes::{kept, vectors};
+pub(super) use sizes::{LEAST_VECTORS, kept, vectors};
 
 use super::StopReason;
 use super::certify::Main;
@@ -48,6 +48,8 @@ use start::Diagonal;
 const EXTRA: usize = 2;
 /// Iterations without a lower residual or value after which the search has stagnated.
 const PATIENCE: usize = 100;
+/// Iterations before a search may end early: a hidden state's part of the random start must have had time to grow.
+const LEAST: usize = 10;
 /// How often convergence near the rounding may turn out to be none.
 const DOUBTS: usize = 4;
 
@@ -69,17 +71,27 @@ struct Search<'a, T: Scalar> {
     locked: Vec<Option<f64>>,
 }
 
-/// The k lowest states.
+/// What a search begins with and when it may end.
+pub(super) enum Goal<'a> {
+    /// The k lowest states, from the lowest basis states.
+    States,
+    /// One state, from a random vector, or less: the end, without a vector, once this holds of (value, residual norm).
+    Enough(&'a dyn Fn(f64, f64) -> bool),
+}
+
+/// The k lowest states, or what else the goal says.
 pub(super) fn search<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
+    goal: Goal<'_>,
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
+    let phase = if let Goal::States = goal { "davidson" } else { "certify" };
     let (options, k) = (run.options, run.options.states);
     let needed = vectors(options);
     run.plan_memory(operator, "Davidson", needed, "; fewer states or guard vectors need less")?;
-    let mut search =
-        Search::start(run, operator, Sizes::new(options, operator.dimension(), run.spare(operator, needed)), saver)?;
+    let sizes = Sizes::new(options, operator.dimension(), run.spare(operator, needed));
+    let mut search = Search::start(run, operator, sizes, &goal, saver)?;
     let scale = operator.norm_bound();
     let floor = 2.0 * T::EPSILON * scale;
     let (mut best, mut best_value, mut best_at) = (f64::INFINITY, f64::INFINITY, search.iteration);
@@ -92,7 +104,15 @@ pub(super) fn search<T: Scalar>(
         span.note("energy", ritz.values[0]);
         span.note("residual", worst);
         history.push((search.iteration, ritz.values[0], search.residuals[0]));
-        run.progress("davidson", search.iteration, &ritz.values[..k], worst, false);
+        let enough = match &goal {
+            Goal::Enough(enough) => search.iteration >= LEAST && enough(ritz.values[0], worst),
+            Goal::States => false,
+        };
+        run.progress(phase, search.iteration, &ritz.values[..k], worst, enough);
+        if enough {
+            let (values, iterations, stop) = (vec![ritz.values[0]], search.iteration, StopReason::Converged);
+            return Ok(Main { values, vectors: Vec::new(), iterations, stop, history, notes: Vec::new() });
+        }
         if worst <= options.tolerance.max(floor) {
             // W is made of combinations of A V, not multiplied afresh. Where that may matter it is.
             if worst <= options.tolerance && options.tolerance > 32.0 * floor {
@@ -127,7 +147,7 @@ pub(super) fn search<T: Scalar>(
     };
     search.save(saver)?;
     let worst = search.residuals.iter().fold(0.0f64, |a, r| a.max(*r));
-    run.progress("davidson", search.iteration, &ritz.values[..k], worst, true);
+    run.progress(phase, search.iteration, &ritz.values[..k], worst, true);
     let iterations = search.iteration;
     let vectors = search.space.lowest(&ritz, k)?;
     Ok(Main { values: ritz.values[..k].to_vec(), vectors, iterations, stop, history, notes: Vec::new() })
@@ -139,6 +159,7 @@ impl<'a, T: Scalar> Search<'a, T> {
         run: &'a Run<'a, T>,
         operator: &'a dyn LinearOperator<T>,
         sizes: Sizes,
+        goal: &Goal<'_>,
         saver: &mut Saver,
     ) -> Result<Search<'a, T>, SolveError> {
         let units = sizes.columns + EXTRA;
@@ -151,6 +172,10 @@ impl<'a, T: Scalar> Search<'a, T> {
             let count = space.room(saved.vectors.len());
             let places = space.places(count);
             places.iter_mut().zip(&saved.vectors).try_for_each(|(place, values)| place.write(values))?;
+            places
+        } else if let Goal::Enough(_) = goal {
+            let places = space.places(1);
+            start::fill_low(run, operator, diagonal.as_ref(), &mut places[0])?;
             places
         } else {
             let count = space.room(if diagonal.is_some() { units + 1 } else { sizes.columns });

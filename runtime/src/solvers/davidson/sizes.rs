@@ -12,6 +12,9 @@ use super::super::block::default_guard;
 const MOST: usize = 24;
 const MOST_A_COLUMN: usize = 8;
 
+/// Vectors that a column cannot do without.
+pub(in super::super) const LEAST_VECTORS: usize = 8;
+
 /// Columns of the block: the states asked for and the guard vectors.
 pub(in super::super) fn columns(options: &SolveOptions) -> usize {
     options.states + options.guard.unwrap_or(if options.states == 1 { 0 } else { default_guard(options.states) })
@@ -20,7 +23,7 @@ pub(in super::super) fn columns(options: &SolveOptions) -> usize {
 /// Vectors that a search cannot do without: V and A V of three vectors a column (Ritz vector, the one before it, and a
 /// new direction), and two a column to combine them into.
 pub(in super::super) fn vectors(options: &SolveOptions) -> usize {
-    8 * columns(options)
+    LEAST_VECTORS * columns(options)
 }
 
 /// Vectors worth having beside [`vectors`], where memory has room for `spare` more.

@@ -22,6 +22,10 @@ const UNIT: &str =
 /// The diagonal as a vector.
 const DIAGONAL: &str = "program davidson_diagonal\nvectors x : out\nfunctions diagonal\nx = diagonal\n";
 
+/// A random vector with most weight where the diagonal is low: it has a part in every symmetry, and large parts of low states.
+const LOW: &str = "program davidson_low\nvectors x : inout\nscalars low width\nfunctions diagonal\n\
+    x = x * width / (diagonal - low + width)\n";
+
 /// What is known of an operator's diagonal.
 pub(super) struct Diagonal {
     pub function: ElementFunction,
@@ -29,6 +33,8 @@ pub(super) struct Diagonal {
     pub spread: f64,
     /// Places of its lowest elements, ascending by value.
     lowest: Vec<usize>,
+    /// The lowest element.
+    low: f64,
 }
 
 impl Diagonal {
@@ -49,7 +55,8 @@ impl Diagonal {
         let variance = elements.iter().map(|d| (d.to_f64() - mean).powi(2)).sum::<f64>() / n;
         let spread = variance.sqrt();
         let differs = spread > T::EPSILON * mean.abs();
-        Ok(differs.then(|| Diagonal { function, spread, lowest: lowest(&elements, count) }))
+        let low = elements.iter().map(|d| d.to_f64()).fold(f64::INFINITY, f64::min);
+        Ok(differs.then(|| Diagonal { function, spread, lowest: lowest(&elements, count), low }))
     }
 }
 
@@ -85,6 +92,22 @@ pub(super) fn fill<T: Scalar>(
     }
     for (j, x) in random.iter_mut().enumerate() {
         device.fill_random(x, run.options.seed.wrapping_add(j as u64 * 0x51ed_270b))?;
+    }
+    Ok(())
+}
+
+/// Overwrites `x` with one random vector, weighted towards the low end of the diagonal.
+pub(super) fn fill_low<T: Scalar>(
+    run: &Run<'_, T>,
+    operator: &dyn LinearOperator<T>,
+    diagonal: Option<&Diagonal>,
+    x: &mut Vector<T>,
+) -> Result<(), SolveError> {
+    let device = operator.device();
+    device.fill_random(x, run.options.seed)?;
+    if let Some(Diagonal { function, spread, low, .. }) = diagonal {
+        let program = device.program(&parse(LOW), T::TYPE, &[function.clone().named("diagonal")])?;
+        program.run(&mut [Bind::Out(x)], &[*low, 0.1 * spread])?;
     }
     Ok(())
 }
