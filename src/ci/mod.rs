@@ -40,8 +40,10 @@
 //! | `slater_condon` | what is ⟨I\|H\|J⟩? |
 //! | `string_table` | where do one or two moves lead from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
+//! | `direct` | what is σ = H C of a full space, without a matrix? |
 
 pub mod count;
+pub mod direct;
 pub mod fcidump;
 pub mod integrals;
 pub mod matrix;
@@ -51,6 +53,7 @@ pub mod space;
 mod string_table;
 pub mod strings;
 
+pub use direct::{DirectError, DirectFullCi};
 pub use fcidump::FcidumpError;
 pub use integrals::Integrals;
 pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
