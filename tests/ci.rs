@@ -9,6 +9,7 @@ mod ci {
     pub mod oracle;
     pub mod random;
 
+    mod direct;
     mod energies;
     mod fcidump;
     mod matrices;

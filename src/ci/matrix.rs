@@ -23,7 +23,7 @@ use rayon::prelude::*;
 pub const THRESHOLD: f64 = 1e-12;
 
 /// Integrals up to this that symmetry forbids are rounding errors of the program that wrote them.
-const FORBIDDEN: f64 = 1e-8;
+pub(super) const FORBIDDEN: f64 = 1e-8;
 
 /// Rows that a task works on.
 const CHUNK: usize = 128;

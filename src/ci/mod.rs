@@ -47,6 +47,10 @@
 
 pub mod count;
 pub mod density;
+//! | `direct` | what is σ = H C of a full space, without a matrix? |
+
+pub mod count;
+pub mod direct;
 pub mod fcidump;
 pub mod integrals;
 pub mod matrix;
@@ -61,6 +65,8 @@ pub mod strings;
 
 pub use density::{DensityError, OneBody, TwoBody};
 pub use fcidump::{FcidumpError, OneElectron, OneElectronError};
+pub use direct::{DirectError, DirectFullCi};
+pub use fcidump::FcidumpError;
 pub use integrals::Integrals;
 pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
 pub use natural::NaturalOrbitals;

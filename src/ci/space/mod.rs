@@ -196,6 +196,11 @@ impl Space {
         self.level
     }
 
+    /// Whether it is all of full configuration interaction, or all of it of one irrep, rows by α string, then β string.
+    pub fn is_full(&self) -> bool {
+        matches!(self.order, Order::Blocks(_)) && self.level.is_none()
+    }
+
     /// The orbitals' irreps, if the space holds one irrep only.
     pub fn irreps(&self) -> Option<&[u8]> {
         self.irreps.as_deref()

@@ -1,0 +1,189 @@
+//! Which α strings work together, and what each batch of them reads.
+//!
+//! In: the α strings, their table of moves, their classes. Out: where the row of each string begins, elements of H_αα, and
+//! groups of strings of one class; for each pair of orbitals the strings of a group that it can move are one batch, a
+//! lane each, and share one matrix G_pq of the β strings.
+
+use super::super::string_table::StringTable;
+use super::super::strings::{Word, occupied};
+use super::beta::{Beta, density};
+use super::{Classes, IRREPS};
+use eigenforge_runtime::{Device, Result};
+
+/// α strings of a group at most. Larger groups fill their batches better, smaller ones are more tasks.
+const GROUP: usize = 64;
+
+/// Groups that a space should have, as long as they fill a register.
+const GROUPS: usize = 16;
+
+/// Lanes of a batch at most: four registers of eight, so that a number of G_pq serves four operations.
+pub(super) const BATCH: usize = 32;
+
+/// A lane of a batch: where the string of a row comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lane {
+    /// Row within the group.
+    pub row: u32,
+    /// First element of C's row of the other string.
+    pub source: usize,
+    /// Sign of the move.
+    pub sign: f64,
+}
+
+/// Strings of a group that one pair of orbitals moves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Batch {
+    /// The pair.
+    pub pair: usize,
+    /// Product of its irreps, from 0.
+    pub irrep: usize,
+    /// Class of the β strings in the rows that it reads.
+    pub class: usize,
+    first: usize,
+    end: usize,
+}
+
+/// Strings that work together.
+pub(super) struct Group {
+    /// Ranks of its strings.
+    pub members: Vec<u32>,
+    /// Class of the β strings in its rows.
+    pub class: usize,
+    pub batches: Vec<Batch>,
+    lanes: Vec<Lane>,
+}
+
+impl Group {
+    /// The lanes of a batch.
+    pub fn lanes(&self, batch: &Batch) -> &[Lane] {
+        &self.lanes[batch.first..batch.end]
+    }
+}
+
+/// Tables of the α strings.
+pub(super) struct Alpha {
+    /// Energy of a string's electrons among themselves.
+    pub energy: Vec<f64>,
+    row_start: Vec<usize>,
+    /// Class of the β strings of each row.
+    class: Vec<u8>,
+    /// Pairs (p, p) of the occupied orbitals, all strings' one after another.
+    densities: Vec<u32>,
+    electrons: usize,
+    /// Elements of H_αα off the diagonal that lead to the same class: first element of the other row, value.
+    same_start: Vec<u64>,
+    same: Vec<(usize, f64)>,
+    pub groups: Vec<Group>,
+}
+
+impl Alpha {
+    pub fn new(irreps: &[u8], words: &[Word], classes: &Classes, beta: &Beta, table: &StringTable) -> Result<Alpha> {
+        let ranks = || 0..words.len() as u32;
+        let moves = ranks().map(|rank| table.singles(rank).target.len() as u64).sum::<u64>();
+        let doubles = ranks().map(|rank| table.doubles(rank).0.len() as u64).sum::<u64>();
+        let bytes = 80 * words.len() as u64 + (2 * size_of::<Lane>() as u64 + 16) * moves + 16 * doubles;
+        Device::cpu().check_memory(&format!("moves of {} α strings", words.len()), bytes)?;
+        let class: Vec<u8> = words.iter().map(|word| classes.partner(*word) as u8).collect();
+        let mut row_start = vec![0];
+        for class in &class {
+            row_start.push(row_start[row_start.len() - 1] + beta.class(usize::from(*class)).len());
+        }
+        let densities = words.iter().flat_map(|word| occupied(*word).map(|orbital| density(orbital) as u32)).collect();
+        let electrons = words.first().map_or(0, |word| word.count_ones() as usize);
+        let energy = table.energy.clone();
+        let (same_start, same, groups) = (vec![0], Vec::new(), Vec::new());
+        let mut alpha = Alpha { energy, row_start, class, densities, electrons, same_start, same, groups };
+        for rank in ranks() {
+            let singles = table.runs(rank).iter().filter(|run| run.irrep == 0).map(|run| table.run(rank, run));
+            let singles = singles.flat_map(|run| run.target.iter().copied().zip(run.own.iter().copied()));
+            let doubles = table.doubles(rank);
+            let doubles = doubles.0.iter().copied().zip(doubles.1.iter().copied());
+            let rows = singles.chain(doubles).map(|(other, value)| (alpha.row_start[other as usize], value));
+            alpha.same.extend(rows);
+            alpha.same_start.push(alpha.same.len() as u64);
+        }
+        let most = words.len().div_ceil(GROUPS).next_multiple_of(8).min(GROUP);
+        for class in 0..IRREPS {
+            let of_class = |rank: &u32| usize::from(alpha.class[*rank as usize]) == class;
+            if beta.class(class).is_empty() {
+                continue;
+            }
+            let members: Vec<u32> = ranks().filter(of_class).collect();
+            let groups = members.chunks(most).map(|members| alpha.group(members, class, irreps, classes, beta, table));
+            let groups: Vec<Group> = groups.collect();
+            alpha.groups.extend(groups);
+        }
+        Ok(alpha)
+    }
+
+    fn group(
+        &self,
+        members: &[u32],
+        class: usize,
+        irreps: &[u8],
+        classes: &Classes,
+        beta: &Beta,
+        table: &StringTable,
+    ) -> Group {
+        let mut moves: Vec<(usize, Lane)> = Vec::new();
+        for (row, rank) in (0..).zip(members) {
+            let singles = table.singles(*rank);
+            for (k, other) in singles.target.iter().enumerate() {
+                let source = self.row_start[*other as usize];
+                moves.push((singles.pair(k), Lane { row, source, sign: singles.sign(k) }));
+            }
+        }
+        moves.sort_by_key(|(pair, _)| *pair);
+        let pair_irreps: Vec<usize> =
+            (0..irreps.len()).flat_map(|p| (0..=p).map(move |q| usize::from(irreps[p] ^ irreps[q]))).collect();
+        let mut group = Group { members: members.to_vec(), class, batches: Vec::new(), lanes: Vec::new() };
+        for of_pair in moves.chunk_by(|a, b| a.0 == b.0) {
+            let (pair, irrep) = (of_pair[0].0, pair_irreps[of_pair[0].0]);
+            let class = classes.moved(class, irrep);
+            if beta.class(class).is_empty() {
+                continue;
+            }
+            for lanes in of_pair.chunks(BATCH) {
+                let first = group.lanes.len();
+                group.lanes.extend(lanes.iter().map(|(_, lane)| *lane));
+                group.batches.push(Batch { pair, irrep, class, first, end: group.lanes.len() });
+            }
+        }
+        group
+    }
+
+    /// Elements of C.
+    pub fn rows(&self) -> usize {
+        self.row_start[self.row_start.len() - 1]
+    }
+
+    /// α strings.
+    pub fn len(&self) -> usize {
+        self.class.len()
+    }
+
+    /// First element of the row of a string.
+    pub fn row_start(&self, rank: usize) -> usize {
+        self.row_start[rank]
+    }
+
+    /// Rank of the string whose row holds an element.
+    pub fn rank_at(&self, element: usize) -> usize {
+        self.row_start.partition_point(|start| *start <= element) - 1
+    }
+
+    /// Class of the β strings in a row.
+    pub fn class(&self, rank: usize) -> usize {
+        usize::from(self.class[rank])
+    }
+
+    /// Pairs (p, p) of a string's orbitals.
+    pub fn densities(&self, rank: usize) -> &[u32] {
+        &self.densities[rank * self.electrons..][..self.electrons]
+    }
+
+    /// Elements of H_αα off the diagonal: (first element of the other row, value).
+    pub fn same(&self, rank: usize) -> &[(usize, f64)] {
+        &self.same[self.same_start[rank] as usize..self.same_start[rank + 1] as usize]
+    }
+}

@@ -1,0 +1,139 @@
+//! What a row of C needs to know of its β strings: where their moves lead, and what an α move feels of them.
+//!
+//! In: the β strings, their table of moves, their classes. Out: strings in the order of rows (class by class, ascending in
+//! each; [`Beta::class`]), every target as a place within its class.
+
+use super::super::integrals::{Integrals, pair, triangle};
+use super::super::string_table::StringTable;
+use super::super::strings::{Word, occupied};
+use super::{Classes, IRREPS};
+use eigenforge_runtime::{Device, Result};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// A move to another string.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Single {
+    /// Place of the string that it leads to, within its class.
+    pub target: u32,
+    /// 2 × pair of orbitals, + 1 if the sign is −1.
+    pub value: u32,
+}
+
+/// Tables of the β strings; string k is the k-th in the order of rows.
+pub(super) struct Beta {
+    /// First string of each class, and at the end their number.
+    class_start: [usize; IRREPS + 1],
+    /// Energy of a string's electrons among themselves.
+    pub energy: Vec<f64>,
+    /// Σ_{r in K} (pq|rr) at [pq][k].
+    felt: Vec<f64>,
+    /// First single of string k and irrep g at 8 k + g.
+    single_start: Vec<u64>,
+    singles: Vec<Single>,
+    /// Elements of H_ββ off the diagonal that lead to the same class.
+    same_start: Vec<u64>,
+    same: Vec<(u32, f64)>,
+}
+
+impl Beta {
+    pub fn new(
+        integrals: &Integrals,
+        irreps: &[u8],
+        words: &[Word],
+        classes: &Classes,
+        table: &StringTable,
+    ) -> Result<Beta> {
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); IRREPS];
+        let mut places = Vec::with_capacity(words.len());
+        for (word, rank) in words.iter().zip(0..) {
+            let class = &mut members[classes.of(*word)];
+            places.push(class.len() as u32);
+            class.push(rank);
+        }
+        let mut class_start = [0; IRREPS + 1];
+        for class in 0..IRREPS {
+            class_start[class + 1] = class_start[class] + members[class].len();
+        }
+        let order: Vec<u32> = members.concat();
+        let pairs = triangle(integrals.orbitals);
+        let counts = |rank: &u32| (table.singles(*rank).target.len() * 24 + table.doubles(*rank).0.len() * 16) as u64;
+        let bytes = (8 * pairs * words.len()) as u64 + order.iter().map(counts).sum::<u64>();
+        Device::cpu().check_memory(&format!("moves of {} β strings", words.len()), bytes)?;
+
+        let mut beta = Beta {
+            class_start,
+            energy: order.iter().map(|rank| table.energy[*rank as usize]).collect(),
+            felt: vec![0.0; pairs * words.len()],
+            single_start: vec![0],
+            singles: Vec::new(),
+            same_start: vec![0],
+            same: Vec::new(),
+        };
+        for rank in &order {
+            beta.push(*rank, irreps, &places, table);
+        }
+        let orbital_pairs: Vec<(usize, usize)> =
+            (0..integrals.orbitals).flat_map(|p| (0..=p).map(move |q| (p, q))).collect();
+        beta.felt.par_chunks_mut(words.len().max(1)).zip(orbital_pairs).for_each(|(felt, (p, q))| {
+            for (felt, rank) in felt.iter_mut().zip(&order) {
+                *felt = occupied(words[*rank as usize]).map(|r| integrals.two(p, q, r, r)).sum();
+            }
+        });
+        Ok(beta)
+    }
+
+    fn push(&mut self, rank: u32, irreps: &[u8], places: &[u32], table: &StringTable) {
+        let place = |target: u32| places[target as usize];
+        let runs = table.runs(rank);
+        for irrep in 0..IRREPS {
+            for run in runs.iter().filter(|run| usize::from(run.irrep) == irrep) {
+                let singles = table.run(rank, run);
+                for (k, target) in singles.target.iter().enumerate() {
+                    let value = 2 * singles.pair(k) as u32 + u32::from(singles.sign(k) < 0.0);
+                    self.singles.push(Single { target: place(*target), value });
+                    // A move of another irrep has no element of one electron's.
+                    if irrep == 0 {
+                        self.same.push((place(*target), singles.own[k]));
+                    }
+                }
+            }
+            self.single_start.push(self.singles.len() as u64);
+        }
+        debug_assert!(irreps.iter().all(|irrep| usize::from(*irrep) < IRREPS));
+        let (targets, values) = table.doubles(rank);
+        self.same.extend(targets.iter().map(|target| place(*target)).zip(values.iter().copied()));
+        self.same_start.push(self.same.len() as u64);
+    }
+
+    /// Strings.
+    pub fn len(&self) -> usize {
+        self.class_start[IRREPS]
+    }
+
+    /// The strings of a class.
+    pub fn class(&self, class: usize) -> Range<usize> {
+        self.class_start[class]..self.class_start[class + 1]
+    }
+
+    /// Σ_{r in K} (pq|rr) of the strings of a class.
+    pub fn felt(&self, pair: usize, class: usize) -> &[f64] {
+        &self.felt[pair * self.len()..][self.class(class)]
+    }
+
+    /// Moves of string k whose pairs of orbitals are of one irrep.
+    pub fn singles(&self, k: usize, irrep: usize) -> &[Single] {
+        let at = IRREPS * k + irrep;
+        &self.singles[self.single_start[at] as usize..self.single_start[at + 1] as usize]
+    }
+
+    /// Elements of H_ββ off the diagonal: (place within the same class, value).
+    pub fn same(&self, k: usize) -> &[(u32, f64)] {
+        &self.same[self.same_start[k] as usize..self.same_start[k + 1] as usize]
+    }
+}
+
+/// The pair of an orbital with itself.
+pub(super) fn density(orbital: usize) -> usize {
+    pair(orbital, orbital)
+}

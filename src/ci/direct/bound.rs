@@ -1,0 +1,71 @@
+//! How large can an eigenvalue be, and how many elements has H?
+//!
+//! Out: an upper bound of the largest row sum of |H|, and with it of the spectral norm (Gershgorin 1931), from the largest
+//! sum of each part: a row of H is the sum of its parts, so the bound is their sum.
+
+use super::{IRREPS, Tables};
+use rayon::prelude::*;
+
+impl Tables {
+    /// Largest |diagonal| + largest rows of H_αα, H_ββ, single × onlookers and single × single.
+    pub fn norm_bound(&self) -> f64 {
+        let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+        let (alphas, betas) = (self.alpha.len(), self.beta.len());
+        let diagonal = (0..alphas).into_par_iter().map_init(Vec::new, |row, rank| {
+            row.resize(self.beta.class(self.alpha.class(rank)).len(), 0.0);
+            self.diagonal(self.alpha.row_start(rank), row);
+            row.iter().map(|value: &f64| value.abs()).fold(0.0, f64::max)
+        });
+        let diagonal = diagonal.reduce(|| 0.0, f64::max);
+        let sum = |same: &mut dyn Iterator<Item = f64>| same.map(f64::abs).sum::<f64>();
+        let alpha = largest(&mut (0..alphas).map(|rank| sum(&mut self.alpha.same(rank).iter().map(|same| same.1))));
+        let beta = largest(&mut (0..betas).map(|k| sum(&mut self.beta.same(k).iter().map(|same| same.1))));
+        // What β strings make of one α move: all their moves and their onlookers.
+        let of_pair = |pair: usize| {
+            let coulomb = self.coulomb(pair);
+            let row = |k: usize| {
+                let singles = (0..IRREPS).flat_map(|irrep| self.beta.singles(k, irrep));
+                singles.map(|single| coulomb[single.value as usize].abs()).sum::<f64>()
+            };
+            let felt = (0..IRREPS).flat_map(|class| self.beta.felt(pair, class)).map(|felt| felt.abs());
+            ((0..betas).map(row).fold(0.0, f64::max), felt.fold(0.0, f64::max))
+        };
+        let of_pairs: Vec<(f64, f64)> = (0..self.pairs).into_par_iter().map(of_pair).collect();
+        let mut moves = vec![0.0; alphas];
+        for group in &self.alpha.groups {
+            for batch in &group.batches {
+                let (both, felt) = of_pairs[batch.pair];
+                for lane in group.lanes(batch) {
+                    moves[group.members[lane.row as usize] as usize] += both + felt;
+                }
+            }
+        }
+        // What the α electrons of a row add to β moves: the row of each orbital's density.
+        let onlookers = |rank: usize| {
+            let densities = self.alpha.densities(rank).iter().map(|density| of_pairs[*density as usize].0);
+            densities.sum::<f64>() + moves[rank]
+        };
+        diagonal + alpha + beta + largest(&mut (0..alphas).map(onlookers))
+    }
+
+    /// Elements of H that a product multiplies by: a fused multiplication and addition each.
+    pub fn elements(&self) -> f64 {
+        let alphas = &self.alpha;
+        let width = |class: usize| self.beta.class(class).len();
+        let alone = (0..alphas.len()).map(|rank| (alphas.same(rank).len() + 1) * width(alphas.class(rank)));
+        let mut elements = alone.sum::<usize>() as f64;
+        for group in &alphas.groups {
+            let class = self.beta.class(group.class);
+            let singles = |irrep: usize| class.clone().map(|k| self.beta.singles(k, irrep).len()).sum::<usize>() as f64;
+            let of_irrep: [f64; IRREPS] = std::array::from_fn(singles);
+            let same = class.clone().map(|k| self.beta.same(k).len()).sum::<usize>() as f64;
+            elements += group.members.len() as f64 * (same + of_irrep[0]);
+            let batch = |batch: &super::alpha::Batch| {
+                let own = if batch.irrep == 0 { class.len() as f64 } else { 0.0 };
+                group.lanes(batch).len() as f64 * (of_irrep[batch.irrep] + own)
+            };
+            elements += group.batches.iter().map(batch).sum::<f64>();
+        }
+        elements
+    }
+}
