@@ -85,9 +85,7 @@ pub(super) fn up_group<'a, T: Scalar, C: Fn(u64, u64) -> f64, const W: usize>(
 #[inline(always)]
 fn add_dots<const W: usize>(y: &[Run<W>], x: &[Run<W>], dot: &mut [f64; W]) {
     for (x, y) in x.iter().zip(y) {
-        for lane in 0..W {
-            dot[lane] += x.0[lane] * y.0[lane];
-        }
+        dot.iter_mut().zip(&x.0).zip(&y.0).for_each(|((dot, x), y)| *dot += x * y);
     }
 }
 
