@@ -44,12 +44,10 @@
 //! | `spin` | what is ⟨S²⟩ of a state, and which spins has a level? |
 //! | `density` | what are ⟨a†_p a_q⟩ and ⟨a†_p a†_r a_s a_q⟩? |
 //! | `natural` | which orbitals diagonalise γ, and how full are they? |
-
-pub mod count;
-pub mod density;
 //! | `direct` | what is σ = H C of a full space, without a matrix? |
 
 pub mod count;
+pub mod density;
 pub mod direct;
 pub mod fcidump;
 pub mod integrals;
@@ -64,9 +62,8 @@ mod string_table;
 pub mod strings;
 
 pub use density::{DensityError, OneBody, TwoBody};
-pub use fcidump::{FcidumpError, OneElectron, OneElectronError};
 pub use direct::{DirectError, DirectFullCi};
-pub use fcidump::FcidumpError;
+pub use fcidump::{FcidumpError, OneElectron, OneElectronError};
 pub use integrals::Integrals;
 pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
 pub use natural::NaturalOrbitals;

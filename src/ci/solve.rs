@@ -19,6 +19,7 @@
 //! H is multiplied in one of two ways ([`Storage`]): as a sparse matrix of which every row is made once from string
 //! tables, in a generated kernel's format where kernels run; or, for full CI on the CPU, straight from the integrals.
 
+use super::direct::{DirectError, DirectFullCi};
 use super::matrix::{Hamiltonian, MatrixError, THRESHOLD};
 use super::{Integrals, Space};
 use crate::sparse::{Choice, FormatName, RowStatistics, SparseError, SparseOperator, Target, Wish};
@@ -47,6 +48,9 @@ pub enum CiError {
     /// The matrix could not be made.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
+    /// No product straight from the integrals.
+    #[error(transparent)]
+    Direct(#[from] DirectError),
     /// It could not be put on the device.
     #[error(transparent)]
     Sparse(#[from] SparseError),
@@ -66,7 +70,7 @@ pub enum CiError {
     },
     /// A product straight from the integrals was asked for where there is none.
     #[error(
-        "storage = \"direct\" is for the full space of all irreps, on the CPU; found {found}: take storage = \"stored\""
+        "storage = \"direct\" is for a full space, of all irreps or of one, on the CPU; found {found}: take storage = \"stored\""
     )]
     NotDirect {
         /// What was asked for.
@@ -239,14 +243,15 @@ impl<'a> Solve<'a> {
 
     fn operator(&self, device: &Device) -> Result<(Box<dyn LinearOperator<f64>>, How), CiError> {
         let full = self.space.is_full();
-        let direct = false && full;
+        let direct = full && matches!(device, Device::Cpu(_));
         match self.storage {
             Storage::Direct if !direct => {
                 let space = if full { "the full space" } else { "a part of the space" };
                 Err(CiError::NotDirect { found: format!("{space} on {}", device.name()) })
             }
             Storage::Direct | Storage::Auto if direct => {
-                unreachable!("direct")
+                let how = How { storage: "direct", format: None, reason: None, non_zeros: None };
+                Ok((Box::new(DirectFullCi::new(self.integrals, self.space, device)?), how))
             }
             _ => self.stored(device),
         }

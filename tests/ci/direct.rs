@@ -90,7 +90,7 @@ fn molecules_of_the_reference_data() {
         let integrals = data::integrals(&case.id);
         let full = || Space::full(case.norb, case.n_alpha, case.n_beta).unwrap();
         compare(&case.id, &integrals, &full());
-        let irrep = full().reference_irrep(&integrals.irreps);
+        let irrep = full().reference_irrep(&integrals.irreps).unwrap();
         let space = full().in_irrep(&integrals.irreps, irrep).unwrap();
         compare(&format!("{}, irrep {irrep}", case.id), &integrals, &space);
     }

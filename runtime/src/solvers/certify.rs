@@ -26,6 +26,10 @@ const EXTRA: usize = 64;
 /// Share of the distance to the k-th value at which the residual of a higher level ends the search.
 const FAR_ENOUGH: f64 = 1e-3;
 
+/// The same for Davidson, which does not amplify the lowest states before others as a Krylov space does: what is hidden must
+/// be smaller.
+const FAR_ENOUGH_BY_DIAGONAL: f64 = 1e-6;
+
 /// What the main search found.
 pub(super) struct Main<T: Scalar> {
     pub values: Vec<f64>,
@@ -174,23 +178,35 @@ fn search_complement<T: Scalar>(
         sorted.sort_by(f64::total_cmp);
         let last = sorted[k - 1];
         let limit = last + run.degeneracy_tolerance(sorted[..k].iter().copied());
-        let enough = |value: f64, residual: f64| value > limit && residual <= FAR_ENOUGH * (value - last);
+        let share = if by_diagonal { FAR_ENOUGH_BY_DIAGONAL } else { FAR_ENOUGH };
+        let enough = |value: f64, residual: f64| value > limit && residual <= share * (value - last);
         let deflated = Deflated { inner: operator, algebra: &run.algebra, values: &main.values, locked: &main.vectors };
         let seed = run.options.seed.wrapping_add(0x9e37_79b9).wrapping_mul(2 * extra as u64 + 3);
-        let found = if by_diagonal {
-            let options = SolveOptions { states: 1, guard: Some(0), seed, ..run.options.clone() };
-            let within = run.within(&deflated, &options);
-            let found = davidson::search(&within, &deflated, davidson::Goal::Enough(&enough), &mut Saver::off())?;
-            run.take_in(&within);
-            found
-        } else {
-            let mut start = operator.device().random::<T>(n, seed)?;
-            run.algebra.orthonormalise(&mut start, &main.vectors.iter().collect::<Vec<_>>())?;
-            // Nothing is kept: as a rule the search ends without a vector.
-            let how = lanczos::Search { phase: "certify", enough: Some(&enough), capacity: 1 };
-            lanczos::search_lowest(run, &deflated, start, &how, &mut Saver::off())?
+        let by_diagonal = match by_diagonal {
+            true => {
+                let options = SolveOptions { states: 1, guard: Some(0), seed, ..run.options.clone() };
+                let within = run.within(&deflated, &options);
+                let found = davidson::search(&within, &deflated, davidson::Goal::Enough(&enough), &mut Saver::off())?;
+                run.take_in(&within);
+                main.iterations += found.iterations;
+                // A search that ended so soon has hardly left its start: nothing was shown.
+                let soon = found.iterations < davidson::LEAST && found.values.iter().all(|value| *value > limit);
+                (!soon).then_some(found)
+            }
+            false => None,
         };
-        main.iterations += found.iterations;
+        let found = match by_diagonal {
+            Some(found) => found,
+            None => {
+                let mut start = operator.device().random::<T>(n, seed)?;
+                run.algebra.orthonormalise(&mut start, &main.vectors.iter().collect::<Vec<_>>())?;
+                // Nothing is kept: as a rule the search ends without a vector.
+                let how = lanczos::Search { phase: "certify", enough: Some(&enough), capacity: 1 };
+                let found = lanczos::search_lowest(run, &deflated, start, &how, &mut Saver::off())?;
+                main.iterations += found.iterations;
+                found
+            }
+        };
         let value = found.values.first().copied().unwrap_or(f64::NAN);
         if found.stop != StopReason::Converged {
             return Ok(Search::Incomplete(format!(

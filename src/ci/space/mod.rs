@@ -171,11 +171,6 @@ impl Space {
         }
     }
 
-    /// Whether it holds every determinant, in the order of [`Space::full`].
-    pub fn is_full(&self) -> bool {
-        self.level.is_none() && self.irreps.is_none() && matches!(self.order, Order::Blocks(_))
-    }
-
     /// Spatial orbitals.
     pub fn orbitals(&self) -> usize {
         self.orbitals
@@ -263,7 +258,7 @@ impl Space {
 }
 
 /// Product of the occupied orbitals' irreps, Molpro's numbering.
-fn irrep_of(irreps: &[u8], (up, down): (Word, Word)) -> u8 {
+pub(super) fn irrep_of(irreps: &[u8], (up, down): (Word, Word)) -> u8 {
     1 + (product(irreps, up) ^ product(irreps, down))
 }
 

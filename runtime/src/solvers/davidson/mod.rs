@@ -49,7 +49,7 @@ const EXTRA: usize = 2;
 /// Iterations without a lower residual or value after which the search has stagnated.
 const PATIENCE: usize = 100;
 /// Iterations before a search may end early: a hidden state's part of the random start must have had time to grow.
-const LEAST: usize = 10;
+pub(super) const LEAST: usize = 10;
 /// How often convergence near the rounding may turn out to be none.
 const DOUBTS: usize = 4;
 
