@@ -17,7 +17,7 @@ use eigenforge_templates::exact::IndexWord;
 use eigenforge_templates::sparse::{SparsePlan, Storage};
 use eigenforge_templates::{Cost, ElementFunctionText, Launch, ScalarType, TextError};
 use rayon::prelude::*;
-use std::collections::HashMap;
+use std::collections::hash_map::{Entry, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Vectors that one pass over the matrix may serve.
@@ -355,18 +355,17 @@ impl Kernels {
     fn apply<T: Scalar>(&self, x: &[&Vector<T>], y: &mut [Vector<T>], summed: bool) -> Result<Vec<f64>, DeviceError> {
         let vectors = x.len() as u32;
         let mut guard = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if !guard.contains_key(&vectors) {
-            let compiled = self.compile(vectors).map_err(|error| match error {
+        let compiled = match guard.entry(vectors) {
+            Entry::Occupied(compiled) => compiled.into_mut(),
+            Entry::Vacant(place) => place.insert(self.compile(vectors).map_err(|error| match error {
                 SparseError::Device(error) => error,
                 other => DeviceError::Arguments {
                     what: format!("the multiply of {} for {vectors} vectors", self.plan.name),
                     expected: "a text".into(),
                     found: other.to_string(),
                 },
-            })?;
-            guard.insert(vectors, compiled);
-        }
-        let Some(compiled) = guard.get_mut(&vectors) else { return Ok(vec![]) };
+            })?),
+        };
         let Compiled { kernel, launches, partials, dots, interleaved } = compiled;
         for launch in launches.iter().filter(|launch| summed || launch.entry != "multiply_finish") {
             let arguments = Arguments::new();
