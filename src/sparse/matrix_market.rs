@@ -1,8 +1,9 @@
-//! Matrix Market coordinate files: `real`, `integer` or `pattern`, `general` or `symmetric` (Boisvert, Pozo, Remington 1996).
+//! Matrix Market coordinate files: `real`, `integer` or `pattern`, `general` or `symmetric` (Boisvert, Pozo, Remington
+//! 1996).
 //!
-//! In: the text. Out: a [`Csr`]; of a symmetric file, which holds one triangle, the whole matrix. Elements given twice are
-//! added. What the format allows and eigenforge does not take (complex, skew-symmetric, dense arrays) is refused by name,
-//! with the number of the line.
+//! In: the text. Out: a [`Csr`]; of a symmetric file, which holds one triangle, the whole matrix. Elements given twice
+//! are added. What the format allows and eigenforge does not take (complex, skew-symmetric, dense arrays) is refused by
+//! name, with the number of the line.
 
 use super::npz::of_triplets;
 use super::{Csr, CsrError};
@@ -86,7 +87,10 @@ pub enum MatrixMarketError {
         column: u64,
     },
     /// Fewer or more elements than the line of sizes says.
-    #[error("line {line}: {found} elements instead of the {expected} that the line of sizes promises{}", if found < expected { "; the file is cut off" } else { "" })]
+    #[error(
+        "line {line}: {found} elements instead of the {expected} that the line of sizes promises{}",
+        if found < expected { "; the file is cut off" } else { "" }
+    )]
     Count {
         /// Line, from 1.
         line: usize,
@@ -102,9 +106,8 @@ pub enum MatrixMarketError {
 
 /// Reads a matrix.
 ///
-/// # Errors
-/// With the line: a text that is not of the format, a matrix that is not square, an index out of range, a value that is not
-/// finite, too few or too many elements.
+/// # Errors With the line: a text that is not of the format, a matrix that is not square, an index out of range, a
+/// value that is not finite, too few or too many elements.
 pub fn read_matrix_market(text: impl BufRead) -> Result<Csr, MatrixMarketError> {
     let mut lines = text.lines().enumerate().map(|(k, line)| (k + 1, line));
     let mut next = || -> Result<Option<(usize, String)>, MatrixMarketError> {

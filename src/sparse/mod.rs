@@ -13,11 +13,13 @@
 //! | `layout` | how is it cut into parts and blocks? |
 //! | `choose` | which layout, by modelled bytes? |
 //! | `hybrid` | what do the kernels read? |
-//! | `operator` | y = A x on a device |
+//! | `operator`, `host`, `kernels` | y = A x on a device |
 
 mod choose;
 mod csr;
+mod host;
 mod hybrid;
+mod kernels;
 mod layout;
 mod matrix_market;
 mod npz;

@@ -1,7 +1,9 @@
-//! SciPy's `save_npz`: a CSR or CSC matrix as an archive of NumPy arrays `data`, `indices`, `indptr`, `shape`, `format`.
+//! SciPy's `save_npz`: a CSR or CSC matrix as an archive of NumPy arrays `data`, `indices`, `indptr`, `shape`,
+//! `format`.
 //!
-//! In: the file, and whether it holds the whole matrix or the upper triangle of a symmetric one (A = U + triu(U, 1)ᵀ). Out:
-//! a [`Csr`]. Values may be f64 or f32, indices 32 or 64 bits; rows may come with columns in any order, equal ones add up.
+//! In: the file, and whether it holds the whole matrix or the upper triangle of a symmetric one (A = U + triu(U, 1)ᵀ).
+//! Out: a [`Csr`]. Values may be f64 or f32, indices 32 or 64 bits; rows may come with columns in any order, equal ones
+//! add up.
 
 use super::{Csr, CsrError};
 use ndarray::ArrayD;
@@ -33,7 +35,9 @@ pub enum NpzError {
         reason: String,
     },
     /// An array is missing or of another type.
-    #[error("{}: array `{array}` {reason}; expected what scipy.sparse.save_npz writes for a CSR or CSC matrix", file.display())]
+    #[error(
+        "{}: array `{array}` {reason}; expected what scipy.sparse.save_npz writes for a CSR or CSC matrix", file.display()
+    )]
     Array {
         /// The file.
         file: PathBuf,
@@ -54,8 +58,8 @@ pub enum NpzError {
     },
     /// An element below the diagonal of a file that should have none there.
     #[error(
-        "{}: element ({row}, {column}) is below the diagonal, but the file was said to hold an upper triangle; read it as \
-         a whole matrix", file.display()
+        "{}: element ({row}, {column}) is below the diagonal, but the file was said to hold an upper triangle; read it \
+         as a whole matrix", file.display()
     )]
     BelowDiagonal {
         /// The file.

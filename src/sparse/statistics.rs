@@ -80,8 +80,8 @@ pub struct FormatBytes {
     pub bytes: u64,
 }
 
-/// CSR, ELLPACK, sliced ELLPACK of 32 rows as they stand, and the hybrid at `boundary`, as the paper counts them (Table 8);
-/// for the hybrid start and end of each tail are included.
+/// CSR, ELLPACK, sliced ELLPACK of 32 rows as they stand, and the hybrid at `boundary`, as the paper counts them (Table
+/// 8); for the hybrid start and end of each tail are included.
 pub fn memory_table(matrix: &Csr, statistics: &RowStatistics, boundary: u32) -> Vec<FormatBytes> {
     let (rows, non_zeros) = (statistics.rows as u64, statistics.non_zeros);
     let slices = matrix.row_start().windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<u64>>();

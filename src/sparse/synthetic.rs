@@ -1,12 +1,13 @@
-//! The two families of configuration-interaction matrices that the hybrid format was measured on (Mahmoud, Hoffmann, Reza
-//! 2018, section 4 and Table 3), by a seeded generator: the paper's own matrices were never published.
+//! The two families of configuration-interaction matrices that the hybrid format was measured on (Mahmoud, Hoffmann,
+//! Reza 2018, section 4 and Table 3), by a seeded generator: the paper's own matrices were never published.
 //!
 //! | rows | left tenth of the columns | the other columns |
 //! |---|---|---|
 //! | 32,768 | 655 non-zeros a row (655 · 32,768 = 21,463,040, as printed) | 295 or 296 a row, 1 % dense: 9.66 to 9.68 million |
 //! | 1,048,576 | 30 a row | 19 a row (the paper prints no statistics of these) |
 //!
-//! Columns are drawn without repetition, values uniform in [-1, 1). The matrix is not symmetric: it is for multiplies only.
+//! Columns are drawn without repetition, values uniform in [-1, 1). The matrix is not symmetric: it is for multiplies
+//! only.
 
 use super::{Csr, CsrError};
 use crate::bench::seeded;
@@ -32,7 +33,8 @@ pub struct Synthetic {
 /// What a synthetic matrix may be called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' names no matrix; expected FILE.mtx, FILE.npz, synthetic:32768:SEED or synthetic:1048576:SEED, SEED a whole number"
+    "'{0}' names no matrix; expected FILE.mtx, FILE.npz, synthetic:32768:SEED or synthetic:1048576:SEED, SEED a \
+     whole number"
 )]
 pub struct SyntheticError(String);
 

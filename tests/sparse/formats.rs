@@ -15,8 +15,8 @@ use eigenforge_templates::signature::Signature;
 use eigenforge_templates::sparse::{ColumnWord, SparsePlan, Storage};
 use std::sync::Arc;
 
-/// Compares y and x·y with the oracle, for one vector and for a block; outputs hold NaN before. `precision` is that of the
-/// stored values, or of the vectors where those are narrower.
+/// Compares y and x·y with the oracle, for one vector and for a block; outputs hold NaN before. `precision` is that of
+/// the stored values, or of the vectors where those are narrower.
 fn check<T: Scalar>(operator: &SparseOperator, matrix: &Csr, vectors: usize, precision: f64, what: &str) {
     let device = LinearOperator::<T>::device(operator).clone();
     let n = matrix.rows();

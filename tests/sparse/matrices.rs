@@ -1,5 +1,5 @@
-//! Random matrices of shapes that formats trip over, and the oracle: sums over rows in the order of their columns, with the
-//! sum of magnitudes that errors are relative to.
+//! Random matrices of shapes that formats trip over, and the oracle: sums over rows in the order of their columns, with
+//! the sum of magnitudes that errors are relative to.
 
 use eigenforge::sparse::Csr;
 

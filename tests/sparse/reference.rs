@@ -1,5 +1,5 @@
-//! Configuration-interaction matrices of water made with PySCF (tests/data/ci_matrices; A without the nuclear repulsion, see
-//! the table), with x, y = A x summed in long double, and the lowest eigenvalues.
+//! Configuration-interaction matrices of water made with PySCF (tests/data/ci_matrices; A without the nuclear
+//! repulsion, see the table), with x, y = A x summed in long double, and the lowest eigenvalues.
 
 use super::kernel_devices;
 use eigenforge::runtime::simulate::Schedule;

@@ -1,5 +1,5 @@
-//! What the compiler makes of every format, without a card: no spills, registers for 1,024 threads a multiprocessor, and
-//! values in loads of 16 bytes where a lane takes two at a time.
+//! What the compiler makes of every format, without a card: no spills, registers for 1,024 threads a multiprocessor,
+//! and values in loads of 16 bytes where a lane takes two at a time.
 
 use eigenforge::exact::footprints;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};

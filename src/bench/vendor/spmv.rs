@@ -1,8 +1,8 @@
 //! y = A x by cuSPARSE's generic SpMV: compressed rows with both algorithms, and sliced ELLPACK of 32 rows.
 //!
-//! In: a matrix and x on the host. Out: each algorithm's time (the quicker of with and without `cusparseSpMV_preprocess`) and
-//! its y, to hold against ours. Values and sums are f64, indices 32 bits. An algorithm that this version of the library does
-//! not support is passed over with its reason.
+//! In: a matrix and x on the host. Out: each algorithm's time (the quicker of with and without
+//! `cusparseSpMV_preprocess`) and its y, to hold against ours. Values and sums are f64, indices 32 bits. An algorithm
+//! that this version of the library does not support is passed over with its reason.
 
 use std::ffi::c_void;
 
@@ -176,9 +176,9 @@ impl<'a> Product<'a> {
         let offsets = arrays.offsets.pointer().cast_mut().cast::<c_void>();
         let columns = arrays.columns.pointer().cast_mut().cast::<c_void>();
         let values = arrays.values.pointer().cast_mut().cast::<c_void>();
-        // SAFETY: the arrays live on the device as long as the product borrows them and have the lengths named here; x and
-        // the result hold `rows` doubles; scalars are on the host (the default pointer mode) and static; the workspace has
-        // the size that cuSPARSE asked for.
+        // SAFETY: the arrays live on the device as long as the product borrows them and have the lengths named here; x
+        // and the result hold `rows` doubles; scalars are on the host (the default pointer mode) and static; the
+        // workspace has the size that cuSPARSE asked for.
         unsafe {
             let made = match kind {
                 Kind::Csr => sys::cusparseCreateCsr(

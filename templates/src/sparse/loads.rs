@@ -1,8 +1,8 @@
 //! How a lane loads packs of values and columns: the statements, and what stands for each element afterwards.
 //!
-//! In: number type or column word, and the size of the pack. Out: CUDA types and loads as wide as the pack, 16 bytes at most,
-//! marked as read once (`__ldcs`), so that L1 keeps x and not the matrix. Names carry a number, so that several packs can be
-//! under way before the first is used.
+//! In: number type or column word, and the size of the pack. Out: CUDA types and loads as wide as the pack, 16 bytes at
+//! most, marked as read once (`__ldcs`), so that L1 keeps x and not the matrix. Names carry a number, so that several
+//! packs can be under way before the first is used.
 
 use crate::ScalarType;
 

@@ -1,13 +1,14 @@
 //! What a sparse multiply is made of: every number that its text is written for.
 //!
 //! A block of threads owns up to `block_rows` rows and keeps their sums in shared memory. It goes through the parts one
-//! after the other; a part whose columns lie in a window of x has that window brought into shared memory first, so that its
-//! gathers cost no sectors of L2. At the end y is written whole, row after row, with the block's share of x·y. A row's terms
-//! are always added in the same order.
+//! after the other; a part whose columns lie in a window of x has that window brought into shared memory first, so that
+//! its gathers cost no sectors of L2. At the end y is written whole, row after row, with the block's share of x·y. A
+//! row's terms are always added in the same order.
 //!
-//! A lane takes `pack` non-zeros at a time and a row has `lanes` lanes, so a warp works on 32 / `lanes` rows: its *slice*.
-//! ELLPACK parts are stored slice by slice and step by step, 32 lanes of `pack` elements a step, so that a warp's load is one
-//! piece of memory whatever the number of lanes; CSR parts are stored row by row, each row padded to whole packs.
+//! A lane takes `pack` non-zeros at a time and a row has `lanes` lanes, so a warp works on 32 / `lanes` rows: its
+//! *slice*. ELLPACK parts are stored slice by slice and step by step, 32 lanes of `pack` elements a step, so that a
+//! warp's load is one piece of memory whatever the number of lanes; CSR parts are stored row by row, each row padded to
+//! whole packs.
 
 use crate::ScalarType;
 use crate::exact::IndexWord;
@@ -102,8 +103,8 @@ pub struct SparsePlan {
     pub values: ScalarType,
     /// Rows, and columns.
     pub rows: u64,
-    /// Vectors multiplied at once, 1 to 8; more than one are interleaved first, so that the matrix is read once and a gather
-    /// finds all of them side by side.
+    /// Vectors multiplied at once, 1 to 8; more than one are interleaved first, so that the matrix is read once and a
+    /// gather finds all of them side by side.
     pub vectors: u32,
     /// Threads of a block.
     pub threads: u32,

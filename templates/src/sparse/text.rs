@@ -7,8 +7,8 @@ use crate::launch::{Element, Parameter};
 use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
-/// Values that a lane has under way before it uses the first, in bytes: with 1,024 threads a multiprocessor, 64 kB, some
-/// three times what memory's latency asks for, since not all of them wait at once.
+/// Values that a lane has under way before it uses the first, in bytes: with 1,024 threads a multiprocessor, 64 kB,
+/// some three times what memory's latency asks for, since not all of them wait at once.
 const BATCH_BYTES: u32 = 64;
 
 #[derive(Serialize)]
@@ -162,11 +162,13 @@ impl SparsePlan {
         }
     }
 
-    /// The diagonal of a matrix of so many rows as an element function of vector programs: `diagonal(i, matrix_diagonal)`.
+    /// The diagonal of a matrix of so many rows as an element function of vector programs: `diagonal(i,
+    /// matrix_diagonal)`.
     pub fn diagonal_element(rows: u64) -> ElementFunctionText {
         let parameter = Parameter::table("matrix_diagonal", Element::F64, rows);
         let source = format!(
-            "__device__ __forceinline__ double diagonal(i64 i, {} matrix_diagonal)\n{{\n    return matrix_diagonal[i];\n}}\n",
+            "__device__ __forceinline__ double diagonal(i64 i, {} matrix_diagonal)\n{{\n    \
+             return matrix_diagonal[i];\n}}\n",
             parameter.cuda()
         );
         ElementFunctionText { name: "diagonal".into(), source, parameters: vec![parameter] }

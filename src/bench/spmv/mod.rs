@@ -1,28 +1,28 @@
 //! Sparse matrix times vector: what `eigenforge spmv` prints of one matrix, and a table of several.
 //!
-//! In: a matrix (a file, or one of the paper's synthetic families), a wish, a device. Out: [`SpmvReport`]: statistics of the
-//! rows, bytes of every format, the format chosen and why, milliseconds, GB/s (1e9 bytes of the stored matrix, x and y), and
-//! the multiple of the floor: 12 bytes a non-zero and both vectors, at the speed of a copy measured in the same run. A product
-//! that differs from the plain one's is an error: no time is printed for a wrong product.
+//! In: a matrix (a file, or one of the paper's synthetic families), a wish, a device. Out: [`SpmvReport`]: statistics
+//! of the rows, bytes of every format, the format chosen and why, milliseconds, GB/s (1e9 bytes of the stored matrix, x
+//! and y), and the multiple of the floor: 12 bytes a non-zero and both vectors, at the speed of a copy measured in the
+//! same run. A product that differs from the plain one's is an error: no time is printed for a wrong product.
+
+mod report;
+mod source;
+
+pub use report::{Other, SpmvReport, TimedCandidate, table};
+pub use source::{FormatWish, MatrixSource};
 
 use super::hubbard::chain;
 use super::memory_limit::copy_bandwidth;
-use super::report::grouped;
 use super::vendor::{self, VendorError};
 use super::{median, seeded};
 use crate::sparse::{
-    Candidate, Choice, Csr, CsrError, FormatBytes, FormatName, Layout, MatrixMarketError, NpzError, RowStatistics,
-    SparseError, SparseOperator, Synthetic, SyntheticError, Target, Triangle, Wish, memory_table, read_matrix_market,
-    read_npz,
+    Candidate, Choice, Csr, CsrError, Layout, MatrixMarketError, NpzError, RowStatistics, SparseError, SparseOperator,
+    Target, Wish, memory_table,
 };
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector};
 use eigenforge_templates::ScalarType;
 use rayon::prelude::*;
-use serde::Serialize;
-use std::fmt;
-use std::io::BufReader;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -35,80 +35,6 @@ const WORTH_TIMING: f64 = 1.8;
 /// Candidates that are timed, at most, and samples of each.
 const MOST_TIMED: usize = 8;
 const RACE_SAMPLES: usize = 5;
-
-/// Where a matrix comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MatrixSource {
-    /// A Matrix Market file.
-    MatrixMarket(PathBuf),
-    /// A SciPy archive.
-    Npz(PathBuf),
-    /// One of the paper's families.
-    Synthetic(Synthetic),
-}
-
-impl FromStr for MatrixSource {
-    type Err = SyntheticError;
-    fn from_str(text: &str) -> Result<MatrixSource, SyntheticError> {
-        let path = PathBuf::from(text);
-        match path.extension().and_then(|extension| extension.to_str()) {
-            _ if text.starts_with("synthetic:") => text.parse().map(MatrixSource::Synthetic),
-            Some("mtx") => Ok(MatrixSource::MatrixMarket(path)),
-            Some("npz") => Ok(MatrixSource::Npz(path)),
-            _ => text.parse().map(MatrixSource::Synthetic),
-        }
-    }
-}
-
-impl fmt::Display for MatrixSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) => {
-                write!(f, "{}", path.file_stem().map_or_else(|| "matrix".into(), |name| name.to_string_lossy()))
-            }
-            MatrixSource::Synthetic(synthetic) => write!(f, "{synthetic}"),
-        }
-    }
-}
-
-impl MatrixSource {
-    /// Reads or makes it.
-    ///
-    /// # Errors
-    /// The file's.
-    pub fn read(&self, triangle: Triangle) -> Result<Csr, SpmvError> {
-        Ok(match self {
-            MatrixSource::Synthetic(synthetic) => synthetic.matrix()?,
-            MatrixSource::Npz(path) => read_npz(path, triangle)?,
-            MatrixSource::MatrixMarket(path) => {
-                let failed = |source| SpmvError::File { file: path.clone(), source };
-                let file =
-                    std::fs::File::open(path).map_err(|source| failed(MatrixMarketError::Read { line: 0, source }))?;
-                read_matrix_market(BufReader::new(file)).map_err(failed)?
-            }
-        })
-    }
-}
-
-/// A format by name, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FormatWish(Option<FormatName>);
-
-impl FormatWish {
-    /// The words of the command line.
-    pub const WORDS: [(&'static str, FormatWish); 5] = [
-        ("auto", FormatWish(None)),
-        ("hybrid", FormatWish(Some(FormatName::Hybrid))),
-        ("csr", FormatWish(Some(FormatName::Csr))),
-        ("sliced-ell", FormatWish(Some(FormatName::SlicedEll))),
-        ("panels", FormatWish(Some(FormatName::Panels))),
-    ];
-
-    /// The format; a hybrid where nothing but a boundary was given.
-    pub fn name(self, has_boundary: bool) -> Option<FormatName> {
-        self.0.or(has_boundary.then_some(FormatName::Hybrid))
-    }
-}
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -167,67 +93,6 @@ impl SpmvError {
     pub fn is_of_the_input(&self) -> bool {
         matches!(self, SpmvError::File { .. } | SpmvError::Npz(_) | SpmvError::Matrix(_))
     }
-}
-
-/// A candidate that was timed, or that could not run.
-#[derive(Clone, Debug, Serialize)]
-pub struct TimedCandidate {
-    /// Its format and parts.
-    pub shape: String,
-    /// By the model.
-    pub modelled_milliseconds: f64,
-    /// Measured; nothing where this card refused it.
-    pub milliseconds: Option<f64>,
-}
-
-/// Another program's multiply.
-#[derive(Clone, Debug, Serialize)]
-pub struct Other {
-    /// Which.
-    pub name: String,
-    /// Median of one multiply of one vector; nothing where it does not run.
-    pub milliseconds: Option<f64>,
-    /// Why it does not.
-    pub note: Option<String>,
-}
-
-/// Everything about one matrix and its multiply.
-#[derive(Clone, Debug, Serialize)]
-pub struct SpmvReport {
-    /// The matrix.
-    pub matrix: String,
-    /// Its rows.
-    pub statistics: RowStatistics,
-    /// Bytes of the formats as the paper counts them.
-    pub memory: Vec<FormatBytes>,
-    /// Bytes as it is stored here.
-    pub stored_bytes: u64,
-    /// The format chosen.
-    pub format: String,
-    /// Parts, lanes, blocks.
-    pub shape: String,
-    /// Why.
-    pub reason: String,
-    /// Where it ran.
-    pub device: String,
-    /// Vectors at once.
-    pub vectors: u32,
-    /// Number type of the stored values.
-    pub values: ScalarType,
-    /// Median of one multiply of all vectors.
-    pub milliseconds: f64,
-    /// Bytes of the stored matrix and the vectors over that time.
-    pub gb_per_second: f64,
-    /// Speed of a copy in the same run.
-    pub copy_gb_per_second: f64,
-    /// The time over that of 12 bytes a non-zero and the vectors at the copy's speed.
-    pub multiple_of_floor: f64,
-    /// The same for the bytes that are really stored.
-    pub multiple_of_stored: f64,
-    /// What was timed to choose.
-    pub candidates: Vec<TimedCandidate>,
-    /// Others beside it.
-    pub others: Vec<Other>,
 }
 
 /// Chooses, multiplies, checks, times.
@@ -469,80 +334,10 @@ fn variants(layout: &Layout) -> Vec<Layout> {
     all.into_iter().filter(|other| other != layout).collect()
 }
 
-impl fmt::Display for SpmvReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RowStatistics { rows, non_zeros, shortest, longest, mean, deviation, percentiles, empty, .. } =
-            &self.statistics;
-        writeln!(f, "{}: {} rows, {} non-zeros", self.matrix, grouped(*rows), grouped(*non_zeros as usize))?;
-        let [p1, p10, p50, p90, p99] = percentiles;
-        writeln!(
-            f,
-            "non-zeros a row: {shortest} to {longest}, mean {mean:.1}, deviation {deviation:.1}, {empty} empty rows"
-        )?;
-        writeln!(f, "  1, 10, 50, 90, 99 % of the rows have no more than {p1}, {p10}, {p50}, {p90}, {p99}")?;
-        writeln!(f)?;
-        let megabytes = |bytes: u64| bytes as f64 / 1e6;
-        for FormatBytes { format, bytes } in &self.memory {
-            writeln!(f, "  {format:<28} {:>12.2} MB", megabytes(*bytes))?;
-        }
-        writeln!(f, "  {:<28} {:>12.2} MB", "as stored here", megabytes(self.stored_bytes))?;
-        writeln!(f)?;
-        writeln!(f, "{} on {}", self.format, self.device)?;
-        writeln!(f, "  {}", self.shape)?;
-        writeln!(f, "  {}", self.reason)?;
-        for candidate in &self.candidates {
-            let took = candidate.milliseconds.map_or("   refused".into(), |took| format!("{took:>10.4}"));
-            writeln!(f, "  timed {took} ms, modelled {:.4}: {}", candidate.modelled_milliseconds, candidate.shape)?;
-        }
-        writeln!(f)?;
-        let values = if self.values == ScalarType::F32 { ", values in single precision" } else { "" };
-        let vectors = if self.vectors == 1 { String::new() } else { format!(" of {} vectors", self.vectors) };
-        writeln!(f, "multiply{vectors}{values}: {:.4} ms, {:.0} GB/s", self.milliseconds, self.gb_per_second)?;
-        writeln!(
-            f,
-            "  {:.2} x the floor of 12 bytes a non-zero at a copy's {:.0} GB/s; {:.2} x that of what is stored",
-            self.multiple_of_floor, self.copy_gb_per_second, self.multiple_of_stored
-        )?;
-        for other in &self.others {
-            match (other.milliseconds, &other.note) {
-                (Some(took), _) => {
-                    let ratio = took * f64::from(self.vectors) / self.milliseconds;
-                    writeln!(f, "  {:<34} {took:>10.4} ms, {ratio:.2} x as long a vector", other.name)?;
-                }
-                (None, note) => writeln!(f, "  {:<34} {}", other.name, note.as_deref().unwrap_or("did not run"))?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// One line a matrix: rows, non-zeros, format, time, multiple of the floor, and the quickest of the others.
-pub fn table(reports: &[SpmvReport]) -> String {
-    let mut out = format!(
-        "| {:<30} | {:>10} | {:>12} | {:>10} | {:>7} | {:>24} |\n|{:-<32}|{:->12}|{:->14}|{:->12}|{:->9}|{:->26}|\n",
-        "matrix", "rows", "non-zeros", "ms", "floor x", "quickest other", "", "", "", "", "", ""
-    );
-    for report in reports {
-        let quickest = report.others.iter().filter_map(|other| other.milliseconds).reduce(f64::min);
-        let other = quickest.map_or(String::new(), |took| {
-            format!("{took:.4} ms, {:.2} x", took * f64::from(report.vectors) / report.milliseconds)
-        });
-        let RowStatistics { rows, non_zeros, .. } = &report.statistics;
-        out += &format!(
-            "| {:<30} | {:>10} | {:>12} | {:>10.4} | {:>7.2} | {other:>24} |\n",
-            report.matrix,
-            grouped(*rows),
-            grouped(*non_zeros as usize),
-            report.milliseconds,
-            report.multiple_of_floor
-        );
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sparse::Synthetic;
 
     fn small() -> Csr {
         Synthetic { rows: 200, reference_columns: 40, reference: 11, expansion: 900, seed: 2 }.matrix().unwrap()

@@ -1,0 +1,84 @@
+//! Where a matrix comes from: the word on the command line, and the [`Csr`] behind it.
+
+use super::SpmvError;
+use crate::sparse::{
+    Csr, FormatName, MatrixMarketError, Synthetic, SyntheticError, Triangle, read_matrix_market, read_npz,
+};
+use std::fmt;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Where a matrix comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MatrixSource {
+    /// A Matrix Market file.
+    MatrixMarket(PathBuf),
+    /// A SciPy archive.
+    Npz(PathBuf),
+    /// One of the paper's families.
+    Synthetic(Synthetic),
+}
+
+impl FromStr for MatrixSource {
+    type Err = SyntheticError;
+    fn from_str(text: &str) -> Result<MatrixSource, SyntheticError> {
+        let path = PathBuf::from(text);
+        match path.extension().and_then(|extension| extension.to_str()) {
+            _ if text.starts_with("synthetic:") => text.parse().map(MatrixSource::Synthetic),
+            Some("mtx") => Ok(MatrixSource::MatrixMarket(path)),
+            Some("npz") => Ok(MatrixSource::Npz(path)),
+            _ => text.parse().map(MatrixSource::Synthetic),
+        }
+    }
+}
+
+impl fmt::Display for MatrixSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) => {
+                write!(f, "{}", path.file_stem().map_or_else(|| "matrix".into(), |name| name.to_string_lossy()))
+            }
+            MatrixSource::Synthetic(synthetic) => write!(f, "{synthetic}"),
+        }
+    }
+}
+
+impl MatrixSource {
+    /// Reads or makes it.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn read(&self, triangle: Triangle) -> Result<Csr, SpmvError> {
+        Ok(match self {
+            MatrixSource::Synthetic(synthetic) => synthetic.matrix()?,
+            MatrixSource::Npz(path) => read_npz(path, triangle)?,
+            MatrixSource::MatrixMarket(path) => {
+                let failed = |source| SpmvError::File { file: path.clone(), source };
+                let file =
+                    std::fs::File::open(path).map_err(|source| failed(MatrixMarketError::Read { line: 0, source }))?;
+                read_matrix_market(BufReader::new(file)).map_err(failed)?
+            }
+        })
+    }
+}
+
+/// A format by name, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatWish(Option<FormatName>);
+
+impl FormatWish {
+    /// The words of the command line.
+    pub const WORDS: [(&'static str, FormatWish); 5] = [
+        ("auto", FormatWish(None)),
+        ("hybrid", FormatWish(Some(FormatName::Hybrid))),
+        ("csr", FormatWish(Some(FormatName::Csr))),
+        ("sliced-ell", FormatWish(Some(FormatName::SlicedEll))),
+        ("panels", FormatWish(Some(FormatName::Panels))),
+    ];
+
+    /// The format; a hybrid where nothing but a boundary was given.
+    pub fn name(self, has_boundary: bool) -> Option<FormatName> {
+        self.0.or(has_boundary.then_some(FormatName::Hybrid))
+    }
+}

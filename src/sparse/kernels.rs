@@ -1,0 +1,169 @@
+//! The generated multiply on a device: tables uploaded, one text compiled for each number of vectors when it is first
+//! asked for, launches with their arguments by name.
+
+use super::hybrid::{Columns, Stored, Values};
+use super::layout::Target;
+use super::operator::{MOST_VECTORS, SparseError};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, OnDevice, Pod, Scalar, Vector, trace};
+use eigenforge_templates::exact::IndexWord;
+use eigenforge_templates::sparse::{SparsePlan, Storage};
+use eigenforge_templates::{Launch, ScalarType};
+use std::collections::hash_map::{Entry, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Names of the parameters that are vectors.
+const X: [&str; MOST_VECTORS] = ["x_0", "x_1", "x_2", "x_3", "x_4", "x_5", "x_6", "x_7"];
+const Y: [&str; MOST_VECTORS] = ["y_0", "y_1", "y_2", "y_3", "y_4", "y_5", "y_6", "y_7"];
+
+/// The multiply as generated kernels, one text a number of vectors.
+pub(super) struct Kernels {
+    device: Device,
+    pub(super) plan: SparsePlan,
+    tables: Vec<(String, Box<dyn OnDevice + Send + Sync>)>,
+    pub(super) diagonal: Arc<Buffer<f64>>,
+    compiled: Mutex<HashMap<u32, Compiled>>,
+    shared_bytes: u64,
+}
+
+/// The kernels for one number of vectors, and the memory that goes with it.
+struct Compiled {
+    kernel: Kernel,
+    launches: Vec<Launch>,
+    partials: Buffer<f64>,
+    dots: Buffer<f64>,
+    interleaved: Option<Box<dyn OnDevice + Send + Sync>>,
+}
+
+impl Kernels {
+    pub(super) fn new(stored: Stored, diagonal: &[f64], device: &Device) -> Result<Kernels, SparseError> {
+        let _uploading = trace::span("set up", "matrix to the device");
+        let Stored { plan, block_start, parts } = stored;
+        device.check_memory(&format!("the matrix {}", plan.name), plan.matrix_bytes())?;
+        let mut tables: Vec<(String, Box<dyn OnDevice + Send + Sync>)> =
+            vec![("block_start".into(), Box::new(device.buffer(&block_start)?))];
+        for (number, (part, layout)) in parts.into_iter().zip(&plan.parts).enumerate() {
+            let mut add = |name: &str, memory| tables.push((format!("{name}_{number}"), memory));
+            match &part.values {
+                Values::F64(values) => add("values", boxed(device.buffer(values)?)),
+                Values::F32(values) => add("values", boxed(device.buffer(values)?)),
+            }
+            match &part.columns {
+                Columns::U16(columns) => add("columns", boxed(device.buffer(columns)?)),
+                Columns::U32(columns) => add("columns", boxed(device.buffer(columns)?)),
+            }
+            if !part.base.is_empty() {
+                add("base", boxed(device.buffer(&part.base)?));
+            }
+            match plan.starts {
+                _ if part.start.is_empty() => {}
+                IndexWord::U64 => add("start", boxed(device.buffer(&part.start)?)),
+                _ => add("start", boxed(device.buffer(&part.start.iter().map(|at| *at as u32).collect::<Vec<_>>())?)),
+            }
+            if layout.storage == Storage::SlicedEll {
+                add("order", boxed(device.buffer(&part.order)?));
+            }
+        }
+        let shared_bytes = u64::from(Target::of(device).shared_bytes);
+        let diagonal = Arc::new(device.buffer(diagonal)?);
+        let kernels =
+            Kernels { device: device.clone(), plan, tables, diagonal, compiled: Mutex::default(), shared_bytes };
+        if kernels.plan.rows > 0 {
+            let compiled = kernels.compile(1)?;
+            kernels.compiled.lock().unwrap_or_else(PoisonError::into_inner).insert(1, compiled);
+        }
+        Ok(kernels)
+    }
+
+    /// The plan for so many vectors: with its windows of x in shared memory where they fit beside the sums, without
+    /// them where only the sums do.
+    fn plan_for(&self, vectors: u32) -> Option<SparsePlan> {
+        // What the text declares by itself: a number a warp.
+        let fixed = 8 * u64::from(self.plan.threads / 32);
+        let fits = |plan: &SparsePlan| plan.shared_bytes() + fixed <= self.shared_bytes;
+        let with_windows = self.plan.with_vectors(vectors);
+        if fits(&with_windows) {
+            return Some(with_windows);
+        }
+        let mut without = with_windows;
+        without.parts.iter_mut().for_each(|part| part.staged = 0);
+        fits(&without).then_some(without)
+    }
+
+    /// Vectors that one pass over the matrix serves.
+    pub(super) fn most_vectors(&self) -> usize {
+        (1..=MOST_VECTORS).rev().find(|vectors| self.plan_for(*vectors as u32).is_some()).unwrap_or(1)
+    }
+
+    fn compile(&self, vectors: u32) -> Result<Compiled, SparseError> {
+        let plan = self.plan_for(vectors).unwrap_or_else(|| self.plan.with_vectors(vectors));
+        let kernel = self.device.compile(&plan.text()?)?;
+        let launches = plan.launches().map_err(DeviceError::from)?;
+        launches.iter().try_for_each(|launch| kernel.check(launch))?;
+        let length = (plan.rows * u64::from(vectors)) as usize;
+        let interleaved: Option<Box<dyn OnDevice + Send + Sync>> = match (vectors, plan.scalar) {
+            (1, _) => None,
+            (_, ScalarType::F64) => Some(Box::new(self.device.zeros::<f64>(length)?)),
+            (_, ScalarType::F32) => Some(Box::new(self.device.zeros::<f32>(length)?)),
+        };
+        Ok(Compiled {
+            kernel,
+            launches,
+            partials: self.device.buffer(&vec![0.0; plan.partials() as usize])?,
+            dots: self.device.buffer(&vec![0.0; vectors as usize])?,
+            interleaved,
+        })
+    }
+
+    /// y_j = A x_j; the x_j·y_j if `summed`, which waits for the device.
+    pub(super) fn apply<T: Scalar>(
+        &self,
+        x: &[&Vector<T>],
+        y: &mut [Vector<T>],
+        summed: bool,
+    ) -> Result<Vec<f64>, DeviceError> {
+        let vectors = x.len() as u32;
+        let mut guard = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiled = match guard.entry(vectors) {
+            Entry::Occupied(compiled) => compiled.into_mut(),
+            Entry::Vacant(place) => place.insert(self.compile(vectors).map_err(|error| match error {
+                SparseError::Device(error) => error,
+                other => DeviceError::Arguments {
+                    what: format!("the multiply of {} for {vectors} vectors", self.plan.name),
+                    expected: "a text".into(),
+                    found: other.to_string(),
+                },
+            })?),
+        };
+        let Compiled { kernel, launches, partials, dots, interleaved } = compiled;
+        for launch in launches.iter().filter(|launch| summed || launch.entry != "multiply_finish") {
+            let arguments = Arguments::new();
+            let arguments = match (launch.entry.as_str(), interleaved.as_deref_mut()) {
+                ("interleave", Some(together)) => {
+                    let each = x.iter().zip(X).fold(arguments, |arguments, (x, name)| arguments.read(name, *x));
+                    each.write("x", together)
+                }
+                ("multiply_finish", _) => {
+                    let count = partials.len() as i64 / i64::from(vectors);
+                    arguments.read("partials", partials).i64("count", count).write("x_dot_y", dots)
+                }
+                (_, together) => {
+                    let arguments = match together {
+                        Some(together) => arguments.read("x", &*together),
+                        None => arguments.read("x", x[0]),
+                    };
+                    let outputs = y.iter_mut().zip(Y).fold(arguments, |arguments, (y, name)| arguments.write(name, y));
+                    let tables = self.tables.iter();
+                    tables.fold(outputs.write("partials", partials), |arguments, (name, memory)| {
+                        arguments.read(name, &**memory)
+                    })
+                }
+            };
+            kernel.launch(launch, arguments)?;
+        }
+        if summed { dots.download() } else { Ok(vec![f64::NAN; x.len()]) }
+    }
+}
+
+fn boxed<U: Pod>(buffer: Buffer<U>) -> Box<dyn OnDevice + Send + Sync> {
+    Box::new(buffer)
+}
