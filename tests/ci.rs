@@ -9,9 +9,12 @@ mod ci {
     pub mod oracle;
     pub mod random;
 
+    mod density;
     mod energies;
     mod fcidump;
     mod matrices;
+    mod natural;
     mod second_quantised;
     mod spaces;
+    mod spin;
 }
