@@ -1,4 +1,5 @@
-//! Density matrices: every element against operators on Fock space, energies of eigenvectors, traces, frozen cores, files.
+//! Density matrices: every element against operators on Fock space, energies of eigenvectors, traces, frozen cores,
+//! files.
 
 use super::oracle::act;
 use super::random::Random;

@@ -14,10 +14,13 @@ fn check(density: &OneBody, irreps: &[u8], electrons: usize) -> ci::NaturalOrbit
     assert!(natural.occupations.is_sorted_by(|one, other| one >= other));
     assert!((natural.occupations.iter().sum::<f64>() - electrons as f64).abs() < 1e-11);
     assert!(natural.occupations.iter().all(|occupation| (-1e-12..2.0 + 1e-12).contains(occupation)));
-    for (p, value) in density.total().iter().enumerate().map(|(k, value)| ((k / n, k % n), value)) {
+    for (k, value) in density.total().iter().enumerate() {
+        let p = (k / n, k % n);
         let rebuilt: f64 =
             natural.orbitals.iter().zip(&natural.occupations).map(|(orbital, x)| x * orbital[p.0] * orbital[p.1]).sum();
-        assert!((rebuilt - value).abs() < 1e-8, "{p:?}: {rebuilt} instead of {value}");
+        // With irreps, what a solver's error (residuals of 1e-7) has mixed is left out.
+        let tolerance = if natural.irreps.is_empty() { 1e-12 } else { 1e-6 };
+        assert!((rebuilt - value).abs() < tolerance, "{p:?}: {rebuilt} instead of {value}");
         let product: f64 = natural.orbitals[p.0].iter().zip(&natural.orbitals[p.1]).map(|(a, b)| a * b).sum();
         assert!((product - f64::from(u8::from(p.0 == p.1))).abs() < 1e-12);
     }
