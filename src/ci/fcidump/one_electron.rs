@@ -179,7 +179,7 @@ mod tests {
             ("1.0 1 1 0 0\n", "ends in line 1 within a component"),
             ("1.0 1 1 1 1\n", "(1 1|1 1) in a file of one-electron operators"),
             ("1.0 1 0 0 0\n", "orbital energy"),
-            ("1.0 2 1 0 0\n1.5 1 2 0 0\n", "lines 1 and 2 of one component disagree on h(2, 1)"),
+            ("1.0 2 1 0 0\n1.5 1 2 0 0\n", "lines 1 and 2 of one component disagree on h(1, 2)"),
             ("1.0 3 1 0 0\n", "`3` is not an orbital"),
             ("nan 1 1 0 0\n", "not finite"),
             ("1.0 1 1\n", "3 fields"),
