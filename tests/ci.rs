@@ -9,10 +9,13 @@ mod ci {
     pub mod oracle;
     pub mod random;
 
+    mod density;
     mod direct;
     mod energies;
     mod fcidump;
     mod matrices;
+    mod natural;
     mod second_quantised;
     mod spaces;
+    mod spin;
 }

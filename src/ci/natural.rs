@@ -1,14 +1,18 @@
 //! Natural orbitals: the orbitals in which γ = γ^α + γ^β is diagonal, and their occupations (Löwdin 1955).
 //!
-//! In: γ of a state, the orbitals' irreps if they are known. Out: occupations from 2 down to 0, their orbitals, and irreps.
-//! Where γ keeps the irreps each is diagonalised alone, so that orbitals of one occupation and different irreps, π_x and
-//! π_y, are not mixed.
+//! In: γ of a state, the orbitals' irreps if they are known. Out: occupations from 2 down to 0, their orbitals, and
+//! irreps. Where γ keeps the irreps each is diagonalised alone, so that orbitals of one occupation and different
+//! irreps, π_x and π_y, are not mixed.
 
 use super::density::{DensityError, OneBody};
 use eigenforge_runtime::solvers::symmetric_eigen;
 
-/// Elements of γ up to this are rounding errors, of sums and of states that a solver has converged to 1e-8 or better.
-const ROUNDING: f64 = 1e-8;
+/// How far γ of a state may be from its transpose: γ comes symmetric, but may have been through a file.
+const ROUNDING: f64 = 1e-10;
+
+/// Elements of γ between irreps up to this are a solver's error, and left out: it enters them linearly, a residual of
+/// 1e-7 with 1e-5 where states of another irrep are 0.01 Hartree away; occupations change by 1e-5 at most.
+const MIXING: f64 = 1e-5;
 
 /// Orbitals that diagonalise γ.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +37,7 @@ pub fn natural_orbitals(density: &OneBody, irreps: &[u8]) -> Result<NaturalOrbit
     if largest > ROUNDING {
         return Err(DensityError::Transition { largest });
     }
-    let mixed = |(p, q): (usize, usize)| irreps[p] != irreps[q] && gamma[p * n + q].abs() > ROUNDING;
+    let mixed = |(p, q): (usize, usize)| irreps[p] != irreps[q] && gamma[p * n + q].abs() > MIXING;
     let kept = !irreps.is_empty() && !pairs().any(mixed);
     let irrep_of = |p: usize| if kept { irreps[p] } else { 0 };
     let mut found: Vec<(f64, Vec<f64>, u8)> = Vec::with_capacity(n);

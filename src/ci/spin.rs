@@ -5,12 +5,12 @@
 //! S₋S₊ = n_β − Σ_pq a†_qα a_pα a†_pβ a_qβ:
 //!
 //! p = q counts the doubly occupied orbitals; p ≠ q moves an α electron from p to q and a β electron from q to p, which
-//! needs p and q singly occupied, so that work grows as (singly occupied orbitals)² a row. S₊ leads out of the space, but
-//! S₋S₊ has an expectation within it: the part that a truncated space lacks is orthogonal to the state.
+//! needs p and q singly occupied, so that work grows as (singly occupied orbitals)² a row. S₊ leads out of the space,
+//! but S₋S₊ has an expectation within it: what it leads to outside is orthogonal to the state.
 //!
-//! A full space, or one of all determinants up to a level from a closed shell, has eigenstates of one spin; a space that
-//! lacks some of the determinants of a configuration has states that are contaminated, and a level of several spins has
-//! vectors that mix them ([`level_spins`]).
+//! A full space, or one of all determinants up to a level from a closed shell, has eigenstates of one spin; a space
+//! that lacks some of the determinants of a configuration has states that are contaminated, and a level of several
+//! spins has vectors that mix them ([`level_spins`]).
 
 use super::density::{DensityError, norms};
 use super::slater_condon::is_odd;
@@ -22,8 +22,8 @@ use rayon::prelude::*;
 /// Rows that a task works on; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 4096;
 
-/// A deviation up to this is that of a state of one spin: a residual of 1e-5 leaves 1e-10 of another spin's weight in a
-/// state whose neighbours are 1 Hartree away, 1e-6 if they are 0.01 away.
+/// A deviation up to this is that of a state of one spin. A vector of residual r holds states g away with a weight of
+/// up to (r/g)²: r = 1e-8 and g = 1e-5 Hartree make 1e-6, times the difference of two S (S + 1), which is 2 to 12.
 pub const PURE: f64 = 1e-5;
 
 /// Total spin of a state.

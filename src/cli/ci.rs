@@ -30,8 +30,9 @@ pub(super) struct Molecule {
     /// Frozen cores folded in, other orbitals cut off.
     pub integrals: Integrals,
     pub space: Space,
-    /// Orbitals of the file.
+    /// Orbitals of the file, and their irreps.
     pub all_orbitals: usize,
+    pub all_irreps: Vec<u8>,
 }
 
 impl Molecule {
@@ -42,7 +43,7 @@ impl Molecule {
         if let Some(two_sz) = ci.two_sz {
             integrals = integrals.with_two_sz(two_sz)?;
         }
-        let all_orbitals = integrals.orbitals;
+        let (all_orbitals, all_irreps) = (integrals.orbitals, integrals.irreps.clone());
         integrals = integrals.freeze(ci.frozen)?;
         if let Some(orbitals) = ci.orbitals {
             integrals = integrals.keep(orbitals)?;
@@ -57,7 +58,7 @@ impl Molecule {
             Some(irrep) => space.in_irrep(&integrals.irreps, irrep)?,
             None => space,
         };
-        Ok(Molecule { integrals, space, all_orbitals })
+        Ok(Molecule { integrals, space, all_orbitals, all_irreps })
     }
 
     /// (α word, β word) of every row, for vectors.npz.
@@ -202,7 +203,7 @@ impl Properties {
         let (frozen, all) = (file.ci.frozen, molecule.all_orbitals);
         let one = self.one.in_all_orbitals(frozen, all)?;
         let two = density::two_body(&molecule.space, multiplet)?.in_all_orbitals(&self.one, frozen, all)?;
-        let natural = natural_orbitals(&one, &[])?;
+        let natural = natural_orbitals(&one, &molecule.all_irreps)?;
         Ok(density::write(folder, &one, Some(&two), Some(&natural))?)
     }
 }

@@ -56,6 +56,24 @@ pub fn energies() -> Vec<Case> {
     serde_json::from_str::<Energies>(&text("energies.json")).unwrap().cases
 }
 
+/// spin_squares.json.
+#[derive(Deserialize)]
+struct SpinSquares {
+    cases: Vec<Squares>,
+}
+
+#[derive(Deserialize)]
+struct Squares {
+    id: String,
+    squares: Vec<f64>,
+}
+
+/// ⟨S²⟩ of the full-CI roots of a molecule.
+pub fn spin_squares(id: &str) -> Vec<f64> {
+    let cases = serde_json::from_str::<SpinSquares>(&text("spin_squares.json")).unwrap().cases;
+    cases.into_iter().find(|case| case.id == id).unwrap_or_else(|| panic!("{id}")).squares
+}
+
 /// matrices.json, whose note says what the numbers are.
 #[derive(Deserialize)]
 pub struct Matrices {

@@ -38,10 +38,16 @@ impl LinearOperator<f64> for Host {
 
 /// The lowest eigenvalues, by Lanczos.
 pub fn lowest(matrix: Csr, states: usize) -> Vec<f64> {
+    lowest_states(matrix, states).0
+}
+
+/// The lowest eigenvalues and their vectors; those of a level that `states` would cut are all there.
+pub fn lowest_states(matrix: Csr, states: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
     let host = Host { matrix, device: Device::cpu() };
     let states = states.min(host.matrix.rows());
     let options = SolveOptions { states, tolerance: 1e-7, ..SolveOptions::default() };
     let found = solve(&host, Solver::Lanczos, &options).unwrap();
     assert!(found.residuals.iter().all(|residual| *residual <= 1e-7));
-    found.values
+    let vectors = found.vectors.iter().chain(&found.extra_vectors).map(|vector| vector.as_host().unwrap().to_vec());
+    (found.values.iter().chain(&found.extra_values).copied().collect(), vectors.collect())
 }

@@ -40,7 +40,7 @@ pub fn column(integrals: &Integrals, (up, down): (Word, Word)) -> HashMap<(Word,
 }
 
 /// Creators (true) and annihilators in the order in which they act.
-fn act(mut state: u64, operators: &[(bool, usize)]) -> Option<(u64, f64)> {
+pub fn act(mut state: u64, operators: &[(bool, usize)]) -> Option<(u64, f64)> {
     let mut sign = 1.0;
     for (creates, mode) in operators {
         if (state >> mode & 1 == 1) == *creates {

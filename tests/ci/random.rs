@@ -27,6 +27,11 @@ impl Random {
         }
     }
 
+    /// This many numbers from −1 to 1.
+    pub fn vector(&mut self, len: u64) -> Vec<f64> {
+        (0..len).map(|_| self.number()).collect()
+    }
+
     /// Random integrals of this many orbitals.
     pub fn integrals(&mut self, orbitals: usize, up: usize, down: usize) -> Integrals {
         let mut integrals = Integrals::zero(orbitals);

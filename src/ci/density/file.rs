@@ -3,8 +3,8 @@
 //! In: γ, and if wanted Γ and natural orbitals. Out: an uncompressed .npz (NumPy: `numpy.load("density.npz")`) of
 //!
 //! * `gamma_alpha`, `gamma_beta`, f64 \[n, n\]: \[p, q\] is ⟨a†_pσ a_qσ⟩;
-//! * `gamma_two`, f64 \[n, n, n, n\]: \[p, q, r, s\] is Σ_στ ⟨a†_pσ a†_rτ a_sτ a_qσ⟩, the index order of (pq|rs), so that
-//!   E = E_core + Σ h\[p, q\] γ\[p, q\] + ½ Σ (pq|rs) Γ\[p, q, r, s\];
+//! * `gamma_two`, f64 \[n, n, n, n\]: \[p, q, r, s\] is Σ_στ ⟨a†_pσ a†_rτ a_sτ a_qσ⟩, the index order of (pq|rs), so
+//!   that E = E_core + Σ h\[p, q\] γ\[p, q\] + ½ Σ (pq|rs) Γ\[p, q, r, s\];
 //! * `occupations`, f64 \[n\], descending, and `natural_orbitals`, f64 \[n, n\], row k the natural orbital of
 //!   `occupations[k]` in the orbitals of γ.
 //!

@@ -1,12 +1,12 @@
 //! The Gram matrix of a state with electrons taken out of it, which is a density matrix.
 //!
-//! In: a space, which electrons leave (none, one or two of each spin), pairs of vectors. Out: for the labels x, y of what
-//! leaves G_xy = Σ_K ⟨K|A_x|bra⟩ ⟨K|A_y|ket⟩, A_x = a_rβ a_pα, a_pα a_qα, … Determinants K with electrons missing are no
-//! part of the space: they are those that its own determinants leave behind, so the sum is exact in a truncated space too,
-//! where a product of two excitations that passes outside would not be.
+//! In: a space, which electrons leave (none, one or two of each spin), pairs of vectors. Out: for the labels x, y of
+//! what leaves G_xy = Σ_K ⟨K|A_x|bra⟩ ⟨K|A_y|ket⟩, A_x = a_rβ a_pα, a_pα a_qα, … Determinants K with electrons missing
+//! are no part of the space: they are those that its own determinants leave behind, so the sum is exact in a truncated
+//! space too, where a product of two excitations by way of the space's own determinants would not be.
 //!
-//! For each α string that remains the rows that it came from are listed with the β strings that remain of them, and sorted
-//! by these; each group is one K. Work: Σ_K (rows that lead to K)², as much as H has elements.
+//! For each α string that remains the rows that it came from are listed with the β strings that remain of them, and
+//! sorted by these; each group is one K. Work: Σ_K (rows that lead to K)², as much as H has elements.
 
 use super::DensityError;
 use super::removal::{Addition, Removal};
@@ -41,8 +41,8 @@ impl Origin {
     }
 }
 
-/// G for `alpha` electrons of one spin and `beta` of the other, row-major; label of both = α label × β labels + β label.
-/// Bras equal kets where `symmetric` says so.
+/// G for `alpha` electrons of one spin and `beta` of the other, row-major; label of both = α label × β labels + β
+/// label. Bras equal kets where `symmetric` says so.
 pub(super) fn gram(
     space: &Space,
     [alpha, beta]: [usize; 2],

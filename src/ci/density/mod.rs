@@ -6,8 +6,8 @@
 //! * Γ_pqrs = Σ_στ ⟨a†_pσ a†_rτ a_sτ a_qσ⟩, [`TwoBody`], index order of (pq|rs), so that with real orbitals
 //!   E = E_core + Σ h_pq γ_pq + ½ Σ (pq|rs) Γ_pqrs, γ = γ^α + γ^β ([`energy`]).
 //!
-//! Traces: Σ γ^σ_pp = n_σ, Σ_r Γ_pqrr = (N − 1) γ_pq. Several vectors are averaged: the states of one level, so that the
-//! result does not depend on which vectors span it. Vectors count as if they were normalised.
+//! Traces: Σ γ^σ_pp = n_σ, Σ_r Γ_pqrr = (N − 1) γ_pq. Several vectors are averaged: the states of one level, so that
+//! the result does not depend on which vectors span it. Vectors count as if they were normalised.
 //!
 //! | file | question it answers |
 //! |---|---|

@@ -1,10 +1,12 @@
 //! Density matrices in all orbitals, those of a window given.
 //!
 //! In: γ and Γ in the orbitals that were left after [`Integrals::freeze`](crate::ci::Integrals::freeze) and
-//! [`keep`](crate::ci::Integrals::keep), how many were frozen and how many there were. Out: the same state in all orbitals.
-//! Frozen orbitals i, j hold two electrons, deleted ones none (Helgaker, Jørgensen and Olsen 2000, section 12.5):
+//! [`keep`](crate::ci::Integrals::keep), how many were frozen and how many there were. Out: the same state in all
+//! orbitals. Frozen orbitals i, j hold two electrons, deleted ones none (Helgaker, Jørgensen and Olsen 2000, section
+//! 12.5):
 //!
-//! γ^σ_ij = δ_ij; Γ_iijj = 4 and Γ_ijji = −2 (their sum 2 for i = j); Γ_iipq = Γ_pqii = 2 γ_pq; Γ_ipqi = Γ_qiip = −γ_qp.
+//! γ^σ_ij = δ_ij; Γ_iijj = 4 and Γ_ijji = −2 (their sum 2 for i = j); Γ_iipq = Γ_pqii = 2 γ_pq and
+//! Γ_piiq = Γ_iqpi = −γ_pq.
 
 use super::{DensityError, OneBody, TwoBody};
 use eigenforge_runtime::Device;

@@ -1,8 +1,8 @@
 //! Files of one-electron operators, such as the dipole moment: text in, one matrix for each component out.
 //!
-//! Lines as those of an FCIDUMP file without its namelist, orbitals from 1; `value i j 0 0` is o_ij, real and symmetric,
-//! given once or twice, 0 where it is not given; `value 0 0 0 0` is what nuclei (and frozen cores) contribute, and ends the
-//! component. A dipole file has three components, x, y and z:
+//! Lines as those of an FCIDUMP file without its namelist, orbitals from 1; `value i j 0 0` is o_ij, real and
+//! symmetric, given once or twice, 0 where it is not given; `value 0 0 0 0` is what nuclei (and frozen cores) contribute, and ends
+//! the component. A dipole file has three components, x, y and z:
 //!
 //! ```text
 //! -0.5     1 1 0 0
@@ -12,8 +12,8 @@
 //! …
 //! ```
 //!
-//! o_ij is the operator as it acts on an electron: of a dipole −∫ φ_i x φ_j, an electron's charge being −1, and Σ Z X of
-//! the nuclei. Then ⟨o⟩ = o_nuclei + Σ o_ij γ_ij, with no sign to be added. Dipoles are in e a₀.
+//! o_ij is the operator as it acts on an electron: of a dipole −∫ φ_i x φ_j, an electron's charge being −1, and Σ Z X
+//! of the nuclei. Then ⟨o⟩ = o_nuclei + Σ o_ij γ_ij, with no sign to be added. Dipoles are in e a₀.
 
 use super::entries::{Entry, Place};
 use super::lines::Lines;
@@ -179,7 +179,7 @@ mod tests {
             ("1.0 1 1 0 0\n", "ends in line 1 within a component"),
             ("1.0 1 1 1 1\n", "(1 1|1 1) in a file of one-electron operators"),
             ("1.0 1 0 0 0\n", "orbital energy"),
-            ("1.0 2 1 0 0\n1.5 1 2 0 0\n", "lines 1 and 2 of one component disagree on h(2, 1)"),
+            ("1.0 2 1 0 0\n1.5 1 2 0 0\n", "lines 1 and 2 of one component disagree on h(1, 2)"),
             ("1.0 3 1 0 0\n", "`3` is not an orbital"),
             ("nan 1 1 0 0\n", "not finite"),
             ("1.0 1 1\n", "3 fields"),

@@ -1,0 +1,268 @@
+//! Density matrices: every element against operators on Fock space, energies of eigenvectors, traces, frozen cores,
+//! files.
+
+use super::oracle::act;
+use super::random::Random;
+use super::{data, operator};
+use eigenforge::ci::density::{self, energy, one_body, transition, two_body};
+use eigenforge::ci::natural::natural_orbitals;
+use eigenforge::ci::{self, DensityError, Integrals, OneBody, OneElectron, Space};
+use std::collections::HashMap;
+
+/// A vector as amplitudes of words of 2n modes, α below β; of norm 1.
+fn amplitudes(space: &Space, vector: &[f64]) -> HashMap<u64, f64> {
+    let norm = vector.iter().map(|value| value * value).sum::<f64>().sqrt();
+    let amplitude = |(row, value): (usize, &f64)| {
+        let (up, down) = space.determinant(row as u64);
+        (up as u64 | (down as u64) << space.orbitals(), value / norm)
+    };
+    vector.iter().enumerate().map(amplitude).collect()
+}
+
+/// ⟨bra|operators|ket⟩, the first to act first.
+fn expectation(bra: &HashMap<u64, f64>, ket: &HashMap<u64, f64>, operators: &[(bool, usize)]) -> f64 {
+    let term = |(state, value): (&u64, &f64)| {
+        let (image, sign) = act(*state, operators)?;
+        Some(sign * value * bra.get(&image)?)
+    };
+    ket.iter().filter_map(term).sum()
+}
+
+#[track_caller]
+fn close(what: &str, found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance, "{what}: {found} instead of {expected}");
+}
+
+fn check_one_body(found: &OneBody, bra: &HashMap<u64, f64>, ket: &HashMap<u64, f64>, what: &str) {
+    let n = found.orbitals;
+    for (matrix, spin) in [(&found.alpha, 0), (&found.beta, n)] {
+        for p in 0..n {
+            for q in 0..n {
+                let expected = expectation(bra, ket, &[(false, q + spin), (true, p + spin)]);
+                close(&format!("{what}: γ {p} {q}"), matrix[p * n + q], expected, 1e-13);
+            }
+        }
+    }
+}
+
+/// All matrices of random vectors in a space.
+fn check(random: &mut Random, space: &Space, what: &str) {
+    let n = space.orbitals();
+    let (bra, ket) = (random.vector(space.len()), random.vector(space.len()));
+    let (left, right) = (amplitudes(space, &bra), amplitudes(space, &ket));
+    check_one_body(&one_body(space, &[&ket]).unwrap(), &right, &right, what);
+    let moved = transition(space, &bra, &ket).unwrap();
+    check_one_body(&moved, &left, &right, what);
+    close(what, moved.overlap, expectation(&left, &right, &[]), 1e-13);
+    let two = two_body(space, &[&ket]).unwrap();
+    assert_eq!(two.values.len(), n.pow(4));
+    for k in 0..n.pow(4) {
+        let [p, q, r, s] = [k / n.pow(3), k / n.pow(2) % n, k / n % n, k % n];
+        let spins = [(0, 0), (0, n), (n, 0), (n, n)];
+        let operators = |(a, b)| [(false, q + a), (false, s + b), (true, r + b), (true, p + a)];
+        let expected = spins.map(|spins| expectation(&right, &right, &operators(spins))).iter().sum();
+        close(&format!("{what}: Γ {p} {q} {r} {s}"), two.at(p, q, r, s), expected, 1e-13);
+    }
+    check_traces(space, &one_body(space, &[&bra, &ket]).unwrap(), &two_body(space, &[&bra, &ket]).unwrap(), what);
+}
+
+/// tr γ^σ = n_σ, Σ_r Γ_pqrr = (N − 1) γ_pq.
+fn check_traces(space: &Space, one: &OneBody, two: &ci::TwoBody, what: &str) {
+    let n = one.orbitals;
+    let (up, down) = (space.alpha().electrons() as f64, space.beta().electrons() as f64);
+    for (matrix, electrons) in [(&one.alpha, up), (&one.beta, down)] {
+        close(what, (0..n).map(|p| matrix[p * n + p]).sum(), electrons, 1e-11);
+    }
+    for (k, value) in one.total().iter().enumerate() {
+        let contracted = (0..n).map(|r| two.at(k / n, k % n, r, r)).sum();
+        close(what, contracted, (up + down - 1.0) * value, 1e-10);
+    }
+}
+
+#[test]
+fn every_element_is_that_of_second_quantisation() {
+    let mut random = Random(20261121);
+    for (orbitals, up, down) in
+        [(1, 1, 0), (1, 1, 1), (2, 1, 1), (3, 2, 1), (3, 0, 2), (3, 3, 3), (4, 2, 2), (4, 1, 3), (4, 4, 1), (3, 0, 0)]
+    {
+        let what = format!("{orbitals} orbitals, {up} up, {down} down");
+        let full = Space::full(orbitals, up, down).unwrap();
+        check(&mut random, &full, &what);
+        for level in 0..3 {
+            let space = Space::excitations(orbitals, up, down, level).unwrap();
+            check(&mut random, &space, &format!("{what}, level {level}"));
+        }
+        let mut list: Vec<_> = (0..full.len()).map(|row| full.determinant(row)).collect();
+        random.shuffle(&mut list);
+        list.truncate(list.len().div_ceil(2));
+        check(&mut random, &Space::from_determinants(orbitals, &list).unwrap(), &format!("{what}, listed"));
+        let irreps: Vec<u8> = (0..orbitals).map(|_| 1 + random.below(4) as u8).collect();
+        for irrep in 1..=4 {
+            for space in [full.clone(), Space::excitations(orbitals, up, down, 2).unwrap()] {
+                if let Ok(block) = space.in_irrep(&irreps, irrep) {
+                    check(&mut random, &block, &format!("{what}, irrep {irrep}"));
+                }
+            }
+        }
+    }
+}
+
+/// Lowest states with energies and densities; total energies of the states from γ and Γ.
+fn check_energies(integrals: &Integrals, space: &Space, states: usize, what: &str) {
+    let matrix = ci::matrix(integrals, space, 0.0).unwrap();
+    let (values, vectors) = operator::lowest_states(matrix, states);
+    let total: Vec<f64> = values.iter().map(|value| value + integrals.core).collect();
+    for (value, vector) in total.iter().zip(&vectors) {
+        let (one, two) = (one_body(space, &[vector]).unwrap(), two_body(space, &[vector]).unwrap());
+        close(what, energy(integrals, &one, &two).unwrap(), *value, 1e-10);
+        check_traces(space, &one, &two, what);
+    }
+    let (one, two) = (one_body(space, &vectors).unwrap(), two_body(space, &vectors).unwrap());
+    let average = total.iter().sum::<f64>() / total.len() as f64;
+    close(&format!("{what}, average"), energy(integrals, &one, &two).unwrap(), average, 1e-10);
+}
+
+#[test]
+fn energies_of_molecules_from_their_density_matrices() {
+    for case in data::energies() {
+        let integrals = data::integrals(&case.id);
+        let (up, down) = integrals.spins();
+        if case.fci_dim <= 1300 {
+            check_energies(&integrals, &Space::full(case.norb, up, down).unwrap(), 3, &case.id);
+        }
+        let space = Space::excitations(case.norb, up, down, 2).unwrap();
+        let irrep = space.reference_irrep(&integrals.irreps);
+        let space = space.in_irrep(&integrals.irreps, irrep).unwrap();
+        check_energies(&integrals, &space, 2, &format!("{} CISD", case.id));
+    }
+}
+
+/// Vectors that span one level in another way give the same average; lengths do not count.
+#[test]
+fn averages_do_not_depend_on_the_vectors_of_a_level() {
+    let mut random = Random(4);
+    let space = Space::excitations(5, 3, 2, 3).unwrap();
+    let (a, mut b) = (random.vector(space.len()), random.vector(space.len()));
+    let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+    let along = dot(&a, &b) / dot(&a, &a);
+    b.iter_mut().zip(&a).for_each(|(b, a)| *b -= along * a);
+    let (la, lb) = (dot(&a, &a).sqrt(), dot(&b, &b).sqrt());
+    let mix = |x: f64, y: f64| -> Vec<f64> { a.iter().zip(&b).map(|(a, b)| x * a / la + y * b / lb).collect() };
+    let (one, two) = (one_body(&space, &[&a, &b]).unwrap(), two_body(&space, &[&a, &b]).unwrap());
+    let turned = [mix(0.6, -0.8), mix(0.8, 0.6)];
+    let (other_one, other_two) = (one_body(&space, &turned).unwrap(), two_body(&space, &turned).unwrap());
+    let pairs = one.alpha.iter().zip(&other_one.alpha).chain(two.values.iter().zip(&other_two.values));
+    pairs.for_each(|(found, expected)| close("average", *found, *expected, 1e-12));
+    assert!((one.alpha[1] - one_body(&space, &[&a]).unwrap().alpha[1]).abs() > 1e-3);
+}
+
+/// Frozen cores and deleted virtuals: the matrices of the same determinants in all orbitals, energies included.
+#[test]
+fn windows_become_all_orbitals() {
+    let mut random = Random(12);
+    for (orbitals, up, down, frozen, kept) in [(5, 3, 2, 1, 4), (6, 3, 3, 2, 3), (4, 2, 2, 2, 1), (5, 2, 2, 0, 3)] {
+        let integrals = random.integrals(orbitals, up, down);
+        let window = integrals.freeze(frozen).unwrap().keep(kept).unwrap();
+        let space = Space::full(kept, up - frozen, down - frozen).unwrap();
+        let core = (1 << frozen) - 1;
+        let list: Vec<_> = (0..space.len())
+            .map(|row| space.determinant(row))
+            .map(|(up, down)| (up << frozen | core, down << frozen | core))
+            .collect();
+        let whole = Space::from_determinants(orbitals, &list).unwrap();
+        let (bra, ket) = (random.vector(space.len()), random.vector(space.len()));
+        let (one, two) = (one_body(&space, &[&ket]).unwrap(), two_body(&space, &[&ket]).unwrap());
+        let all_one = one.in_all_orbitals(frozen, orbitals).unwrap();
+        let all_two = two.in_all_orbitals(&one, frozen, orbitals).unwrap();
+        let moved = transition(&space, &bra, &ket).unwrap().in_all_orbitals(frozen, orbitals).unwrap();
+        let expected_moved = transition(&whole, &bra, &ket).unwrap();
+        let (expected_one, expected_two) = (one_body(&whole, &[&ket]).unwrap(), two_body(&whole, &[&ket]).unwrap());
+        let found = [&all_one.alpha, &all_one.beta, &moved.alpha, &moved.beta, &all_two.values].map(|m| m.iter());
+        let expected = [
+            &expected_one.alpha,
+            &expected_one.beta,
+            &expected_moved.alpha,
+            &expected_moved.beta,
+            &expected_two.values,
+        ];
+        for (found, expected) in found.into_iter().flatten().zip(expected.into_iter().flatten()) {
+            close("in all orbitals", *found, *expected, 1e-12);
+        }
+        let small = energy(&window, &one, &two).unwrap();
+        close("energy", energy(&integrals, &all_one, &all_two).unwrap(), small, 1e-11);
+        let error = one.in_all_orbitals(frozen, frozen + kept - 1).unwrap_err();
+        assert!(matches!(error, DensityError::Window { .. }), "{error}");
+    }
+}
+
+/// Hellmann and Feynman: ⟨O⟩ = dE/dλ of H + λ O, by a central difference of fourth order.
+#[test]
+fn expectations_are_derivatives_of_the_energy() {
+    let integrals = data::integrals("H2O_sto3g_0.96");
+    let mut random = Random(77);
+    let mut operator = OneElectron::zero(integrals.orbitals);
+    operator.values.iter_mut().for_each(|value| *value = random.number());
+    operator.nuclear = random.number();
+    let (up, down) = integrals.spins();
+    let space = Space::full(integrals.orbitals, up, down).unwrap();
+    let ground = |strength: f64| {
+        let mut turned = integrals.clone();
+        turned.irreps.clear();
+        turned.core += strength * operator.nuclear;
+        turned.one.iter_mut().zip(&operator.values).for_each(|(h, o)| *h += strength * o);
+        let (values, vectors) = operator::lowest_states(ci::matrix(&turned, &space, 0.0).unwrap(), 1);
+        (values[0] + turned.core, vectors)
+    };
+    let step = 1e-3;
+    let slope = |step: f64| (ground(step).0 - ground(-step).0) / (2.0 * step);
+    let derivative = (4.0 * slope(step) - slope(2.0 * step)) / 3.0;
+    let density = one_body(&space, &ground(0.0).1).unwrap();
+    close("⟨O⟩", operator.expectation(&density).unwrap(), derivative, 1e-8);
+    let error = OneElectron::zero(3).expectation(&density).unwrap_err();
+    assert!(error.to_string().contains("3 orbitals and the density matrix 7"), "{error}");
+}
+
+#[test]
+fn files_hold_what_was_found() {
+    use ndarray::{Array1, Array2, Array4};
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random(31);
+    let space = Space::full(4, 2, 1).unwrap();
+    let vector = random.vector(space.len());
+    let (one, two) = (one_body(&space, &[&vector]).unwrap(), two_body(&space, &[&vector]).unwrap());
+    let natural = natural_orbitals(&one, &[]).unwrap();
+    let path = density::write(folder.path(), &one, Some(&two), Some(&natural)).unwrap();
+    let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let (alpha, beta): (Array2<f64>, Array2<f64>) =
+        (npz.by_name("gamma_alpha").unwrap(), npz.by_name("gamma_beta").unwrap());
+    let gamma: Array4<f64> = npz.by_name("gamma_two").unwrap();
+    let (occupations, orbitals): (Array1<f64>, Array2<f64>) =
+        (npz.by_name("occupations").unwrap(), npz.by_name("natural_orbitals").unwrap());
+    for (p, q, r, s) in [(0, 1, 2, 3), (3, 2, 0, 1), (1, 1, 2, 2), (2, 0, 0, 2)] {
+        assert_eq!((alpha[[p, q]], beta[[r, s]]), (one.alpha[p * 4 + q], one.beta[r * 4 + s]));
+        assert_eq!(gamma[[p, q, r, s]], two.at(p, q, r, s));
+        assert_eq!((occupations[p], orbitals[[p, q]]), (natural.occupations[p], natural.orbitals[p][q]));
+    }
+    density::write(folder.path(), &one, None, None).unwrap();
+    let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    assert_eq!(npz.names().unwrap().len(), 2);
+    let other = one_body(&Space::full(3, 1, 1).unwrap(), &[random.vector(9)]).unwrap();
+    let error = density::write(folder.path(), &other, Some(&two), None).unwrap_err();
+    assert!(error.to_string().contains("gamma_two has 256 elements, expected 81"), "{error}");
+    assert!(path.exists());
+}
+
+#[test]
+fn vectors_that_are_no_states_are_refused() {
+    let space = Space::full(3, 1, 1).unwrap();
+    let none: [Vec<f64>; 0] = [];
+    assert!(matches!(one_body(&space, &none), Err(DensityError::NoVectors)));
+    let error = two_body(&space, &[vec![1.0; 9], vec![1.0; 8]]).unwrap_err();
+    assert!(matches!(error, DensityError::Length { vector: 1, found: 8, expected: 9 }), "{error}");
+    for bad in [vec![0.0; 9], vec![f64::NAN; 9], vec![f64::INFINITY; 9]] {
+        assert!(matches!(one_body(&space, &[bad]), Err(DensityError::Norm { vector: 0, .. })));
+    }
+    let (one, two) = (one_body(&space, &[[1.0; 9]]).unwrap(), two_body(&space, &[[1.0; 9]]).unwrap());
+    let error = energy(&Integrals::zero(4), &one, &two).unwrap_err();
+    assert!(matches!(error, DensityError::Orbitals { found: 4, expected: 3, .. }), "{error}");
+}
