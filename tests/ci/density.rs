@@ -131,7 +131,7 @@ fn energies_of_molecules_from_their_density_matrices() {
             check_energies(&integrals, &Space::full(case.norb, up, down).unwrap(), 3, &case.id);
         }
         let space = Space::excitations(case.norb, up, down, 2).unwrap();
-        let irrep = space.reference_irrep(&integrals.irreps);
+        let irrep = space.reference_irrep(&integrals.irreps).unwrap();
         let space = space.in_irrep(&integrals.irreps, irrep).unwrap();
         check_energies(&integrals, &space, 2, &format!("{} CISD", case.id));
     }
