@@ -151,9 +151,14 @@ def cupy_peer(cupy, problem, table, arguments):
     factor = lambda a: sparse.csr_matrix((cupy.asarray(a[2]), cupy.asarray(a[1].astype("int32")), cupy.asarray(a[0].astype("int32"))), shape=(len(a[0]) - 1,) * 2)
     up, down, diagonal = factor(problem.up), factor(problem.down), cupy.asarray(problem.diagonal)
 
+    def product(matrix, dense):
+        """In slabs of columns: CuPy 14.2 ended in an illegal memory access when it multiplied 1e8 elements at once."""
+        slab = max(1, (1 << 25) // dense.shape[0])
+        return cupy.concatenate([matrix @ dense[:, k:k + slab] for k in range(0, dense.shape[1], slab)], axis=1)
+
     def multiply(x):
         v = x.reshape(problem.shape)
-        return (diagonal * v + down @ v + (up @ v.T).T).reshape(-1)
+        return (diagonal * v + product(down, v) + product(up, v.T).T).reshape(-1)
 
     x = cupy.asarray(problem.x)
     check = problem.check(cupy.asnumpy(multiply(x)))

@@ -10,6 +10,10 @@ export EIGENFORGE_ROOT=$PWD
 logs=${OUT:-$PWD/gpu/logs}
 mkdir -p "$logs"
 
+# The programs travel packed.
+for packed in gpu/bin/*.gz; do
+    [ -f "$packed" ] && gunzip --force "$packed"
+done
 if [ ! -f gpu/bin/eigenforge ]; then
     echo "gpu/bin/eigenforge is not there: run \`cargo xtask gpu-test-binaries\` on a machine with Rust first" >&2
     exit 2

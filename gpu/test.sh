@@ -19,6 +19,10 @@ all=${OUT:-$logs}/tests.log
 mkdir -p "$logs" "${OUT:-$logs}"
 : >"$all"
 
+# The programs travel packed.
+for packed in gpu/bin/*.gz; do
+    [ -f "$packed" ] && gunzip --force "$packed"
+done
 if [ ! -f gpu/bin/run-list ]; then
     echo "gpu/bin/run-list is not there: run \`cargo xtask gpu-test-binaries\` on a machine with Rust first" >&2
     exit 2

@@ -81,7 +81,7 @@ pub use eigenforge_runtime as runtime;
 /// What a program of one's own needs.
 pub mod prelude {
     pub use crate::basis::{Down, Sector, Up};
-    pub use crate::exact::{Dense, Lanczos, Lobpcg, Model, Observables, Solution, Stage};
+    pub use crate::exact::{Davidson, Dense, Lanczos, Lobpcg, Model, Observables, Solution, Stage};
     pub use crate::lattice::{Boundary, Lattice};
     pub use crate::operator::Operator;
     pub use eigenforge_macros::{gpu_operator, sum};

@@ -2380,11 +2380,11 @@ multiply_down(const real* __restrict__ x, real* __restrict__ y, double* __restri
 }
 
 // x . y from the partial sums, in a fixed order: one block.
-extern "C" __global__ void __launch_bounds__(1024) multiply_finish(const double* __restrict__ partials, i64 count, double* __restrict__ x_dot_y)
+extern "C" __global__ void __launch_bounds__(1024) multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
 {
     __shared__ double scratch[32];
     double sum = 0.0;
     for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[k];
     sum = block_sum<1024>(sum, scratch);
-    if (threadIdx.x == 0) *x_dot_y = sum;
+    if (threadIdx.x == 0) x_dot_y[place] = sum;
 }

@@ -2,7 +2,7 @@
 //!
 //! Stages, each standing on those before it: [`jit`] (text → cubin), [`device`] (memory, kernels), [`vector_program`]
 //! (fused vector updates and inner products on any device), [`LinearOperator`] (what a solver needs of a matrix),
-//! [`solvers`] (LOBPCG, Lanczos, dense; certification of multiplicities; checkpoints). Below the devices [`simulate`] runs
+//! [`solvers`] (LOBPCG, Lanczos, Davidson, dense; certification of multiplicities; checkpoints). Below the devices [`simulate`] runs
 //! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device of it. [`tune`] chooses among
 //! shapes of a kernel on a card; [`trace`] records where the time goes.
 

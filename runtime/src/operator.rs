@@ -25,6 +25,10 @@ pub trait LinearOperator<T: Scalar>: Send + Sync {
     fn diagonal(&self) -> Option<ElementFunction> {
         None
     }
+    /// A first guess of the lowest state as a function of the index, of length 1 or near it, if the operator knows one.
+    fn guess(&self) -> Result<Option<ElementFunction>> {
+        Ok(None)
+    }
     /// An upper bound of the spectral norm of A, such as the largest row sum of |A|.
     fn norm_bound(&self) -> f64;
     /// The least work of one multiply.

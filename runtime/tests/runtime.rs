@@ -2,6 +2,8 @@
 
 #[path = "runtime/checkpoints.rs"]
 mod checkpoints;
+#[path = "runtime/davidson.rs"]
+mod davidson;
 #[path = "runtime/devices.rs"]
 mod devices;
 #[path = "runtime/launches.rs"]

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use eigenforge_runtime::jit::{JitError, Overrides};
-use eigenforge_runtime::solvers::{Preconditioner, SolveOptions, Solver, solve};
+use eigenforge_runtime::solvers::{Preconditioner, SolveOptions, Solver, Start, solve};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, Vector};
 use eigenforge_templates::ScalarType;
 
@@ -168,7 +168,7 @@ pub fn run(case: &Case, device: &Device, arguments: &HubbardArguments) -> Result
     let repeats = arguments.repeats as usize;
     let copy = copy_bandwidth(device, problem.dimension())?;
 
-    let (multiply, check, lobpcg, mut notes) = ours(&file, device, arguments, copy)?;
+    let (multiply, check, [lobpcg, lanczos], mut notes) = ours(&file, device, arguments, copy)?;
     let start = if arguments.multiply_only { None } else { Some(start_times(case, arguments)?) };
     let (mut baseline, mut plain) = (None, None);
     if device.is_cuda() && !arguments.no_vendor {
@@ -205,6 +205,7 @@ pub fn run(case: &Case, device: &Device, arguments: &HubbardArguments) -> Result
         check,
         multiply,
         lobpcg,
+        lanczos,
         start,
         vendor: baseline,
         plain,
@@ -249,14 +250,16 @@ fn options(arguments: &HubbardArguments, max_iterations: usize) -> SolveOptions 
         max_iterations,
         seed: arguments.seed,
         preconditioner: Preconditioner::None,
+        // As the baseline, which knows no better.
+        start: Start::Random,
         certify: false,
         ..SolveOptions::default()
     }
 }
 
-type Ours = (MultiplyTime, Fingerprint, Option<SolveTime>, Vec<String>);
+type Ours = (MultiplyTime, Fingerprint, [Option<SolveTime>; 2], Vec<String>);
 
-/// Our multiply and our LOBPCG.
+/// Our multiply, our LOBPCG, and Lanczos from a mean field.
 fn ours(file: &ModelFile, device: &Device, arguments: &HubbardArguments, copy: f64) -> Result<Ours, BenchError> {
     let operator = hamiltonian(file, device)?;
     let n = LinearOperator::<f64>::dimension(&operator);
@@ -273,7 +276,8 @@ fn ours(file: &ModelFile, device: &Device, arguments: &HubbardArguments, copy: f
         times.push(milliseconds);
     }
     drop((x, y));
-    let multiply = multiply_time(&times, n, copy);
+    let mut multiply = multiply_time(&times, n, copy);
+    multiply.of_four_milliseconds = four_at_once(&operator, arguments.repeats)?;
 
     let mut notes = Vec::new();
     let too_long = !device.is_cuda() && n > CPU_SOLVE_LIMIT;
@@ -281,27 +285,51 @@ fn ours(file: &ModelFile, device: &Device, arguments: &HubbardArguments, copy: f
         notes.push(format!("LOBPCG left out on the CPU above a dimension of {CPU_SOLVE_LIMIT}"));
     }
     if arguments.multiply_only || too_long {
-        return Ok((multiply, check, None, notes));
+        return Ok((multiply, check, [None, None], notes));
     }
-    solve::<f64>(&operator, Solver::Lobpcg, &options(arguments, 2))?; // compiles what the solver needs
-    let found = solve::<f64>(&operator, Solver::Lobpcg, &options(arguments, arguments.max_iterations))?;
-    let iteration_milliseconds = 1e3 * found.seconds / found.iterations.max(1) as f64;
-    let lobpcg = SolveTime {
-        iteration_milliseconds,
-        passes: iteration_milliseconds / pass_milliseconds(n, copy),
-        iterations: found.iterations,
-        seconds: found.seconds,
-        energy: found.values.first().copied().unwrap_or(f64::NAN),
-        residual: found.residuals.first().copied().unwrap_or(f64::NAN),
-        stop: format!("{:?}", found.stop),
+    let solved = |solver, start| -> Result<SolveTime, SolveError> {
+        let options = |iterations| SolveOptions { start, ..options(arguments, iterations) };
+        solve::<f64>(&operator, solver, &options(2))?; // compiles what the solver needs
+        let found = solve::<f64>(&operator, solver, &options(arguments.max_iterations))?;
+        let iteration_milliseconds = 1e3 * found.seconds / found.iterations.max(1) as f64;
+        Ok(SolveTime {
+            iteration_milliseconds,
+            passes: iteration_milliseconds / pass_milliseconds(n, copy),
+            iterations: found.iterations,
+            seconds: found.seconds,
+            energy: found.values.first().copied().unwrap_or(f64::NAN),
+            residual: found.residuals.first().copied().unwrap_or(f64::NAN),
+            stop: format!("{:?}", found.stop),
+        })
     };
-    Ok((multiply, check, Some(lobpcg), notes))
+    let lobpcg = solved(Solver::Lobpcg, Start::Random)?;
+    let lanczos = solved(Solver::Lanczos, Start::Guess)?;
+    Ok((multiply, check, [Some(lobpcg), Some(lanczos)], notes))
 }
 
 fn multiply_time(times: &[f64], dimension: usize, copy: f64) -> MultiplyTime {
     let milliseconds = median(times);
     let best_milliseconds = times.iter().copied().fold(f64::INFINITY, f64::min);
-    MultiplyTime { milliseconds, best_milliseconds, passes: milliseconds / pass_milliseconds(dimension, copy) }
+    let passes = milliseconds / pass_milliseconds(dimension, copy);
+    MultiplyTime { milliseconds, best_milliseconds, passes, of_four_milliseconds: None }
+}
+
+/// A vector's share of a multiply of four, the median; nothing where eight vectors do not fit.
+pub(super) fn four_at_once(operator: &Hamiltonian, repeats: u32) -> Result<Option<f64>, DeviceError> {
+    let (device, n) = (LinearOperator::<f64>::device(operator), LinearOperator::<f64>::dimension(operator));
+    if (n as u64).saturating_mul(8 * 8) > device.memory().free {
+        return Ok(None);
+    }
+    let x = (0..4).map(|k| device.random(n, seeded::SEED_X + k)).collect::<Result<Vec<Vector<f64>>, _>>()?;
+    let mut y = (0..4).map(|_| device.zeros(n)).collect::<Result<Vec<Vector<f64>>, _>>()?;
+    let x: Vec<&Vector<f64>> = x.iter().collect();
+    let mut times = Vec::new();
+    for _ in 0..=repeats {
+        let (products, milliseconds) = device.time(|| operator.apply_block(&x, &mut y))?;
+        products?;
+        times.push(milliseconds / 4.0);
+    }
+    Ok(Some(median(&times[1..])))
 }
 
 /// The text-book multiply on all cores.

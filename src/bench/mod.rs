@@ -11,6 +11,7 @@ mod pencil;
 pub mod report;
 pub mod seeded;
 pub mod sizes;
+pub mod spmv;
 pub mod vendor;
 
 use serde::{Deserialize, Serialize};

@@ -24,9 +24,11 @@ pub struct MultiplyTime {
     pub best_milliseconds: f64,
     /// The median over the time of one pass.
     pub passes: f64,
+    /// A vector's share of a multiply of four, the median; where it was measured.
+    pub of_four_milliseconds: Option<f64>,
 }
 
-/// Our LOBPCG, one state, no preconditioner.
+/// One of our solvers, one state, no preconditioner.
 #[derive(Clone, Debug, Serialize)]
 pub struct SolveTime {
     /// Mean over all iterations.
@@ -75,6 +77,8 @@ pub struct HubbardBench {
     pub multiply: MultiplyTime,
     /// Our LOBPCG.
     pub lobpcg: Option<SolveTime>,
+    /// Our Lanczos from a mean field's determinant, what `solver = "auto"` takes.
+    pub lanczos: Option<SolveTime>,
     /// Cold and warm start.
     pub start: Option<StartTime>,
     /// cuSPARSE and cuBLAS on the same card.
@@ -133,6 +137,10 @@ impl fmt::Display for HubbardBench {
         let best = self.plain.as_ref().map(|plain| plain.best_milliseconds);
         let ours_best = self.multiply.best_milliseconds;
         line(f, "  best", format!("{ours_best:.3} ms"), number(best, "ms"), times(ours_best, best))?;
+        if let Some(share) = self.multiply.of_four_milliseconds {
+            let ratio = format!("{:.2} x", ours / share);
+            line(f, "  of four at once, a vector", format!("{share:.3} ms"), "one".into(), ratio)?;
+        }
         let floor = MULTIPLY_PASSES * pass;
         line(
             f,
@@ -206,6 +214,23 @@ impl fmt::Display for HubbardBench {
                 other.map_or(String::new(), |o| if o.converged { "Converged".into() } else { "MaxIterations".into() }),
                 String::new(),
             )?;
+        }
+        if let Some(solve) = &self.lanczos {
+            let theirs = vendor.and_then(|vendor| vendor.lobpcg.as_ref()).map(|other| other.seconds);
+            line(
+                f,
+                "time to tolerance, Lanczos",
+                format!("{:.3} s", solve.seconds),
+                number(theirs, "s (LOBPCG)"),
+                times(solve.seconds, theirs),
+            )?;
+            for (what, ours) in [
+                ("  steps", solve.iterations.to_string()),
+                ("  energy", format!("{:.10}", solve.energy)),
+                ("  residual", format!("{:.1e}", solve.residual)),
+            ] {
+                line(f, what, ours, String::new(), String::new())?;
+            }
         }
         if let Some(start) = &self.start {
             line(

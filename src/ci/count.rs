@@ -1,31 +1,61 @@
 //! How many determinants and configuration state functions a space holds, by excitation level and irrep.
 //!
-//! In: orbitals, electrons, spin, the reference configuration (orbitals filled twice, then once), the orbitals' irreps if
-//! they matter. Out: exact numbers; nothing is enumerated.
+//! In: orbitals, electrons, spin, the reference configuration (orbitals filled twice, then once), the orbitals' irreps
+//! if they matter. Out: exact numbers; nothing is enumerated.
 //!
-//! A configuration with o singly occupied orbitals carries C(o, o/2 − S) − C(o, o/2 − S − 1) states of spin S (Helgaker,
-//! Jørgensen and Olsen 2000, eq. 2.6.1). Its level is the number of electrons that it has where the reference has none of
-//! them: Σ max(0, n_p − n_p of the reference). From a closed-shell reference of d orbitals the sum over configurations is
-//! Σ_S′ D(d, 2d − k, S′) D(n − d, k, S′) with D of Weyl and Paldus, which gives Table 1 of Mahmoud, Hoffmann and Reza
-//! (2018): all singlets of water in 6-31G(d), cumulative.
+//! A configuration with o singly occupied orbitals carries C(o, o/2 − S) − C(o, o/2 − S − 1) states of spin S
+//! (Helgaker, Jørgensen and Olsen 2000, eq. 2.6.1). Its level is the number of electrons that it has where the
+//! reference has none of them: Σ max(0, n_p − n_p of the reference). From a closed-shell reference of d orbitals the
+//! sum over configurations is Σ_S′ D(d, 2d − k, S′) D(n − d, k, S′) with D of Weyl and Paldus, which gives Table 1 of
+//! Mahmoud, Hoffmann and Reza (2018): all singlets of water in 6-31G(d), cumulative.
 
 use super::strings::binomial;
 use std::collections::HashMap;
 
 /// Why there is no number.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[allow(missing_docs)] // the text of each says what its values are
 pub enum CountError {
+    /// The reference does not hold the electrons.
     #[error(
         "{electrons} electrons do not fit the reference: {doubly} orbitals filled twice and {singly} once of {orbitals}"
     )]
-    Reference { electrons: usize, doubly: usize, singly: usize, orbitals: usize },
+    Reference {
+        /// Electrons.
+        electrons: usize,
+        /// Orbitals filled twice.
+        doubly: usize,
+        /// Orbitals filled once.
+        singly: usize,
+        /// Spatial orbitals.
+        orbitals: usize,
+    },
+    /// So many electrons cannot have this spin.
     #[error("{electrons} electrons cannot have 2S = {two_s}: both must be even or both odd, and 2S at most as large")]
-    Spin { electrons: usize, two_s: usize },
+    Spin {
+        /// Electrons.
+        electrons: usize,
+        /// 2S asked for.
+        two_s: usize,
+    },
+    /// Not one irrep an orbital, or one that there is not.
     #[error("{found} irreps for {orbitals} orbitals; give one an orbital, from 1 to 8, or none")]
-    Irreps { found: usize, orbitals: usize },
+    Irreps {
+        /// What was found.
+        found: usize,
+        /// Spatial orbitals.
+        orbitals: usize,
+    },
+    /// More electrons of one spin than orbitals.
     #[error("{up} α and {down} β electrons do not fit {orbitals} orbitals")]
-    Electrons { up: usize, down: usize, orbitals: usize },
+    Electrons {
+        /// α electrons.
+        up: usize,
+        /// β electrons.
+        down: usize,
+        /// Spatial orbitals.
+        orbitals: usize,
+    },
+    /// Over 128 bits.
     #[error("there are over 3 · 10^38 states")]
     Overflow,
 }
@@ -266,8 +296,8 @@ mod tests {
         (two_s as u128 + 1) * choose(n + 1, less as i64) * choose(n + 1, more as i64) / (n as u128 + 1)
     }
 
-    /// Table 1 of Mahmoud, Hoffmann and Reza (2018), and the A1 part of it in C2v; both counted by two other programs as
-    /// well (Weyl-Paldus by levels; enumeration of configurations).
+    /// Table 1 of Mahmoud, Hoffmann and Reza (2018), and the A1 part of it in C2v; both counted by two other programs
+    /// as well (Weyl-Paldus by levels; enumeration of configurations).
     #[test]
     fn water_in_6_31g_d() {
         let reference = Reference::high_spin(10, 0);

@@ -1,5 +1,7 @@
 //! One- and two-electron integrals over real orbitals, with their eightfold symmetry stored once.
 
+use super::fcidump::{FcidumpError, check_spins};
+
 /// Integrals of a molecule, or of any model with two-body forces. Energies in Hartree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Integrals {
@@ -59,6 +61,21 @@ impl Integrals {
     pub fn spins(&self) -> (usize, usize) {
         let electrons = self.electrons as i64;
         (((electrons + self.two_sz) / 2).max(0) as usize, ((electrons - self.two_sz) / 2).max(0) as usize)
+    }
+
+    /// The same integrals for n_α − n_β = `two_sz`, which must have the parity of the number of electrons.
+    pub fn with_two_sz(mut self, two_sz: i64) -> Result<Integrals, FcidumpError> {
+        check_spins(self.orbitals, self.electrons as u64, two_sz)?;
+        self.two_sz = two_sz;
+        Ok(self)
+    }
+
+    /// Whether there are as many values and irreps as orbitals ask for, and no irrep that there is not.
+    pub fn is_whole(&self) -> bool {
+        let pairs = triangle(self.orbitals);
+        let irreps = self.irreps.is_empty() || self.irreps.len() == self.orbitals;
+        let known = self.irreps.iter().all(|irrep| (1..=8).contains(irrep));
+        self.one.len() == pairs && self.two.len() == triangle(pairs) && irreps && known
     }
 
     /// Whether every integral that the orbitals' irreps forbid is exactly 0. False where there are no irreps.

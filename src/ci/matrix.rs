@@ -1,7 +1,7 @@
 //! The matrix of H in a determinant space, row by row from string tables.
 //!
-//! In: integrals, a space, the threshold up to which elements are left out. Out: one row, the number of non-zeros of each
-//! row, or the whole [`Csr`]; without the core energy, in Hartree. Row (α, β) couples to (Handy 1980; Olsen, Roos,
+//! In: integrals, a space, the threshold up to which elements are left out. Out: one row, the number of non-zeros of
+//! each row, or the whole [`Csr`]; without the core energy, in Hartree. Row (α, β) couples to (Handy 1980; Olsen, Roos,
 //! Jørgensen and Jensen 1988):
 //!
 //! | columns | element |
@@ -42,8 +42,23 @@ pub enum MatrixError {
         /// Orbitals of the space.
         space: usize,
     },
+    /// Integrals put together by hand whose parts do not fit.
+    #[error(
+        "integrals of {orbitals} orbitals have {one} one-electron and {two} two-electron values and an irrep from 1 to 8 \
+         for each orbital or none; these have {found:?} values and irreps",
+        one = triangle(*orbitals), two = triangle(triangle(*orbitals))
+    )]
+    Integrals {
+        /// Orbitals they say they have.
+        orbitals: usize,
+        /// Values of one and two electrons, irreps.
+        found: [usize; 3],
+    },
     /// Columns are 32-bit numbers.
-    #[error("{rows} determinants: a stored matrix has at most {limit} rows; cut the space by level or irrep", limit = u32::MAX)]
+    #[error(
+        "{rows} determinants: a stored matrix has at most {limit} rows; cut the space by level or irrep",
+        limit = u32::MAX
+    )]
     Rows {
         /// Determinants of the space.
         rows: u64,
@@ -108,6 +123,10 @@ impl<'a> Hamiltonian<'a> {
         let orbitals = integrals.orbitals;
         if orbitals != space.orbitals() {
             return Err(MatrixError::Orbitals { integrals: orbitals, space: space.orbitals() });
+        }
+        if !integrals.is_whole() {
+            let found = [integrals.one.len(), integrals.two.len(), integrals.irreps.len()];
+            return Err(MatrixError::Integrals { orbitals, found });
         }
         if !(threshold >= 0.0 && threshold.is_finite()) {
             return Err(MatrixError::Threshold { found: threshold });

@@ -1,8 +1,8 @@
 //! Configuration interaction: integrals → determinants → matrix elements → energies, spins and densities.
 //!
 //! H = E_core + Σ h_pq a†_pσ a_qσ + ½ Σ (pq|rs) a†_pσ a†_rτ a_sτ a_qσ over real orbitals, chemist order (Szabo and
-//! Ostlund 1996, section 2.3). |I⟩ = Π a†_pα Π a†_qβ |0⟩, all α left of all β, orbitals ascending; orbital 0 is the least
-//! significant bit. Matrices leave E_core out: total energy = eigenvalue + [`Integrals::core`].
+//! Ostlund 1996, section 2.3). |I⟩ = Π a†_pα Π a†_qβ |0⟩, all α left of all β, orbitals ascending; orbital 0 is the
+//! least significant bit. Matrices leave E_core out: total energy = eigenvalue + [`Integrals::core`].
 //!
 //! ```
 //! use eigenforge::ci::{self, Integrals, Space};
@@ -41,21 +41,33 @@
 //! | `string_table` | where do one or two moves lead from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
 //! | `direct` | what is σ = H C of a full space, without a matrix? |
+//! | `solve` | what are the lowest states? |
+//! | `spin` | what is ⟨S²⟩ of a state, and which spins has a level? |
+//! | `density` | what are ⟨a†_p a_q⟩ and ⟨a†_p a†_r a_s a_q⟩? |
+//! | `natural` | which orbitals diagonalise γ, and how full are they? |
 
 pub mod count;
+pub mod density;
 pub mod direct;
 pub mod fcidump;
 pub mod integrals;
 pub mod matrix;
+pub mod natural;
 mod orbital_window;
 pub mod slater_condon;
+mod solve;
 pub mod space;
+pub mod spin;
 mod string_table;
 pub mod strings;
 
+pub use density::{DensityError, OneBody, TwoBody};
 pub use direct::{DirectError, DirectFullCi};
-pub use fcidump::FcidumpError;
+pub use fcidump::{FcidumpError, OneElectron, OneElectronError};
 pub use integrals::Integrals;
 pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
+pub use natural::NaturalOrbitals;
 pub use orbital_window::WindowError;
+pub use solve::{CiError, How, Solution, Solve, Storage};
 pub use space::{Space, SpaceError};
+pub use spin::Spin;

@@ -10,7 +10,10 @@ use super::integrals::{Integrals, pair};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WindowError {
     /// A frozen orbital would not be doubly occupied.
-    #[error("{frozen} orbitals cannot be frozen: {up} α and {down} β electrons fill at most {most}", most = up.min(down))]
+    #[error(
+        "{frozen} orbitals cannot be frozen: {up} α and {down} β electrons fill at most {most} twice",
+        most = up.min(down)
+    )]
     Frozen {
         /// Orbitals to freeze.
         frozen: usize,

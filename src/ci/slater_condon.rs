@@ -1,8 +1,8 @@
 //! Matrix elements between determinants (Slater 1929; Condon 1930; Szabo and Ostlund 1996, tables 2.5 and 2.6).
 //!
-//! In: integrals and determinants as words of occupied orbitals, |I⟩ = Π a†_pα Π a†_qβ |0⟩ with orbitals ascending. Out:
-//! ⟨I|H|J⟩ without the core energy, in Hartree. a†_p a_q of one spin passes the electrons between p and q and none of the
-//! other spin, so each spin has its own sign:
+//! In: integrals and determinants as words of occupied orbitals, |I⟩ = Π a†_pα Π a†_qβ |0⟩ with orbitals ascending.
+//! Out: ⟨I|H|J⟩ without the core energy, in Hartree. a†_p a_q of one spin passes the electrons between p and q and none
+//! of the other spin, so each spin has its own sign:
 //!
 //! | J differs by | ⟨I\|H\|J⟩ |
 //! |---|---|

@@ -1,9 +1,9 @@
 //! Single and double excitations of every string of one spin, listed by rank.
 //!
-//! In: strings, integrals. Out: for each string the strings that one electron's move leads to, with the pair of orbitals,
-//! the sign, and what the electrons of its own spin contribute; and those that two electrons' moves lead to, with their
-//! whole matrix element, kept only where it exceeds the threshold. Excitations are generated and looked up: work grows as
-//! strings × excitations, never as pairs of strings.
+//! In: strings, integrals. Out: for each string the strings that one electron's move leads to, with the pair of
+//! orbitals, the sign, and what the electrons of its own spin contribute; and those that two electrons' moves lead to,
+//! with their whole matrix element, kept only where it exceeds the threshold. Excitations are generated and looked up:
+//! work grows as strings × excitations, never as pairs of strings.
 
 use super::integrals::{Integrals, pair};
 use super::slater_condon::{self, Single, same_spin_double, same_spin_energy, same_spin_single};
@@ -201,29 +201,46 @@ impl Rules<'_> {
 
     /// Target and matrix element of each double above the threshold.
     fn doubles<'b>(&'b self, strings: &'b Strings, word: Word) -> impl Iterator<Item = (u32, f64)> + 'b {
-        let pairs = |orbitals: Vec<usize>| -> Vec<(usize, usize, u8)> {
-            let pair = |(k, s): (usize, &usize)| {
-                let irrep = |q: usize| self.irreps[q] ^ self.irreps[*s];
-                orbitals[..k].iter().map(|q| (*q, *s, irrep(*q))).collect::<Vec<_>>()
-            };
-            orbitals.iter().enumerate().flat_map(pair).collect()
-        };
         let lowest = super::strings::reference(strings.electrons());
         let level = self.level.unwrap_or(MAX_ORBITALS) as u32;
-        let (from, to) = (pairs(occupied(word).collect()), pairs(self.empty_orbitals(word).collect()));
-        from.into_iter().flat_map(move |(q, s, leaving)| {
-            let kept = word & !(1 << q | 1 << s);
-            let found = to.iter().filter(move |(.., irrep)| *irrep == leaving).filter_map(move |(p, r, _)| {
-                let other = kept | 1 << *p | 1 << *r;
-                if (other & !lowest).count_ones() > level {
-                    return None;
-                }
-                let value = same_spin_double(self.integrals, word, [q, s], [*p, *r]);
-                if value.abs() > self.threshold { Some((strings.rank(other)?, value)) } else { None }
+        let from = self.pairs(occupied(word), lowest);
+        // Pairs that raise the level least come first, so that those which would raise it too far are never looked at.
+        let mut to = self.pairs(self.empty_orbitals(word), lowest);
+        to.sort_by_key(|pair| pair.outside);
+        from.into_iter().flat_map(move |Pair { orbitals: left, irrep, .. }| {
+            let kept = word & !(1 << left[0] | 1 << left[1]);
+            let room = level.checked_sub((kept & !lowest).count_ones());
+            let end = room.map_or(0, |room| to.partition_point(|pair| pair.outside <= room));
+            let found = to[..end].iter().filter(move |pair| pair.irrep == irrep).filter_map(move |pair| {
+                let value = same_spin_double(self.integrals, word, left, pair.orbitals);
+                let target = kept | 1 << pair.orbitals[0] | 1 << pair.orbitals[1];
+                if value.abs() > self.threshold { Some((strings.rank(target)?, value)) } else { None }
             });
             found.collect::<Vec<_>>()
         })
     }
+
+    /// All pairs of some orbitals.
+    fn pairs(&self, orbitals: impl Iterator<Item = usize>, lowest: Word) -> Vec<Pair> {
+        let orbitals: Vec<usize> = orbitals.collect();
+        let outside = |orbital: usize| u32::from(lowest >> orbital & 1 == 0);
+        let pair = |q: usize, s: usize| Pair {
+            orbitals: [q, s],
+            irrep: self.irreps[q] ^ self.irreps[s],
+            outside: outside(q) + outside(s),
+        };
+        let below = |(k, s): (usize, &usize)| orbitals[..k].iter().map(|q| pair(*q, *s)).collect::<Vec<_>>();
+        orbitals.iter().enumerate().flat_map(below).collect()
+    }
+}
+
+/// Two orbitals.
+struct Pair {
+    orbitals: [usize; 2],
+    /// Product of their irreps, from 0.
+    irrep: u8,
+    /// How many of them the reference leaves empty.
+    outside: u32,
 }
 
 fn range(start: &[u64], rank: u32) -> Range<usize> {

@@ -31,6 +31,8 @@ pub(super) enum Command {
     Cache(CacheArguments),
     /// Time eigenforge beside the vendor's libraries
     Bench(BenchArguments),
+    /// Multiply a sparse matrix: its rows, what each format would take, the format chosen, time and bandwidth
+    Spmv(SpmvArguments),
 }
 
 /// `solve`: what is given here takes the place of the model file's [solve] and [output].
@@ -42,7 +44,7 @@ pub(super) struct SolveArguments {
     /// (sim:reverse and sim:random:SEED let threads take turns in another order)
     #[arg(long, default_value = "auto")]
     pub device: String,
-    /// auto, lobpcg, lanczos or dense
+    /// auto, lobpcg, lanczos, davidson or dense
     #[arg(long, value_parser = solver)]
     pub solver: Option<SolverChoice>,
     /// How many of the lowest eigenstates
@@ -201,6 +203,51 @@ pub(super) enum BenchSubject {
     Hubbard(crate::bench::hubbard::HubbardArguments),
 }
 
+#[derive(Debug, Args)]
+pub(super) struct SpmvArguments {
+    /// A Matrix Market file (.mtx), a SciPy archive (.npz), synthetic:32768:SEED or synthetic:1048576:SEED
+    pub matrix: crate::bench::spmv::MatrixSource,
+    /// The .npz holds the upper triangle of a symmetric matrix
+    #[arg(long)]
+    pub upper: bool,
+    /// auto, cpu, cuda, cuda:N or sim
+    #[arg(long, default_value = "auto")]
+    pub device: String,
+    /// auto, hybrid, csr, sliced-ell or panels
+    #[arg(long, default_value = "auto", value_parser = format)]
+    pub format: SpmvFormat,
+    /// Non-zeros of a row in the ELLPACK part of a hybrid
+    #[arg(long, value_name = "B")]
+    pub boundary: Option<u32>,
+    /// Vectors multiplied at once
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub vectors: u32,
+    /// Store the values in single precision; vectors and sums stay in double
+    #[arg(long)]
+    pub single: bool,
+    /// Time cuSPARSE beside it, or without a card a plain loop over compressed rows
+    #[arg(long)]
+    pub compare: bool,
+    /// Take the model's choice; else a card times the model's best candidates and takes the quickest
+    #[arg(long)]
+    pub no_race: bool,
+    /// Timed samples
+    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeats: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `auto` is no format.
+pub(super) type SpmvFormat = crate::bench::spmv::FormatWish;
+
+fn format(word: &str) -> Result<SpmvFormat, String> {
+    let known = SpmvFormat::WORDS;
+    let found = known.iter().find(|(name, _)| *name == word).map(|(_, format)| *format);
+    found.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
+}
+
 fn solver(word: &str) -> Result<SolverChoice, String> {
     let known = SolverChoice::WORDS;
     let choice = known.iter().find(|(name, _)| *name == word).map(|(_, choice)| *choice);
@@ -237,7 +284,7 @@ mod tests {
             (vec!["solve", "m.toml", "--states", "0"], "1 or more"),
             (vec!["solve", "m.toml", "--tolerance", "nan"], "between 0 and 1"),
             (vec!["solve", "m.toml", "--tolerance", "-1e-8"], "tolerance"),
-            (vec!["solve", "m.toml", "--solver", "davidson"], "expected auto, lobpcg, lanczos, dense"),
+            (vec!["solve", "m.toml", "--solver", "arnoldi"], "expected auto, lobpcg, lanczos, davidson, dense"),
             (vec!["solve", "m.toml", "--resume"], "--checkpoint"),
             (vec!["inspect", "m.toml", "--stage", "binary"], "possible values"),
             (vec!["inspect", "m.toml", "--dump", "d", "--stage", "ptx"], "cannot be used with"),

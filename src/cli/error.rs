@@ -2,10 +2,13 @@
 
 use super::arguments::StageName;
 use crate::bench::hubbard::BenchError;
+use crate::bench::spmv::SpmvError;
+use crate::ci::{CiError, FcidumpError, SpaceError, WindowError};
 use crate::exact::{InspectError, PrepareError, RunError};
 use crate::input::{InputError, TooManyStates};
 use crate::operator::OperatorError;
 use crate::report::ReportError;
+use crate::sparse::SparseError;
 use eigenforge_runtime::jit::{CompileFailure, JitError};
 use eigenforge_runtime::{DeviceError, SolveError};
 use miette::Diagnostic;
@@ -32,6 +35,14 @@ pub(super) enum CommandError {
     )]
     StageBeforeTheText { stage: StageName },
     #[error(transparent)]
+    Fcidump(Box<FcidumpError>),
+    #[error(transparent)]
+    Window(Box<WindowError>),
+    #[error(transparent)]
+    Space(Box<SpaceError>),
+    #[error(transparent)]
+    Ci(Box<CiError>),
+    #[error(transparent)]
     Model(Box<OperatorError>),
     #[error(transparent)]
     Prepare(Box<PrepareError>),
@@ -47,6 +58,8 @@ pub(super) enum CommandError {
     Report(#[from] ReportError),
     #[error(transparent)]
     Bench(Box<BenchError>),
+    #[error(transparent)]
+    Spmv(Box<SpmvError>),
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
     #[error("cannot write to standard output: {0}")]
@@ -62,7 +75,12 @@ impl CommandError {
             | CommandError::VectorsWithoutFolder
             | CommandError::WouldOverwrite { .. }
             | CommandError::StageBeforeTheText { .. }
+            | CommandError::Fcidump(_)
+            | CommandError::Window(_)
+            | CommandError::Space(_)
             | CommandError::Model(_) => 2,
+            CommandError::Ci(error) if error.is_of_the_input() => 2,
+            CommandError::Spmv(error) if error.is_of_the_input() => 2,
             _ if matches!(self.jit(), Some(JitError::Override(_))) => 2,
             CommandError::Device(error) if matches!(**error, DeviceError::UnknownDevice(_)) => 2,
             CommandError::Inspect(error) if matches!(**error, InspectError::UnknownKernel { .. }) => 2,
@@ -78,6 +96,7 @@ impl CommandError {
             CommandError::Jit(error) => Some(error),
             CommandError::Device(error) => of_device(error),
             CommandError::Prepare(error) => of_prepare(error),
+            CommandError::Ci(error) => error.device().and_then(of_device),
             CommandError::Inspect(error) => match &**error {
                 InspectError::Jit(error) => Some(error),
                 InspectError::Prepare(error) => of_prepare(error),
@@ -91,6 +110,10 @@ impl CommandError {
             CommandError::Bench(error) => match &**error {
                 BenchError::Prepare(error) => of_prepare(error),
                 BenchError::Device(error) | BenchError::Solve(SolveError::Device(error)) => of_device(error),
+                _ => None,
+            },
+            CommandError::Spmv(error) => match &**error {
+                SpmvError::Device(error) | SpmvError::Sparse(SparseError::Device(error)) => of_device(error),
                 _ => None,
             },
             _ => None,
@@ -125,6 +148,10 @@ macro_rules! boxed {
     )*};
 }
 boxed!(
+    Fcidump(FcidumpError),
+    Window(WindowError),
+    Space(SpaceError),
+    Ci(CiError),
     Model(OperatorError),
     Prepare(PrepareError),
     Run(RunError),
@@ -132,4 +159,5 @@ boxed!(
     Inspect(InspectError),
     Jit(JitError),
     Bench(BenchError),
+    Spmv(SpmvError),
 );

@@ -14,6 +14,7 @@ mod arguments;
 mod bench;
 mod build;
 mod cache;
+mod ci;
 mod doctor;
 mod dump;
 mod error;
@@ -24,6 +25,7 @@ mod profile;
 mod progress;
 mod record;
 mod solve;
+mod spmv;
 mod tune;
 
 use arguments::{Command, CommandLine};
@@ -51,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Tune(arguments) => tune::run(arguments),
         Command::Cache(arguments) => cache::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
+        Command::Spmv(arguments) => spmv::run(arguments),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -32,18 +32,7 @@ pub(super) fn record(
             complete: level.complete,
         })
         .collect();
-    let kernels = solution.device().kernels_used();
-    let mut warnings = pairs.notes.clone();
-    warnings.extend(kernels.iter().filter_map(|kernel| kernel.note.clone()));
-    warnings.dedup(); // a cache that cannot be written says so once a kernel
-    warnings.extend(solution.device().unused_overrides());
-    warnings.extend(kernels.iter().filter_map(overridden));
-    let kernels = kernels.into_iter().map(|kernel| KernelRecord {
-        name: kernel.name,
-        key: kernel.key,
-        cached: kernel.cached,
-        overridden: kernel.overridden.is_some(),
-    });
+    let warnings = warnings_of(pairs.notes.clone(), solution.device());
     let history =
         pairs.history.iter().map(|&(iteration, energy, residual)| HistoryPoint { iteration, energy, residual });
     let cost = solution.cost();
@@ -59,34 +48,61 @@ pub(super) fn record(
         observables: observables(averages, pairs.ground_multiplet().len()),
         iterations: pairs.iterations,
         multiplies: pairs.multiplies,
-        stop: match pairs.stop {
-            StopReason::Converged => "converged",
-            StopReason::MaxIterations => "max_iterations",
-            StopReason::Stagnated => "stagnated",
-            StopReason::Dense => "dense",
-        }
-        .into(),
+        stop: stop_word(pairs.stop).into(),
         // Whatever was asked for, a small matrix is diagonalised whole.
         solver: match solver {
             _ if pairs.stop == StopReason::Dense => "dense",
             Solver::Lobpcg => "lobpcg",
             Solver::Lanczos => "lanczos",
+            Solver::Davidson => "davidson",
             Solver::Dense => "dense",
         }
         .into(),
         solver_reason: None,
         device: solution.device().name(),
-        kernels: kernels.collect(),
+        kernels: kernel_records(solution.device()),
         shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),
         seconds: Seconds::default(),
         versions: versions(solution.device()),
         seed: file.solve.seed,
+        start: pairs.start.into(),
         tolerance: file.solve.tolerance,
         warnings,
         memory,
         cost: CostRecord { multiply_flops: cost.flops, multiply_bytes: cost.bytes, ..CostRecord::default() },
         history: history.collect(),
     }
+}
+
+/// Why a solver stopped, as reports say it.
+pub(super) fn stop_word(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Converged => "converged",
+        StopReason::MaxIterations => "max_iterations",
+        StopReason::Stagnated => "stagnated",
+        StopReason::Dense => "dense",
+    }
+}
+
+/// The generated kernels that ran.
+pub(super) fn kernel_records(device: &Device) -> Vec<KernelRecord> {
+    let record = |kernel: eigenforge_runtime::KernelRecord| KernelRecord {
+        name: kernel.name,
+        key: kernel.key,
+        cached: kernel.cached,
+        overridden: kernel.overridden.is_some(),
+    };
+    device.kernels_used().into_iter().map(record).collect()
+}
+
+/// The solver's notes, and what there is to say of the kernels that ran.
+pub(super) fn warnings_of(mut notes: Vec<String>, device: &Device) -> Vec<String> {
+    let kernels = device.kernels_used();
+    notes.extend(kernels.iter().filter_map(|kernel| kernel.note.clone()));
+    notes.dedup(); // a cache that cannot be written says so once a kernel
+    notes.extend(device.unused_overrides());
+    notes.extend(kernels.iter().filter_map(overridden));
+    notes
 }
 
 fn shape_record(shape: &str, source: &ShapeSource) -> ShapeRecord {
@@ -105,7 +121,7 @@ fn overridden(kernel: &eigenforge_runtime::KernelRecord) -> Option<String> {
 }
 
 /// eigenforge, and on a GPU the compiler and the CUDA version of the driver.
-fn versions(device: &Device) -> BTreeMap<String, String> {
+pub(super) fn versions(device: &Device) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::from([("eigenforge".to_string(), env!("CARGO_PKG_VERSION").to_string())]);
     if device.is_cuda() {
         if let Ok(driver) = jit::driver_version() {

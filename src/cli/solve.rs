@@ -6,11 +6,11 @@ use super::error::CommandError;
 use super::output::print;
 use super::progress::Display;
 use super::record::record;
-use super::{overrides, profile};
+use super::{ci, overrides, profile};
 use crate::exact::{Model, Solution, Solve};
-use crate::input::{ModelFile, PreconditionerChoice, SolverChoice};
+use crate::input::{InputFile, ModelFile, PreconditionerChoice, SolverChoice, StartChoice};
 use crate::report::{BasisStates, MemoryItem, MemoryRecord, RunReport, Seconds, VectorFile, write_trace};
-use eigenforge_runtime::solvers::{Preconditioner, Solver};
+use eigenforge_runtime::solvers::{Preconditioner, Solver, Start};
 use eigenforge_runtime::trace::{self, Recording};
 use eigenforge_runtime::{Device, DeviceError};
 use std::path::Path;
@@ -22,8 +22,16 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     let start = Instant::now();
     let recording = arguments.trace.as_ref().and_then(|_| Recording::start().ok());
     let whole = trace::span("solve", "eigenforge solve");
-    let (file, model) = prepare(arguments)?;
-    let outcome = solve(arguments, &file, &model, start);
+    let input = read(arguments)?;
+    let (outcome, model) = match &input {
+        InputFile::Lattice(file) => {
+            let reading = trace::span("generate", "read model");
+            let model = file.to_model()?;
+            drop(reading);
+            (solve(arguments, file, &model, start), Some(model))
+        }
+        InputFile::Ci(file) => (ci::solve(arguments, file, start), None),
+    };
     drop(whole);
     if let (Some(path), Some(recording)) = (&arguments.trace, recording) {
         let trace = recording.finish();
@@ -34,17 +42,11 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
             Err(fault) if outcome.is_err() => eprintln!("warning: {fault}"),
             Err(fault) => return Err(fault.into()),
         }
-        eprint!("the same phases under NVIDIA's profilers:\n{}", profile::lines(&model, &profile::own_command()));
+        if let Some(model) = &model {
+            eprint!("the same phases under NVIDIA's profilers:\n{}", profile::lines(model, &profile::own_command()));
+        }
     }
     outcome
-}
-
-/// The model file with what the command line changes, and its model.
-fn prepare(arguments: &SolveArguments) -> Result<(ModelFile, Model), CommandError> {
-    let _reading = trace::span("generate", "read model");
-    let file = read(arguments)?;
-    let model = file.to_model()?;
-    Ok((file, model))
 }
 
 /// Solves and reports; `start` is when the verb began.
@@ -52,21 +54,13 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
     if !arguments.json {
         print(&format!("{file}\n\n"))?;
     }
-    let opening = trace::span("set up", "open the device");
-    let (device, reason) = match arguments.device.as_str() {
-        "auto" => Device::best_with_reason(),
-        name => (Device::parse(name)?, None),
-    };
-    drop(opening);
-    let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
-    on_cpu.iter().for_each(|line| eprintln!("{line}"));
-    overrides::give(&device, arguments.overrides.as_deref())?;
-
+    let (device, on_cpu) = open_device(arguments)?;
     let display = Arc::new(Display::new(file.solve.tolerance));
     let shown = Arc::clone(&display);
     let named = match file.solve.solver {
         SolverChoice::Lobpcg => Some(Solver::Lobpcg),
         SolverChoice::Lanczos => Some(Solver::Lanczos),
+        SolverChoice::Davidson => Some(Solver::Davidson),
         SolverChoice::Dense => Some(Solver::Dense),
         SolverChoice::Auto => None,
     };
@@ -75,6 +69,10 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
         .tolerance(file.solve.tolerance)
         .max_iterations(file.solve.max_iterations)
         .seed(file.solve.seed)
+        .start(match file.solve.start {
+            StartChoice::Auto => Start::Guess,
+            StartChoice::Random => Start::Random,
+        })
         .preconditioner(match file.solve.preconditioner {
             PreconditionerChoice::None => Preconditioner::None,
             PreconditionerChoice::Jacobi => Preconditioner::Jacobi,
@@ -93,7 +91,7 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
         let (chosen, reason) = solve.choose(&device);
         (solve, why) = (chosen, Some(reason));
     }
-    let memory = memory(&device, &solve);
+    let memory = memory_record(&device, solve.memory_plan(&device));
     if !arguments.json {
         print(&memory_lines(&memory))?;
     }
@@ -133,33 +131,51 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
     Ok(if report.converged() { Outcome::Done } else { Outcome::NotConverged })
 }
 
+/// The device that was asked for, and why it is the CPU if that needs saying.
+pub(super) fn open_device(arguments: &SolveArguments) -> Result<(Device, Option<String>), CommandError> {
+    let opening = trace::span("set up", "open the device");
+    let (device, reason) = match arguments.device.as_str() {
+        "auto" => Device::best_with_reason(),
+        name => (Device::parse(name)?, None),
+    };
+    drop(opening);
+    let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
+    on_cpu.iter().for_each(|line| eprintln!("{line}"));
+    overrides::give(&device, arguments.overrides.as_deref())?;
+    Ok((device, on_cpu))
+}
+
 /// The model file with what the command line changes.
-fn read(arguments: &SolveArguments) -> Result<ModelFile, CommandError> {
-    let mut file = ModelFile::read(&arguments.model)?;
-    let solve = &mut file.solve;
+fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError> {
+    let mut file = InputFile::read(&arguments.model)?;
+    let (solve, output) = match &mut file {
+        InputFile::Lattice(file) => (&mut file.solve, &mut file.output),
+        InputFile::Ci(file) => (&mut file.solve, &mut file.output),
+    };
     solve.solver = arguments.solver.unwrap_or(solve.solver);
     solve.states = arguments.states.unwrap_or(solve.states);
     solve.tolerance = arguments.tolerance.unwrap_or(solve.tolerance);
     solve.max_iterations = arguments.max_iterations.unwrap_or(solve.max_iterations);
     solve.seed = arguments.seed.unwrap_or(solve.seed);
-    file.output.folder = arguments.output.clone().or(file.output.folder);
-    file.output.vectors |= arguments.vectors;
-    file.check_states()?;
-    if file.output.vectors && file.output.folder.is_none() {
+    output.folder = arguments.output.clone().or(output.folder.take());
+    output.vectors |= arguments.vectors;
+    if output.vectors && output.folder.is_none() {
         return Err(CommandError::VectorsWithoutFolder);
+    }
+    if let InputFile::Lattice(file) = &file {
+        file.check_states()?;
     }
     Ok(file)
 }
 
 /// What will be resident, against what is free.
-fn memory(device: &Device, solve: &Solve<'_>) -> MemoryRecord {
-    let items: Vec<MemoryItem> =
-        solve.memory_plan(device).into_iter().map(|(name, bytes)| MemoryItem { name, bytes }).collect();
+pub(super) fn memory_record(device: &Device, plan: Vec<(String, u64)>) -> MemoryRecord {
+    let items: Vec<MemoryItem> = plan.into_iter().map(|(name, bytes)| MemoryItem { name, bytes }).collect();
     let planned_bytes = items.iter().fold(0u64, |sum, item| sum.saturating_add(item.bytes));
     MemoryRecord { items, planned_bytes, available_bytes: device.memory().free }
 }
 
-fn memory_lines(memory: &MemoryRecord) -> String {
+pub(super) fn memory_lines(memory: &MemoryRecord) -> String {
     let gib = |bytes: u64| format!("{:.2} GiB", bytes as f64 / (1u64 << 30) as f64);
     let items: Vec<String> = memory.items.iter().map(|item| format!("{} ({})", item.name, gib(item.bytes))).collect();
     format!("memory   {}; {} free\n\n", items.join(", "), gib(memory.available_bytes))

@@ -1,212 +1,29 @@
 //! H on a device: the one type that every solver multiplies with.
 //!
 //! The plan is made from the model's structure, its text from the plan; on the CPU the same structure runs through
-//! [`KroneckerCpu`] or [`GeneralCpu`]. A pass costs what [`eigenforge_templates::exact`] says.
+//! [`KroneckerCpu`] or [`GeneralCpu`].
 
 use super::general_cpu::GeneralCpu;
 use super::kronecker_cpu::KroneckerCpu;
+use super::mean_field::MeanField;
 use super::model::Model;
-use super::species::SpeciesMatrix;
-use super::structure::Moves;
+use super::prepared::Prepared;
 use super::tables::Tables;
-use crate::basis::{LinTables, Sector};
+use crate::basis::Sector;
 use crate::operator::OperatorError;
 use eigenforge_runtime::{
     Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, LinearOperator, Scalar, Vector, trace,
 };
-use eigenforge_templates::exact::{DownShape, GeneralPlan, KroneckerPlan, NeighbourWords, TableSizes};
-use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError};
+use eigenforge_templates::exact::AT_ONCE;
+use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, ScalarType, TextError};
 use std::sync::{Arc, Mutex};
-
-/// Everything fixed about the multiply of one model: its plan, and the tables that go with it.
-#[derive(Clone)]
-pub enum Prepared {
-    /// A Kronecker sum.
-    Kronecker {
-        /// The plan.
-        plan: Box<KroneckerPlan>,
-        /// Hops of the up electrons.
-        up: SpeciesMatrix,
-        /// Hops of the down electrons.
-        down: SpeciesMatrix,
-    },
-    /// Any other operator.
-    General {
-        /// The plan.
-        plan: Box<GeneralPlan>,
-        /// Its ranks.
-        tables: LinTables,
-    },
-}
-
-impl Prepared {
-    /// Plans the multiply of a model for vectors of `scalar`.
-    pub fn new(model: &Model, scalar: ScalarType) -> Result<Prepared, OperatorError> {
-        let _planning = trace::span("generate", "plan");
-        let structure = model.structure();
-        match (&structure.moves, model.basis().species(), model.sector()) {
-            (
-                Moves::Kronecker { up, down },
-                Some((up_states, down_states)),
-                Sector::Fermions { up: n_up, down: n_down },
-            ) => {
-                let up = SpeciesMatrix::new(model.sites(), n_up, up_states, up);
-                let down = SpeciesMatrix::new(model.sites(), n_down, down_states, down);
-                let plan = KroneckerPlan::new(
-                    model.name().to_string(),
-                    scalar,
-                    model.sites() as u32,
-                    up.plan(),
-                    down.plan(),
-                    structure.diagonal.clone(),
-                    model.sources(),
-                );
-                Ok(Prepared::Kronecker { plan: Box::new(plan), up, down })
-            }
-            (Moves::General(groups), ..) => {
-                let tables = model.basis().lin_tables()?;
-                let sizes = TableSizes {
-                    low_bits: tables.low_bits,
-                    parts: tables.parts.len() as u64,
-                    low_states: tables.low_states.len() as u64,
-                    high_parts: tables.high_offset.len() as u64,
-                };
-                let plan = GeneralPlan::new(
-                    model.name().to_string(),
-                    scalar,
-                    sizes,
-                    model.dimension(),
-                    structure.diagonal.clone(),
-                    groups.clone(),
-                    model.sources(),
-                );
-                Ok(Prepared::General { plan: Box::new(plan), tables })
-            }
-            (Moves::Kronecker { .. }, ..) => unreachable!("only fermions split into species"),
-        }
-    }
-
-    /// The generated CUDA.
-    pub fn text(&self) -> Result<KernelText, TextError> {
-        let _writing = trace::span("generate", "kernel text");
-        match self {
-            Prepared::Kronecker { plan, .. } => plan.text(),
-            Prepared::General { plan, .. } => plan.text(),
-        }
-    }
-
-    /// The launches of one multiply, in order. `words` are those of the packed neighbours, which [`Prepared::neighbours`]
-    /// counts; a general multiply has none.
-    pub fn launches(&self, words: NeighbourWords) -> Result<Vec<Launch>, LaunchError> {
-        match self {
-            Prepared::Kronecker { plan, .. } => plan.launches(words),
-            Prepared::General { plan, .. } => plan.launches(),
-        }
-    }
-
-    /// Words of the packed neighbours, by packing them.
-    pub fn neighbours(&self) -> NeighbourWords {
-        match self {
-            Prepared::Kronecker { plan, up, down } => NeighbourWords {
-                up: up.packed_slices().1.len() as u64,
-                down: match plan.shape.down {
-                    DownShape::Tile { columns, .. } => down.packed_rows(columns as usize).1.len() as u64,
-                    DownShape::Runs { .. } => 0,
-                },
-            },
-            Prepared::General { .. } => NeighbourWords { up: 0, down: 0 },
-        }
-    }
-
-    /// The diagonal as an element function of vector programs: its CUDA text and parameters.
-    pub fn diagonal_text(&self) -> ElementFunctionText {
-        match self {
-            Prepared::Kronecker { plan, .. } => plan.diagonal_element(),
-            Prepared::General { plan, .. } => plan.diagonal_element(),
-        }
-    }
-
-    /// Shapes of this multiply that are worth timing, its own first.
-    pub fn candidates(&self) -> Vec<Prepared> {
-        match self {
-            Prepared::Kronecker { plan, up, down } => {
-                let shaped = |shape| {
-                    let plan = Box::new(KroneckerPlan { shape, ..(**plan).clone() });
-                    Prepared::Kronecker { plan, up: up.clone(), down: down.clone() }
-                };
-                plan.candidates().into_iter().map(shaped).collect()
-            }
-            Prepared::General { plan, tables } => {
-                let shaped = |shape| {
-                    let plan = Box::new(GeneralPlan { shape, ..(**plan).clone() });
-                    Prepared::General { plan, tables: tables.clone() }
-                };
-                plan.candidates().into_iter().map(shaped).collect()
-            }
-        }
-    }
-
-    /// The shape in words.
-    pub fn shape(&self) -> String {
-        match self {
-            Prepared::Kronecker { plan, .. } => plan.shape.to_string(),
-            Prepared::General { plan, .. } => plan.shape.to_string(),
-        }
-    }
-
-    /// The plan as RON.
-    pub fn plan_text(&self) -> String {
-        match self {
-            Prepared::Kronecker { plan, .. } => eigenforge_templates::ron(&**plan),
-            Prepared::General { plan, .. } => eigenforge_templates::ron(&**plan),
-        }
-    }
-
-    /// The least work of one multiply.
-    pub fn cost(&self) -> Cost {
-        match self {
-            Prepared::Kronecker { plan, .. } => plan.cost(),
-            Prepared::General { plan, .. } => plan.cost(),
-        }
-    }
-
-    fn dimension(&self) -> usize {
-        match self {
-            Prepared::Kronecker { plan, .. } => plan.dimension() as usize,
-            Prepared::General { plan, .. } => plan.dimension as usize,
-        }
-    }
-
-    /// Largest row sum of |H|: a bound of the spectrum.
-    fn norm_bound(&self, model: &Model) -> f64 {
-        let diagonal: f64 = model
-            .operator()
-            .terms()
-            .filter(|(p, _)| crate::operator::transition::is_diagonal(p))
-            .map(|(p, c)| {
-                let s = 0.5 * f64::from(model.operator().two_s());
-                let spins = p.iter().filter(|factor| !factor.is_fermion()).count();
-                c.abs() * s.powi(spins as i32)
-            })
-            .sum();
-        let moves = match self {
-            Prepared::Kronecker { up, down, .. } => up.norm_bound() + down.norm_bound(),
-            Prepared::General { plan, .. } => {
-                let largest = |group: &eigenforge_templates::exact::FlipGroup| {
-                    group.terms.iter().map(|term| term.amplitude.abs()).fold(0.0, f64::max) * group.terms.len() as f64
-                };
-                plan.groups.iter().map(largest).sum()
-            }
-        };
-        diagonal + moves
-    }
-}
 
 /// H of one model on one device.
 pub struct Hamiltonian {
     device: Device,
     prepared: Arc<Prepared>,
     norm_bound: f64,
+    mean_field: Option<MeanField>,
     engine: Engine,
 }
 
@@ -221,6 +38,18 @@ enum Host {
 }
 
 impl Host {
+    /// y = H x; returns x·y.
+    fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+        let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
+            let (expected, found) = ("vectors on the CPU".into(), "device memory".into());
+            return Err(DeviceError::WrongDevice { what: "multiply by H".into(), expected, found });
+        };
+        Ok(match self {
+            Host::Kronecker(host) => host.apply(x, y),
+            Host::General(host) => host.apply(x, y),
+        })
+    }
+
     fn diagonal(&self, index: usize) -> f64 {
         match self {
             Host::Kronecker(host) => host.diagonal(index),
@@ -283,7 +112,13 @@ impl Hamiltonian {
                 }
             }))
         };
-        Ok(Hamiltonian { device: device.clone(), prepared: Arc::new(prepared), norm_bound, engine })
+        let mean_field = match (&prepared, model.sector()) {
+            (Prepared::Kronecker { .. }, Sector::Fermions { up, down }) => {
+                MeanField::new(model.operator(), model.sites(), [up, down])
+            }
+            _ => None,
+        };
+        Ok(Hamiltonian { device: device.clone(), prepared: Arc::new(prepared), norm_bound, mean_field, engine })
     }
 
     /// The plan with its tables.
@@ -303,29 +138,50 @@ impl Kernels {
             Prepared::Kronecker { plan, .. } => plan.partials(),
             Prepared::General { plan, .. } => u64::from(plan.shape.blocks),
         };
-        let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0])?));
+        let partials = Mutex::new((device.buffer(&vec![0.0; partials as usize])?, device.buffer(&[0.0; AT_ONCE])?));
         Ok(Kernels { kernel, launches, tables, partials })
     }
 
-    /// y = H x; returns x·y if `summed`, which waits for the device.
-    fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>, summed: bool) -> Result<Option<f64>, DeviceError> {
+    /// y_j = H x_j for up to [`AT_ONCE`] vectors. Returns all x_j·y_j if `summed`, which waits for the device; else
+    /// nothing.
+    fn apply<T: Scalar>(&self, x: &[&Vector<T>], y: &mut [Vector<T>], summed: bool) -> Result<Vec<f64>, DeviceError> {
         let mut guard = self.partials.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let (partials, dot) = &mut *guard;
-        for launch in self.launches.iter().filter(|launch| summed || launch.entry != "multiply_finish") {
+        let (partials, dots) = &mut *guard;
+        for (place, (x, y)) in x.iter().zip(y.iter_mut()).enumerate() {
+            self.launch(x, y, summed.then_some(place), partials, dots)?;
+        }
+        Ok(if summed { dots.download()?[..x.len()].to_vec() } else { Vec::new() })
+    }
+
+    /// Starts y = H x, with x·y into a place of `dots` if one is given.
+    fn launch<T: Scalar>(
+        &self,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        place: Option<usize>,
+        partials: &mut Buffer<f64>,
+        dots: &mut Buffer<f64>,
+    ) -> Result<(), DeviceError> {
+        for launch in &self.launches {
             let arguments = Arguments::new();
-            let arguments = match launch.entry.as_str() {
-                "multiply_finish" => {
+            let arguments = match (launch.entry.as_str(), place) {
+                ("multiply_finish", None) => continue,
+                ("multiply_finish", Some(place)) => {
                     let count = partials.len() as i64;
-                    arguments.read("partials", partials).i64("count", count).write("x_dot_y", dot)
+                    arguments
+                        .read("partials", &*partials)
+                        .i64("count", count)
+                        .i64("place", place as i64)
+                        .write("x_dot_y", &mut *dots)
                 }
-                entry => {
-                    let vectors = arguments.read("x", x).write("y", y).write("partials", partials);
+                (entry, _) => {
+                    let vectors = arguments.read("x", x).write("y", &mut *y).write("partials", &mut *partials);
                     self.tables.pass(entry, vectors)
                 }
             };
             self.kernel.launch(launch, arguments)?;
         }
-        Ok(if summed { Some(dot.download()?[0]) } else { None })
+        Ok(())
     }
 
     fn diagonal(&self, prepared: &Prepared) -> ElementFunction {
@@ -336,26 +192,25 @@ impl Kernels {
 }
 
 impl Hamiltonian {
-    /// y = H x, and x·y if `summed` (on the CPU in any case).
-    fn run<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>, summed: bool) -> Result<Option<f64>, DeviceError> {
+    /// y_j = H x_j, and all x_j·y_j if `summed` (on the CPU in any case).
+    fn run<T: Scalar>(&self, x: &[&Vector<T>], y: &mut [Vector<T>], summed: bool) -> Result<Vec<f64>, DeviceError> {
         let n = self.prepared.dimension();
-        if x.len() != n || y.len() != n {
-            let (expected, found) = (format!("vectors of {n} elements"), format!("{} and {}", x.len(), y.len()));
+        if let Some(found) = x.iter().map(|x| x.len()).chain(y.iter().map(Vector::len)).find(|len| *len != n) {
+            let (expected, found) = (format!("vectors of {n} elements"), found.to_string());
             return Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found });
         }
-        match &self.engine {
-            Engine::Kernels(kernels) => kernels.apply(x, y, summed),
-            Engine::Cpu(host) => {
-                let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
-                    let (expected, found) = ("vectors on the CPU".into(), "device memory".into());
-                    return Err(DeviceError::WrongDevice { what: "multiply by H".into(), expected, found });
-                };
-                Ok(Some(match &**host {
-                    Host::Kronecker(host) => host.apply(x, y),
-                    Host::General(host) => host.apply(x, y),
-                }))
+        let (at_once, mut dots) = (AT_ONCE.min(x.len().max(1)), Vec::with_capacity(x.len()));
+        for (x, y) in x.chunks(at_once).zip(y.chunks_mut(at_once)) {
+            match &self.engine {
+                Engine::Kernels(kernels) => dots.extend(kernels.apply(x, y, summed)?),
+                Engine::Cpu(host) => {
+                    for (x, y) in x.iter().zip(y) {
+                        dots.push(host.apply(x, y)?);
+                    }
+                }
             }
         }
+        Ok(dots)
     }
 }
 
@@ -369,11 +224,16 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
     }
 
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
-        Ok(self.run(x, y, true)?.unwrap_or(f64::NAN))
+        Ok(self.run(&[x], std::slice::from_mut(y), true)?.first().copied().unwrap_or(f64::NAN))
     }
 
     fn multiply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<(), DeviceError> {
-        self.run(x, y, false).map(drop)
+        self.run(&[x], std::slice::from_mut(y), false).map(drop)
+    }
+
+    /// One after the other, but without waiting in between: what a small sector takes is mostly the wait.
+    fn apply_block(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<Vec<f64>, DeviceError> {
+        self.run(x, y, true)
     }
 
     fn diagonal(&self) -> Option<ElementFunction> {
@@ -388,6 +248,13 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian {
             }
             (Engine::Kernels(kernels), prepared) => kernels.diagonal(prepared),
         })
+    }
+
+    fn guess(&self) -> Result<Option<ElementFunction>, DeviceError> {
+        match (&self.mean_field, &*self.prepared) {
+            (Some(mean_field), Prepared::Kronecker { up, down, .. }) => mean_field.guess(up, down, &self.device),
+            _ => Ok(None),
+        }
     }
 
     fn norm_bound(&self) -> f64 {

@@ -3,7 +3,7 @@
 use super::{Hamiltonian, Model, Observables, PrepareError, Prepared, ShapeSource};
 use crate::operator::OperatorError;
 use eigenforge_runtime::solvers::{
-    self, CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, SolveOptions, Solver, StopReason,
+    self, CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, SolveOptions, Solver, Start, StopReason,
 };
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, trace};
 use eigenforge_templates::Cost;
@@ -37,6 +37,9 @@ pub struct Lobpcg;
 /// Lanczos: for the ground state with as many vectors as memory allows, four at least; thick restart for several.
 pub struct Lanczos;
 
+/// Davidson: for matrices with a dominant diagonal, as in configuration interaction; the fewest multiplies there.
+pub struct Davidson;
+
 /// The whole matrix, diagonalised on the host.
 pub struct Dense;
 
@@ -51,7 +54,7 @@ macro_rules! start {
         }
     )*};
 }
-start!(Lobpcg, Lanczos, Dense);
+start!(Lobpcg, Lanczos, Davidson, Dense);
 
 /// A solve being put together. Defaults: one state, tolerance 1e-8 on ‖Hx − λx‖, 2,000 iterations, certified.
 #[derive(Clone)]
@@ -95,6 +98,13 @@ impl<'m> Solve<'m> {
     /// Of the random start.
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = seed;
+        self
+    }
+
+    /// Where a search for one state starts: at the Slater determinant of a mean field with a small random part, unless told
+    /// otherwise.
+    pub fn start(mut self, start: Start) -> Self {
+        self.options.start = start;
         self
     }
 

@@ -49,9 +49,35 @@ fn check(model: &Model) {
     }
 }
 
+/// More vectors than are started at once, and the bits of one at a time.
+fn check_block(model: &Model) {
+    for device in devices() {
+        let n = model.dimension() as usize;
+        let hamiltonian = Hamiltonian::new(model, <f64 as Scalar>::TYPE, &device).unwrap();
+        let x: Vec<Vector<f64>> = (0..11).map(|seed| device.random(n, seed).unwrap()).collect();
+        let poisoned = || device.upload(&vec![f64::NAN; n]).unwrap();
+        let mut y: Vec<Vector<f64>> = (0..11).map(|_| poisoned()).collect();
+        let dots = hamiltonian.apply_block(&x.iter().collect::<Vec<_>>(), &mut y).unwrap();
+        assert_eq!(dots.len(), 11);
+        for ((x, y), dot) in x.iter().zip(&y).zip(dots) {
+            let mut alone = poisoned();
+            let expected = hamiltonian.apply(x, &mut alone).unwrap();
+            assert_eq!((dot, y.download().unwrap()), (expected, alone.download().unwrap()), "{}", device.name());
+        }
+    }
+}
+
 fn hop(i: usize, j: usize, spin: Spin, t: f64) -> Operator {
     let forward = build::cdag(i, spin) * build::c(j, spin);
     -t * (forward.clone() + forward.adjoint())
+}
+
+#[test]
+fn memcheck_several_vectors_at_once_have_the_bits_of_one() {
+    let ring = |spin| (0..5).map(|i| hop(i, (i + 1) % 5, spin, 1.0)).sum::<Operator>();
+    check_block(&(ring(Spin::Up) + ring(Spin::Down)).sector(Up(2), Down(3)).unwrap());
+    let chain = (0..5).map(|i| build::sdots(i, i + 1)).sum::<Operator>();
+    check_block(&chain.two_sz(0).unwrap());
 }
 
 #[test]

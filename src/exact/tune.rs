@@ -74,7 +74,7 @@ pub fn tune(model: &Model, device: &Device) -> Result<Tuning, RunError> {
         return Err(DeviceError::Arguments {
             what: "tuning times kernels on a card".into(),
             expected: "--device cuda".into(),
-            found: format!("{}, whose multiply has one shape only", device.name()),
+            found: device.name(),
         }
         .into());
     };

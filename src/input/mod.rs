@@ -1,6 +1,6 @@
 //! The model file: TOML in, a checked [`ModelFile`] out.
 //!
-//! Sections `[model]`, `[lattice]`, `[sector]` are required, `[solve]` and `[output]` are not. Nothing is guessed: a key
+//! Sections `[model]`, `[lattice]`, `[sector]` are required, or `[ci]` for a molecule; `[solve]` and `[output]` are not. Nothing is guessed: a key
 //! that is not known is refused with the nearest one that is, and every problem of a file is shown at its place.
 //!
 //! | section | key | meaning | default |
@@ -24,11 +24,13 @@
 //! | | `sites`, `edges` | any graph: `edges = [[0, 1, 1.0], …]`, weight 1 if left out | |
 //! | `[sector]` | `up`, `down` | particle numbers (hubbard) | required |
 //! | | `two_sz` | twice the total Sz (xxz) | required |
+//! | `[ci]` | all keys, in place of the three | see [`CiSpec`] | see there |
 //! | `[solve]` | all keys | see [`SolveSpec`] | see there |
 //! | `[output]` | all keys | see [`OutputSpec`] | nothing is written |
 //!
 //! A weight multiplies t, or both Jxy and Jz. Lists of one value a bond follow [`Lattice::bonds`].
 
+mod ci;
 mod lattice;
 mod model;
 mod nearest;
@@ -37,10 +39,11 @@ mod section;
 mod sector;
 mod solve;
 
+pub use ci::{CiSpec, FormatChoice, SpaceSpec, StorageChoice};
 pub use model::ModelSpec;
 pub use problem::{InputError, Problem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
-pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice};
+pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice, StartChoice};
 
 use crate::lattice::Lattice;
 use miette::NamedSource;
@@ -69,18 +72,130 @@ pub struct ModelFile {
     pub output: OutputSpec,
 }
 
+/// A file about a molecule, read and checked as far as that goes without its integrals.
+#[derive(Debug, Clone)]
+pub struct CiFile {
+    /// Name of the file, as error messages and reports show it.
+    pub name: String,
+    /// The whole text, kept for the report.
+    pub text: String,
+    /// `[ci]`, its paths taken from the folder of the file.
+    pub ci: CiSpec,
+    /// `[solve]`, with defaults.
+    pub solve: SolveSpec,
+    /// `[output]`, with defaults.
+    pub output: OutputSpec,
+}
+
+/// Either kind of file.
+#[derive(Debug, Clone)]
+pub enum InputFile {
+    /// A model on a lattice.
+    Lattice(Box<ModelFile>),
+    /// A molecule.
+    Ci(Box<CiFile>),
+}
+
+impl InputFile {
+    /// Reads and checks a file; one with a section `[ci]` is about a molecule.
+    ///
+    /// # Errors
+    /// The file cannot be read, or everything that is wrong with it.
+    pub fn read(path: &Path) -> Result<InputFile, InputError> {
+        let text = text_of(path)?;
+        let (name, folder) = (path.display().to_string(), path.parent().unwrap_or(Path::new("")));
+        if is_ci(&text) {
+            return Ok(InputFile::Ci(Box::new(CiFile::parse(&name, &text, folder)?)));
+        }
+        Ok(InputFile::Lattice(Box::new(ModelFile::parse(&name, &text)?)))
+    }
+}
+
+/// Whether a file has a section `[ci]`.
+fn is_ci(text: &str) -> bool {
+    DeTable::parse_recoverable(text).0.get_ref().get("ci").is_some()
+}
+
+fn text_of(path: &Path) -> Result<String, InputError> {
+    let bytes = std::fs::read(path).map_err(|source| InputError::Read { path: path.into(), source })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        InputError::NotText { path: path.into(), valid }
+    })
+}
+
+/// Checks a text by `collect`; every problem is shown at its place.
+fn checked<T>(name: &str, text: &str, collect: impl FnOnce(&Problems) -> Option<T>) -> Result<T, InputError> {
+    let problems = Problems::default();
+    match collect(&problems).filter(|_| problems.is_empty()) {
+        Some(file) => Ok(file),
+        None => {
+            let text = NamedSource::new(name, text.to_string()).with_language("TOML");
+            Err(InputError::Invalid { text, problems: problems.into_sorted() })
+        }
+    }
+}
+
+/// The table of a text, if it is TOML.
+fn table<'t>(text: &'t str, problems: &Problems) -> Option<toml::Spanned<DeTable<'t>>> {
+    if text.trim().is_empty() {
+        problems.add(0..0, Wrong::Empty);
+        return None;
+    }
+    let (parsed, errors) = DeTable::parse_recoverable(text);
+    for error in &errors {
+        problems.add(error.span().unwrap_or(0..0), Wrong::Syntax { message: error.message().into() });
+    }
+    errors.is_empty().then_some(parsed)
+}
+
+impl CiFile {
+    /// Checks the text of a file; `name` is what errors call it, `folder` where its paths begin.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, each problem at its place.
+    pub fn parse(name: &str, text: &str, folder: &Path) -> Result<CiFile, InputError> {
+        checked(name, text, |problems| CiFile::collect(name, text, folder, problems))
+    }
+
+    fn collect(name: &str, text: &str, folder: &Path, problems: &Problems) -> Option<CiFile> {
+        let parsed = table(text, problems)?;
+        let file = Section::new("", parsed.get_ref(), 0..0, problems);
+        for key in ["model", "lattice", "sector"] {
+            if file.has(key) {
+                let why = "a file is about a molecule, [ci], or about a model on a lattice";
+                file.problem(key, Wrong::Conflict { key, other: "ci", why });
+                file.open(key);
+            }
+        }
+        let (mut ci, states) = file.open("ci").and_then(ci::read)?;
+        let solve = file.open("solve");
+        let own = solve.as_ref().is_some_and(|section| section.has("states"));
+        let mut solve = solve.map_or_else(SolveSpec::default, |section| solve::read(section, problems));
+        if let Some(states) = states {
+            if own && states != solve.states {
+                let why = "give `states` once, in [ci] or in [solve]";
+                problems.add(file.place("ci"), Wrong::Conflict { key: "ci.states", other: "solve.states", why });
+            }
+            solve.states = states;
+        }
+        let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
+        file.finish("section", |_| None);
+        ci.fcidump = folder.join(&ci.fcidump);
+        if let SpaceSpec::File(path) = &mut ci.space {
+            *path = folder.join(&*path);
+        }
+        Some(CiFile { name: name.into(), text: text.into(), ci, solve, output })
+    }
+}
+
 impl ModelFile {
     /// Reads and checks a file.
     ///
     /// # Errors
     /// The file cannot be read, or everything that is wrong with it.
     pub fn read(path: &Path) -> Result<ModelFile, InputError> {
-        let bytes = std::fs::read(path).map_err(|source| InputError::Read { path: path.into(), source })?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let valid = error.utf8_error().valid_up_to();
-            InputError::NotText { path: path.into(), valid }
-        })?;
-        ModelFile::parse(&path.display().to_string(), &text)
+        ModelFile::parse(&path.display().to_string(), &text_of(path)?)
     }
 
     /// Checks the text of a file; `name` is what errors call it.
@@ -88,30 +203,16 @@ impl ModelFile {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str) -> Result<ModelFile, InputError> {
-        let problems = Problems::default();
-        let file = ModelFile::collect(name, text, &problems);
-        match file.filter(|_| problems.is_empty()) {
-            Some(file) => Ok(file),
-            None => {
-                let text = NamedSource::new(name, text.to_string()).with_language("TOML");
-                Err(InputError::Invalid { text, problems: problems.into_sorted() })
-            }
-        }
+        checked(name, text, |problems| ModelFile::collect(name, text, problems))
     }
 
     fn collect(name: &str, text: &str, problems: &Problems) -> Option<ModelFile> {
-        if text.trim().is_empty() {
-            problems.add(0..0, Wrong::Empty);
-            return None;
-        }
-        let (parsed, errors) = DeTable::parse_recoverable(text);
-        for error in &errors {
-            problems.add(error.span().unwrap_or(0..0), Wrong::Syntax { message: error.message().into() });
-        }
-        if !errors.is_empty() {
-            return None;
-        }
+        let parsed = table(text, problems)?;
         let file = Section::new("", parsed.get_ref(), 0..0, problems);
+        if file.has("ci") {
+            file.problem("ci", Wrong::Molecule);
+            return None;
+        }
         for (table, example) in REQUIRED {
             if !file.has(table) {
                 problems.add(0..0, Wrong::MissingTable { table, example });
@@ -186,12 +287,13 @@ impl fmt::Display for ModelFile {
         write!(
             out,
             "solve    solver {}, {states}{guard}, tolerance {:e} on |Hx - λx|, at most {} iterations, preconditioner {}, \
-             seed {}{}",
+             seed {}{}{}",
             solve.solver.name(),
             solve.tolerance,
             solve.max_iterations,
             solve.preconditioner.name(),
             solve.seed,
+            if solve.start == StartChoice::Random { ", random start" } else { "" },
             if solve.certify { ", multiplets certified" } else { ", multiplets not certified" }
         )
     }

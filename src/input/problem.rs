@@ -147,6 +147,8 @@ pub enum Wrong {
     SpinParity { two_sz: i64, found: &'static str, expected: &'static str, sites: usize, spin: String },
     #[error("{0}")]
     TooManyStates(TooManyStates),
+    #[error("a file with [ci] is about a molecule: this is for models on a lattice")]
+    Molecule,
 }
 
 /// More states are asked for than the sector has.
@@ -186,6 +188,7 @@ impl Wrong {
                 let near = if *two_sz > 0 { two_sz - 1 } else { two_sz + 1 };
                 format!("`two_sz` is twice the total Sz; choose an {expected} number such as {near}")
             }
+            Wrong::Molecule => "`eigenforge solve` and `eigenforge inspect --stage cost` take it".into(),
             Wrong::WrongType { .. } | Wrong::OutOfRange { .. } | Wrong::Lattice(_) | Wrong::TooManyStates(_) => {
                 return None;
             }
@@ -208,6 +211,7 @@ impl Wrong {
             Wrong::TooManyParticles { sites, .. } => format!("more than {sites}"),
             Wrong::TooMuchSpin { .. } => "too large".into(),
             Wrong::SpinParity { expected, .. } => format!("should be {expected}"),
+            Wrong::Molecule => "in place of [model], [lattice], [sector]".into(),
             Wrong::TooManyStates(states) => format!("more than {}", states.dimension),
         }
     }

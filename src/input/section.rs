@@ -97,6 +97,11 @@ impl<'a> Section<'a> {
         self.table.get(key).is_some()
     }
 
+    /// Whether a value is a table, `{ … }` or a section of its own.
+    pub fn is_table(&self, key: &'static str) -> bool {
+        self.table.get(key).is_some_and(|value| matches!(value.get_ref(), DeValue::Table(_)))
+    }
+
     /// The place of a value that is there (else of the section).
     pub fn place(&self, key: &'static str) -> Range<usize> {
         self.table.get(key).map_or(self.span.clone(), Spanned::span)

@@ -17,16 +17,19 @@ pub enum SolverChoice {
     Lobpcg,
     /// Lanczos; thick restart for several states.
     Lanczos,
+    /// Davidson, for matrices with a dominant diagonal.
+    Davidson,
     /// The whole spectrum by a dense solver; small sectors only.
     Dense,
 }
 
 impl SolverChoice {
     /// The words of a model file and of `--solver`.
-    pub const WORDS: [(&'static str, SolverChoice); 4] = [
+    pub const WORDS: [(&'static str, SolverChoice); 5] = [
         ("auto", SolverChoice::Auto),
         ("lobpcg", SolverChoice::Lobpcg),
         ("lanczos", SolverChoice::Lanczos),
+        ("davidson", SolverChoice::Davidson),
         ("dense", SolverChoice::Dense),
     ];
 
@@ -57,6 +60,26 @@ impl PreconditionerChoice {
     }
 }
 
+/// Where a search for one state starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartChoice {
+    /// The Slater determinant of a mean field with a small random part, where electrons hop; else a random vector.
+    Auto,
+    /// A random vector.
+    Random,
+}
+
+impl StartChoice {
+    /// The words of a model file.
+    pub const WORDS: [(&'static str, StartChoice); 2] = [("auto", StartChoice::Auto), ("random", StartChoice::Random)];
+
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        if self == StartChoice::Auto { "auto" } else { "random" }
+    }
+}
+
 /// How to solve. [`SolveSpec::default`] holds every default.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SolveSpec {
@@ -70,6 +93,8 @@ pub struct SolveSpec {
     pub max_iterations: usize,
     /// `seed` of the random start vectors: 1 unless given.
     pub seed: u64,
+    /// `start` of a search for one state: "auto" unless given.
+    pub start: StartChoice,
     /// `guard`: extra vectors of a block that need not converge; chosen by the solver unless given.
     pub guard: Option<usize>,
     /// `preconditioner`: "none" unless given (Jacobi pays where the diagonal varies strongly, such as U much above t).
@@ -86,6 +111,7 @@ impl Default for SolveSpec {
             tolerance: 1e-8,
             max_iterations: 2000,
             seed: 1,
+            start: StartChoice::Auto,
             guard: None,
             preconditioner: PreconditionerChoice::None,
             certify: true,
@@ -119,6 +145,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> SolveSpec {
         tolerance,
         max_iterations: section.count("max_iterations", 1).map_or(default.max_iterations, |number| number.value),
         seed: section.count("seed", 0).map_or(default.seed, |seed| seed.value as u64),
+        start: section.choice("start", &StartChoice::WORDS).map_or(default.start, |start| start.value),
         guard: section.count("guard", 0).map(|guard| guard.value),
         preconditioner: section
             .choice("preconditioner", &PreconditionerChoice::WORDS)

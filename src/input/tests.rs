@@ -36,7 +36,7 @@ fn every_key_of_the_xxz_model_and_of_solve_is_read() {
     let file = parse(
         "[model]\nname = \"xxz\"\nspin = 1.5\njxy = [1.0, 2]\njz = -0.5\nfield = [0.1, 0.2, 0.3]\nsingle_ion = 0.7\n\
          [lattice]\nsites = 3\nedges = [[2, 1], [0, 2, -0.5]]\n[sector]\ntwo_sz = -3\n\
-         [solve]\nsolver = \"lanczos\"\nstates = 3\ntolerance = 1e-10\nmax_iterations = 77\nseed = 5\nguard = 2\n\
+         [solve]\nsolver = \"lanczos\"\nstates = 3\ntolerance = 1e-10\nmax_iterations = 77\nseed = 5\nstart = \"random\"\nguard = 2\n\
          preconditioner = \"jacobi\"\ncertify = false\n[output]\nfolder = \"run\"\nvectors = true\n",
     );
     assert_eq!(
@@ -58,6 +58,7 @@ fn every_key_of_the_xxz_model_and_of_solve_is_read() {
         tolerance: 1e-10,
         max_iterations: 77,
         seed: 5,
+        start: StartChoice::Random,
         guard: Some(2),
         preconditioner: PreconditionerChoice::Jacobi,
         certify: false,

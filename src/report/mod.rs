@@ -6,6 +6,7 @@
 //!
 //! Numbers that are not finite (a diverged residual) are `null` in JSON, come back as NaN, and are named in `warnings`.
 
+mod ci;
 mod error;
 mod picture;
 mod record;
@@ -14,7 +15,10 @@ mod trace;
 mod vectors;
 mod write;
 
+pub use ci::{CiReport, CiSeconds};
 pub use error::ReportError;
+pub(crate) use record::state_warnings;
+use record::text_file;
 pub use record::{
     CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord, Observables, RunReport,
     Seconds, ShapeRecord,

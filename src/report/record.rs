@@ -38,7 +38,7 @@ pub struct RunReport {
     pub multiplies: usize,
     /// "converged", "max_iterations", "stagnated" or "dense".
     pub stop: String,
-    /// "lobpcg", "lanczos" or "dense"; what "auto" chose.
+    /// "lobpcg", "lanczos", "davidson" or "dense"; what "auto" chose.
     pub solver: String,
     /// Why "auto" chose it; `null` where the solver was named.
     #[serde(default)]
@@ -55,6 +55,9 @@ pub struct RunReport {
     pub versions: BTreeMap<String, String>,
     /// Seed of the start vectors.
     pub seed: u64,
+    /// What the search began with: "random", "guess" (a Slater determinant with 3 % random), or "none" of a dense solve.
+    #[serde(default)]
+    pub start: String,
     /// Tolerance on the residual norm.
     pub tolerance: f64,
     /// What a careful reader must know, such as a multiplet that `states` cuts.
@@ -203,6 +206,39 @@ pub struct HistoryPoint {
     pub residual: f64,
 }
 
+/// What a careful reader must know of the states: cut multiplets, multiplicities that are only bounds, states that did not
+/// converge.
+pub(crate) fn state_warnings(levels: &[LevelRecord], residuals: &[f64], tolerance: f64, stop: &str) -> Vec<String> {
+    let mut warnings = vec![];
+    let reached: usize = levels.iter().map(|level| level.returned).sum();
+    for level in levels {
+        let (energy, of, returned) = (level.energy, level.multiplicity, level.returned);
+        if returned < of {
+            let whole = reached - returned + of;
+            warnings.push(format!(
+                "the level at {energy:.10} has {of} states in this sector and `states` cuts it after {returned}: ask for \
+                 states = {whole} to have them all"
+            ));
+        }
+        if !level.complete {
+            warnings.push(format!(
+                "the multiplicity {of} of the level at {energy:.10} is a lower bound: it was not certified"
+            ));
+        }
+    }
+    for (state, residual) in residuals.iter().enumerate() {
+        // Written so that a NaN is unconverged too.
+        if !matches!(residual.partial_cmp(&tolerance), Some(order) if order.is_le()) {
+            warnings.push(format!(
+                "state {state} did NOT converge: its residual {residual:.2e} is above the tolerance {:.1e} (stopped: {}); \
+                 raise max_iterations, or loosen the tolerance",
+                tolerance, stop
+            ));
+        }
+    }
+    warnings
+}
+
 fn nullable_number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
 }
@@ -255,33 +291,7 @@ impl RunReport {
     /// converge, numbers that are not finite. To be called once, when everything else is filled in.
     #[must_use]
     pub fn with_warnings(mut self) -> RunReport {
-        let mut warnings = vec![];
-        let reached: usize = self.levels.iter().map(|level| level.returned).sum();
-        for level in &self.levels {
-            let (energy, of, returned) = (level.energy, level.multiplicity, level.returned);
-            if returned < of {
-                let whole = reached - returned + of;
-                warnings.push(format!(
-                    "the level at {energy:.10} has {of} states in this sector and `states` cuts it after {returned}: ask for \
-                     states = {whole} to have them all"
-                ));
-            }
-            if !level.complete {
-                warnings.push(format!(
-                    "the multiplicity {of} of the level at {energy:.10} is a lower bound: it was not certified"
-                ));
-            }
-        }
-        for (state, residual) in self.residuals.iter().enumerate() {
-            // Written so that a NaN is unconverged too.
-            if !matches!(residual.partial_cmp(&self.tolerance), Some(order) if order.is_le()) {
-                warnings.push(format!(
-                    "state {state} did NOT converge: its residual {residual:.2e} is above the tolerance {:.1e} (stopped: {}); \
-                     raise max_iterations, or loosen the tolerance",
-                    self.tolerance, self.stop
-                ));
-            }
-        }
+        let mut warnings = state_warnings(&self.levels, &self.residuals, self.tolerance, &self.stop);
         if let Some(state) = self.energies.iter().position(|energy| !energy.is_finite()) {
             warnings.push(format!("the energy of state {state} is not a finite number; it is null in JSON"));
         }
@@ -325,7 +335,7 @@ impl RunReport {
     }
 }
 
-fn text_file(path: &Path, text: &str) -> Result<PathBuf, ReportError> {
+pub(super) fn text_file(path: &Path, text: &str) -> Result<PathBuf, ReportError> {
     publish(path, |file| {
         file.write_all(text.as_bytes()).map_err(|source| ReportError::Write { file: path.into(), source })
     })

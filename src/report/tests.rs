@@ -34,6 +34,7 @@ fn report() -> RunReport {
         seconds: Seconds { setup: 0.1, compile: 0.0, solve: 1.0, certify: 0.2, observables: 0.1, total: 1.4 },
         versions: [("eigenforge".to_string(), "0.1.0".to_string())].into(),
         seed: 1,
+        start: "guess".into(),
         tolerance: 1e-8,
         warnings: vec![],
         memory: MemoryRecord {
@@ -80,6 +81,7 @@ fn the_json_has_the_promised_fields() {
         "solver",
         "versions",
         "seed",
+        "start",
         "tolerance",
         "warnings",
         "memory",

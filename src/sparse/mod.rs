@@ -1,10 +1,36 @@
 //! Sparse symmetric matrices: read from a file or built by [`crate::ci`], stored in the format that costs the fewest
 //! bytes, multiplied by a kernel generated for exactly that format.
 //!
+//! ```text
+//! .mtx, .npz, synthetic → Csr → Choice → Layout → Stored (plan + tables) → text → SparseOperator on a device
+//! ```
+//!
 //! | file | question it answers |
 //! |---|---|
 //! | `csr` | what is a matrix before a format is chosen? |
+//! | `matrix_market`, `npz`, `synthetic` | where does it come from? |
+//! | `statistics` | how long are its rows, and what would each format take? |
+//! | `layout` | how is it cut into parts and blocks? |
+//! | `choose` | which layout, by modelled bytes? |
+//! | `hybrid` | what do the kernels read? |
+//! | `operator` | y = A x on a device |
 
+mod choose;
 mod csr;
+mod hybrid;
+mod layout;
+mod matrix_market;
+mod npz;
+mod operator;
+mod statistics;
+mod synthetic;
 
+pub use choose::{Candidate, Choice, FormatName, Wish};
 pub use csr::{Csr, CsrError};
+pub use hybrid::{Columns, LayoutError, PartTables, Stored, Values, start_word};
+pub use layout::{Cut, Format, Layout, PartLayout, StorageKind, Target};
+pub use matrix_market::{MatrixMarketError, read_matrix_market};
+pub use npz::{NpzError, Triangle, read_npz, read_npz_vector};
+pub use operator::{SparseError, SparseOperator};
+pub use statistics::{FormatBytes, RowStatistics, memory_table};
+pub use synthetic::{Synthetic, SyntheticError};

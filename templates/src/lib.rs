@@ -6,6 +6,7 @@ pub mod launch;
 mod origin;
 mod scalar;
 pub mod signature;
+pub mod sparse;
 mod text;
 pub mod vector_program;
 

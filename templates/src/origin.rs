@@ -7,9 +7,10 @@
 use std::fmt;
 
 /// Templates of whole files: a text was made of one of these.
-const WHOLE: [(&str, &str); 3] = [
+const WHOLE: [(&str, &str); 4] = [
     ("kronecker.cu.jinja", include_str!("../cuda/kronecker.cu.jinja")),
     ("general.cu.jinja", include_str!("../cuda/general.cu.jinja")),
+    ("sparse.cu.jinja", include_str!("../cuda/sparse.cu.jinja")),
     ("vector_program.cu.jinja", include_str!("../cuda/vector_program.cu.jinja")),
 ];
 /// What may stand within.
@@ -190,7 +191,7 @@ mod tests {
                 "prelude.cuh",
                 "__device__ __forceinline__ double warp_sum(double value)",
             ),
-            ("if (threadIdx.x == 0) *x_dot_y", "general.cu.jinja", "    if (threadIdx.x == 0) *x_dot_y = sum;"),
+            ("if (threadIdx.x == 0) x_dot_y[", "general.cu.jinja", "    if (threadIdx.x == 0) x_dot_y[place] = sum;"),
         ] {
             let (found, line) = origin(&text, start);
             assert_eq!((found.file, line, found.exact), (file, template, true), "{start}");

@@ -62,7 +62,7 @@ fn truncated_spaces_of_the_reference_irrep() {
         for truncated in &case.truncated {
             let space = Space::excitations(integrals.orbitals, up, down, truncated.level).unwrap();
             assert_eq!(space.len(), truncated.dets, "{} level {}", case.id, truncated.level);
-            let irrep = space.reference_irrep(&integrals.irreps);
+            let irrep = space.reference_irrep(&integrals.irreps).unwrap();
             let space = space.in_irrep(&integrals.irreps, irrep).unwrap();
             if space.len() <= 10_000 {
                 let what = format!("{} level {}", case.id, truncated.level);

@@ -1,7 +1,7 @@
 //! H by second quantisation alone: operators on the Fock space of 2n modes, one sign at a time.
 //!
-//! Mode p is (p, α), mode n + p is (p, β); a†_m on |n⟩ = Π a†_m |0⟩, modes ascending, gives (−1)^(electrons below m). H =
-//! Σ h_pq a†_pσ a_qσ + ½ Σ (pq|rs) a†_pσ a†_rτ a_sτ a_qσ, all sums over all orbitals: no Slater–Condon rule is used.
+//! Mode p is (p, α), mode n + p is (p, β); a†_m on |n⟩ = Π a†_m |0⟩, modes ascending, gives (−1)^(electrons below m). H
+//! = Σ h_pq a†_pσ a_qσ + ½ Σ (pq|rs) a†_pσ a†_rτ a_sτ a_qσ, all sums over all orbitals: no Slater–Condon rule is used.
 
 use eigenforge::ci::Integrals;
 use eigenforge::ci::strings::Word;

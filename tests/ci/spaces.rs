@@ -1,7 +1,6 @@
 //! Determinant spaces: order, counts, files, refusals.
 
 use super::random::Random;
-use eigenforge::ci::space::irrep_of;
 use eigenforge::ci::{self, Integrals, MatrixError, Space, count};
 
 #[test]
@@ -9,6 +8,8 @@ fn rows_are_ordered_and_numbered_both_ways() {
     let mut random = Random(5);
     for (orbitals, up, down) in [(1, 0, 0), (4, 4, 0), (5, 2, 3), (6, 3, 3), (7, 2, 1)] {
         let irreps: Vec<u8> = (0..orbitals).map(|_| 1 + random.below(8) as u8).collect();
+        let occupied = |word: u128| (0..orbitals).filter(move |p| word >> p & 1 == 1);
+        let product = |word| occupied(word).fold(0, |product, p| product ^ (irreps[p] - 1));
         let level_of = |(a, b): (u128, u128)| (a >> up).count_ones() + (b >> down).count_ones();
         for level in [None, Some(0), Some(1), Some(2), Some(3), Some(100)] {
             let space = match level {
@@ -32,7 +33,7 @@ fn rows_are_ordered_and_numbered_both_ways() {
                     Ok(block) => {
                         assert_eq!(u128::from(block.len()), expected);
                         let kept = (0..space.len()).map(|row| space.determinant(row));
-                        let kept = kept.filter(|pair| irrep_of(&irreps, *pair) == irrep);
+                        let kept = kept.filter(|(up, down)| 1 + (product(*up) ^ product(*down)) == irrep);
                         assert!(kept.eq((0..block.len()).map(|row| block.determinant(row))), "order of irrep {irrep}");
                     }
                     Err(error) => assert!(expected == 0 && error.to_string().contains("no determinant"), "{error}"),
@@ -83,7 +84,21 @@ fn what_cannot_be_is_refused_with_numbers() {
     assert!(text(&space().in_irrep(&[1, 1], 1).unwrap_err()).contains("2 irreps for 3"));
     assert!(text(&space().in_irrep(&[1, 1, 1], 2).unwrap_err()).contains("irrep 2"));
     assert!(text(&space().in_irrep(&[1, 1, 9], 1).unwrap_err()).contains("irrep 9"));
+    assert!(text(&space().reference_irrep(&[]).unwrap_err()).contains("ORBSYM"));
+    assert_eq!(Space::full(3, 2, 1).unwrap().reference_irrep(&[1, 4, 3]).unwrap(), 4);
+    let cut = space().in_irrep(&[1, 2, 1], 1).unwrap();
+    assert!(text(&cut.in_irrep(&[1, 2, 1], 2).unwrap_err()).contains("already"));
     assert!(text(&space().in_irrep(&[1, 1, 1], 0).unwrap_err()).contains("irrep 0"));
+    for spoil in [
+        |integrals: &mut Integrals| integrals.irreps = vec![1, 2],
+        |integrals: &mut Integrals| integrals.irreps = vec![1, 2, 0],
+        |integrals: &mut Integrals| integrals.one.truncate(5),
+        |integrals: &mut Integrals| integrals.two.push(0.0),
+    ] {
+        let mut integrals = Integrals::zero(3);
+        spoil(&mut integrals);
+        assert!(text(&ci::matrix(&integrals, &space(), 0.0).unwrap_err()).contains("6 one-electron"));
+    }
     let integrals = Integrals::zero(4);
     assert!(matches!(ci::matrix(&integrals, &space(), 0.0), Err(MatrixError::Orbitals { integrals: 4, space: 3 })));
     for threshold in [-1.0, f64::NAN, f64::INFINITY] {

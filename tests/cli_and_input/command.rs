@@ -108,7 +108,9 @@ fn the_simulated_device_solves() {
     std::fs::write(&model, ring).unwrap();
     let model = model.to_str().unwrap();
     let cpu = solved(&[model]);
-    for (solver, kernel) in [("lobpcg", "lobpcg_update"), ("lanczos", "lanczos_step")] {
+    for (solver, kernel) in
+        [("lobpcg", "lobpcg_update"), ("lanczos", "lanczos_step"), ("davidson", "davidson_correction")]
+    {
         let output = run(&["solve", model, "--device", "sim:random:3", "--solver", solver, "--json"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let report = RunReport::from_json(stdout(&output)).unwrap();
@@ -193,9 +195,11 @@ fn the_solvers_agree() {
         assert!(report.residuals.iter().all(|residual| *residual <= 1e-9), "{solver}: {:?}", report.residuals);
         report.energies
     };
-    let (lobpcg, lanczos) = (by("lobpcg"), by("lanczos"));
-    for (a, b) in lobpcg.iter().zip(&lanczos) {
-        assert!((a - b).abs() < 1e-9, "{a} is not {b}");
+    let lobpcg = by("lobpcg");
+    for other in ["lanczos", "davidson"] {
+        for (a, b) in lobpcg.iter().zip(&by(other)) {
+            assert!((a - b).abs() < 1e-9, "{a} is not {b} by {other}");
+        }
     }
 }
 

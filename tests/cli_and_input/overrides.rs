@@ -161,13 +161,14 @@ fn an_edit_that_does_not_compile_is_shown_as_it_stands_in_its_file() {
 #[test]
 fn an_edit_with_other_arguments_or_for_another_model_is_refused() {
     let dumped = Dumped::new();
-    let file = dumped.edit("i64 count, double* __restrict__ x_dot_y)", "double* __restrict__ x_dot_y)");
+    let file =
+        dumped.edit("i64 count, i64 place, double* __restrict__ x_dot_y)", "i64 place, double* __restrict__ x_dot_y)");
     let output = dumped.inspect(&["--stage", "resources"]);
     assert_eq!(output.status.code(), Some(2));
     let said = words(&stderr(&output));
     assert!(said.contains("its kernels are not those that will be launched"), "{said}");
-    assert!(said.contains("finish(const double* partials, i64 count, double* x_dot_y)"), "{said}");
-    assert!(said.contains("finish(const double* partials, double* x_dot_y)"), "{said}");
+    assert!(said.contains("finish(const double* partials, i64 count, i64 place, double* x_dot_y)"), "{said}");
+    assert!(said.contains("finish(const double* partials, i64 place, double* x_dot_y)"), "{said}");
 
     // The same edge list with another repulsion: the same names, another plan.
     let other = dumped.folder.path().join("other.toml");

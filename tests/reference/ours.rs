@@ -20,7 +20,7 @@ pub use eigenforge_runtime::solvers::Solver;
 
 /// Dimension up to which a solver for few states is not worth its start.
 const DENSE_LIMIT: usize = 300;
-/// Dimension up to which the CPU also runs block LOBPCG for several states; Lanczos takes a third of its time.
+/// Dimension up to which the CPU also runs block LOBPCG and Davidson for several states; Lanczos takes a third of their time.
 const CPU_BLOCK_LIMIT: usize = 50_000;
 
 /// The CPU, and the first CUDA device if EIGENFORGE_TEST_DEVICE=cuda.
@@ -119,7 +119,7 @@ fn options(states: usize) -> SolveOptions {
 pub fn solvers(model: &Model, device: &Device) -> Vec<Solver> {
     match dimension(model) {
         n if n <= DENSE_LIMIT => vec![Solver::Dense],
-        n if n <= CPU_BLOCK_LIMIT || device.is_cuda() => vec![Solver::Lanczos, Solver::Lobpcg],
+        n if n <= CPU_BLOCK_LIMIT || device.is_cuda() => vec![Solver::Lanczos, Solver::Lobpcg, Solver::Davidson],
         _ => vec![Solver::Lanczos],
     }
 }
@@ -148,7 +148,7 @@ pub fn solve(model: &Model, states: usize, solver: Solver, device: &Device) -> S
 }
 
 /// The solvers that every small model is given to.
-pub const SOLVERS: [Solver; 3] = [Solver::Lobpcg, Solver::Lanczos, Solver::Dense];
+pub const SOLVERS: [Solver; 4] = [Solver::Lobpcg, Solver::Lanczos, Solver::Davidson, Solver::Dense];
 
 /// The lowest energy by one solver, nothing else asked for.
 pub fn ground_energy(model: &Model, solver: Solver, device: &Device) -> f64 {

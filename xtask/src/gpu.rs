@@ -1,4 +1,5 @@
-//! `cargo xtask gpu-test-binaries`: the workspace's test programs and the command, built in release, stripped, in `gpu/bin`.
+//! `cargo xtask gpu-test-binaries`: the workspace's test programs and the command, built in release, stripped and
+//! packed by gzip, in `gpu/bin`.
 //!
 //! `gpu/bin/run-list` has a line a test program, `NAME FILE`. On the machine with the GPU `EIGENFORGE_ROOT` names the
 //! checkout, since the path compiled into the programs is that of this machine.
@@ -96,14 +97,22 @@ fn text_after<'a>(line: &'a str, before: &str) -> Option<&'a str> {
     line.split_once(before)?.1.split('"').next()
 }
 
-/// Copies a program and strips the copy, where there is a `strip`. Gives its size.
+/// Copies a program, strips the copy where there is a `strip`, and packs it. Gives the packed size.
 fn put(file: &Path, target: &Path) -> Result<u64, String> {
     fs::copy(file, target).map_err(|e| format!("{} to {}: {e}", file.display(), target.display()))?;
     match Command::new("strip").arg(target).status() {
         Ok(status) if status.success() => {}
         _ => println!("{} is not stripped: no `strip` here", target.display()),
     }
-    Ok(fs::metadata(target).map_err(|e| e.to_string())?.len())
+    let packed = Command::new("gzip").arg("--force").arg(target).status().map_err(|e| format!("gzip: {e}"))?;
+    if !packed.success() {
+        return Err(format!("gzip could not pack {}", target.display()));
+    }
+    Ok(fs::metadata(target.with_file_name(format!("{}.gz", name_of(target)))).map_err(|e| e.to_string())?.len())
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

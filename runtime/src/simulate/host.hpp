@@ -119,6 +119,7 @@ EIGENFORGE_INLINE double __hiloint2double(int high, int low)
     return __longlong_as_double((long long)((unsigned long long)(unsigned)high << 32 | (unsigned)low));
 }
 template <class T> EIGENFORGE_INLINE T __ldg(const T* at) { return *at; }
+template <class T> EIGENFORGE_INLINE T __ldcs(const T* at) { return *at; }
 
 // Fibers take turns at barriers and warp operations only, so a plain read and write is atomic.
 template <class T> EIGENFORGE_UNWATCHED T atomicAdd(T* at, T value, EIGENFORGE_HERE)

@@ -12,9 +12,8 @@
 
 use super::algebra::Algebra;
 use super::checkpoint::Saver;
-use super::lobpcg;
 use super::run::Run;
-use super::{Eigenpairs, Level, StopReason};
+use super::{Eigenpairs, Level, Preconditioner, StopReason, lanczos, lobpcg};
 use crate::device::{Device, ElementFunction, Vector};
 use crate::error::{Result, SolveError};
 use crate::operator::LinearOperator;
@@ -137,6 +136,7 @@ pub(super) fn complete<T: Scalar>(
         extra_values: extra.iter().map(|f| f.0).collect(),
         extra_vectors: extra.into_iter().map(|f| f.2).collect(),
         degeneracy_tolerance: tolerance,
+        start: run.started_from.get(),
         iterations: main.iterations,
         multiplies: run.multiplies(),
         stop,
@@ -162,7 +162,7 @@ fn search_complement<T: Scalar>(
                 "{EXTRA} states beyond the first {k} were found and there may be more"
             )));
         }
-        if run.room(operator, main.vectors.len()) < lobpcg::VECTORS + 1 {
+        if run.room(operator, main.vectors.len()) < 1 + search_vectors(run.options.preconditioner) {
             return Ok(Search::Incomplete("the search needs more memory than is free".into()));
         }
         let mut sorted = main.values.clone();
@@ -174,33 +174,45 @@ fn search_complement<T: Scalar>(
         let seed = run.options.seed.wrapping_add(0x9e37_79b9).wrapping_mul(2 * extra as u64 + 3);
         let mut start = operator.device().random::<T>(n, seed)?;
         run.algebra.orthonormalise(&mut start, &main.vectors.iter().collect::<Vec<_>>())?;
-        let how = lobpcg::Search {
-            phase: "certify",
-            enough: Some(&enough),
-            preconditioner: run.options.preconditioner,
-            max_iterations: run.options.max_iterations,
+        let found = match run.options.preconditioner {
+            // Nothing is kept: as a rule the search ends without a vector.
+            Preconditioner::None => {
+                let how = lanczos::Search { phase: "certify", enough: Some(&enough), capacity: 1 };
+                lanczos::search_lowest(run, &deflated, start, &how, &mut Saver::off())?
+            }
+            preconditioner => {
+                let max_iterations = run.options.max_iterations;
+                let how = lobpcg::Search { phase: "certify", enough: Some(&enough), preconditioner, max_iterations };
+                lobpcg::search(run, &deflated, start, &how, &mut Saver::off())?
+            }
         };
-        let found = lobpcg::search(run, &deflated, start, &how, &mut Saver::off())?;
         main.iterations += found.iterations;
+        let value = found.values.first().copied().unwrap_or(f64::NAN);
         if found.stop != StopReason::Converged {
             return Ok(Search::Incomplete(format!(
-                "the search of the complement ended at {:?} with residual {:.1e}",
-                found.value, found.residual
+                "the search of the complement ended at {value:?} with residual {:.1e}",
+                found.history.last().map_or(f64::NAN, |(_, _, residual)| *residual)
             )));
         }
-        if found.value > limit {
+        let Some(mut vector) = found.vectors.into_iter().next().filter(|_| value <= limit) else {
             return Ok(Search::Complete);
+        };
+        if value < last - (limit - last) {
+            main.notes.push(format!("certification found a state at {value:?} that the main search had missed"));
         }
-        if found.value < last - (limit - last) {
-            main.notes
-                .push(format!("certification found a state at {:?} that the main search had missed", found.value));
-        }
-        let mut vector = found.vector;
         run.algebra.orthonormalise(&mut vector, &main.vectors.iter().collect::<Vec<_>>())?;
-        main.values.push(found.value);
+        main.values.push(value);
         main.vectors.push(vector);
     }
     Ok(Search::Complete)
+}
+
+/// Vectors that a search holds.
+fn search_vectors(preconditioner: Preconditioner) -> usize {
+    match preconditioner {
+        Preconditioner::None => lanczos::VECTORS,
+        Preconditioner::Jacobi => lobpcg::VECTORS,
+    }
 }
 
 /// Groups ascending values that lie within `tolerance` of the first of their group; those with a member below index k.

@@ -107,6 +107,7 @@ pub(super) fn solve<T: Scalar>(
         extra_vectors,
         extra_values: values[options.states..found].to_vec(),
         degeneracy_tolerance: tolerance,
+        start: "none",
         iterations: 0,
         multiplies: run.multiplies(),
         stop: StopReason::Dense,

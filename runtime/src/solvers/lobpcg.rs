@@ -11,6 +11,7 @@
 //! recurrences (A x and A p are multiplied afresh every [`REFRESH`] iterations and before convergence is believed).
 
 use super::algebra::parse;
+use super::certify::Main;
 use super::checkpoint::Saver;
 use super::dense::rayleigh_ritz;
 use super::run::Run;
@@ -85,16 +86,6 @@ struct Products {
     wap: f64,
 }
 
-/// Where the search ended.
-pub(super) struct Found<T: Scalar> {
-    pub value: f64,
-    pub residual: f64,
-    pub vector: Vector<T>,
-    pub iterations: usize,
-    pub stop: StopReason,
-    pub history: Vec<(usize, f64, f64)>,
-}
-
 /// What one search is to do.
 pub(super) struct Search<'a> {
     pub phase: &'static str,
@@ -129,7 +120,7 @@ pub(super) fn search<T: Scalar>(
     x: Vector<T>,
     search: &Search<'_>,
     saver: &mut Saver,
-) -> Result<Found<T>, SolveError> {
+) -> Result<Main<T>, SolveError> {
     let mut state = State::start(run, operator, x, search.preconditioner)?;
     let mut first = 0;
     if let Some(saved) = saver.take_resumed::<T>() {
@@ -194,7 +185,8 @@ pub(super) fn search<T: Scalar>(
     run.progress(search.phase, iteration, &[state.theta], state.residual, true);
     let mut vector = state.x;
     run.algebra.scale(&mut vector, 1.0 / state.products.xx.sqrt())?;
-    Ok(Found { value: state.theta, residual: state.residual, vector, iterations: iteration, stop, history })
+    let (values, vectors) = (vec![state.theta], vec![vector]);
+    Ok(Main { values, vectors, iterations: iteration, stop, history, notes: Vec::new() })
 }
 
 impl<'a, T: Scalar> State<'a, T> {

@@ -1,28 +1,29 @@
 //! Eigensolvers for the lowest states of a real symmetric operator, written once over [`crate::Device`].
 //!
 //! [`solve`] runs one of them and then certifies: true residuals, missed states, complete levels. The solvers stand in
-//! `lobpcg` (one state, fused), `block` (several), `lanczos/` and `dense`; `algebra` has their block operations as vector
+//! `lobpcg` (one state, fused), `block` (several), `lanczos/`, `davidson/` and `dense`; `algebra` has their block operations as vector
 //! programs, `checkpoint` their state on disk.
 
 mod algebra;
 mod block;
 mod certify;
 mod checkpoint;
+mod davidson;
 mod dense;
 mod lanczos;
 mod lobpcg;
 mod options;
 mod run;
+mod start;
 
 pub use options::{
-    CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, Solver, StopReason,
+    CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, Solver, Start, StopReason,
 };
 
 use crate::device::Device;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
-use certify::Main;
 use checkpoint::{Owner, Saver};
 use eigenforge_templates::vector_program::VectorProgram;
 use run::Run;
@@ -48,6 +49,7 @@ pub fn solve<T: Scalar>(
     let name = match solver {
         Solver::Lobpcg => "lobpcg",
         Solver::Lanczos => "lanczos",
+        Solver::Davidson => "davidson",
         Solver::Dense => "dense",
     };
     let owner =
@@ -56,24 +58,17 @@ pub fn solve<T: Scalar>(
     let guard = options.guard.unwrap_or(if options.states == 1 { 0 } else { block::default_guard(options.states) });
     let main = match (solver, options.states + guard) {
         (Solver::Lanczos, _) => lanczos::search(&run, operator, &mut saver)?,
+        (Solver::Davidson, _) => davidson::search(&run, operator, &mut saver)?,
         (_, 1) => {
             run.plan_memory(operator, "LOBPCG", lobpcg::VECTORS, "; Lanczos needs 4")?;
-            let start = operator.device().random::<T>(n, options.seed)?;
+            let start = start::first(&run, operator)?;
             let search = lobpcg::Search {
                 phase: "lobpcg",
                 enough: None,
                 preconditioner: options.preconditioner,
                 max_iterations: options.max_iterations,
             };
-            let found = lobpcg::search(&run, operator, start, &search, &mut saver)?;
-            Main {
-                values: vec![found.value],
-                vectors: vec![found.vector],
-                iterations: found.iterations,
-                stop: found.stop,
-                history: found.history,
-                notes: Vec::new(),
-            }
+            lobpcg::search(&run, operator, start, &search, &mut saver)?
         }
         (_, columns) => {
             run.plan_memory(
@@ -88,6 +83,13 @@ pub fn solve<T: Scalar>(
     certify::complete(&run, operator, main)
 }
 
+/// Eigenvalues, ascending, and orthonormal eigenvectors of a small dense symmetric n × n matrix, given row by row; its
+/// lower triangle counts.
+pub fn symmetric_eigen(n: usize, matrix: &[f64]) -> Result<(Vec<f64>, Vec<Vec<f64>>), SolveError> {
+    let (values, vectors) = dense::symmetric_eigen(&faer::Mat::from_fn(n, n, |i, j| matrix[i * n + j]))?;
+    Ok((values, (0..n).map(|j| (0..n).map(|i| vectors[(i, j)]).collect()).collect()))
+}
+
 /// What a solve keeps in the device's memory beside the operator's own tables: a name, and its bytes. `element` is the
 /// size of a vector's element.
 pub fn resident(dimension: usize, element: usize, solver: Solver, options: &SolveOptions) -> (String, u64) {
@@ -99,6 +101,7 @@ pub fn resident(dimension: usize, element: usize, solver: Solver, options: &Solv
         }
         Solver::Lobpcg if options.states + guard == 1 => ("LOBPCG", lobpcg::VECTORS),
         Solver::Lobpcg => ("block LOBPCG", block::BLOCKS * (options.states + guard)),
+        Solver::Davidson => ("Davidson", davidson::vectors(options)),
         _ if options.states == 1 => ("Lanczos", lanczos::VECTORS),
         _ => ("thick-restart Lanczos", lanczos::thick_vectors(options.states, dimension)),
     };
@@ -115,12 +118,14 @@ pub fn kept<T: Scalar>(
     solver: Solver,
     options: &SolveOptions,
 ) -> Option<(String, u64)> {
-    if solver != Solver::Lanczos || options.states > 1 || is_dense(dimension, solver, options) {
-        return None;
-    }
     let each = (dimension as u64).saturating_mul(size_of::<T>() as u64);
-    let spare = run::spare(device, each, lanczos::VECTORS, other, options.memory_limit);
-    let vectors = lanczos::kept(options, spare);
+    let spare = |needed| run::spare(device, each, needed, other, options.memory_limit);
+    let vectors = match solver {
+        _ if is_dense(dimension, solver, options) => 0,
+        Solver::Lanczos if options.states == 1 => lanczos::kept(options, spare(lanczos::VECTORS)),
+        Solver::Davidson => davidson::kept(options, dimension, spare(davidson::vectors(options))),
+        _ => 0,
+    };
     (vectors > 0).then(|| (format!("up to {vectors} more kept while there is room"), each * vectors as u64))
 }
 
@@ -136,5 +141,6 @@ pub fn vector_programs() -> Vec<VectorProgram> {
     let mut programs = lobpcg::sweeps();
     programs.extend(algebra::largest());
     programs.extend(lanczos::programs());
+    programs.extend(davidson::programs());
     programs
 }

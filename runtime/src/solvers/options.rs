@@ -13,6 +13,8 @@ pub enum Solver {
     Lobpcg,
     /// Lanczos: a three-term recurrence for one state, thick restart for several.
     Lanczos,
+    /// Davidson: a basis of corrections that the operator's diagonal makes; for matrices that it dominates.
+    Davidson,
     /// The whole matrix on the host.
     Dense,
 }
@@ -56,6 +58,8 @@ pub struct SolveOptions {
     pub guard: Option<usize>,
     /// Of the random start.
     pub seed: u64,
+    /// Where a search for one state starts.
+    pub start: Start,
     /// Of LOBPCG.
     pub preconditioner: Preconditioner,
     /// Search what is orthogonal to the states found for missed ones and for the rest of their multiplets.
@@ -80,6 +84,7 @@ impl Default for SolveOptions {
             max_iterations: 2000,
             guard: None,
             seed: 1,
+            start: Start::Guess,
             preconditioner: Preconditioner::None,
             certify: true,
             checkpoint: None,
@@ -105,6 +110,15 @@ impl SolveOptions {
         }
         Ok(())
     }
+}
+
+/// Where a search for one state starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// From the operator's guess with a small random part, if it has one; else at random.
+    Guess,
+    /// At random.
+    Random,
 }
 
 /// One line of progress.
@@ -167,6 +181,8 @@ pub struct Eigenpairs<T: Scalar> {
     pub extra_values: Vec<f64>,
     /// Two values closer than this are one level.
     pub degeneracy_tolerance: f64,
+    /// What the main search began with: "random", "guess" (the operator's, with 3 % random), or "none" of a dense solve.
+    pub start: &'static str,
     /// Iterations in all phases.
     pub iterations: usize,
     /// Multiplies by A in all phases.

@@ -19,6 +19,8 @@ pub(super) struct Run<'a, T: Scalar> {
     pub algebra: Algebra,
     started: Instant,
     multiplies: Cell<usize>,
+    /// What the main search began with.
+    pub started_from: Cell<&'static str>,
     last_line: Cell<f64>,
     /// Phase, when it began, and its first residual: what the time left is estimated from.
     slope: RefCell<(&'static str, f64, f64)>,
@@ -32,6 +34,7 @@ impl<'a, T: Scalar> Run<'a, T> {
             algebra: Algebra::new(operator.device()),
             started: Instant::now(),
             multiplies: Cell::new(0),
+            started_from: Cell::new("random"),
             last_line: Cell::new(f64::NEG_INFINITY),
             slope: RefCell::new(("", 0.0, f64::NAN)),
             scalar: PhantomData,

@@ -1,15 +1,13 @@
 //! Checkpoints: stop and go on, kill -9, torn files, other problems.
 
 use crate::operators::Sparse;
+use crate::solvers::SEARCHES;
 use crate::test_devices;
 use eigenforge_runtime::solvers::*;
-use eigenforge_runtime::{Device, LinearOperator, Result, SolveError, Vector};
+use eigenforge_runtime::{Device, ElementFunction, LinearOperator, Result, SolveError, Vector};
 use eigenforge_templates::Cost;
 use std::path::Path;
 use std::time::Duration;
-
-const SOLVERS: [(usize, Solver); 4] =
-    [(1, Solver::Lobpcg), (3, Solver::Lobpcg), (1, Solver::Lanczos), (3, Solver::Lanczos)];
 
 fn options(states: usize, folder: &Path, identity: &str, resume: bool) -> SolveOptions {
     let checkpoint =
@@ -35,7 +33,7 @@ fn states(folder: &Path) -> usize {
 fn a_stopped_run_goes_on_to_the_same_energies_with_less_work() {
     for device in test_devices() {
         let operator = problem(&device);
-        for (k, solver) in SOLVERS {
+        for (k, solver) in SEARCHES {
             let folder = tempfile::tempdir().unwrap();
             let whole =
                 solve::<f64>(&operator, solver, &SolveOptions { states: k, ..SolveOptions::default() }).unwrap();
@@ -115,6 +113,9 @@ impl LinearOperator<f64> for Slow {
         std::thread::sleep(Duration::from_millis(4));
         self.0.apply(x, y)
     }
+    fn diagonal(&self) -> Option<ElementFunction> {
+        LinearOperator::<f64>::diagonal(&self.0)
+    }
     fn norm_bound(&self) -> f64 {
         LinearOperator::<f64>::norm_bound(&self.0)
     }
@@ -128,7 +129,7 @@ impl LinearOperator<f64> for Slow {
 #[ignore = "run by a_killed_run_goes_on"]
 fn victim() {
     let Ok(folder) = std::env::var("EIGENFORGE_TEST_VICTIM") else { return };
-    let (k, solver) = SOLVERS[std::env::var("EIGENFORGE_TEST_SOLVER").unwrap().parse::<usize>().unwrap()];
+    let (k, solver) = SEARCHES[std::env::var("EIGENFORGE_TEST_SOLVER").unwrap().parse::<usize>().unwrap()];
     let vectors = std::env::var("EIGENFORGE_TEST_KEEP").ok().map(|vectors| vectors.parse().unwrap());
     let options = keeping(vectors, options(k, Path::new(&folder), "a", false));
     solve(&Slow(problem(&Device::cpu())), solver, &options).unwrap();
@@ -149,8 +150,10 @@ fn a_killed_run_goes_on() {
         (2, None, 20),
         (2, Some(53), 60),
         (3, None, 2),
+        (4, None, 5),
+        (5, None, 5),
     ] {
-        let (k, solver) = SOLVERS[index];
+        let (k, solver) = SEARCHES[index];
         let folder = tempfile::tempdir().unwrap();
         let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "checkpoints::victim", "--ignored"])

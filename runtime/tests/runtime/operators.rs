@@ -58,7 +58,7 @@ impl Sparse {
         Sparse::new(device, n, entries)
     }
 
-    fn entry(&self, i: usize) -> f64 {
+    pub fn entry(&self, i: usize) -> f64 {
         self.rows[i].iter().filter(|e| e.0 == i).map(|e| e.1).sum()
     }
 

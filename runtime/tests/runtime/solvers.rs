@@ -6,12 +6,22 @@ use eigenforge_runtime::solvers::*;
 use eigenforge_runtime::{LinearOperator, Scalar, SolveError};
 use std::sync::{Arc, Mutex};
 
-fn options(states: usize, tolerance: f64) -> SolveOptions {
+/// Every way to search, for one state and for several.
+pub const SEARCHES: [(usize, Solver); 6] = [
+    (1, Solver::Lobpcg),
+    (3, Solver::Lobpcg),
+    (1, Solver::Lanczos),
+    (3, Solver::Lanczos),
+    (1, Solver::Davidson),
+    (3, Solver::Davidson),
+];
+
+pub fn options(states: usize, tolerance: f64) -> SolveOptions {
     SolveOptions { states, tolerance, ..SolveOptions::default() }
 }
 
 /// Values, residuals, levels and orthonormality of a result against the whole spectrum.
-fn check<T: Scalar>(operator: &Sparse, found: &Eigenpairs<T>, k: usize, tolerance: f64) {
+pub fn check<T: Scalar>(operator: &Sparse, found: &Eigenpairs<T>, k: usize, tolerance: f64) {
     let spectrum = operator.spectrum();
     let context = format!("{:?} {:?} {:?}", found.stop, found.levels, found.notes);
     assert_eq!(found.values.len(), k, "{context}");
@@ -36,7 +46,7 @@ fn check<T: Scalar>(operator: &Sparse, found: &Eigenpairs<T>, k: usize, toleranc
 }
 
 /// A chain with repulsive hopping: eigenvalues 2 cos(π q/(n+1)), simple.
-fn chain(device: &eigenforge_runtime::Device, n: usize) -> Sparse {
+pub fn chain(device: &eigenforge_runtime::Device, n: usize) -> Sparse {
     Sparse::new(device, n, (0..n - 1).map(|i| (i, i + 1, 1.0)))
 }
 
@@ -45,7 +55,7 @@ fn one_state_of_a_random_matrix() {
     for device in test_devices() {
         for seed in 1..4 {
             let operator = Sparse::random(&device, 900, 20.0, 6, 1.0, seed);
-            for solver in [Solver::Lobpcg, Solver::Lanczos, Solver::Dense] {
+            for solver in [Solver::Lobpcg, Solver::Lanczos, Solver::Davidson, Solver::Dense] {
                 let found = solve::<f64>(&operator, solver, &options(1, 1e-8)).unwrap();
                 assert_eq!(found.stop, if solver == Solver::Dense { StopReason::Dense } else { StopReason::Converged });
                 check(&operator, &found, 1, 1e-8);
@@ -157,7 +167,7 @@ fn several_states_of_a_random_matrix() {
     for device in test_devices() {
         for k in [2, 5, 11] {
             let operator = Sparse::random(&device, 900, 20.0, 6, 1.0, k as u64);
-            for solver in [Solver::Lobpcg, Solver::Lanczos] {
+            for solver in [Solver::Lobpcg, Solver::Lanczos, Solver::Davidson] {
                 let found = solve::<f64>(&operator, solver, &options(k, 1e-8)).unwrap();
                 assert_eq!(found.stop, StopReason::Converged);
                 check(&operator, &found, k, 1e-8);
@@ -183,7 +193,7 @@ fn degenerate_levels_of_kronecker_sums_are_completed() {
             (&open, 2, vec![1, 2]),
             (&open, 4, vec![1, 2, 1]),
         ] {
-            for solver in [Solver::Lobpcg, Solver::Lanczos] {
+            for solver in [Solver::Lobpcg, Solver::Lanczos, Solver::Davidson] {
                 let found = solve::<f64>(operator, solver, &options(k, 1e-8)).unwrap();
                 check(operator, &found, k, 1e-8);
                 assert_eq!(
@@ -204,7 +214,7 @@ fn clustered_levels_are_told_apart() {
         let mut operator = Sparse::random(&device, n, 10.0, 4, 0.5, 3);
         operator.rows.iter_mut().enumerate().for_each(|(i, row)| row.retain(|e| i >= 8 && e.0 >= 8));
         (0..8).for_each(|i| operator.rows[i].push((i, -5.0 + 1e-4 * i as f64)));
-        for solver in [Solver::Lobpcg, Solver::Lanczos] {
+        for solver in [Solver::Lobpcg, Solver::Lanczos, Solver::Davidson] {
             let found = solve::<f64>(&operator, solver, &options(3, 1e-8)).unwrap();
             check(&operator, &found, 3, 1e-8);
         }
@@ -233,7 +243,7 @@ fn shifted_and_scaled_operators() {
 fn single_precision_reaches_its_own_floor_and_says_so() {
     for device in test_devices() {
         let operator = Sparse::random(&device, 900, 20.0, 6, 1.0, 2);
-        for (k, solver) in [(1, Solver::Lobpcg), (3, Solver::Lobpcg), (1, Solver::Lanczos), (3, Solver::Lanczos)] {
+        for (k, solver) in SEARCHES {
             let found = solve::<f32>(&operator, solver, &options(k, 2e-4)).unwrap();
             check(&operator, &found, k, 2e-4);
             let hopeless = solve::<f32>(&operator, solver, &options(k, 1e-12)).unwrap();
@@ -248,7 +258,7 @@ fn single_precision_reaches_its_own_floor_and_says_so() {
 fn a_tolerance_below_rounding_stagnates_and_says_so() {
     for device in test_devices() {
         let operator = Sparse::random(&device, 900, 20.0, 6, 1.0, 2);
-        for (k, solver) in [(1, Solver::Lobpcg), (3, Solver::Lobpcg), (1, Solver::Lanczos), (3, Solver::Lanczos)] {
+        for (k, solver) in SEARCHES {
             let found = solve::<f64>(&operator, solver, &options(k, 1e-17)).unwrap();
             assert_eq!(found.stop, StopReason::Stagnated, "{k} {solver:?} {:?}", found.residuals);
             assert!(found.residuals.iter().all(|r| *r < 1e-11), "{k} {solver:?} {:?}", found.residuals);
@@ -260,7 +270,7 @@ fn a_tolerance_below_rounding_stagnates_and_says_so() {
 fn running_out_of_iterations_is_said() {
     for device in test_devices() {
         let operator = Sparse::random(&device, 900, 20.0, 6, 1.0, 2);
-        for (k, solver) in [(1, Solver::Lobpcg), (3, Solver::Lobpcg), (1, Solver::Lanczos), (3, Solver::Lanczos)] {
+        for (k, solver) in SEARCHES {
             let few = SolveOptions { max_iterations: 7, ..options(k, 1e-10) };
             let found = solve::<f64>(&operator, solver, &few).unwrap();
             assert_eq!(found.stop, StopReason::MaxIterations, "{k} {solver:?}");
@@ -291,7 +301,7 @@ fn exactly_solved_and_trivial_operators() {
         let mut diagonal: Vec<f64> = (0..500).map(|i| i as f64 * 0.1).collect();
         diagonal[7] = 0.0;
         let operator = Sparse::new(&device, 500, diagonal.iter().enumerate().map(|(i, v)| (i, i, *v)));
-        for solver in [Solver::Lobpcg, Solver::Lanczos] {
+        for solver in [Solver::Lobpcg, Solver::Lanczos, Solver::Davidson] {
             for k in [1, 2, 3] {
                 let found = solve::<f64>(&operator, solver, &options(k, 1e-8)).unwrap();
                 check(&operator, &found, k, 1e-8);
@@ -306,7 +316,7 @@ fn exactly_solved_and_trivial_operators() {
             assert!(found.notes[0].contains("dimension 6 is small"), "{:?}", found.notes);
         }
         let zero = Sparse::new(&device, 450, []);
-        for solver in [Solver::Lobpcg, Solver::Lanczos] {
+        for solver in [Solver::Lobpcg, Solver::Lanczos, Solver::Davidson] {
             let found = solve::<f64>(&zero, solver, &options(1, 1e-8)).unwrap();
             assert_eq!(found.values, [0.0]);
             // The level has 450 states and the search stops after 64: it must say that it is not complete.
@@ -333,7 +343,7 @@ fn certification_can_be_switched_off_and_is_then_not_claimed() {
 fn the_same_run_gives_the_same_bits() {
     for device in test_devices() {
         let operator = Sparse::random(&device, 900, 20.0, 6, 1.0, 2);
-        for (k, solver) in [(1, Solver::Lobpcg), (3, Solver::Lobpcg), (1, Solver::Lanczos), (3, Solver::Lanczos)] {
+        for (k, solver) in SEARCHES {
             let run = || solve::<f64>(&operator, solver, &options(k, 1e-8)).unwrap();
             let (a, b) = (run(), run());
             assert_eq!(a.values, b.values);
@@ -369,9 +379,7 @@ fn bad_input_is_refused_with_what_to_do() {
     assert!(text(options(1, -1.0)).contains("tolerance = -1.0: expected a positive number"));
     assert!(text(options(1, f64::NAN)).contains("expected a positive number"));
     let bad = Sparse::new(&device, 900, [(0, 0, f64::NAN)]);
-    for (k, solver) in
-        [(1, Solver::Lobpcg), (3, Solver::Lobpcg), (1, Solver::Lanczos), (3, Solver::Lanczos), (1, Solver::Dense)]
-    {
+    for (k, solver) in SEARCHES.into_iter().chain([(1, Solver::Dense)]) {
         let error = solve::<f64>(&bad, solver, &options(k, 1e-8)).unwrap_err();
         assert!(matches!(error, SolveError::NotFinite { .. }), "{error}");
     }

@@ -19,7 +19,7 @@ use std::io::Write;
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector};
 
 use super::case::Case;
-use super::hubbard::{BenchError, HubbardArguments, agree, chain, vendor_beside};
+use super::hubbard::{BenchError, HubbardArguments, agree, chain, four_at_once, vendor_beside};
 use super::kronecker::{Hubbard, KroneckerProblem};
 use super::memory_limit::{copy_bandwidth, least_milliseconds, series_bandwidth};
 use super::report::{MULTIPLY_PASSES, pass_milliseconds};
@@ -157,6 +157,7 @@ fn one(
         times.push(milliseconds);
     }
     let times = &times[WARM..];
+    let four = four_at_once(&hamiltonian, arguments.repeats)?;
     let ours = if compared { Some(Fingerprint::of(&host, &y.download()?)) } else { None };
     // the other program's vectors want the memory
     drop((x, y, hamiltonian));
@@ -197,6 +198,7 @@ fn one(
         milliseconds,
         best_milliseconds: times.iter().copied().fold(f64::INFINITY, f64::min),
         floor_milliseconds,
+        of_four_milliseconds: four,
         limit,
         of_floor: milliseconds / floor_milliseconds,
         vendor_milliseconds: vendor,

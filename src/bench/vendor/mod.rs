@@ -11,6 +11,9 @@ mod device;
 mod lobpcg;
 mod multiply;
 mod sparse;
+mod spmv;
+
+pub use spmv::{VendorSpmv, spmv};
 
 use serde::Serialize;
 

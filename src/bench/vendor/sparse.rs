@@ -30,6 +30,10 @@ impl Sparse {
         result::create().map(|handle| Sparse { handle }).map_err(failed("cusparseCreate"))
     }
 
+    pub(super) fn handle(&self) -> sys::cusparseHandle_t {
+        self.handle
+    }
+
     /// The version as the library tells it, 12600 and the like.
     pub fn version(&self) -> i32 {
         let mut version = 0;

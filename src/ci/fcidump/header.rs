@@ -30,8 +30,8 @@ const OTHER_KINDS: [(&str, &str); 7] = [
 const IGNORED: [&str; 5] = ["ISYM", "SYML", "SYMLZ", "NPROP", "PROPBITLEN"];
 
 /// All of these, for a message.
-const KNOWN: &str = "NORB, NELEC, MS2, ORBSYM, ISYM, IUHF, UHF, ICOMPLEX, COMPLEX, TREL, GHF, SPINORB, SYML, SYMLZ, NPROP, \
-                     PROPBITLEN are";
+const KNOWN: &str = "NORB, NELEC, MS2, ORBSYM, ISYM, IUHF, UHF, ICOMPLEX, COMPLEX, TREL, GHF, SPINORB, SYML, SYMLZ, \
+                     NPROP, PROPBITLEN are";
 
 /// A word of the namelist and its line; `=` is a word.
 struct Word {
@@ -65,13 +65,19 @@ impl Header {
         if electrons > 2 * norb {
             return Err(FcidumpError::TooManyElectrons { electrons, orbitals });
         }
-        let both = two_sz.unsigned_abs().saturating_add(electrons);
-        if two_sz.unsigned_abs() > electrons || both % 2 != 0 || both / 2 > norb {
-            return Err(FcidumpError::Spin { electrons, two_sz, orbitals });
-        }
+        check_spins(orbitals, electrons, two_sz)?;
         let irreps = find("ORBSYM").map_or(Ok(Vec::new()), |one| one.irreps(orbitals))?;
         Ok(Header { orbitals, electrons: electrons as usize, two_sz, irreps })
     }
+}
+
+/// Whether n_α and n_β are whole numbers that fit the orbitals.
+pub(in crate::ci) fn check_spins(orbitals: usize, electrons: u64, two_sz: i64) -> Result<(), FcidumpError> {
+    let both = two_sz.unsigned_abs().saturating_add(electrons);
+    if two_sz.unsigned_abs() > electrons || both % 2 != 0 || both / 2 > orbitals as u64 {
+        return Err(FcidumpError::Spin { electrons, two_sz, orbitals });
+    }
+    Ok(())
 }
 
 /// The words between &FCI and &END, commas and comments left out.

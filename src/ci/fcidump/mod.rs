@@ -1,4 +1,5 @@
-//! FCIDUMP files (Knowles and Handy, Comput. Phys. Commun. 54, 75 (1989)): text in, checked [`Integrals`] out, and back.
+//! FCIDUMP files (Knowles and Handy, Comput. Phys. Commun. 54, 75 (1989)): text in, checked [`Integrals`] out, and
+//! back.
 //!
 //! A namelist `&FCI NORB=…,NELEC=…,MS2=…,ORBSYM=…,ISYM=… &END` (or `/`; keys in any order and case, counts such as
 //! `4*1`), then lines `value i j k l`, orbitals from 1, Hartree:
@@ -10,9 +11,9 @@
 //! | i 0 0 0 | orbital energy: read and left out |
 //! | 0 0 0 0 | energy of nuclei and frozen cores; required, because a file that was cut off lacks it |
 //!
-//! Real orbitals, eightfold symmetry: each integral once, or any of its symmetric copies as well, if they agree to 1e-10.
-//! Nothing is guessed: unrestricted, complex and spin-orbital files are refused by name, as is everything else that does
-//! not fit, with its line.
+//! Real orbitals, eightfold symmetry: each integral once, or any of its symmetric copies as well, if they agree to
+//! 1e-10. Nothing is guessed: unrestricted, complex and spin-orbital files are refused by name, as is everything else
+//! that does not fit, with its line.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -20,10 +21,14 @@
 //! | `entries` | what does a line of numbers say? |
 //! | `lines` | where does a line end? |
 //! | `write` | how is it written? |
+//! | `error` | what can be wrong with it? |
+//! | `one_electron` | what does a file of one-electron operators, such as a dipole, say? |
 
 mod entries;
+mod error;
 mod header;
 mod lines;
+mod one_electron;
 mod write;
 
 use super::integrals::{Integrals, pair, triangle};
@@ -31,75 +36,18 @@ use entries::{Entry, Place};
 use header::Header;
 use lines::Lines;
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+pub use error::FcidumpError;
+pub(super) use header::check_spins;
+
+pub use one_electron::{OneElectron, OneElectronError};
 
 /// Orbitals that a file may have: 4.3 GB of integrals.
 pub const MAX_ORBITALS: usize = 256;
 
 /// How far copies of one integral may differ, relative to the larger of them and 1.
 const AGREEMENT: f64 = 1e-10;
-
-/// Why a file is not taken.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // the text of each says what its values are
-pub enum FcidumpError {
-    #[error("{path}: {source}")]
-    Io { path: PathBuf, source: std::io::Error },
-    #[error("the file is empty: an FCIDUMP file begins with &FCI NORB=…, NELEC=…, MS2=…")]
-    Empty,
-    #[error("line {line}: an FCIDUMP file begins with &FCI, but this is `{found}`")]
-    NotFcidump { line: u64, found: String },
-    #[error("the namelist that begins in line {line} never ends: close it with &END or /")]
-    EndlessHeader { line: u64 },
-    #[error("line {line}: expected KEY=value in the namelist, found `{found}`")]
-    HeaderSyntax { line: u64, found: String },
-    #[error("line {line}: {key} is not known ({known}); take it out if the integrals mean the same without it")]
-    UnknownKey { line: u64, key: String, known: &'static str },
-    #[error("line {line}: {key} stands twice in the namelist")]
-    RepeatedKey { line: u64, key: String },
-    #[error("line {line}: {key} should be {expected}, but is `{found}`")]
-    HeaderValue { line: u64, key: String, expected: &'static str, found: String },
-    #[error("the namelist has no {key}: add {key}=…, {meaning}")]
-    MissingKey { key: &'static str, meaning: &'static str },
-    #[error(
-        "line {line}: {key} says that these are {kind} integrals; only one set of real orbitals for both spins is read"
-    )]
-    Kind { line: u64, key: String, kind: &'static str },
-    #[error("NORB = {found}: from 1 to {MAX_ORBITALS} orbitals can be read; more would need over 4.3 GB of integrals")]
-    Orbitals { found: u64 },
-    #[error("NELEC = {electrons} is more than {orbitals} orbitals hold: at most {most}", most = 2 * orbitals)]
-    TooManyElectrons { electrons: u64, orbitals: usize },
-    #[error(
-        "NELEC = {electrons} and MS2 = {two_sz} do not fit together: n_α = (NELEC + MS2) / 2 and n_β = (NELEC − MS2) / 2 \
-         must be whole numbers from 0 to NORB = {orbitals}"
-    )]
-    Spin { electrons: u64, two_sz: i64, orbitals: usize },
-    #[error("line {line}: ORBSYM has {found} irreps for NORB = {orbitals} orbitals")]
-    IrrepCount { line: u64, found: usize, orbitals: usize },
-    #[error("line {line}: a value in parentheses is complex; only real integrals are read")]
-    Complex { line: u64 },
-    #[error("line {line}: expected `value i j k l`, found {found} fields in `{text}`")]
-    Fields { line: u64, found: usize, text: String },
-    #[error("line {line}: `{found}` is not a number")]
-    Number { line: u64, found: String },
-    #[error("line {line}: {found} is not finite")]
-    NotFinite { line: u64, found: String },
-    #[error("line {line}: `{found}` is not an orbital; they go from 1 to NORB = {orbitals}, and 0 means none")]
-    Index { line: u64, found: String, orbitals: usize },
-    #[error("line {line}: indices {indices:?} mean nothing: i j k l, i j 0 0, i 0 0 0 and 0 0 0 0 do")]
-    Pattern { line: u64, indices: [usize; 4] },
-    #[error("lines {first} and {second} disagree on {name}: {old:e} and {new:e}")]
-    Conflict { first: u64, second: u64, name: String, old: f64, new: f64 },
-    #[error(
-        "the file ends in line {line} without a core energy (`value 0 0 0 0`), which every program writes: it seems cut \
-         off; if it is whole, add `0.0 0 0 0 0`"
-    )]
-    Truncated { line: u64 },
-    #[error("the namelist ends in line {line}, and no integrals follow")]
-    NoIntegrals { line: u64 },
-    #[error("line {line} is longer than {limit} bytes: this is no FCIDUMP file")]
-    LongLine { line: u64, limit: u64 },
-}
 
 impl Integrals {
     /// Reads an FCIDUMP file.

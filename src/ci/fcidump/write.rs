@@ -1,4 +1,5 @@
-//! [`Integrals`] out as an FCIDUMP file: every integral that is not 0 once, in the shortest digits that read back exactly.
+//! [`Integrals`] out as an FCIDUMP file: every integral that is not 0 once, in the shortest digits that read back
+//! exactly.
 
 use super::FcidumpError;
 use crate::ci::integrals::{Integrals, pair};

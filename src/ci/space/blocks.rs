@@ -87,7 +87,17 @@ impl Blocks {
     pub fn row(&self, alpha: u32, beta: u32) -> Option<u64> {
         let (slot, place) = self.places[beta as usize];
         let start = self.start(alpha, slot);
-        (start != NONE).then_some(start + u64::from(place))
+        (start != NONE).then(|| start + u64::from(place))
+    }
+
+    /// Calls `found(β, row)` for each row of α.
+    pub fn rows_of(&self, alpha: u32, mut found: impl FnMut(u32, u64)) {
+        for (slot, members) in self.members.iter().enumerate() {
+            let start = self.start(alpha, slot as u16);
+            if start != NONE {
+                members.iter().zip(start..).for_each(|(beta, row)| found(*beta, row));
+            }
+        }
     }
 
     /// Calls `found(k, row)` for each β of the slot: all or none of them are there.

@@ -14,26 +14,54 @@ use std::collections::HashMap;
 
 /// Why a file is no list of determinants.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[allow(missing_docs)] // the text of each says what its values are
 pub enum FileError {
+    /// Not two strings of 0 and 1.
     #[error("line {line}: expected an α and a β occupation string such as `1110 1100`, found `{found}`")]
-    Syntax { line: usize, found: String },
+    Syntax {
+        /// Line, from 1.
+        line: usize,
+        /// What was found.
+        found: String,
+    },
+    /// Strings of different lengths, or too long.
     #[error(
         "line {line}: a string of {found} orbitals; the first line has {expected}, and at most {MAX_ORBITALS} are held"
     )]
-    Length { line: usize, found: usize, expected: usize },
+    Length {
+        /// Line, from 1.
+        line: usize,
+        /// Orbitals of this one.
+        found: usize,
+        /// Orbitals of the first line.
+        expected: usize,
+    },
+    /// Not as many electrons as in the first line.
     #[error("line {line}: {found:?} α and β electrons; the first line has {expected:?}")]
-    Electrons { line: usize, found: (u32, u32), expected: (u32, u32) },
+    Electrons {
+        /// Line, from 1.
+        line: usize,
+        /// α and β electrons of this line.
+        found: (u32, u32),
+        /// Those of the first line.
+        expected: (u32, u32),
+    },
+    /// A determinant twice.
     #[error("line {second} repeats the determinant of line {first}")]
-    Repeated { first: usize, second: usize },
+    Repeated {
+        /// Its first line.
+        first: usize,
+        /// Its second line.
+        second: usize,
+    },
+    /// No determinants.
     #[error("no determinants in the file: each line should be like `1110 1100`")]
     Empty,
 }
 
 /// Reads the text of a file of determinants: number of orbitals, and (α word, β word) of each.
 ///
-/// One determinant a line: the α and then the β occupation string, orbital 1 leftmost, such as `1110 1100`; `#` begins a
-/// comment.
+/// One determinant a line: the α and then the β occupation string, orbital 1 leftmost, such as `1110 1100`; `#` begins
+/// a comment.
 pub fn parse(text: &str) -> Result<(usize, Vec<(Word, Word)>), FileError> {
     let mut determinants: Vec<(Word, Word)> = Vec::new();
     let mut lines: HashMap<(Word, Word), usize> = HashMap::new();

@@ -48,6 +48,11 @@ impl Listed {
         Some(u64::from(partners[at].1))
     }
 
+    /// Calls `found(β, row)` for each row of α.
+    pub fn rows_of(&self, alpha: u32, mut found: impl FnMut(u32, u64)) {
+        self.partners(alpha).iter().for_each(|(beta, row)| found(*beta, u64::from(*row)));
+    }
+
     /// Calls `found(k, row)` for each β that stands with α; `betas` ascend. The shorter list is looked up in the longer.
     pub fn rows_among(&self, alpha: u32, betas: &[u32], mut found: impl FnMut(usize, u64)) {
         let partners = self.partners(alpha);

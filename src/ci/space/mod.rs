@@ -6,62 +6,29 @@
 //! | [`Space::excitations`]: up to k electrons away from the reference, the lowest orbitals | k, α string, β string |
 //! | [`Space::from_file`]: a list | as listed |
 //!
-//! Strings ascend as numbers. Any of them may be cut to one irreducible representation ([`Space::in_irrep`]): the product
-//! of the occupied orbitals' irreps, which for the abelian groups is XOR of (Molpro's number − 1).
+//! Strings ascend as numbers. Any of them may be cut to one irreducible representation ([`Space::in_irrep`]): the
+//! product of the occupied orbitals' irreps, which for the abelian groups is XOR of (Molpro's number − 1).
 //!
 //! | file | question it answers |
 //! |---|---|
 //! | `blocks` | where does a pair stand if spaces are made of products of strings? |
 //! | `listed` | where does a pair stand in a list? |
 //! | `file` | what does a file of determinants say? |
+//! | `error` | what can be wrong? |
 
 mod blocks;
+mod error;
 mod file;
 mod listed;
 
 use super::strings::{self, MAX_ORBITALS, Strings, Word, occupied};
 use blocks::{Blocks, Label};
-use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_runtime::Device;
 use listed::Listed;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+pub use error::SpaceError;
 pub use file::{FileError, parse};
-
-/// Why there is no such space.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // the text of each says what its values are
-pub enum SpaceError {
-    #[error("{found} orbitals: strings hold at most {MAX_ORBITALS}; freeze cores or delete virtuals")]
-    Orbitals { found: usize },
-    #[error("{up} α and {down} β electrons do not fit {orbitals} orbitals")]
-    Electrons { up: usize, down: usize, orbitals: usize },
-    #[error(
-        "{strings} strings of {electrons} electrons in {orbitals} orbitals: at most {limit} can be numbered; lower the \
-         excitation level, or take fewer orbitals",
-        strings = strings.map_or("over 10^38".to_owned(), |n| n.to_string()), limit = u32::MAX
-    )]
-    Strings { strings: Option<u128>, electrons: usize, orbitals: usize },
-    #[error("ORBSYM is needed for a space of one irrep: the integrals' file has none")]
-    NoIrreps,
-    #[error("{found} irreps for {orbitals} orbitals")]
-    IrrepCount { found: usize, orbitals: usize },
-    #[error("irrep {found}: irreps go from 1 to 8, in Molpro's numbering")]
-    Irrep { found: u8 },
-    #[error("no determinant of the space has irrep {irrep}")]
-    Empty { irrep: u8 },
-    #[error(transparent)]
-    Memory(#[from] DeviceError),
-    #[error("{path}: {source}")]
-    Io { path: PathBuf, source: std::io::Error },
-    #[error("{path}: {source}")]
-    File { path: PathBuf, source: FileError },
-    #[error("a list without determinants")]
-    NoDeterminants,
-    #[error("a list of {found} determinants: at most {limit} can be numbered", limit = u32::MAX)]
-    Rows { found: usize },
-    #[error("determinant {second} of the list is determinant {first} once more")]
-    Repeated { first: usize, second: usize },
-}
 
 /// What a space is made from.
 #[derive(Clone, Debug)]
@@ -153,16 +120,16 @@ impl Space {
         Ok(Space { orbitals, alpha, beta, level, irreps: None, order })
     }
 
-    /// Those determinants whose irrep is `irrep`, in the same order. `irreps`: of each orbital, from 1, Molpro's numbering.
+    /// Those determinants whose irrep is `irrep`, in the same order. `irreps`: of each orbital, from 1, Molpro's
+    /// numbering.
     pub fn in_irrep(self, irreps: &[u8], irrep: u8) -> Result<Space, SpaceError> {
         let orbitals = self.orbitals;
-        match irreps.len() {
-            0 if orbitals > 0 => return Err(SpaceError::NoIrreps),
-            found if found != orbitals => return Err(SpaceError::IrrepCount { found, orbitals }),
-            _ => {}
+        if self.irreps.is_some() {
+            return Err(SpaceError::Cut);
         }
-        if let Some(found) = irreps.iter().chain([&irrep]).find(|irrep| !(1..=8).contains(*irrep)) {
-            return Err(SpaceError::Irrep { found: *found });
+        check_irreps(irreps, orbitals)?;
+        if !(1..=8).contains(&irrep) {
+            return Err(SpaceError::Irrep { found: irrep });
         }
         let space = match &self.order {
             Order::Listed(listed) => {
@@ -179,7 +146,7 @@ impl Space {
                 Device::cpu().check_memory(&format!("the rows of irrep {irrep}"), bytes)?;
                 let label = |strings| labels(strings, self.level, Some(irreps));
                 let blocks = Blocks::new(&label(&self.alpha), &label(&self.beta), self.level, Some(irrep - 1));
-                Space { order: Order::Blocks(blocks), ..self.clone() }
+                Space { order: Order::Blocks(blocks), ..self }
             }
         };
         if space.len() == 0 {
@@ -189,8 +156,10 @@ impl Space {
     }
 
     /// Irrep of the determinant of the lowest orbitals, Molpro's numbering.
-    pub fn reference_irrep(&self, irreps: &[u8]) -> u8 {
-        irrep_of(irreps, (strings::reference(self.alpha.electrons()), strings::reference(self.beta.electrons())))
+    pub fn reference_irrep(&self, irreps: &[u8]) -> Result<u8, SpaceError> {
+        check_irreps(irreps, self.orbitals)?;
+        let words = (strings::reference(self.alpha.electrons()), strings::reference(self.beta.electrons()));
+        Ok(irrep_of(irreps, words))
     }
 
     /// Determinants.
@@ -200,6 +169,11 @@ impl Space {
             Order::Blocks(blocks) => blocks.rows(),
             Order::Listed(listed) => listed.pairs().len() as u64,
         }
+    }
+
+    /// Whether it holds every determinant, in the order of [`Space::full`].
+    pub fn is_full(&self) -> bool {
+        self.level.is_none() && self.irreps.is_none() && matches!(self.order, Order::Blocks(_))
     }
 
     /// Spatial orbitals.
@@ -222,8 +196,8 @@ impl Space {
         self.level
     }
 
-    /// Whether it is all of full configuration interaction, or all of it of one irrep, rows by α string, then β string.
-    pub fn is_full(&self) -> bool {
+    /// Whether it holds every determinant, or every one of its irrep, rows by α string, then β string.
+    pub fn is_complete(&self) -> bool {
         matches!(self.order, Order::Blocks(_)) && self.level.is_none()
     }
 
@@ -258,6 +232,14 @@ impl Space {
         }
     }
 
+    /// Calls `found` with the β string and the row of each row of an α string.
+    pub(super) fn rows_of(&self, alpha: u32, found: impl FnMut(u32, u64)) {
+        match &self.order {
+            Order::Blocks(blocks) => blocks.rows_of(alpha, found),
+            Order::Listed(listed) => listed.rows_of(alpha, found),
+        }
+    }
+
     /// The slot of each β string: strings with one slot follow each other in rows. A list has one slot.
     pub(super) fn slot(&self, beta: u32) -> u16 {
         match &self.order {
@@ -266,7 +248,8 @@ impl Space {
         }
     }
 
-    /// Calls `found` with the row of (α, β) for each β of one slot that the space holds, and with β's place in the list.
+    /// Calls `found` with the row of (α, β) for each β of one slot that the space holds, and with β's place in the
+    /// list.
     pub(super) fn rows_among(&self, alpha: u32, slot: u16, betas: &[u32], found: impl FnMut(usize, u64)) {
         match &self.order {
             Order::Blocks(blocks) => blocks.rows_among(alpha, slot, betas, found),
@@ -280,7 +263,7 @@ impl Space {
 }
 
 /// Product of the occupied orbitals' irreps, Molpro's numbering.
-pub fn irrep_of(irreps: &[u8], (up, down): (Word, Word)) -> u8 {
+pub(super) fn irrep_of(irreps: &[u8], (up, down): (Word, Word)) -> u8 {
     1 + (product(irreps, up) ^ product(irreps, down))
 }
 
@@ -305,4 +288,17 @@ fn check(orbitals: usize, up: usize, down: usize) -> Result<(), SpaceError> {
         return Err(SpaceError::Electrons { up, down, orbitals });
     }
     Ok(())
+}
+
+/// One irrep an orbital, each from 1 to 8.
+fn check_irreps(irreps: &[u8], orbitals: usize) -> Result<(), SpaceError> {
+    match irreps.len() {
+        0 if orbitals > 0 => return Err(SpaceError::NoIrreps),
+        found if found != orbitals => return Err(SpaceError::IrrepCount { found, orbitals }),
+        _ => {}
+    }
+    match irreps.iter().find(|irrep| !(1..=8).contains(*irrep)) {
+        Some(found) => Err(SpaceError::Irrep { found: *found }),
+        None => Ok(()),
+    }
 }

@@ -10,6 +10,9 @@ use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 /// Threads of the one block that adds the partial sums.
 const FINISH_THREADS: u32 = 1024;
 
+/// Multiplies that may be started before the first x·y is fetched: each leaves its own in a place of its own.
+pub const AT_ONCE: usize = 8;
+
 /// Packed neighbours of both species, in words, padding included. They follow from the rows of the hopping matrices and,
 /// for the down kernel, from the tile: whoever packs the tables knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +38,8 @@ fn finish(partials: u64) -> Result<Launch, LaunchError> {
     let parameters = vec![
         Parameter::table("partials", Element::F64, partials),
         Parameter::number("count", Number::I64),
-        Parameter::memory("x_dot_y", Element::F64, Access::Out, 1),
+        Parameter::number("place", Number::I64),
+        Parameter::memory("x_dot_y", Element::F64, Access::InOut, AT_ONCE as u64),
     ];
     Launch::new("multiply_finish", 1, FINISH_THREADS, 0, parameters)
 }

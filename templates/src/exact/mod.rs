@@ -17,6 +17,6 @@ pub use diagonal::{CountGroup, DiagonalPlan, LevelTerm, ProductTerm, StateWord};
 pub use expression::{ExpressionParameter, ExpressionPlan};
 pub use general::{FlipGroup, GeneralPlan, MaskedTerm, TableSizes};
 pub use kronecker::{Amplitudes, Hop, IndexWord, KroneckerPlan, SpeciesPlan};
-pub use launches::NeighbourWords;
+pub use launches::{AT_ONCE, NeighbourWords};
 pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, KroneckerShape, Staging, UP_ZEROS};

@@ -5,10 +5,12 @@ use super::super::StopReason;
 use super::super::certify::Main;
 use super::super::checkpoint::{Saved, Saver};
 use super::super::run::Run;
+use super::super::start;
 use super::again::{self, Weights};
 use super::projected::Projected;
 use super::recurrence::{Recurrence, sum};
 use super::{VECTORS, kept};
+use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
@@ -16,6 +18,9 @@ use crate::trace;
 
 /// Steps between two looks at the projected matrix.
 const LOOK: usize = 10;
+/// Steps before a search may end early: a random start has about n^-1/2 of a hidden state, which must have had time to
+/// grow.
+const LEAST: usize = 20;
 /// Times that the search starts from its own x before it gives up.
 const ROUNDS: usize = 6;
 
@@ -29,15 +34,36 @@ enum Stage {
     Again(Weights),
 }
 
-pub(super) fn search<T: Scalar>(
+/// What one search is to do.
+pub(in super::super) struct Search<'a> {
+    pub phase: &'static str,
+    /// Stop before convergence, without a vector, once this holds of (value, residual norm).
+    pub enough: Option<&'a dyn Fn(f64, f64) -> bool>,
+    /// Basis vectors to keep, the start among them: at least 1.
+    pub capacity: usize,
+}
+
+/// The lowest state, with the memory there is.
+pub(super) fn lowest<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
     run.plan_memory(operator, "Lanczos", VECTORS, "")?;
-    let options = run.options;
-    let capacity = 1 + kept(options, run.spare(operator, VECTORS));
-    let start = operator.device().random::<T>(operator.dimension(), options.seed)?;
+    let capacity = 1 + kept(run.options, run.spare(operator, VECTORS));
+    let start = start::first(run, operator)?;
+    search(run, operator, start, &Search { phase: "lanczos", enough: None, capacity }, saver)
+}
+
+/// The lowest state from a start of any length but 0.
+pub(in super::super) fn search<T: Scalar>(
+    run: &Run<'_, T>,
+    operator: &dyn LinearOperator<T>,
+    start: Vector<T>,
+    search: &Search<'_>,
+    saver: &mut Saver,
+) -> Result<Main<T>, SolveError> {
+    let (options, capacity) = (run.options, search.capacity);
     let mut recurrence = Recurrence::new(run, operator, start, capacity)?;
     let (mut stage, mut done) = match saver.take_resumed::<T>() {
         Some(saved) => (restore(&mut recurrence, &saved)?, saved.iteration),
@@ -56,8 +82,13 @@ pub(super) fn search<T: Scalar>(
                     recurrence.begin()?;
                 }
                 let before = done - recurrence.projected.size().min(done);
-                let (s, steps) = basis(&mut recurrence, before, &mut history, saver)?;
+                let (s, steps) = basis(&mut recurrence, before, search, &mut history, saver)?;
                 done = before + steps;
+                let Some(s) = s else {
+                    let values = history.last().map(|(_, value, _)| *value).into_iter().collect();
+                    let stop = StopReason::Converged;
+                    return Ok(Main { values, vectors: vec![], iterations: done, stop, history, notes: vec![] });
+                };
                 add_up(&mut recurrence, s, done, saver)?;
                 steps
             }
@@ -78,7 +109,7 @@ pub(super) fn search<T: Scalar>(
             None
         };
         best = best.min(residual);
-        run.progress("lanczos", done, &[value], residual, true);
+        run.progress(search.phase, done, &[value], residual, true);
         saver.save("between runs", done, &recurrence.lengths(0.0), &[&recurrence.slots[0]])?;
         if let Some(stop) = stop {
             let vectors = vec![recurrence.slots.swap_remove(0)];
@@ -90,14 +121,15 @@ pub(super) fn search<T: Scalar>(
     unreachable!("the loop ends after {ROUNDS} rounds at the latest")
 }
 
-/// Steps, from where the recurrence is, until the lowest Ritz pair is good enough. Returns its weights in the basis, and
-/// how many steps there were in all.
+/// Steps, from where the recurrence is, until the lowest Ritz pair is good enough. Returns its weights in the basis,
+/// unless the search may end without them, and how many steps there were in all.
 fn basis<T: Scalar>(
     recurrence: &mut Recurrence<'_, T>,
     before: usize,
+    search: &Search<'_>,
     history: &mut Vec<(usize, f64, f64)>,
     saver: &mut Saver,
-) -> Result<(Vec<f64>, usize), SolveError> {
+) -> Result<(Option<Vec<f64>>, usize), SolveError> {
     let run = recurrence.run;
     let floor = 2.0 * T::EPSILON * recurrence.operator.norm_bound();
     let mut steps = recurrence.projected.size();
@@ -114,9 +146,13 @@ fn basis<T: Scalar>(
             drop(small);
             let estimate = recurrence.beta * s.last().map_or(0.0, |s| s.abs());
             history.push((before + steps, value, estimate));
-            run.progress("lanczos", before + steps, &[value], estimate, false);
+            let enough = steps >= LEAST && search.enough.is_some_and(|enough| enough(value, estimate));
+            run.progress(search.phase, before + steps, &[value], estimate, enough);
+            if enough {
+                return Ok((None, steps));
+            }
             if last || estimate <= (0.5 * run.options.tolerance).max(floor) {
-                return Ok((s, steps));
+                return Ok((Some(s), steps));
             }
         }
         if saver.due() {

@@ -33,6 +33,7 @@ mod recurrence;
 mod restart;
 mod several;
 
+pub(super) use ground::{Search, search as search_lowest};
 pub(super) use restart::KEPT as RITZ;
 pub(super) use several::thick_vectors;
 
@@ -69,7 +70,7 @@ pub(super) fn search<T: Scalar>(
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
     if run.options.states == 1 {
-        ground::search(run, operator, saver)
+        ground::lowest(run, operator, saver)
     } else {
         several::thick_restart(run, operator, saver)
     }

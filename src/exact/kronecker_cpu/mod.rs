@@ -1,7 +1,7 @@
 //! The Kronecker multiply on the CPU: both halves as sums of contiguous runs, so that they run at vector speed.
 //!
-//! * D and A↑ write y: eight columns at a time are transposed, so that one neighbour index serves eight contiguous
-//!   numbers, and blocks of eight rows are turned back in registers.
+//! * D and A↑ write y (`up.rs`): sixteen columns at a time are transposed, so that one neighbour index serves sixteen
+//!   contiguous numbers, and blocks of eight rows are turned back; whole lines of a long y go past the caches (`lines.rs`).
 //! * A↓ adds to y: a tile of `ROWS` rows of V is packed (all down states side by side); a column of the result is then a
 //!   sum of contiguous runs of that tile.
 //!
@@ -10,14 +10,23 @@
 //! Work is cut by tiles, never by thread, and partial sums of xᵀy are added in tile order: the bits do not depend on
 //! the number of threads.
 
+mod lines;
+mod up;
+
 use super::species::SpeciesMatrix;
 use eigenforge_runtime::Scalar;
 use eigenforge_templates::exact::DiagonalPlan;
 use multiversion::multiversion;
 use rayon::prelude::*;
+use up::{DownColumns, UpTables, turn, up_group};
 
-/// Columns of V that the up half works on together, and rows of each that it writes at a time: lines of 64 bytes.
+/// Rows of a column that the up half writes at a time: a line of 64 bytes. Also the columns that it works on together where
+/// there are no more.
 const LANES: usize = 8;
+
+/// Columns that the up half works on together: an index and an amplitude are loaded for two registers, not one. Against
+/// eight columns 30 → 25 ms on one Zen 5 core with 4,368 rows (24: 27 ms), and no slower with 48,620, far beyond L2.
+const WIDE: usize = 16;
 
 /// Rows of V that the down half works on together, a register block for AVX-512. On two cores with 1 MiB of L2 each and
 /// 4,368 columns 32, 64 and 128 rows took 14.0, 12.7 and 13.4 ms, although only the first tile nearly fits L2; with 8,008
@@ -106,7 +115,8 @@ impl KroneckerCpu {
 
     /// y = H x for vectors of n↑ · n↓ elements; returns xᵀy.
     pub fn apply<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
-        let up = self.apply_up(x, y);
+        let up =
+            if self.down.rows() <= LANES { self.apply_up::<T, LANES>(x, y) } else { self.apply_up::<T, WIDE>(x, y) };
         // A tile of few rows would be mostly padding.
         let down = if self.down.columns.is_empty() {
             0.0
@@ -119,34 +129,41 @@ impl KroneckerCpu {
     }
 
     /// y = (D + A↑) x; returns xᵀ (D + A↑) x.
-    fn apply_up<T: Scalar>(&self, x: &[T], y: &mut [T]) -> f64 {
+    fn apply_up<T: Scalar, const W: usize>(&self, x: &[T], y: &mut [T]) -> f64 {
         let (n_up, n_down) = (self.up.rows(), self.down.rows());
-        let tasks = (TASK / (LANES * n_up)).max(1);
-        let columns = y.par_chunks_mut(LANES * n_up).enumerate().with_min_len(tasks);
-        let group = |x_rows: &mut Vec<Run<LANES>>, (k, out): (usize, &mut [T])| -> f64 {
-            let first = k * LANES;
-            let width = LANES.min(n_down - first);
-            let (mut words, mut diagonal) = ([0; LANES], [0.0; LANES]);
+        let before_lines = lines::rows_before_lines(y, n_up, lines::LONG);
+        let tasks = (TASK / (W * n_up)).max(1);
+        let columns = y.par_chunks_mut(W * n_up).enumerate().with_min_len(tasks);
+        let group = |x_rows: &mut Vec<Run<W>>, (k, out): (usize, &mut [T])| -> f64 {
+            let first = k * W;
+            let width = W.min(n_down - first);
+            let (mut words, mut diagonal) = ([0; W], [0.0; W]);
             words[..width].copy_from_slice(&self.down_states[first..][..width]);
             diagonal[..width].copy_from_slice(&self.diagonal_down[first..][..width]);
-            x_rows.resize(n_up, Run([0.0; LANES]));
-            transpose(&x[first * n_up..][..width * n_up], x_rows);
-            self.up_group(x_rows, out, &DownColumns { words, diagonal })[..width].iter().sum()
+            x_rows.resize(n_up, Run([0.0; W]));
+            turn(&x[first * n_up..][..width * n_up], x_rows);
+            self.up_group(x_rows, out, &DownColumns { words, diagonal }, before_lines)[..width].iter().sum()
         };
         let dots: Vec<f64> = columns.map_init(Vec::new, group).collect();
         dots.iter().sum()
     }
 
-    fn up_group<T: Scalar>(&self, x: &[Run<LANES>], y: &mut [T], down: &DownColumns) -> [f64; LANES] {
+    fn up_group<T: Scalar, const W: usize>(
+        &self,
+        x: &[Run<W>],
+        y: &mut [T],
+        down: &DownColumns<W>,
+        before_lines: Option<usize>,
+    ) -> [f64; W] {
         let tables = UpTables { hops: &self.up, words: &self.up_states, diagonal: &self.diagonal_up };
         // The repulsion of a uniform Hubbard model is one count of up & down: worth a loop of its own.
         match &self.cross.counts[..] {
             [group] if self.cross.products.is_empty() && group.right.is_some_and(|(_, shift)| shift == 0) => {
                 let (u, mask) = (group.coefficient, group.mask);
                 let count = |up: u64, down: u64| u * f64::from((up & down & mask).count_ones());
-                up_group(&tables, x, y, down, count)
+                up_group(&tables, x, y, down, count, before_lines)
             }
-            _ => up_group(&tables, x, y, down, |up, down| self.cross.of_pair(up, down)),
+            _ => up_group(&tables, x, y, down, |up, down| self.cross.of_pair(up, down), before_lines),
         }
     }
 
@@ -177,90 +194,6 @@ impl KroneckerCpu {
     pub fn diagonal(&self, index: usize) -> f64 {
         let (i, j) = (index % self.up.rows(), index / self.up.rows());
         self.diagonal_up[i] + self.diagonal_down[j] + self.cross.of_pair(self.up_states[i], self.down_states[j])
-    }
-}
-
-/// What the up half reads of the up states.
-struct UpTables<'a> {
-    hops: &'a Half,
-    words: &'a [u64],
-    diagonal: &'a [f64],
-}
-
-/// The down states of a group of columns, with their part of D.
-struct DownColumns {
-    words: [u64; LANES],
-    diagonal: [f64; LANES],
-}
-
-/// y = (A↑ + D) x for up to eight columns; returns xᵀy of each, of which those past the last column mean nothing. `cross`
-/// is the part of D that needs both words.
-#[multiversion(targets(
-    "x86_64+avx512f+avx512vl+avx512dq+avx512vpopcntdq+avx2+fma+bmi2+popcnt",
-    "x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2+popcnt",
-    "x86_64+avx2+fma+bmi2+popcnt"
-))]
-fn up_group<'a, T: Scalar, C: Fn(u64, u64) -> f64>(
-    tables: &UpTables<'a>,
-    x: &[Run<LANES>],
-    y: &mut [T],
-    down: &DownColumns,
-    cross: C,
-) -> [f64; LANES] {
-    let rows = x.len();
-    let mut dot = [0.0; LANES];
-    let mut columns = y.chunks_exact_mut(rows);
-    let mut columns: [&mut [T]; LANES] = std::array::from_fn(|_| columns.next().unwrap_or_default());
-    for first in (0..rows).step_by(LANES) {
-        let height = LANES.min(rows - first);
-        // A block of eight rows is turned in registers: the columns of y see whole lines, written once.
-        let mut block = [[0.0; LANES]; LANES];
-        for (row, block) in (first..first + height).zip(&mut block) {
-            let mut sum = [0.0; LANES];
-            let (neighbours, amplitudes) = tables.hops.row(row);
-            for (column, amplitude) in neighbours.iter().zip(amplitudes) {
-                let from = &x[*column as usize].0;
-                for lane in 0..LANES {
-                    sum[lane] += amplitude * from[lane];
-                }
-            }
-            // One expression a step: each is one operation on a register of eight numbers.
-            let own = &x[row].0;
-            let both: [f64; LANES] = std::array::from_fn(|lane| cross(tables.words[row], down.words[lane]));
-            let diagonal: [f64; LANES] =
-                std::array::from_fn(|lane| both[lane] + (tables.diagonal[row] + down.diagonal[lane]));
-            for lane in 0..LANES {
-                sum[lane] += diagonal[lane] * own[lane];
-            }
-            *block = sum;
-        }
-        write_block(&block, &x[first..first + height], first, &mut columns, &mut dot);
-    }
-    dot
-}
-
-/// Eight rows of eight numbers → rows `first` to `first + 8` of up to eight columns, as far as there are any; dot += x · y
-/// of each. On its own for the compiler: inlined, it cuts the registers of `up_group` to the pieces that this wants.
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
-fn write_block<T: Scalar>(
-    block: &[[f64; LANES]; LANES],
-    x: &[Run<LANES>],
-    first: usize,
-    columns: &mut [&mut [T]; LANES],
-    dot: &mut [f64; LANES],
-) {
-    for (x, y) in x.iter().zip(block) {
-        for lane in 0..LANES {
-            dot[lane] += x.0[lane] * y[lane];
-        }
-    }
-    for (lane, column) in columns.iter_mut().enumerate() {
-        let turned: [T; LANES] = std::array::from_fn(|row| T::from_f64(block[row][lane]));
-        match column.get_mut(first..first + LANES) {
-            Some(out) => out.copy_from_slice(&turned),
-            // The last rows, or a column that is not there.
-            None => column.iter_mut().skip(first).zip(turned).for_each(|(out, sum)| *out = sum),
-        }
     }
 }
 
@@ -295,24 +228,5 @@ fn down_run<T: Scalar, const N: usize>(hops: &Half, tile: &[Run<N>], column: usi
     match <&mut [T; N]>::try_from(&mut *out) {
         Ok(out) => (0..N).for_each(|row| out[row] = T::from_f64(out[row].to_f64() + sum[row])),
         Err(_) => out.iter_mut().zip(&sum).for_each(|(out, sum)| *out = T::from_f64(out.to_f64() + sum)),
-    }
-}
-
-/// Up to eight columns side by side → one row of eight numbers each; a missing column repeats the first.
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
-fn transpose<T: Scalar>(columns: &[T], out: &mut [Run<LANES>]) {
-    let rows = out.len();
-    let columns: [&[T]; LANES] =
-        std::array::from_fn(|lane| columns.get(lane * rows..(lane + 1) * rows).unwrap_or(&columns[..rows]));
-    let (blocks, rest) = out.as_chunks_mut::<LANES>();
-    for (block, to) in blocks.iter_mut().enumerate() {
-        let from: [&[T]; LANES] = std::array::from_fn(|lane| &columns[lane][block * LANES..][..LANES]);
-        for (row, to) in to.iter_mut().enumerate() {
-            to.0 = std::array::from_fn(|lane| from[lane][row].to_f64());
-        }
-    }
-    let whole = rows - rest.len();
-    for (row, to) in rest.iter_mut().enumerate() {
-        to.0 = std::array::from_fn(|lane| columns[lane][whole + row].to_f64());
     }
 }

@@ -1,0 +1,66 @@
+//! How many vectors the basis has: what the search cannot do without, and what memory allows beyond.
+//!
+//! In: the options and the room there is. Out: the largest basis, and what a collapse keeps of it.
+
+use super::super::SolveOptions;
+use super::super::block::default_guard;
+
+/// A basis larger than this many vectors, or this many a column, is not asked for: every vector of it costs passes in
+/// every iteration. Of stretched N2 (full configuration interaction, 1,824 determinants, 1, 3 and 6 states to 1e-9) 12
+/// and 4 took 47, 139 and 233 multiplies, 16 and 6 took 44, 120 and 203, these 43, 117 and 193; of water 22, 70 and 139
+/// in place of 22, 72 and 146.
+const MOST: usize = 24;
+const MOST_A_COLUMN: usize = 8;
+
+/// Columns of the block: the states asked for and the guard vectors.
+pub(in super::super) fn columns(options: &SolveOptions) -> usize {
+    options.states + options.guard.unwrap_or(if options.states == 1 { 0 } else { default_guard(options.states) })
+}
+
+/// Vectors that a search cannot do without: V and A V of three vectors a column (Ritz vector, the one before it, and a
+/// new direction), and two a column to combine them into.
+pub(in super::super) fn vectors(options: &SolveOptions) -> usize {
+    8 * columns(options)
+}
+
+/// Vectors worth having beside [`vectors`], where memory has room for `spare` more.
+pub(in super::super) fn kept(options: &SolveOptions, dimension: usize, spare: usize) -> usize {
+    let sizes = Sizes::new(options, dimension, spare);
+    sizes.held() - vectors(options)
+}
+
+/// Sizes of one search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    /// States asked for and guard vectors.
+    pub columns: usize,
+    /// The largest basis; at least three a column.
+    pub capacity: usize,
+}
+
+impl Sizes {
+    /// The largest that fits beside what is needed.
+    pub(super) fn new(options: &SolveOptions, dimension: usize, spare: usize) -> Sizes {
+        let columns = columns(options);
+        let most = MOST.max(MOST_A_COLUMN * columns).min(dimension);
+        let fits = |capacity: &usize| Sizes { columns, capacity: *capacity }.held() <= vectors(options) + spare;
+        let capacity = (3 * columns..=most).rev().find(fits).unwrap_or(3 * columns);
+        Sizes { columns, capacity }
+    }
+
+    /// Ritz vectors that a collapse keeps, the lowest: a quarter of the basis, so that what has been learnt of higher
+    /// states is not lost at every collapse.
+    pub(super) fn ritz(&self) -> usize {
+        self.columns.max(self.capacity / 4)
+    }
+
+    /// Vectors left after a collapse: those, and the former Ritz vectors of each column.
+    pub(super) fn after_collapse(&self) -> usize {
+        self.ritz() + self.columns
+    }
+
+    /// V, A V and what they are combined into.
+    fn held(&self) -> usize {
+        2 * self.capacity + self.after_collapse()
+    }
+}

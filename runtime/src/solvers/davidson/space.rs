@@ -1,0 +1,324 @@
+//! The basis V of the search, W = A V, and the projected matrix VᵀW.
+//!
+//! New directions are put into the places behind the basis and taken in by [`Space::take_in`]: made orthogonal to V and
+//! to each other, twice, and multiplied by A. What A makes of any combination of V is the same combination of W.
+//!
+//! | operation | passes, for a basis of m and t new directions |
+//! |---|---|
+//! | residuals W s − θ V s of t ≤ 4 roots | 2 m and t (m / 2) |
+//! | t directions orthogonal to V, twice | 4 m and t m |
+//! | t new columns of VᵀW | m and t (m / 4) |
+//! | collapse to c ≤ 4 combinations | 2 m and c (m / 2) |
+
+use super::super::dense::{NEARLY_DEPENDENT, symmetric_eigen};
+use super::super::run::Run;
+use super::sizes::Sizes;
+use crate::device::Vector;
+use crate::error::SolveError;
+use crate::operator::LinearOperator;
+use crate::scalar::Scalar;
+use crate::trace;
+use faer::Mat;
+
+pub(super) type Matrix = Vec<Vec<f64>>;
+
+/// Lists of inputs are filled up to a multiple of this, with weight 0, so that a basis of any size takes few programs.
+const LIST: usize = 4;
+/// A former Ritz vector of which less than this is outside the others brings rounding only.
+const OUTSIDE: f64 = 1e-10;
+
+/// Ritz values ascending, and Ritz vectors by columns: `coefficients[i][j]` is the component of basis vector i in
+/// vector j.
+pub(super) struct Ritz {
+    pub values: Vec<f64>,
+    pub coefficients: Matrix,
+}
+
+pub(super) struct Space<'a, T: Scalar> {
+    run: &'a Run<'a, T>,
+    operator: &'a dyn LinearOperator<T>,
+    sizes: Sizes,
+    /// The basis, and places for new directions behind it.
+    v: Vec<Vector<T>>,
+    /// A of the basis.
+    w: Vec<Vector<T>>,
+    /// What vectors are combined into.
+    scratch: Vec<Vector<T>>,
+    /// Basis vectors.
+    size: usize,
+    projected: Matrix,
+    /// Ritz vectors of the iteration before, in the basis, by columns.
+    former: Matrix,
+}
+
+impl<'a, T: Scalar> Space<'a, T> {
+    /// With room for what the search cannot do without.
+    pub(super) fn new(
+        run: &'a Run<'a, T>,
+        operator: &'a dyn LinearOperator<T>,
+        sizes: Sizes,
+    ) -> Result<Space<'a, T>, SolveError> {
+        let zeros = |count: usize| {
+            (0..count).map(|_| operator.device().zeros::<T>(operator.dimension())).collect::<Result<Vec<_>, _>>()
+        };
+        let (least, columns) = (3 * sizes.columns, sizes.columns);
+        let (v, w, scratch) = (zeros(least)?, zeros(least)?, zeros(2 * columns)?);
+        Ok(Space { run, operator, sizes, v, w, scratch, size: 0, projected: vec![], former: vec![] })
+    }
+
+    /// Vectors in the basis.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Places for `count` vectors behind the basis, made now if need be; fewer where memory ends. Memory that another
+    /// program has taken meanwhile ends the growth of the basis, not the solve.
+    pub(super) fn places(&mut self, count: usize) -> &mut [Vector<T>] {
+        let wanted = (self.size + count).min(self.sizes.capacity);
+        let (device, n) = (self.operator.device(), self.operator.dimension());
+        while self.v.len() < wanted {
+            match (device.zeros::<T>(n), device.zeros::<T>(n)) {
+                (Ok(v), Ok(w)) => {
+                    self.v.push(v);
+                    self.w.push(w);
+                }
+                (Err(refused), _) | (_, Err(refused)) => {
+                    tracing::debug!("the basis stays at {} vectors: {refused}", self.v.len());
+                    self.sizes.capacity = self.v.len();
+                    break;
+                }
+            }
+        }
+        let end = self.v.len().min(self.size + count);
+        &mut self.v[self.size..end]
+    }
+
+    /// As many of `count` new directions as there can be places for.
+    pub(super) fn room(&mut self, count: usize) -> usize {
+        self.places(count).len().min(self.scratch(count))
+    }
+
+    /// Whether `count` directions fit behind the basis.
+    pub(super) fn holds(&mut self, count: usize) -> bool {
+        self.places(count).len() == count
+    }
+
+    /// The same for scratch; returns how many there are.
+    fn scratch(&mut self, count: usize) -> usize {
+        while self.scratch.len() < count {
+            match self.operator.device().zeros::<T>(self.operator.dimension()) {
+                Ok(vector) => self.scratch.push(vector),
+                Err(refused) => {
+                    tracing::debug!("a collapse keeps {} vectors: {refused}", self.scratch.len());
+                    break;
+                }
+            }
+        }
+        self.scratch.len().min(count)
+    }
+
+    /// Eigenpairs of the projected matrix.
+    pub(super) fn ritz(&self) -> Result<Ritz, SolveError> {
+        let _small = trace::span("solver", "small problem");
+        let (m, p) = (self.size, &self.projected);
+        let (values, s) = symmetric_eigen(&Mat::from_fn(m, m, |i, j| 0.5 * (p[i][j] + p[j][i])))?;
+        Ok(Ritz { values, coefficients: (0..m).map(|i| (0..m).map(|j| s[(i, j)]).collect()).collect() })
+    }
+
+    /// r = W s − θ V s of some Ritz pairs, into the places behind the basis. A basis vector and its image go into the
+    /// same sum, so that a shift of A, however large, cancels before anything is rounded to `T`.
+    pub(super) fn residuals(&mut self, ritz: &Ritz, roots: &[usize]) -> Result<&mut [Vector<T>], SolveError> {
+        let _residuals = self.operator.device().span("solver", "residuals");
+        self.places(roots.len());
+        let (basis, places) = self.v.split_at_mut(self.size);
+        let mut inputs = Vec::new();
+        let mut weights: Matrix = Vec::new();
+        for ((v, w), s) in basis.iter().zip(&self.w).zip(&ritz.coefficients) {
+            inputs.extend([v, w]);
+            weights.push(roots.iter().map(|&root| -ritz.values[root] * s[root]).collect());
+            weights.push(roots.iter().map(|&root| s[root]).collect());
+        }
+        fill_up(&mut inputs, &mut weights);
+        self.run.algebra.combine(&mut places[..roots.len()], &inputs, &weights, false)?;
+        Ok(&mut places[..roots.len()])
+    }
+
+    /// Takes the first `lengths.len()` vectors behind the basis into it, whose lengths these are: orthogonal to all of
+    /// V and to each other, and multiplied by A. Dependent ones are thrown away; returns how many were not.
+    pub(super) fn take_in(&mut self, lengths: &[f64], iteration: usize) -> Result<usize, SolveError> {
+        let count = self.orthonormalise(lengths)?;
+        let (run, first) = (self.run, self.size);
+        let new: Vec<&Vector<T>> = self.v[first..first + count].iter().collect();
+        let images = &mut self.w[first..first + count];
+        let values = run.apply_block(self.operator, &new, images)?;
+        values.iter().try_for_each(|value| run.finite(*value, iteration).map(drop))?;
+        let _columns = self.operator.device().span("solver", "inner products");
+        let basis = filled_up(&self.v[..first + count]);
+        let columns = run.algebra.gram(&basis, &self.w[first..first + count].iter().collect::<Vec<_>>())?;
+        for (i, row) in self.projected.iter_mut().enumerate() {
+            row.extend(&columns[i]);
+        }
+        for j in 0..count {
+            let before = (0..first).map(|i| columns[i][j]);
+            self.projected.push(before.chain(columns[first + j].iter().copied()).collect());
+        }
+        self.size += count;
+        Ok(count)
+    }
+
+    /// Classical Gram–Schmidt against V, then the Gram matrix of what is left whitened, and both again; what is
+    /// dependent shows as a small eigenvalue of that matrix, relative to the lengths before (Stathopoulos and Wu 2002).
+    fn orthonormalise(&mut self, lengths: &[f64]) -> Result<usize, SolveError> {
+        let _orthonormalise = self.operator.device().span("solver", "orthogonalise");
+        let algebra = &self.run.algebra;
+        let mut lengths = lengths.to_vec();
+        // In the second round a direction keeps its length, or was rounding.
+        for least in [NEARLY_DEPENDENT, 0.5] {
+            let (basis, places) = self.v.split_at_mut(self.size);
+            let new = &mut places[..lengths.len()];
+            if !basis.is_empty() {
+                let basis = filled_up(basis);
+                let mut overlaps = algebra.gram(&basis, &new.iter().collect::<Vec<_>>())?;
+                overlaps[self.size..].iter_mut().for_each(|row| row.fill(0.0));
+                overlaps.iter_mut().flatten().for_each(|overlap| *overlap = -*overlap);
+                algebra.combine(new, &basis, &overlaps, true)?;
+            }
+            let new: Vec<&Vector<T>> = new.iter().collect();
+            let white = whitening(&algebra.gram(&new, &new)?, &lengths, least)?;
+            let count = white.first().map_or(0, Vec::len);
+            if count == 0 {
+                return Ok(0);
+            }
+            algebra.combine(&mut self.scratch[..count], &new, &white, false)?;
+            for (place, made) in places.iter_mut().zip(&mut self.scratch[..count]) {
+                std::mem::swap(place, made);
+            }
+            lengths = vec![1.0; count];
+        }
+        Ok(lengths.len())
+    }
+
+    /// V ← V C and W ← W C, where C has the lowest Ritz vectors and, outside them, those of the iteration before: with
+    /// both, the directions of the search survive as in conjugate gradients (Stathopoulos and Saad 1998).
+    pub(super) fn collapse(&mut self, ritz: &Ritz) -> Result<(), SolveError> {
+        let _collapse = self.operator.device().span("solver", "collapse");
+        let room = self.scratch(self.sizes.after_collapse());
+        let weights = self.kept(ritz, room);
+        let count = weights[0].len();
+        for image in [false, true] {
+            let block = if image { &mut self.w } else { &mut self.v };
+            let (mut inputs, mut c): (Vec<&Vector<T>>, Matrix) = (block[..self.size].iter().collect(), weights.clone());
+            fill_up(&mut inputs, &mut c);
+            self.run.algebra.combine(&mut self.scratch[..count], &inputs, &c, false)?;
+            for (old, new) in block.iter_mut().zip(&mut self.scratch[..count]) {
+                std::mem::swap(old, new);
+            }
+        }
+        self.projected = transposed_product(&weights, &product(&self.projected, &weights));
+        self.former = transposed_product(&weights, &self.former);
+        self.size = count;
+        Ok(())
+    }
+
+    /// Collapses, and makes V orthonormal and W = A V afresh, as if nothing had been rounded so far.
+    pub(super) fn refresh(&mut self, ritz: &Ritz, iteration: usize) -> Result<(), SolveError> {
+        let _refresh = trace::span("solver", "refresh");
+        self.collapse(ritz)?;
+        let count = std::mem::take(&mut self.size);
+        (self.projected, self.former) = (vec![], vec![]);
+        self.take_in(&vec![1.0; count], iteration).map(drop)
+    }
+
+    /// The Ritz vectors of this iteration become those of the iteration before.
+    pub(super) fn remember(&mut self, ritz: &Ritz) {
+        self.former = ritz.coefficients.iter().map(|row| row[..row.len().min(self.sizes.columns)].to_vec()).collect();
+    }
+
+    /// What a search can go on from: the lowest Ritz vectors, and what those of the iteration before have outside them.
+    pub(super) fn state(&mut self, ritz: &Ritz) -> Result<&[Vector<T>], SolveError> {
+        let weights = self.kept(ritz, 2 * self.sizes.columns);
+        self.combined(weights)
+    }
+
+    /// The lowest Ritz vectors.
+    pub(super) fn lowest(mut self, ritz: &Ritz, count: usize) -> Result<Vec<Vector<T>>, SolveError> {
+        self.combined(ritz.coefficients.iter().map(|row| row[..count].to_vec()).collect())?;
+        self.scratch.truncate(count);
+        Ok(self.scratch)
+    }
+
+    /// V C in scratch.
+    fn combined(&mut self, mut weights: Matrix) -> Result<&[Vector<T>], SolveError> {
+        let count = weights.first().map_or(0, Vec::len);
+        let mut inputs: Vec<&Vector<T>> = self.v[..self.size].iter().collect();
+        fill_up(&mut inputs, &mut weights);
+        self.run.algebra.combine(&mut self.scratch[..count], &inputs, &weights, false)?;
+        Ok(&self.scratch[..count])
+    }
+
+    /// Coefficients of the lowest Ritz vectors, as many as leave room for the former ones, and of what the former ones
+    /// have outside them.
+    fn kept(&self, ritz: &Ritz, room: usize) -> Matrix {
+        let lowest = (room - self.sizes.columns).min(self.sizes.ritz()).min(self.size);
+        let column = |matrix: &Matrix, j: usize| -> Vec<f64> {
+            (0..self.size).map(|i| matrix.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0.0)).collect()
+        };
+        let mut columns: Vec<Vec<f64>> = (0..lowest).map(|j| column(&ritz.coefficients, j)).collect();
+        for j in 0..self.sizes.columns.min(self.size - lowest) {
+            let mut former = column(&self.former, j);
+            for _ in 0..2 {
+                for kept in &columns {
+                    let overlap: f64 = kept.iter().zip(&former).map(|(a, b)| a * b).sum();
+                    former.iter_mut().zip(kept).for_each(|(a, b)| *a -= overlap * b);
+                }
+            }
+            let length = former.iter().map(|a| a * a).sum::<f64>().sqrt();
+            if length > OUTSIDE {
+                former.iter_mut().for_each(|a| *a /= length);
+                columns.push(former);
+            }
+        }
+        (0..self.size).map(|i| columns.iter().map(|column| column[i]).collect()).collect()
+    }
+}
+
+/// Fills a list of vectors up with its last, and their coefficients with 0.
+fn fill_up<T: Scalar>(inputs: &mut Vec<&Vector<T>>, weights: &mut Matrix) {
+    let (Some(last), Some(row)) = (inputs.last().copied(), weights.first()) else { return };
+    let (count, zeros) = (inputs.len().next_multiple_of(LIST), vec![0.0; row.len()]);
+    inputs.resize(count, last);
+    weights.resize(count, zeros);
+}
+
+/// A list of vectors, filled up with its last.
+fn filled_up<T: Scalar>(vectors: &[Vector<T>]) -> Vec<&Vector<T>> {
+    let mut list: Vec<&Vector<T>> = vectors.iter().collect();
+    fill_up(&mut list, &mut vec![vec![]; vectors.len()]);
+    list
+}
+
+/// Coefficients that make vectors with this Gram matrix orthonormal. The vectors are compared at these lengths;
+/// combinations whose squared length is `least` or below are left out.
+fn whitening(gram: &Matrix, lengths: &[f64], least: f64) -> Result<Matrix, SolveError> {
+    let n = lengths.len();
+    let scale: Vec<f64> = lengths.iter().map(|length| if *length > 0.0 { length.recip() } else { 0.0 }).collect();
+    let scaled = Mat::from_fn(n, n, |i, j| 0.5 * (gram[i][j] + gram[j][i]) * scale[i] * scale[j]);
+    let (squares, directions) = symmetric_eigen(&scaled)?;
+    let kept: Vec<usize> = (0..n).filter(|&j| squares[j] > least).collect();
+    let column = |i: usize, j: usize| directions[(i, j)] * scale[i] / squares[j].sqrt();
+    Ok((0..n).map(|i| kept.iter().map(|&j| column(i, j)).collect()).collect())
+}
+
+/// A B.
+fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    let columns = b.first().map_or(0, Vec::len);
+    let element = |row: &Vec<f64>, j: usize| row.iter().zip(b).map(|(x, other)| x * other[j]).sum();
+    a.iter().map(|row| (0..columns).map(|j| element(row, j)).collect()).collect()
+}
+
+/// Aᵀ B; rows that B lacks are 0.
+fn transposed_product(a: &Matrix, b: &Matrix) -> Matrix {
+    let (rows, columns) = (a.first().map_or(0, Vec::len), b.first().map_or(0, Vec::len));
+    let element = |i: usize, j: usize| a.iter().zip(b).map(|(x, y)| x[i] * y[j]).sum();
+    (0..rows).map(|i| (0..columns).map(|j| element(i, j)).collect()).collect()
+}

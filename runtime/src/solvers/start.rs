@@ -1,0 +1,35 @@
+//! The start of a search for one state: the operator's guess with a small random part, or a random vector.
+
+use super::Start;
+use super::algebra::parse;
+use super::run::Run;
+use crate::device::{Vector, random_start};
+use crate::error::SolveError;
+use crate::operator::LinearOperator;
+use crate::scalar::Scalar;
+use crate::vector_program::Bind;
+
+/// Length of the random part beside a guess of length 1: should the guess have another symmetry than the lowest state, that
+/// one is in here. In 4 × 4 Hubbard clusters with 4 + 4 electrons Lanczos from a Slater determinant takes 90 steps with a
+/// tenth, 75 with a hundredth, 140 from a random start alone.
+const SHARE: f64 = 0.03;
+
+/// x = guess + share · random.
+const MIXED: &str = "program start\nvectors x : out\nscalars share\nfunctions guess random_start\n\
+    x = guess + share * random_start\n";
+
+/// The first vector, of any length but 0.
+pub(super) fn first<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) -> Result<Vector<T>, SolveError> {
+    let (device, n, seed) = (operator.device(), operator.dimension(), run.options.seed);
+    let guess = match run.options.start {
+        Start::Guess => operator.guess()?,
+        Start::Random => None,
+    };
+    let Some(guess) = guess else { return Ok(device.random(n, seed)?) };
+    run.started_from.set("guess");
+    let mut x = device.zeros::<T>(n)?;
+    let program = device.program(&parse(MIXED), T::TYPE, &[guess.named("guess"), random_start(seed)])?;
+    // A number uniform in [-1, 1) has the mean square 1/3.
+    program.run(&mut [Bind::Out(&mut x)], &[SHARE * (3.0 / n as f64).sqrt()])?;
+    Ok(x)
+}

@@ -1,0 +1,590 @@
+//! Sparse matrix times vector: what `eigenforge spmv` prints of one matrix, and a table of several.
+//!
+//! In: a matrix (a file, or one of the paper's synthetic families), a wish, a device. Out: [`SpmvReport`]: statistics of the
+//! rows, bytes of every format, the format chosen and why, milliseconds, GB/s (1e9 bytes of the stored matrix, x and y), and
+//! the multiple of the floor: 12 bytes a non-zero and both vectors, at the speed of a copy measured in the same run. A product
+//! that differs from the plain one's is an error: no time is printed for a wrong product.
+
+use super::hubbard::chain;
+use super::memory_limit::copy_bandwidth;
+use super::report::grouped;
+use super::vendor::{self, VendorError};
+use super::{median, seeded};
+use crate::sparse::{
+    Candidate, Choice, Csr, CsrError, FormatBytes, FormatName, Layout, MatrixMarketError, NpzError, RowStatistics,
+    SparseError, SparseOperator, Synthetic, SyntheticError, Target, Triangle, Wish, memory_table, read_matrix_market,
+    read_npz,
+};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector};
+use eigenforge_templates::ScalarType;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::fmt;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Bytes of a non-zero in compressed rows: a double and a 32-bit column.
+const CSR_BYTES: f64 = 12.0;
+/// A sample lasts at least so many milliseconds on a card, so that launches do not count.
+const SAMPLE: f64 = 2.0;
+/// Candidates within this factor of the model's best are timed.
+const WORTH_TIMING: f64 = 1.8;
+/// Candidates that are timed, at most, and samples of each.
+const MOST_TIMED: usize = 8;
+const RACE_SAMPLES: usize = 5;
+
+/// Where a matrix comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MatrixSource {
+    /// A Matrix Market file.
+    MatrixMarket(PathBuf),
+    /// A SciPy archive.
+    Npz(PathBuf),
+    /// One of the paper's families.
+    Synthetic(Synthetic),
+}
+
+impl FromStr for MatrixSource {
+    type Err = SyntheticError;
+    fn from_str(text: &str) -> Result<MatrixSource, SyntheticError> {
+        let path = PathBuf::from(text);
+        match path.extension().and_then(|extension| extension.to_str()) {
+            _ if text.starts_with("synthetic:") => text.parse().map(MatrixSource::Synthetic),
+            Some("mtx") => Ok(MatrixSource::MatrixMarket(path)),
+            Some("npz") => Ok(MatrixSource::Npz(path)),
+            _ => text.parse().map(MatrixSource::Synthetic),
+        }
+    }
+}
+
+impl fmt::Display for MatrixSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) => {
+                write!(f, "{}", path.file_stem().map_or_else(|| "matrix".into(), |name| name.to_string_lossy()))
+            }
+            MatrixSource::Synthetic(synthetic) => write!(f, "{synthetic}"),
+        }
+    }
+}
+
+impl MatrixSource {
+    /// Reads or makes it.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn read(&self, triangle: Triangle) -> Result<Csr, SpmvError> {
+        Ok(match self {
+            MatrixSource::Synthetic(synthetic) => synthetic.matrix()?,
+            MatrixSource::Npz(path) => read_npz(path, triangle)?,
+            MatrixSource::MatrixMarket(path) => {
+                let failed = |source| SpmvError::File { file: path.clone(), source };
+                let file =
+                    std::fs::File::open(path).map_err(|source| failed(MatrixMarketError::Read { line: 0, source }))?;
+                read_matrix_market(BufReader::new(file)).map_err(failed)?
+            }
+        })
+    }
+}
+
+/// A format by name, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatWish(Option<FormatName>);
+
+impl FormatWish {
+    /// The words of the command line.
+    pub const WORDS: [(&'static str, FormatWish); 5] = [
+        ("auto", FormatWish(None)),
+        ("hybrid", FormatWish(Some(FormatName::Hybrid))),
+        ("csr", FormatWish(Some(FormatName::Csr))),
+        ("sliced-ell", FormatWish(Some(FormatName::SlicedEll))),
+        ("panels", FormatWish(Some(FormatName::Panels))),
+    ];
+
+    /// The format; a hybrid where nothing but a boundary was given.
+    pub fn name(self, has_boundary: bool) -> Option<FormatName> {
+        self.0.or(has_boundary.then_some(FormatName::Hybrid))
+    }
+}
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub struct SpmvOptions {
+    /// Format, vectors, precision.
+    pub wish: Wish,
+    /// Whether to time others beside it.
+    pub compare: bool,
+    /// Whether a card chooses among candidates by time.
+    pub race: bool,
+    /// Timed samples.
+    pub repeats: usize,
+    /// The card that cuSPARSE is run on.
+    pub ordinal: usize,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum SpmvError {
+    /// A Matrix Market file.
+    #[error("{}: {source}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        source: MatrixMarketError,
+    },
+    /// A SciPy archive.
+    #[error(transparent)]
+    Npz(#[from] NpzError),
+    /// A matrix that cannot be made.
+    #[error(transparent)]
+    Matrix(#[from] CsrError),
+    /// Storing it or generating its kernels.
+    #[error(transparent)]
+    Sparse(#[from] SparseError),
+    /// The device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A wrong product.
+    #[error("{what}: row {row} of A x is {found:e} instead of {expected:e}; no time is reported for a wrong product")]
+    Disagree {
+        /// Whose product.
+        what: String,
+        /// The row that is furthest off.
+        row: usize,
+        /// What it came to.
+        found: f64,
+        /// The plain sum.
+        expected: f64,
+    },
+}
+
+impl SpmvError {
+    /// Whether the user's file is at fault.
+    pub fn is_of_the_input(&self) -> bool {
+        matches!(self, SpmvError::File { .. } | SpmvError::Npz(_) | SpmvError::Matrix(_))
+    }
+}
+
+/// A candidate that was timed, or that could not run.
+#[derive(Clone, Debug, Serialize)]
+pub struct TimedCandidate {
+    /// Its format and parts.
+    pub shape: String,
+    /// By the model.
+    pub modelled_milliseconds: f64,
+    /// Measured; nothing where this card refused it.
+    pub milliseconds: Option<f64>,
+}
+
+/// Another program's multiply.
+#[derive(Clone, Debug, Serialize)]
+pub struct Other {
+    /// Which.
+    pub name: String,
+    /// Median of one multiply of one vector; nothing where it does not run.
+    pub milliseconds: Option<f64>,
+    /// Why it does not.
+    pub note: Option<String>,
+}
+
+/// Everything about one matrix and its multiply.
+#[derive(Clone, Debug, Serialize)]
+pub struct SpmvReport {
+    /// The matrix.
+    pub matrix: String,
+    /// Its rows.
+    pub statistics: RowStatistics,
+    /// Bytes of the formats as the paper counts them.
+    pub memory: Vec<FormatBytes>,
+    /// Bytes as it is stored here.
+    pub stored_bytes: u64,
+    /// The format chosen.
+    pub format: String,
+    /// Parts, lanes, blocks.
+    pub shape: String,
+    /// Why.
+    pub reason: String,
+    /// Where it ran.
+    pub device: String,
+    /// Vectors at once.
+    pub vectors: u32,
+    /// Number type of the stored values.
+    pub values: ScalarType,
+    /// Median of one multiply of all vectors.
+    pub milliseconds: f64,
+    /// Bytes of the stored matrix and the vectors over that time.
+    pub gb_per_second: f64,
+    /// Speed of a copy in the same run.
+    pub copy_gb_per_second: f64,
+    /// The time over that of 12 bytes a non-zero and the vectors at the copy's speed.
+    pub multiple_of_floor: f64,
+    /// The same for the bytes that are really stored.
+    pub multiple_of_stored: f64,
+    /// What was timed to choose.
+    pub candidates: Vec<TimedCandidate>,
+    /// Others beside it.
+    pub others: Vec<Other>,
+}
+
+/// Chooses, multiplies, checks, times.
+///
+/// # Errors
+/// The device's, a layout that does not fit, a wrong product.
+pub fn run(name: &str, matrix: Csr, options: &SpmvOptions, device: &Device) -> Result<SpmvReport, SpmvError> {
+    let matrix = Arc::new(matrix);
+    let statistics = RowStatistics::of(&matrix);
+    let choice = Choice::new(&matrix, &statistics, Target::of(device), options.wish);
+    let wish = options.wish;
+    let problem = Problem::new(&matrix, wish, device)?;
+
+    let mut candidates = vec![];
+    let mut best = choice.best().clone();
+    let mut reason = choice.reason.clone();
+    if device.is_cuda() && options.race {
+        (candidates, best) = problem.race(name, &choice)?;
+        if candidates.len() > 1 && best.layout != choice.best().layout {
+            reason = format!("{}: the quickest of {} timed on this card", best.format, candidates.len());
+        }
+    }
+    let operator = SparseOperator::with_layout(name, matrix.clone(), &best.layout, wish, device)?;
+    let milliseconds = problem.time(&operator, options.repeats, "eigenforge")?;
+    let n = matrix.rows();
+    let copy = copy_bandwidth(device, n)?;
+    let vectors = 16.0 * f64::from(wish.vectors) * n as f64;
+    let floor = 1e-6 * (CSR_BYTES * matrix.non_zeros() as f64 + vectors) / copy;
+    let in_rows = 12 * matrix.non_zeros() + 8 * (n as u64 + 1);
+    let stored_bytes = operator.plan().map_or(in_rows, |plan| plan.matrix_bytes());
+    let moved = stored_bytes as f64 + vectors;
+    let boundary = match best.format {
+        crate::sparse::Format::Hybrid { boundary } => boundary,
+        _ => statistics.shortest,
+    };
+    let (format, shape) = match operator.plan() {
+        Some(plan) => (best.format.to_string(), plan.to_string()),
+        None => ("CSR".into(), "rows shared out by non-zeros".into()),
+    };
+    if operator.plan().is_none() {
+        reason = "the CPU multiplies compressed rows as they stand".into();
+    }
+    let others = if options.compare { problem.others(options)? } else { vec![] };
+    Ok(SpmvReport {
+        matrix: name.into(),
+        memory: memory_table(&matrix, &statistics, boundary),
+        statistics,
+        stored_bytes,
+        format,
+        shape,
+        reason,
+        device: device.name(),
+        vectors: wish.vectors,
+        values: if operator.plan().is_some() { wish.values } else { ScalarType::F64 },
+        milliseconds,
+        gb_per_second: 1e-6 * moved / milliseconds,
+        copy_gb_per_second: copy,
+        multiple_of_floor: milliseconds / floor,
+        multiple_of_stored: milliseconds * copy / (1e-6 * moved),
+        candidates,
+        others,
+    })
+}
+
+/// A matrix with its vectors and the plain product.
+struct Problem<'a> {
+    matrix: &'a Arc<Csr>,
+    wish: Wish,
+    device: &'a Device,
+    host: Vec<f64>,
+    /// A x of the first vector, and Σ |A x| of each row.
+    exact: Vec<(f64, f64)>,
+    x: Vec<Vector<f64>>,
+}
+
+impl<'a> Problem<'a> {
+    fn new(matrix: &'a Arc<Csr>, wish: Wish, device: &'a Device) -> Result<Problem<'a>, SpmvError> {
+        let n = matrix.rows();
+        let host = seeded::vector(n, seeded::SEED_X);
+        let x = (0..u64::from(wish.vectors)).map(|v| match v {
+            0 => device.upload(&host),
+            _ => device.upload(&seeded::vector(n, seeded::SEED_X + 16 * v)),
+        });
+        let x = x.collect::<Result<_, _>>()?;
+        let row = |row: usize| {
+            let (columns, values) = matrix.row(row);
+            let terms = columns.iter().zip(values).map(|(column, value)| value * host[*column as usize]);
+            terms.fold((0.0, 0.0), |(sum, size): (f64, f64), term| (sum + term, size + term.abs()))
+        };
+        let exact = (0..n).into_par_iter().map(row).collect();
+        Ok(Problem { matrix, wish, device, host, exact, x })
+    }
+
+    /// Holds a product of the first vector against the plain one.
+    fn agree(&self, what: &str, y: &[f64], precision: f64) -> Result<(), SpmvError> {
+        let off = |(row, (y, (exact, size))): (usize, (&f64, &(f64, f64)))| {
+            let wrong = (y - exact).abs() > precision * size || y.is_nan();
+            wrong.then_some((row, *y, *exact))
+        };
+        match y.iter().zip(&self.exact).enumerate().find_map(off) {
+            None if y.len() == self.exact.len() => Ok(()),
+            found => {
+                let (row, found, expected) = found.unwrap_or((y.len(), f64::NAN, f64::NAN));
+                Err(SpmvError::Disagree { what: what.into(), row, found, expected })
+            }
+        }
+    }
+
+    /// Median milliseconds of one multiply of all vectors, after its product was checked.
+    fn time(&self, operator: &SparseOperator, samples: usize, what: &str) -> Result<f64, SpmvError> {
+        let n = self.matrix.rows();
+        let nan = vec![f64::NAN; n];
+        let mut y = self.x.iter().map(|_| self.device.upload(&nan)).collect::<Result<Vec<Vector<f64>>, _>>()?;
+        let x: Vec<&Vector<f64>> = self.x.iter().collect();
+        let dots = operator.apply_block(&x, &mut y)?;
+        let precision = if operator.plan().is_some() && self.wish.values == ScalarType::F32 { 1e-7 } else { 1e-12 };
+        self.agree(what, &y[0].download()?, precision)?;
+        let dot: f64 = self.exact.iter().zip(&self.host).map(|((y, _), x)| x * y).sum();
+        let size: f64 = self.exact.iter().zip(&self.host).map(|((_, size), x)| x.abs() * size).sum();
+        if (dots[0] - dot).abs() > precision * size || dots[0].is_nan() {
+            let what = format!("{what}, x·A x in place of a row");
+            return Err(SpmvError::Disagree { what, row: n, found: dots[0], expected: dot });
+        }
+        let mut once = || operator.multiply_block(&x, &mut y);
+        let (done, single) = self.device.time(&mut once)?;
+        done?;
+        let (runs, samples) = match self.device {
+            Device::Cuda(_) => ((SAMPLE / single.max(1e-3)).ceil().clamp(1.0, 256.0) as usize, samples),
+            Device::Cpu(_) => (1, samples.min(11)),
+            Device::Sim(_) => (1, 1),
+        };
+        let mut times = Vec::with_capacity(samples);
+        for _ in 0..samples {
+            let (done, milliseconds) = self.device.time(|| (0..runs).try_for_each(|_| once()))?;
+            done?;
+            times.push(milliseconds / runs as f64);
+        }
+        Ok(median(&times))
+    }
+
+    /// Times the model's best candidates, then the quickest with other numbers of lanes and threads.
+    fn race(&self, name: &str, choice: &Choice) -> Result<(Vec<TimedCandidate>, Candidate), SpmvError> {
+        let most = WORTH_TIMING * choice.best().milliseconds;
+        let near = choice.candidates.iter().filter(|candidate| candidate.milliseconds <= most).take(MOST_TIMED);
+        let (mut timed, mut quickest) = (vec![], None::<(f64, Candidate)>);
+        let mut try_one = |candidate: &Candidate, quickest: &mut Option<(f64, Candidate)>| -> Result<(), SpmvError> {
+            let built =
+                SparseOperator::with_layout(name, self.matrix.clone(), &candidate.layout, self.wish, self.device);
+            let (shape, milliseconds) = match built {
+                Ok(operator) => {
+                    let parts = operator.plan().map_or(String::new(), |plan| plan.to_string());
+                    let shape = format!("{}: {parts}", candidate.format);
+                    let milliseconds = self.time(&operator, RACE_SAMPLES, &shape)?;
+                    if quickest.as_ref().is_none_or(|(best, _)| milliseconds < *best) {
+                        *quickest = Some((milliseconds, candidate.clone()));
+                    }
+                    (shape, Some(milliseconds))
+                }
+                // What this card has no room for is no candidate.
+                Err(SparseError::Device(DeviceError::Launch(why))) => (format!("{}: {why}", candidate.format), None),
+                Err(SparseError::Layout(why)) => (format!("{}: {why}", candidate.format), None),
+                Err(other) => return Err(other.into()),
+            };
+            timed.push(TimedCandidate { shape, modelled_milliseconds: candidate.milliseconds, milliseconds });
+            Ok(())
+        };
+        for candidate in near {
+            try_one(candidate, &mut quickest)?;
+        }
+        if let Some((_, best)) = quickest.clone() {
+            for layout in variants(&best.layout) {
+                try_one(&Candidate { layout, ..best.clone() }, &mut quickest)?;
+            }
+        }
+        let best = quickest.map_or_else(|| choice.best().clone(), |(_, best)| best);
+        Ok((timed, best))
+    }
+
+    /// cuSPARSE on a card, a plain loop elsewhere.
+    fn others(&self, options: &SpmvOptions) -> Result<Vec<Other>, SpmvError> {
+        if self.device.is_cuda() {
+            let found = match vendor::spmv(self.matrix, &self.host, options.ordinal, options.repeats) {
+                Ok(found) => found,
+                Err(
+                    error @ (VendorError::LibraryMissing { .. }
+                    | VendorError::TooLong { .. }
+                    | VendorError::TooLarge { .. }),
+                ) => {
+                    let note = Some(chain(&error));
+                    return Ok(vec![Other { name: "cuSPARSE".into(), milliseconds: None, note }]);
+                }
+                Err(error) => {
+                    let note = Some(chain(&error));
+                    return Ok(vec![Other { name: "cuSPARSE".into(), milliseconds: None, note }]);
+                }
+            };
+            for one in found.iter().filter(|one| one.outcome.is_ok()) {
+                self.agree(&one.name, &one.y, 1e-12)?;
+            }
+            let other = |one: vendor::VendorSpmv| Other {
+                name: one.name,
+                milliseconds: one.outcome.as_ref().ok().copied(),
+                note: one.outcome.err(),
+            };
+            return Ok(found.into_iter().map(other).collect());
+        }
+        let mut y = vec![f64::NAN; self.matrix.rows()];
+        let mut once = || {
+            let started = Instant::now();
+            y.par_iter_mut().enumerate().for_each(|(row, y)| {
+                let (columns, values) = self.matrix.row(row);
+                *y = columns.iter().zip(values).map(|(column, value)| value * self.host[*column as usize]).sum();
+            });
+            started.elapsed().as_secs_f64() * 1e3
+        };
+        once();
+        let times: Vec<f64> = (0..options.repeats.min(11)).map(|_| once()).collect();
+        self.agree("the plain loop", &y, 1e-12)?;
+        let name = "plain loop over compressed rows".into();
+        Ok(vec![Other { name, milliseconds: Some(median(&times)), note: None }])
+    }
+}
+
+/// The same parts with half and twice the lanes, and with other threads a block.
+fn variants(layout: &Layout) -> Vec<Layout> {
+    let lanes = |scale: &dyn Fn(u32) -> u32| {
+        let mut layout = layout.clone();
+        layout.parts.iter_mut().for_each(|part| part.lanes = scale(part.lanes).clamp(1, 32));
+        layout
+    };
+    let threads = |threads: u32| Layout { threads, ..layout.clone() };
+    let fewer = layout.threads / 2 / 32 * 32;
+    let all = [
+        lanes(&|lanes| lanes * 2),
+        lanes(&|lanes| lanes / 2),
+        threads(fewer.max(64)),
+        threads((2 * layout.threads).min(1024)),
+    ];
+    all.into_iter().filter(|other| other != layout).collect()
+}
+
+impl fmt::Display for SpmvReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RowStatistics { rows, non_zeros, shortest, longest, mean, deviation, percentiles, empty, .. } =
+            &self.statistics;
+        writeln!(f, "{}: {} rows, {} non-zeros", self.matrix, grouped(*rows), grouped(*non_zeros as usize))?;
+        let [p1, p10, p50, p90, p99] = percentiles;
+        writeln!(
+            f,
+            "non-zeros a row: {shortest} to {longest}, mean {mean:.1}, deviation {deviation:.1}, {empty} empty rows"
+        )?;
+        writeln!(f, "  1, 10, 50, 90, 99 % of the rows have no more than {p1}, {p10}, {p50}, {p90}, {p99}")?;
+        writeln!(f)?;
+        let megabytes = |bytes: u64| bytes as f64 / 1e6;
+        for FormatBytes { format, bytes } in &self.memory {
+            writeln!(f, "  {format:<28} {:>12.2} MB", megabytes(*bytes))?;
+        }
+        writeln!(f, "  {:<28} {:>12.2} MB", "as stored here", megabytes(self.stored_bytes))?;
+        writeln!(f)?;
+        writeln!(f, "{} on {}", self.format, self.device)?;
+        writeln!(f, "  {}", self.shape)?;
+        writeln!(f, "  {}", self.reason)?;
+        for candidate in &self.candidates {
+            let took = candidate.milliseconds.map_or("   refused".into(), |took| format!("{took:>10.4}"));
+            writeln!(f, "  timed {took} ms, modelled {:.4}: {}", candidate.modelled_milliseconds, candidate.shape)?;
+        }
+        writeln!(f)?;
+        let values = if self.values == ScalarType::F32 { ", values in single precision" } else { "" };
+        let vectors = if self.vectors == 1 { String::new() } else { format!(" of {} vectors", self.vectors) };
+        writeln!(f, "multiply{vectors}{values}: {:.4} ms, {:.0} GB/s", self.milliseconds, self.gb_per_second)?;
+        writeln!(
+            f,
+            "  {:.2} x the floor of 12 bytes a non-zero at a copy's {:.0} GB/s; {:.2} x that of what is stored",
+            self.multiple_of_floor, self.copy_gb_per_second, self.multiple_of_stored
+        )?;
+        for other in &self.others {
+            match (other.milliseconds, &other.note) {
+                (Some(took), _) => {
+                    let ratio = took * f64::from(self.vectors) / self.milliseconds;
+                    writeln!(f, "  {:<34} {took:>10.4} ms, {ratio:.2} x as long a vector", other.name)?;
+                }
+                (None, note) => writeln!(f, "  {:<34} {}", other.name, note.as_deref().unwrap_or("did not run"))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One line a matrix: rows, non-zeros, format, time, multiple of the floor, and the quickest of the others.
+pub fn table(reports: &[SpmvReport]) -> String {
+    let mut out = format!(
+        "| {:<30} | {:>10} | {:>12} | {:>10} | {:>7} | {:>24} |\n|{:-<32}|{:->12}|{:->14}|{:->12}|{:->9}|{:->26}|\n",
+        "matrix", "rows", "non-zeros", "ms", "floor x", "quickest other", "", "", "", "", "", ""
+    );
+    for report in reports {
+        let quickest = report.others.iter().filter_map(|other| other.milliseconds).reduce(f64::min);
+        let other = quickest.map_or(String::new(), |took| {
+            format!("{took:.4} ms, {:.2} x", took * f64::from(report.vectors) / report.milliseconds)
+        });
+        let RowStatistics { rows, non_zeros, .. } = &report.statistics;
+        out += &format!(
+            "| {:<30} | {:>10} | {:>12} | {:>10.4} | {:>7.2} | {other:>24} |\n",
+            report.matrix,
+            grouped(*rows),
+            grouped(*non_zeros as usize),
+            report.milliseconds,
+            report.multiple_of_floor
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> Csr {
+        Synthetic { rows: 200, reference_columns: 40, reference: 11, expansion: 900, seed: 2 }.matrix().unwrap()
+    }
+
+    fn options(compare: bool) -> SpmvOptions {
+        SpmvOptions { wish: Wish::default(), compare, race: true, repeats: 3, ordinal: 0 }
+    }
+
+    #[test]
+    fn a_report_of_the_cpu_has_times_and_the_memory_of_every_format() {
+        let report = run("small", small(), &options(true), &Device::cpu()).unwrap();
+        assert!(report.milliseconds > 0.0 && report.multiple_of_floor > 0.0 && report.gb_per_second > 0.0);
+        assert_eq!(report.memory[0].bytes, 12 * (200 * 11 + 900) + 4 * 201);
+        assert!(report.others[0].milliseconds.unwrap() > 0.0);
+        let text = report.to_string();
+        assert!(text.contains("200 rows, 3,100 non-zeros") && text.contains("x the floor"), "{text}");
+        assert!(table(&[report]).lines().nth(2).unwrap().contains("small"));
+    }
+
+    #[test]
+    fn a_wrong_product_is_an_error() {
+        let matrix = Arc::new(small());
+        let device = Device::cpu();
+        let problem = Problem::new(&matrix, Wish::default(), &device).unwrap();
+        let mut y: Vec<f64> = problem.exact.iter().map(|(y, _)| *y).collect();
+        problem.agree("right", &y, 1e-12).unwrap();
+        let kept = y[17];
+        for wrong in [kept + 1e-6, f64::NAN] {
+            y[17] = wrong;
+            let error = problem.agree("wrong", &y, 1e-12).unwrap_err().to_string();
+            assert!(error.contains("row 17 of A x"), "{error}");
+        }
+        assert!(problem.agree("short", &y[..3], 1e-12).is_err());
+    }
+
+    #[test]
+    fn sources_are_told_by_their_names() {
+        let source = |text: &str| text.parse::<MatrixSource>();
+        assert_eq!(source("a/b.mtx").unwrap().to_string(), "b");
+        assert!(matches!(source("water.npz"), Ok(MatrixSource::Npz(_))));
+        assert_eq!(source("synthetic:32768:7").unwrap().to_string(), "synthetic:32768:7");
+        assert!(source("water.txt").is_err() && source("synthetic:5:1").is_err());
+    }
+}

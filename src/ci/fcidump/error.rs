@@ -1,0 +1,216 @@
+//! What can be wrong with an FCIDUMP file. Every message names the line, what was expected and what was found.
+
+use super::MAX_ORBITALS;
+use std::path::PathBuf;
+
+/// Why a file is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum FcidumpError {
+    /// The file cannot be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Nothing but blanks.
+    #[error("the file is empty: an FCIDUMP file begins with &FCI NORB=…, NELEC=…, MS2=…")]
+    Empty,
+    /// No namelist at the beginning.
+    #[error("line {line}: an FCIDUMP file begins with &FCI, but this is `{found}`")]
+    NotFcidump {
+        /// Line, from 1.
+        line: u64,
+        /// What was found.
+        found: String,
+    },
+    /// No &END and no /.
+    #[error("the namelist that begins in line {line} never ends: close it with &END or /")]
+    EndlessHeader {
+        /// Line, from 1.
+        line: u64,
+    },
+    /// Not KEY=value.
+    #[error("line {line}: expected KEY=value in the namelist, found `{found}`")]
+    HeaderSyntax {
+        /// Line, from 1.
+        line: u64,
+        /// What was found.
+        found: String,
+    },
+    /// A key that might change what the integrals mean.
+    #[error("line {line}: {key} is not known ({known}); take it out if the integrals mean the same without it")]
+    UnknownKey {
+        /// Line, from 1.
+        line: u64,
+        /// The key.
+        key: String,
+        /// Keys that are known.
+        known: &'static str,
+    },
+    /// A key twice.
+    #[error("line {line}: {key} stands twice in the namelist")]
+    RepeatedKey {
+        /// Line, from 1.
+        line: u64,
+        /// The key.
+        key: String,
+    },
+    /// A value that its key cannot have.
+    #[error("line {line}: {key} should be {expected}, but is `{found}`")]
+    HeaderValue {
+        /// Line, from 1.
+        line: u64,
+        /// The key.
+        key: String,
+        /// What was expected.
+        expected: &'static str,
+        /// What was found.
+        found: String,
+    },
+    /// A key that must be there.
+    #[error("the namelist has no {key}: add {key}=…, {meaning}")]
+    MissingKey {
+        /// The key.
+        key: &'static str,
+        /// What the key means.
+        meaning: &'static str,
+    },
+    /// Unrestricted, complex or spin-orbital integrals, by a key of the namelist.
+    #[error(
+        "line {line}: {key} says that these are {kind} integrals; only one set of real orbitals for both spins is read"
+    )]
+    Kind {
+        /// Line, from 1.
+        line: u64,
+        /// The key.
+        key: String,
+        /// What the integrals are.
+        kind: &'static str,
+    },
+    /// No orbitals, or too many.
+    #[error("NORB = {found}: from 1 to {MAX_ORBITALS} orbitals can be read; more would need over 4.3 GB of integrals")]
+    Orbitals {
+        /// What was found.
+        found: u64,
+    },
+    /// More than two electrons an orbital.
+    #[error("NELEC = {electrons} is more than {orbitals} orbitals hold: at most {most}", most = 2 * orbitals)]
+    TooManyElectrons {
+        /// Electrons.
+        electrons: u64,
+        /// Spatial orbitals.
+        orbitals: usize,
+    },
+    /// NELEC and MS2 are no numbers of α and β electrons.
+    #[error(
+        "NELEC = {electrons} and MS2 = {two_sz} do not fit together: n_α = (NELEC + MS2) / 2 and n_β = (NELEC − MS2) \
+         / 2 must be whole numbers from 0 to NORB = {orbitals}"
+    )]
+    Spin {
+        /// Electrons.
+        electrons: u64,
+        /// n_α − n_β.
+        two_sz: i64,
+        /// Spatial orbitals.
+        orbitals: usize,
+    },
+    /// Not one irrep an orbital.
+    #[error("line {line}: ORBSYM has {found} irreps for NORB = {orbitals} orbitals")]
+    IrrepCount {
+        /// Line, from 1.
+        line: u64,
+        /// What was found.
+        found: usize,
+        /// Spatial orbitals.
+        orbitals: usize,
+    },
+    /// A complex value.
+    #[error("line {line}: a value in parentheses is complex; only real integrals are read")]
+    Complex {
+        /// Line, from 1.
+        line: u64,
+    },
+    /// Not five fields in a line.
+    #[error("line {line}: expected `value i j k l`, found {found} fields in `{text}`")]
+    Fields {
+        /// Line, from 1.
+        line: u64,
+        /// What was found.
+        found: usize,
+        /// The line.
+        text: String,
+    },
+    /// A value that is no number.
+    #[error("line {line}: `{found}` is not a number")]
+    Number {
+        /// Line, from 1.
+        line: u64,
+        /// What was found.
+        found: String,
+    },
+    /// NaN, infinity, or too large.
+    #[error("line {line}: {found} is not finite")]
+    NotFinite {
+        /// Line, from 1.
+        line: u64,
+        /// What was found.
+        found: String,
+    },
+    /// An index that is no orbital.
+    #[error("line {line}: `{found}` is not an orbital; they go from 1 to NORB = {orbitals}, and 0 means none")]
+    Index {
+        /// Line, from 1.
+        line: u64,
+        /// What was found.
+        found: String,
+        /// Spatial orbitals.
+        orbitals: usize,
+    },
+    /// Zeros where an orbital should be.
+    #[error("line {line}: indices {indices:?} mean nothing: i j k l, i j 0 0, i 0 0 0 and 0 0 0 0 do")]
+    Pattern {
+        /// Line, from 1.
+        line: u64,
+        /// The indices as written.
+        indices: [usize; 4],
+    },
+    /// Two values for one integral.
+    #[error("lines {first} and {second} disagree on {name}: {old:e} and {new:e}")]
+    Conflict {
+        /// Line of its earlier value.
+        first: u64,
+        /// Line of its later value.
+        second: u64,
+        /// Which integral.
+        name: String,
+        /// Its earlier value.
+        old: f64,
+        /// Its later value.
+        new: f64,
+    },
+    /// No core energy.
+    #[error(
+        "the file ends in line {line} without a core energy (`value 0 0 0 0`), which every program writes: it seems \
+         cut off; if it is whole, add `0.0 0 0 0 0`"
+    )]
+    Truncated {
+        /// Line, from 1.
+        line: u64,
+    },
+    /// A namelist alone.
+    #[error("the namelist ends in line {line}, and no integrals follow")]
+    NoIntegrals {
+        /// Line, from 1.
+        line: u64,
+    },
+    /// A line without end.
+    #[error("line {line} is longer than {limit} bytes: this is no FCIDUMP file")]
+    LongLine {
+        /// Line, from 1.
+        line: u64,
+        /// Longest line that is read, in bytes.
+        limit: u64,
+    },
+}

@@ -1,0 +1,194 @@
+//! Files of one-electron operators, such as the dipole moment: text in, one matrix for each component out.
+//!
+//! Lines as those of an FCIDUMP file without its namelist, orbitals from 1; `value i j 0 0` is o_ij, real and symmetric,
+//! given once or twice, 0 where it is not given; `value 0 0 0 0` is what nuclei (and frozen cores) contribute, and ends the
+//! component. A dipole file has three components, x, y and z:
+//!
+//! ```text
+//! -0.5     1 1 0 0
+//!  0.25    2 1 0 0
+//!  1.75    0 0 0 0
+//! -0.125   2 2 0 0      the next component
+//! …
+//! ```
+//!
+//! o_ij is the operator as it acts on an electron: of a dipole −∫ φ_i x φ_j, an electron's charge being −1, and Σ Z X of
+//! the nuclei. Then ⟨o⟩ = o_nuclei + Σ o_ij γ_ij, with no sign to be added. Dipoles are in e a₀.
+
+use super::entries::{Entry, Place};
+use super::lines::Lines;
+use super::{AGREEMENT, FcidumpError};
+use crate::ci::density::{DensityError, OneBody};
+use crate::ci::integrals::{pair, triangle};
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+/// Why a file of one-electron operators is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum OneElectronError {
+    /// A line that is none, or a file that cannot be read.
+    #[error(transparent)]
+    Line(#[from] FcidumpError),
+    /// The same, with the file's name.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<OneElectronError>,
+    },
+    /// Something that is no one-electron integral.
+    #[error(
+        "line {line}: {what} in a file of one-electron operators, where only `value i j 0 0` and `value 0 0 0 0` stand"
+    )]
+    Kind {
+        /// The line.
+        line: u64,
+        /// What stands there.
+        what: String,
+    },
+    /// Two values of one integral.
+    #[error("lines {first} and {second} of one component disagree on {name}: {old:e} and {new:e}")]
+    Conflict {
+        /// The line of the one.
+        first: u64,
+        /// The line of the other.
+        second: u64,
+        /// Which integral.
+        name: String,
+        /// The one.
+        old: f64,
+        /// The other.
+        new: f64,
+    },
+    /// No end of a component.
+    #[error(
+        "the file ends in line {line} within a component: each ends with what the nuclei contribute, `value 0 0 0 0`"
+    )]
+    Unfinished {
+        /// The last line.
+        line: u64,
+    },
+    /// Nothing in it.
+    #[error("no operator in the file: expected lines `value i j 0 0`, and `value 0 0 0 0` after each component")]
+    Empty,
+}
+
+/// A real symmetric one-electron operator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneElectron {
+    /// Spatial orbitals.
+    pub orbitals: usize,
+    /// Its value without electrons.
+    pub nuclear: f64,
+    /// o_pq for p ≥ q at [`pair`]`(p, q)`.
+    pub values: Vec<f64>,
+}
+
+impl OneElectron {
+    /// 0 everywhere.
+    pub fn zero(orbitals: usize) -> OneElectron {
+        OneElectron { orbitals, nuclear: 0.0, values: vec![0.0; triangle(orbitals)] }
+    }
+
+    /// o_pq.
+    pub fn at(&self, p: usize, q: usize) -> f64 {
+        self.values[pair(p, q)]
+    }
+
+    /// Reads the components of a file.
+    pub fn read(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
+        let path = path.as_ref();
+        let failed = |source| FcidumpError::Io { path: path.to_owned(), source };
+        let file = std::fs::File::open(path).map_err(failed)?;
+        OneElectron::read_from(std::io::BufReader::new(file), orbitals).map_err(|error| match error {
+            OneElectronError::Line(FcidumpError::Io { source, .. }) => failed(source).into(),
+            source => OneElectronError::File { path: path.to_owned(), source: Box::new(source) },
+        })
+    }
+
+    /// Reads the text of such a file.
+    pub fn read_from(text: impl BufRead, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
+        let mut lines = Lines::new(text);
+        let mut components = Vec::new();
+        let (mut component, mut given) = (OneElectron::zero(orbitals), vec![0u64; triangle(orbitals)]);
+        while let Some(line) = lines.next()? {
+            let number = line.number;
+            let Some(Entry { value, place }) = Entry::parse(line.text, number, orbitals)? else { continue };
+            match place {
+                Place::One(i, j) => {
+                    let (held, first) = (&mut component.values[pair(i, j)], &mut given[pair(i, j)]);
+                    if *first > 0 && (*held - value).abs() > AGREEMENT * held.abs().max(value.abs()).max(1.0) {
+                        let (first, second, name) = (*first, number, place.to_string());
+                        return Err(OneElectronError::Conflict { first, second, name, old: *held, new: value });
+                    }
+                    if *first == 0 {
+                        (*held, *first) = (value, number);
+                    }
+                }
+                Place::Core => {
+                    component.nuclear = value;
+                    components.push(std::mem::replace(&mut component, OneElectron::zero(orbitals)));
+                    given.fill(0);
+                }
+                other => return Err(OneElectronError::Kind { line: number, what: other.to_string() }),
+            }
+        }
+        if given.iter().any(|line| *line > 0) {
+            return Err(OneElectronError::Unfinished { line: lines.number() });
+        }
+        if components.is_empty() { Err(OneElectronError::Empty) } else { Ok(components) }
+    }
+
+    /// o_nuclei ⟨bra|ket⟩ + Σ o_pq γ_pq: the expectation of a state, or a transition moment.
+    pub fn expectation(&self, density: &OneBody) -> Result<f64, DensityError> {
+        let n = density.orbitals;
+        if self.orbitals != n {
+            let what = "the one-electron operator";
+            return Err(DensityError::Orbitals { what, found: self.orbitals, expected: n });
+        }
+        let electrons = density.total().iter().enumerate().map(|(k, value)| self.at(k / n, k % n) * value).sum::<f64>();
+        Ok(self.nuclear * density.overlap + electrons)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<OneElectron>, OneElectronError> {
+        OneElectron::read_from(text.as_bytes(), 2)
+    }
+
+    #[test]
+    fn components_end_with_the_nuclei() {
+        let text =
+            "\n -0.5 1 1 0 0\n 0.25D0 2 1 0 0\n 0.25 1 2 0 0\n 1.75 0 0 0 0\n\n3.0, 2 2 0 0\n0.0 0 0 0 0\n-1 0 0 0 0\n";
+        let components = read(text).unwrap();
+        let expected = [(1.75, [-0.5, 0.25, 0.0]), (0.0, [0.0, 0.0, 3.0]), (-1.0, [0.0; 3])];
+        assert_eq!(components.len(), 3);
+        for (component, (nuclear, values)) in components.iter().zip(expected) {
+            assert_eq!((component.nuclear, component.values.as_slice()), (nuclear, values.as_slice()));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let cases = [
+            ("", "no operator"),
+            ("1.0 1 1 0 0\n", "ends in line 1 within a component"),
+            ("1.0 1 1 1 1\n", "(1 1|1 1) in a file of one-electron operators"),
+            ("1.0 1 0 0 0\n", "orbital energy"),
+            ("1.0 2 1 0 0\n1.5 1 2 0 0\n", "lines 1 and 2 of one component disagree on h(2, 1)"),
+            ("1.0 3 1 0 0\n", "`3` is not an orbital"),
+            ("nan 1 1 0 0\n", "not finite"),
+            ("1.0 1 1\n", "3 fields"),
+        ];
+        for (text, expected) in cases {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text:?}: {error}");
+        }
+        let error = OneElectron::read("no/such/file", 2).unwrap_err().to_string();
+        assert!(error.starts_with("no/such/file"), "{error}");
+    }
+}

@@ -1,0 +1,70 @@
+//! Natural orbitals: the orbitals in which γ = γ^α + γ^β is diagonal, and their occupations (Löwdin 1955).
+//!
+//! In: γ of a state, the orbitals' irreps if they are known. Out: occupations from 2 down to 0, their orbitals, and irreps.
+//! Where γ keeps the irreps each is diagonalised alone, so that orbitals of one occupation and different irreps, π_x and
+//! π_y, are not mixed.
+
+use super::density::{DensityError, OneBody};
+use eigenforge_runtime::solvers::symmetric_eigen;
+
+/// Elements of γ up to this are rounding errors, of sums and of states that a solver has converged to 1e-8 or better.
+const ROUNDING: f64 = 1e-8;
+
+/// Orbitals that diagonalise γ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NaturalOrbitals {
+    /// Electrons in each, descending.
+    pub occupations: Vec<f64>,
+    /// Of each its coefficients in the orbitals of γ; orthonormal, the largest coefficient positive.
+    pub orbitals: Vec<Vec<f64>>,
+    /// Irrep of each in Molpro's numbering; empty where none were given or γ mixes them.
+    pub irreps: Vec<u8>,
+}
+
+/// Diagonalises γ of a state or an average; `irreps` of its orbitals, or none.
+pub fn natural_orbitals(density: &OneBody, irreps: &[u8]) -> Result<NaturalOrbitals, DensityError> {
+    let n = density.orbitals;
+    if !irreps.is_empty() && irreps.len() != n {
+        return Err(DensityError::Orbitals { what: "ORBSYM", found: irreps.len(), expected: n });
+    }
+    let gamma = density.total();
+    let pairs = || (0..n).flat_map(|p| (0..p).map(move |q| (p, q)));
+    let largest = pairs().map(|(p, q)| (gamma[p * n + q] - gamma[q * n + p]).abs()).fold(0.0, f64::max);
+    if largest > ROUNDING {
+        return Err(DensityError::Transition { largest });
+    }
+    let mixed = |(p, q): (usize, usize)| irreps[p] != irreps[q] && gamma[p * n + q].abs() > ROUNDING;
+    let kept = !irreps.is_empty() && !pairs().any(mixed);
+    let irrep_of = |p: usize| if kept { irreps[p] } else { 0 };
+    let mut found: Vec<(f64, Vec<f64>, u8)> = Vec::with_capacity(n);
+    for irrep in 0..=8 {
+        let members: Vec<usize> = (0..n).filter(|p| irrep_of(*p) == irrep).collect();
+        let block: Vec<f64> = members.iter().flat_map(|p| members.iter().map(|q| gamma[*p * n + *q])).collect();
+        if members.is_empty() {
+            continue;
+        }
+        let (values, vectors) = symmetric_eigen(members.len(), &block)?;
+        for (value, vector) in values.into_iter().zip(vectors) {
+            let mut orbital = vec![0.0; n];
+            members.iter().zip(&vector).for_each(|(p, coefficient)| orbital[*p] = *coefficient);
+            found.push((value, with_sign(orbital), irrep));
+        }
+    }
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    Ok(NaturalOrbitals {
+        occupations: found.iter().map(|(value, ..)| *value).collect(),
+        irreps: if kept { found.iter().map(|(.., irrep)| *irrep).collect() } else { Vec::new() },
+        orbitals: found.into_iter().map(|(_, orbital, _)| orbital).collect(),
+    })
+}
+
+/// Turned so that the first of its largest coefficients is positive.
+fn with_sign(mut orbital: Vec<f64>) -> Vec<f64> {
+    // Coefficients that symmetry makes equal differ in their last digits; the sign must not depend on those.
+    let largest = orbital.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let first = orbital.iter().find(|value| value.abs() > (1.0 - 1e-6) * largest);
+    if first.is_some_and(|value| *value < 0.0) {
+        orbital.iter_mut().for_each(|value| *value = -*value);
+    }
+    orbital
+}

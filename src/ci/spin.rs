@@ -1,0 +1,132 @@
+//! ⟨S²⟩ of configuration-interaction vectors, and the spins of a level.
+//!
+//! In: a space, vectors in it. Out: ⟨S²⟩ = Sz (Sz + 1) + ⟨S₋S₊⟩, exact in every space. With S₊ = Σ_q a†_qα a_qβ
+//!
+//! S₋S₊ = n_β − Σ_pq a†_qα a_pα a†_pβ a_qβ:
+//!
+//! p = q counts the doubly occupied orbitals; p ≠ q moves an α electron from p to q and a β electron from q to p, which
+//! needs p and q singly occupied, so that work grows as (singly occupied orbitals)² a row. S₊ leads out of the space, but
+//! S₋S₊ has an expectation within it: the part that a truncated space lacks is orthogonal to the state.
+//!
+//! A full space, or one of all determinants up to a level from a closed shell, has eigenstates of one spin; a space that
+//! lacks some of the determinants of a configuration has states that are contaminated, and a level of several spins has
+//! vectors that mix them ([`level_spins`]).
+
+use super::density::{DensityError, norms};
+use super::slater_condon::is_odd;
+use super::space::Space;
+use super::strings::occupied;
+use eigenforge_runtime::solvers::symmetric_eigen;
+use rayon::prelude::*;
+
+/// Rows that a task works on; fixed, so that sums do not depend on the number of threads.
+const CHUNK: usize = 4096;
+
+/// A deviation up to this is that of a state of one spin: a residual of 1e-5 leaves 1e-10 of another spin's weight in a
+/// state whose neighbours are 1 Hartree away, 1e-6 if they are 0.01 away.
+pub const PURE: f64 = 1e-5;
+
+/// Total spin of a state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spin {
+    /// ⟨S²⟩.
+    pub square: f64,
+    /// 2S of the nearest spin that as many electrons can have.
+    pub two_s: usize,
+    /// ⟨S²⟩ − S (S + 1) of that spin.
+    pub deviation: f64,
+}
+
+impl Spin {
+    fn new(square: f64, space: &Space) -> Spin {
+        let (up, down) = (space.alpha().electrons(), space.beta().electrons());
+        // 4 S (S + 1) + 1 = (2S + 1)²; 2S is |2Sz| or larger by an even number.
+        let lowest = up.abs_diff(down);
+        let exact = (4.0 * square.max(0.0) + 1.0).sqrt() - 1.0;
+        let raised = ((exact - lowest as f64) / 2.0).round().max(0.0) as usize;
+        let two_s = lowest + 2 * raised.min(up.min(down));
+        let s = two_s as f64 / 2.0;
+        Spin { square, two_s, deviation: square - s * (s + 1.0) }
+    }
+
+    /// 2S + 1.
+    pub fn multiplicity(&self) -> usize {
+        self.two_s + 1
+    }
+
+    /// What a reader should know, if the state is not one of a single spin.
+    pub fn warning(&self) -> Option<String> {
+        (self.deviation.abs() > PURE).then(|| {
+            let Spin { square, deviation, .. } = self;
+            format!(
+                "<S²> = {square:.6} is off by {deviation:.1e} from 2S + 1 = {}: the space lacks determinants that this \
+                 spin needs, or the vector mixes states of nearly one energy",
+                self.multiplicity()
+            )
+        })
+    }
+}
+
+/// ⟨S²⟩ of each vector.
+pub fn spins<V: AsRef<[f64]> + Sync>(space: &Space, vectors: &[V]) -> Result<Vec<Spin>, DensityError> {
+    let squares = squares(space, vectors, |k| k..k + 1)?;
+    Ok(squares.into_iter().map(|square| Spin::new(square, space)).collect())
+}
+
+/// The spins of a level: eigenvalues, ascending, of S² among orthonormal vectors that span it. They do not depend on
+/// which vectors came out.
+pub fn level_spins<V: AsRef<[f64]> + Sync>(space: &Space, vectors: &[V]) -> Result<Vec<Spin>, DensityError> {
+    let squares = squares(space, vectors, |_| 0..vectors.len())?;
+    let (values, _) = symmetric_eigen(vectors.len(), &squares)?;
+    Ok(values.into_iter().map(|square| Spin::new(square, space)).collect())
+}
+
+/// ⟨k|S²|l⟩ for each vector k and all l in `partners(k)`, one row after another.
+fn squares<V: AsRef<[f64]> + Sync>(
+    space: &Space,
+    vectors: &[V],
+    partners: impl Fn(usize) -> std::ops::Range<usize> + Sync,
+) -> Result<Vec<f64>, DensityError> {
+    let norms = norms(space, vectors)?;
+    let pairs: Vec<(usize, usize)> = (0..vectors.len()).flat_map(|k| partners(k).map(move |l| (k, l))).collect();
+    let rows = space.len() as usize;
+    let parts: Vec<Vec<f64>> = (0..rows.div_ceil(CHUNK))
+        .into_par_iter()
+        .map(|chunk| {
+            let (mut sums, mut images) = (vec![0.0; pairs.len()], vec![0.0; vectors.len()]);
+            for row in chunk * CHUNK..((chunk + 1) * CHUNK).min(rows) {
+                images.fill(0.0);
+                raised_and_lowered(space, row as u64, |column, value| {
+                    for (image, vector) in images.iter_mut().zip(vectors) {
+                        *image += value * vector.as_ref()[column as usize];
+                    }
+                });
+                for (sum, (k, l)) in sums.iter_mut().zip(&pairs) {
+                    *sum += vectors[*k].as_ref()[row] * images[*l];
+                }
+            }
+            sums
+        })
+        .collect();
+    let sz = (space.alpha().electrons() as f64 - space.beta().electrons() as f64) / 2.0;
+    let total = |(at, (k, l)): (usize, &(usize, usize))| {
+        let sum = parts.iter().map(|part| part[at]).sum::<f64>() / (norms[*k] * norms[*l]);
+        if k == l { sz * (sz + 1.0) + sum } else { sum }
+    };
+    Ok(pairs.iter().enumerate().map(total).collect())
+}
+
+/// Calls `found` with column and value of each element of S₋S₊ in a row.
+fn raised_and_lowered(space: &Space, row: u64, mut found: impl FnMut(u64, f64)) {
+    let (up, down) = space.determinant(row);
+    found(row, f64::from((down & !up).count_ones()));
+    for p in occupied(up & !down) {
+        for q in occupied(down & !up) {
+            let moved = 1 << p | 1 << q;
+            if let Some(column) = space.row(up ^ moved, down ^ moved) {
+                let odd = is_odd(up, p, q) != is_odd(down, q, p);
+                found(column, if odd { 1.0 } else { -1.0 });
+            }
+        }
+    }
+}

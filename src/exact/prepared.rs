@@ -1,0 +1,197 @@
+//! Everything fixed about the multiply of one model: its plan, made from the structure, with the tables that go with it.
+//!
+//! A pass costs what [`eigenforge_templates::exact`] says.
+
+use super::model::Model;
+use super::species::SpeciesMatrix;
+use super::structure::Moves;
+use crate::basis::{LinTables, Sector};
+use crate::operator::OperatorError;
+use eigenforge_runtime::trace;
+use eigenforge_templates::exact::{DownShape, GeneralPlan, KroneckerPlan, NeighbourWords, TableSizes};
+use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError};
+
+/// Everything fixed about the multiply of one model: its plan, and the tables that go with it.
+#[derive(Clone)]
+pub enum Prepared {
+    /// A Kronecker sum.
+    Kronecker {
+        /// The plan.
+        plan: Box<KroneckerPlan>,
+        /// Hops of the up electrons.
+        up: SpeciesMatrix,
+        /// Hops of the down electrons.
+        down: SpeciesMatrix,
+    },
+    /// Any other operator.
+    General {
+        /// The plan.
+        plan: Box<GeneralPlan>,
+        /// Its ranks.
+        tables: LinTables,
+    },
+}
+
+impl Prepared {
+    /// Plans the multiply of a model for vectors of `scalar`.
+    pub fn new(model: &Model, scalar: ScalarType) -> Result<Prepared, OperatorError> {
+        let _planning = trace::span("generate", "plan");
+        let structure = model.structure();
+        match (&structure.moves, model.basis().species(), model.sector()) {
+            (
+                Moves::Kronecker { up, down },
+                Some((up_states, down_states)),
+                Sector::Fermions { up: n_up, down: n_down },
+            ) => {
+                let up = SpeciesMatrix::new(model.sites(), n_up, up_states, up);
+                let down = SpeciesMatrix::new(model.sites(), n_down, down_states, down);
+                let plan = KroneckerPlan::new(
+                    model.name().to_string(),
+                    scalar,
+                    model.sites() as u32,
+                    up.plan(),
+                    down.plan(),
+                    structure.diagonal.clone(),
+                    model.sources(),
+                );
+                Ok(Prepared::Kronecker { plan: Box::new(plan), up, down })
+            }
+            (Moves::General(groups), ..) => {
+                let tables = model.basis().lin_tables()?;
+                let sizes = TableSizes {
+                    low_bits: tables.low_bits,
+                    parts: tables.parts.len() as u64,
+                    low_states: tables.low_states.len() as u64,
+                    high_parts: tables.high_offset.len() as u64,
+                };
+                let plan = GeneralPlan::new(
+                    model.name().to_string(),
+                    scalar,
+                    sizes,
+                    model.dimension(),
+                    structure.diagonal.clone(),
+                    groups.clone(),
+                    model.sources(),
+                );
+                Ok(Prepared::General { plan: Box::new(plan), tables })
+            }
+            (Moves::Kronecker { .. }, ..) => unreachable!("only fermions split into species"),
+        }
+    }
+
+    /// The generated CUDA.
+    pub fn text(&self) -> Result<KernelText, TextError> {
+        let _writing = trace::span("generate", "kernel text");
+        match self {
+            Prepared::Kronecker { plan, .. } => plan.text(),
+            Prepared::General { plan, .. } => plan.text(),
+        }
+    }
+
+    /// The launches of one multiply, in order. `words` are those of the packed neighbours, which [`Prepared::neighbours`]
+    /// counts; a general multiply has none.
+    pub fn launches(&self, words: NeighbourWords) -> Result<Vec<Launch>, LaunchError> {
+        match self {
+            Prepared::Kronecker { plan, .. } => plan.launches(words),
+            Prepared::General { plan, .. } => plan.launches(),
+        }
+    }
+
+    /// Words of the packed neighbours, by packing them.
+    pub fn neighbours(&self) -> NeighbourWords {
+        match self {
+            Prepared::Kronecker { plan, up, down } => NeighbourWords {
+                up: up.packed_slices().1.len() as u64,
+                down: match plan.shape.down {
+                    DownShape::Tile { columns, .. } => down.packed_rows(columns as usize).1.len() as u64,
+                    DownShape::Runs { .. } => 0,
+                },
+            },
+            Prepared::General { .. } => NeighbourWords { up: 0, down: 0 },
+        }
+    }
+
+    /// The diagonal as an element function of vector programs: its CUDA text and parameters.
+    pub fn diagonal_text(&self) -> ElementFunctionText {
+        match self {
+            Prepared::Kronecker { plan, .. } => plan.diagonal_element(),
+            Prepared::General { plan, .. } => plan.diagonal_element(),
+        }
+    }
+
+    /// Shapes of this multiply that are worth timing, its own first.
+    pub fn candidates(&self) -> Vec<Prepared> {
+        match self {
+            Prepared::Kronecker { plan, up, down } => {
+                let shaped = |shape| {
+                    let plan = Box::new(KroneckerPlan { shape, ..(**plan).clone() });
+                    Prepared::Kronecker { plan, up: up.clone(), down: down.clone() }
+                };
+                plan.candidates().into_iter().map(shaped).collect()
+            }
+            Prepared::General { plan, tables } => {
+                let shaped = |shape| {
+                    let plan = Box::new(GeneralPlan { shape, ..(**plan).clone() });
+                    Prepared::General { plan, tables: tables.clone() }
+                };
+                plan.candidates().into_iter().map(shaped).collect()
+            }
+        }
+    }
+
+    /// The shape in words.
+    pub fn shape(&self) -> String {
+        match self {
+            Prepared::Kronecker { plan, .. } => plan.shape.to_string(),
+            Prepared::General { plan, .. } => plan.shape.to_string(),
+        }
+    }
+
+    /// The plan as RON.
+    pub fn plan_text(&self) -> String {
+        match self {
+            Prepared::Kronecker { plan, .. } => eigenforge_templates::ron(&**plan),
+            Prepared::General { plan, .. } => eigenforge_templates::ron(&**plan),
+        }
+    }
+
+    /// The least work of one multiply.
+    pub fn cost(&self) -> Cost {
+        match self {
+            Prepared::Kronecker { plan, .. } => plan.cost(),
+            Prepared::General { plan, .. } => plan.cost(),
+        }
+    }
+
+    /// Rows of the matrix.
+    pub(super) fn dimension(&self) -> usize {
+        match self {
+            Prepared::Kronecker { plan, .. } => plan.dimension() as usize,
+            Prepared::General { plan, .. } => plan.dimension as usize,
+        }
+    }
+
+    /// Largest row sum of |H|: a bound of the spectrum.
+    pub(super) fn norm_bound(&self, model: &Model) -> f64 {
+        let diagonal: f64 = model
+            .operator()
+            .terms()
+            .filter(|(p, _)| crate::operator::transition::is_diagonal(p))
+            .map(|(p, c)| {
+                let s = 0.5 * f64::from(model.operator().two_s());
+                let spins = p.iter().filter(|factor| !factor.is_fermion()).count();
+                c.abs() * s.powi(spins as i32)
+            })
+            .sum();
+        let moves = match self {
+            Prepared::Kronecker { up, down, .. } => up.norm_bound() + down.norm_bound(),
+            Prepared::General { plan, .. } => {
+                let largest = |group: &eigenforge_templates::exact::FlipGroup| {
+                    group.terms.iter().map(|term| term.amplitude.abs()).fold(0.0, f64::max) * group.terms.len() as f64
+                };
+                plan.groups.iter().map(largest).sum()
+            }
+        };
+        diagonal + moves
+    }
+}

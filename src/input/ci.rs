@@ -1,0 +1,166 @@
+//! `[ci]`: which integrals, which determinants, and how their matrix is kept.
+//!
+//! | key | meaning | default |
+//! |---|---|---|
+//! | `fcidump` | path of the integrals, from the folder of the model file | required |
+//! | `space` | `"fci"`; `"cis"`, `"cisd"`, `"cisdt"`, `"cisdtq"`; `{ excitations = k }`; `{ file = "dets.txt" }` | `"fci"` |
+//! | `frozen` | doubly occupied lowest orbitals, folded into the core energy | 0 |
+//! | `orbitals` | lowest orbitals that are kept of those that are not frozen | all |
+//! | `two_sz` | n_α − n_β | MS2 of the file |
+//! | `irrep` | only determinants of this irreducible representation, in Molpro's numbering from 1 | all |
+//! | `states` | as in `[solve]` | 1 |
+//! | `storage` | `"stored"`, `"direct"` (full CI on the CPU, no matrix), or `"auto"` by memory and device | `"auto"` |
+//! | `format` | of a stored matrix: `"auto"`, `"hybrid"`, `"csr"`, `"sliced-ell"`, `"panels"` | `"auto"` |
+//! | `density` | with an output folder: also density.npz, one- and two-body density matrices | false |
+
+use super::problem::Wrong;
+use super::section::Section;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Which determinants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpaceSpec {
+    /// All.
+    Full,
+    /// Up to so many electrons away from the reference.
+    Excitations(usize),
+    /// Those of a file.
+    File(PathBuf),
+}
+
+impl SpaceSpec {
+    /// As people name it.
+    pub fn describe(&self) -> String {
+        let names = ["reference", "CIS", "CISD", "CISDT", "CISDTQ"];
+        match self {
+            SpaceSpec::Full => "full CI".into(),
+            SpaceSpec::Excitations(level) => match names.get(*level) {
+                Some(name) => (*name).into(),
+                None => format!("up to {level} excitations"),
+            },
+            SpaceSpec::File(path) => format!("determinants of {}", path.display()),
+        }
+    }
+}
+
+/// How H is multiplied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StorageChoice {
+    /// By memory and device.
+    Auto,
+    /// As a sparse matrix.
+    Stored,
+    /// From the integrals, element by element as they are needed; full CI on the CPU.
+    Direct,
+}
+
+/// How a stored matrix is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FormatChoice {
+    /// The one of the fewest modelled bytes.
+    Auto,
+    /// ELLPACK up to a boundary, the rest in compressed rows.
+    Hybrid,
+    /// Compressed rows.
+    Csr,
+    /// ELLPACK by slices of 32 rows.
+    SlicedEll,
+    /// Leading columns in windows of x in shared memory.
+    Panels,
+}
+
+impl StorageChoice {
+    /// The words of a model file.
+    pub const WORDS: [(&'static str, StorageChoice); 3] =
+        [("auto", StorageChoice::Auto), ("stored", StorageChoice::Stored), ("direct", StorageChoice::Direct)];
+}
+
+impl FormatChoice {
+    /// The words of a model file.
+    pub const WORDS: [(&'static str, FormatChoice); 5] = [
+        ("auto", FormatChoice::Auto),
+        ("hybrid", FormatChoice::Hybrid),
+        ("csr", FormatChoice::Csr),
+        ("sliced-ell", FormatChoice::SlicedEll),
+        ("panels", FormatChoice::Panels),
+    ];
+}
+
+/// `[ci]`, with defaults filled in; paths as they were written.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CiSpec {
+    /// `fcidump`.
+    pub fcidump: PathBuf,
+    /// `space`.
+    pub space: SpaceSpec,
+    /// `frozen`.
+    pub frozen: usize,
+    /// `orbitals`.
+    pub orbitals: Option<usize>,
+    /// `two_sz`.
+    pub two_sz: Option<i64>,
+    /// `irrep`.
+    pub irrep: Option<u8>,
+    /// `storage`.
+    pub storage: StorageChoice,
+    /// `format`.
+    pub format: FormatChoice,
+    /// `density`.
+    pub density: bool,
+}
+
+const SPACES: [(&str, Option<usize>); 5] =
+    [("fci", None), ("cis", Some(1)), ("cisd", Some(2)), ("cisdt", Some(3)), ("cisdtq", Some(4))];
+
+/// Reads `[ci]`; also its `states`, if they are given.
+pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
+    section.require("fcidump", "the path of an FCIDUMP file, such as fcidump = \"h2o.FCIDUMP\"");
+    let fcidump = section.word("fcidump", "the path of an FCIDUMP file, in quotes").map(|word| word.value.into());
+    let space = space(&section);
+    let most = usize::from(u8::MAX);
+    let irrep = section.count("irrep", 1).and_then(|irrep| {
+        if irrep.value > 8 {
+            let (key, found) = ("irrep".into(), irrep.value.to_string());
+            section.problem("irrep", Wrong::OutOfRange { key, expected: "a number from 1 to 8".into(), found });
+        }
+        u8::try_from(irrep.value.min(most)).ok()
+    });
+    let spec = CiSpec {
+        fcidump: fcidump.unwrap_or_default(),
+        space: space.unwrap_or(SpaceSpec::Full),
+        frozen: section.count("frozen", 0).map_or(0, |frozen| frozen.value),
+        orbitals: section.count("orbitals", 1).map(|orbitals| orbitals.value),
+        two_sz: section.integer("two_sz").map(|two_sz| two_sz.value),
+        irrep,
+        storage: section.choice("storage", &StorageChoice::WORDS).map_or(StorageChoice::Auto, |word| word.value),
+        format: section.choice("format", &FormatChoice::WORDS).map_or(FormatChoice::Auto, |word| word.value),
+        density: section.flag("density").unwrap_or(false),
+    };
+    let states = section.count("states", 1).map(|states| states.value);
+    section.finish("key", |_| None);
+    Some((spec, states))
+}
+
+/// A word, or a table with one key.
+fn space(section: &Section<'_>) -> Option<SpaceSpec> {
+    if !section.is_table("space") {
+        let words = SPACES;
+        let level = section.choice("space", &words)?.value;
+        return Some(level.map_or(SpaceSpec::Full, SpaceSpec::Excitations));
+    }
+    let table = section.open("space")?;
+    let level = table.count("excitations", 0).map(|level| SpaceSpec::Excitations(level.value));
+    let file = table.word("file", "the path of a file of determinants").map(|file| SpaceSpec::File(file.value.into()));
+    if level.is_some() && file.is_some() {
+        let why = "a space is made by excitation level or from a list";
+        table.problem("file", Wrong::Conflict { key: "file", other: "excitations", why });
+    } else if level.is_none() && file.is_none() {
+        table.require("excitations", "excitations = 2, or file = \"determinants.txt\"");
+    }
+    table.finish("key", |_| None);
+    level.or(file)
+}

@@ -1,0 +1,418 @@
+//! Which format, and in what shape? By modelled bytes; [`Choice::candidates`] are what is worth timing.
+//!
+//! In: a matrix, what was asked for, a card. Out: layouts with the time that memory and L2 would take for them:
+//!
+//! t = max(bytes of the stored matrix, x and y / device memory, (those + 32-byte sectors of x gathered + windows of x brought
+//! to shared memory) / L2) + what the stages of a block cost.
+//!
+//! A sector holds the x of four columns, so neighbouring columns of a row share one; what fits L1 is not gathered from L2.
+//! A hybrid's BOUNDARY is the number of non-zeros that every row has within a window of x, the shortest row's length, or the
+//! longest's: with any other, ELLPACK stores padding that CSR would not.
+
+use super::Csr;
+use super::layout::{Cut, Format, Layout, PartLayout, StorageKind, Target};
+use super::statistics::RowStatistics;
+use eigenforge_templates::ScalarType;
+use eigenforge_templates::sparse::ColumnWord;
+use rayon::prelude::*;
+
+/// Bytes a second of an H200's memory and L2, as copies and gathers measure them.
+const MEMORY: f64 = 4.3e12;
+const L2: f64 = 5.6e12;
+/// L1 and shared memory of a multiprocessor, in bytes.
+const L1: f64 = 256.0 * 1024.0;
+/// Seconds that a block waits at each stage of a window: its loads, and the barrier at the end of the part.
+const STAGE: f64 = 2e-6;
+/// Bytes of a sector of L2.
+const SECTOR: u64 = 32;
+/// Windows that are tried for the columns of an ELLPACK part.
+const WINDOWS: [u32; 5] = [2048, 4096, 8192, 16_384, 24_576];
+/// Most columns of 16 bits.
+const NARROW: u64 = 1 << 16;
+
+/// What may be asked for; `None` leaves it to the model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wish {
+    /// Format.
+    pub format: Option<FormatName>,
+    /// Non-zeros of a row in the ELLPACK part of a hybrid.
+    pub boundary: Option<u32>,
+    /// Vectors multiplied at once.
+    pub vectors: u32,
+    /// Number type of the vectors.
+    pub scalar: ScalarType,
+    /// Number type of the stored values.
+    pub values: ScalarType,
+}
+
+/// A format without its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FormatName {
+    /// ELLPACK and CSR
+    Hybrid,
+    /// Compressed sparse rows
+    Csr,
+    /// Sliced ELLPACK
+    SlicedEll,
+    /// Leading columns in windows of x in shared memory
+    Panels,
+}
+
+impl Default for Wish {
+    fn default() -> Wish {
+        Wish { format: None, boundary: None, vectors: 1, scalar: ScalarType::F64, values: ScalarType::F64 }
+    }
+}
+
+/// A layout with what the model says of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Its format.
+    pub format: Format,
+    /// Its shape.
+    pub layout: Layout,
+    /// Bytes of the stored matrix, by the model: padding of sliced ELLPACK is not counted.
+    pub bytes: u64,
+    /// Modelled milliseconds of one multiply.
+    pub milliseconds: f64,
+}
+
+/// What is worth trying for a matrix, by the model the quickest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Layouts; never empty.
+    pub candidates: Vec<Candidate>,
+    /// Why the first of them.
+    pub reason: String,
+}
+
+impl Choice {
+    /// The layouts that the wish leaves, in the order of the model.
+    pub fn new(matrix: &Csr, statistics: &RowStatistics, target: Target, wish: Wish) -> Choice {
+        let shape = Shape { matrix, statistics, target, wish };
+        let allowed = |name: FormatName| wish.format.is_none_or(|format| format == name);
+        let mut candidates = vec![];
+        if allowed(FormatName::Hybrid) {
+            candidates.extend(shape.boundaries().into_iter().map(|boundary| shape.hybrid(boundary)));
+        }
+        if allowed(FormatName::Csr) {
+            candidates.push(shape.single(Format::Csr, StorageKind::Csr));
+        }
+        if allowed(FormatName::SlicedEll) {
+            candidates.push(shape.single(Format::SlicedEll, StorageKind::SlicedEll));
+        }
+        if allowed(FormatName::Panels) {
+            candidates.extend(shape.panels());
+        }
+        if candidates.is_empty() {
+            // No window pays: the columns after none of them are the whole matrix.
+            candidates.push(shape.single(Format::Panels { width: 0, windows: 0 }, StorageKind::SlicedEll));
+        }
+        candidates.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
+        let reason = reason(&candidates, wish);
+        Choice { candidates, reason }
+    }
+
+    /// The model's first.
+    pub fn best(&self) -> &Candidate {
+        &self.candidates[0]
+    }
+}
+
+/// The choice in words.
+fn reason(candidates: &[Candidate], wish: Wish) -> String {
+    let best = &candidates[0];
+    let chosen = format!("{}: {:.3} ms by modelled bytes", best.format, best.milliseconds);
+    let staged: u64 = best.layout.parts.iter().map(|part| u64::from(part.staged)).sum();
+    let window = match staged {
+        0 => "gathers of x come from L2".to_string(),
+        columns => format!("gathers of {columns} columns come from shared memory"),
+    };
+    let other = candidates.iter().find(|other| other.format.word() != best.format.word());
+    let against = match (wish.format, other) {
+        (Some(_), _) => ", as asked for".into(),
+        (None, Some(other)) => format!(", {} would take {:.3} ms", other.format, other.milliseconds),
+        (None, None) => String::new(),
+    };
+    format!("{chosen} ({window}){against}")
+}
+
+/// What layouts are made from.
+struct Shape<'a> {
+    matrix: &'a Csr,
+    statistics: &'a RowStatistics,
+    target: Target,
+    wish: Wish,
+}
+
+impl Shape<'_> {
+    /// Bytes of x a column.
+    fn column_bytes(&self) -> u64 {
+        u64::from(self.wish.vectors) * self.wish.scalar.bytes() as u64
+    }
+
+    /// Bytes of the sums a row.
+    fn row_bytes(&self) -> u64 {
+        8 * u64::from(self.wish.vectors)
+    }
+
+    /// BOUNDARY as asked for, or those worth trying.
+    fn boundaries(&self) -> Vec<u32> {
+        if let Some(boundary) = self.wish.boundary {
+            return vec![boundary];
+        }
+        let within = |window: &u32| {
+            let count = |row: usize| self.matrix.row(row).0.partition_point(|column| column < window) as u32;
+            (0..self.statistics.rows).into_par_iter().map(count).min().unwrap_or(0)
+        };
+        let mut boundaries: Vec<u32> = WINDOWS.iter().map(within).collect();
+        boundaries.extend([self.statistics.shortest, self.statistics.longest]);
+        boundaries.sort_unstable();
+        boundaries.dedup();
+        // An ELLPACK part of nothing is CSR.
+        boundaries.retain(|boundary| *boundary > 0 || self.statistics.longest == 0);
+        boundaries
+    }
+
+    fn hybrid(&self, boundary: u32) -> Candidate {
+        let last = |row: usize| {
+            let columns = self.matrix.row(row).0;
+            columns
+                .get((boundary as usize).min(columns.len()).wrapping_sub(1))
+                .map_or(0, |column| u64::from(*column) + 1)
+        };
+        let window = (0..self.statistics.rows).into_par_iter().map(last).max().unwrap_or(0);
+        let tail = self.statistics.tail(boundary);
+        let sums = 512 * self.row_bytes();
+        let staged = window * self.column_bytes() + sums <= u64::from(self.target.shared_bytes) && window > 0;
+        let staged_columns = if staged { window } else { 0 };
+        let frame = self.frame(staged_columns);
+        let mut parts = vec![self.part(&frame, Cut::Entries(boundary), StorageKind::Ell, (0, window), staged, None)];
+        if tail > 0 || self.statistics.non_zeros == 0 {
+            let mean = tail as f64 / self.statistics.rows.max(1) as f64;
+            parts.push(self.part(&frame, Cut::End, StorageKind::Csr, self.whole(), false, Some(mean)));
+        }
+        self.candidate(Format::Hybrid { boundary }, parts, frame)
+    }
+
+    fn single(&self, format: Format, storage: StorageKind) -> Candidate {
+        let frame = self.frame(0);
+        let part = self.part(&frame, Cut::End, storage, self.whole(), false, None);
+        self.candidate(format, vec![part], frame)
+    }
+
+    /// Windows from the left, as long as one saves more of L2 than it takes to bring it to every block.
+    fn panels(&self) -> Option<Candidate> {
+        let blocks = u64::from(self.target.multiprocessors);
+        let rows = self.statistics.rows as u64;
+        // Rows of a block are known once the non-zeros are shared out; what its sums leave is the window.
+        let cap = (rows.div_ceil(blocks) * 2).next_multiple_of(32).clamp(32, 65_504) as u32;
+        let even = Layout { parts: vec![], threads: 1024, blocks: blocks as u32, most_rows: cap };
+        let block_start = even.block_start(self.matrix);
+        let longest = block_start.windows(2).map(|pair| u64::from(pair[1] - pair[0])).max()?;
+        let most_rows = longest.next_multiple_of(32);
+        let left = u64::from(self.target.shared_bytes).checked_sub(most_rows * self.row_bytes() + 1024)?;
+        let width = (left / self.column_bytes()).min(NARROW).min(rows.next_multiple_of(32)) / 32 * 32;
+        if width == 0 || width < rows.min(1024) {
+            return None;
+        }
+        let starts = rows.div_ceil(width) as usize;
+        let counts = self.count_columns(width, starts);
+        let saves = |(window, count): &(usize, &u64)| {
+            let columns = width.min(rows - *window as u64 * width);
+            let staging = (blocks * columns * self.column_bytes()) as f64 / L2;
+            **count as f64 * SECTOR as f64 / L2 > 2.0 * staging + STAGE
+        };
+        let windows = counts.iter().enumerate().take_while(saves).count() as u32;
+        if windows == 0 {
+            return None;
+        }
+        let width = width as u32;
+        let frame = Frame { threads: 1024, blocks: blocks as u32, most_rows: most_rows as u32, resident: 1 };
+        let storage = |mean: f64| if mean >= 64.0 { StorageKind::Csr } else { StorageKind::SlicedEll };
+        let mut parts: Vec<PartLayout> = (0..windows)
+            .map(|window| {
+                let first = u64::from(window) * u64::from(width);
+                let end = (first + u64::from(width)).min(rows);
+                let mean = counts[window as usize] as f64 / rows as f64;
+                self.part(&frame, Cut::Column(end as u32), storage(mean), (first, end), true, Some(mean))
+            })
+            .collect();
+        let rest: u64 = counts[windows as usize..].iter().sum();
+        if rest > 0 {
+            let (first, mean) = (u64::from(windows) * u64::from(width), rest as f64 / rows as f64);
+            parts.push(self.part(&frame, Cut::End, storage(mean), (first, rows), false, Some(mean)));
+        }
+        Some(self.candidate(Format::Panels { width, windows }, parts, frame))
+    }
+
+    /// Non-zeros in each window of `width` columns.
+    fn count_columns(&self, width: u64, windows: usize) -> Vec<u64> {
+        let zeros = || vec![0u64; windows];
+        let count = |mut counts: Vec<u64>, columns: &[u32]| {
+            columns.iter().for_each(|column| counts[(u64::from(*column) / width) as usize] += 1);
+            counts
+        };
+        let add = |a: Vec<u64>, b: Vec<u64>| a.iter().zip(&b).map(|(a, b)| a + b).collect();
+        self.matrix.columns().par_chunks(1 << 20).fold(zeros, count).reduce(zeros, add)
+    }
+
+    fn whole(&self) -> (u64, u64) {
+        (0, self.statistics.rows as u64)
+    }
+
+    /// Threads and blocks beside a window of so many columns.
+    fn frame(&self, staged: u64) -> Frame {
+        let (shared, rows) = (u64::from(self.target.shared_bytes), self.statistics.rows as u64);
+        let window = staged * self.column_bytes();
+        let resident = (shared / (window + 512 * self.row_bytes()).max(1)).clamp(1, 4);
+        let threads = 1024 / resident as u32 / 32 * 32;
+        let multiprocessors = u64::from(self.target.multiprocessors);
+        let even = rows.div_ceil(multiprocessors * resident).next_multiple_of(32).max(32);
+        // Without a window nothing is lost by more, smaller blocks; with one each block brings it again.
+        let room = (shared / resident).saturating_sub(window + 2048) / self.row_bytes() / 32 * 32;
+        let most_rows = if staged == 0 { even.min(512) } else { (even * 5 / 4).next_multiple_of(32).min(room.max(32)) };
+        let blocks = if staged == 0 { rows.div_ceil(256.min(even)) } else { rows.div_ceil(even.min(most_rows)) };
+        Frame {
+            threads: threads.clamp(32, 1024),
+            blocks: blocks.max(1) as u32,
+            most_rows: most_rows.clamp(32, 65_504) as u32,
+            resident: resident as u32,
+        }
+    }
+
+    /// A part of the columns `from..end`, with lanes for rows of `mean` non-zeros.
+    fn part(
+        &self,
+        frame: &Frame,
+        cut: Cut,
+        storage: StorageKind,
+        (from, end): (u64, u64),
+        staged: bool,
+        mean: Option<f64>,
+    ) -> PartLayout {
+        let mean = match (cut, mean) {
+            (Cut::Entries(boundary), _) => f64::from(boundary).min(f64::from(self.statistics.longest)),
+            (_, Some(mean)) => mean,
+            (_, None) => self.statistics.mean,
+        };
+        let (lanes, pack) = lanes_and_pack(storage, mean, self.wish, frame);
+        let narrow = end - from <= NARROW;
+        PartLayout {
+            cut,
+            storage,
+            columns: if narrow { ColumnWord::Absolute16 } else { ColumnWord::Absolute32 },
+            lanes,
+            pack,
+            first_column: from as u32,
+            staged: if staged { (end - from) as u32 } else { 0 },
+        }
+    }
+
+    /// The model.
+    fn candidate(&self, format: Format, mut parts: Vec<PartLayout>, frame: Frame) -> Candidate {
+        let rows = self.statistics.rows as u64;
+        let Frame { threads, blocks, most_rows, resident } = frame;
+        let layout = |parts: &[PartLayout]| Layout { parts: parts.to_vec(), threads, blocks, most_rows };
+        for number in 0..parts.len() {
+            let part = parts[number];
+            // Steps of 16 bits where every one of them fits, and where each lane has enough of them to pay for its base.
+            let per_lane = self.statistics.mean / f64::from(part.lanes);
+            let wide = part.columns == ColumnWord::Absolute32;
+            if wide && per_lane >= 8.0 && part.staged == 0 && self.steps_fit(&layout(&parts), number) {
+                parts[number].columns = ColumnWord::Delta16;
+            }
+        }
+        let layout = layout(&parts);
+        let (mut bytes, mut sectors) = (0u64, 0.0);
+        let staged: u64 = parts.iter().map(|part| u64::from(part.staged)).sum();
+        let widest: u64 = parts.iter().map(|part| u64::from(part.staged)).max().unwrap_or(0);
+        let x_bytes = rows * self.column_bytes();
+        let shared = u64::from(resident) * (widest * self.column_bytes() + u64::from(most_rows) * self.row_bytes());
+        // Half of what L1 has left is worth reckoning with: the matrix flows through it too.
+        let missed = (1.0 - 0.5 * (L1 - shared as f64).max(0.0) / (x_bytes as f64).max(1.0)).max(0.1);
+        for (number, part) in parts.iter().enumerate() {
+            let (stored, touched) = self.count(&layout, number);
+            let lane_bases = if part.columns == ColumnWord::Delta16 { 4 * u64::from(part.lanes) * rows } else { 0 };
+            let tables = match part.storage {
+                StorageKind::Ell => 0,
+                StorageKind::SlicedEll => 2 * rows + rows * u64::from(part.lanes) / 8,
+                StorageKind::Csr => 4 * rows,
+            };
+            bytes += stored * (self.wish.values.bytes() as u64 + part.columns.bytes()) + tables + lane_bases;
+            if part.staged == 0 {
+                sectors += touched as f64 * missed;
+            }
+        }
+        let through_memory = (bytes + 2 * x_bytes) as f64;
+        let windows = (u64::from(blocks) * staged * self.column_bytes()) as f64;
+        let through_l2 = through_memory + sectors * SECTOR as f64 + windows;
+        let waves = f64::from(blocks) / f64::from(self.target.multiprocessors * resident);
+        let stages = parts.iter().filter(|part| part.staged > 0).count() as f64 * waves.max(1.0);
+        let seconds = (through_memory / MEMORY).max(through_l2 / L2) + stages * STAGE;
+        Candidate { format, layout, bytes, milliseconds: 1e3 * seconds }
+    }
+
+    /// Elements stored in a part, padding of packs and of ELLPACK included, and sectors of x that its rows touch.
+    fn count(&self, layout: &Layout, number: usize) -> (u64, u64) {
+        let part = &layout.parts[number];
+        let a_sector = (SECTOR / self.column_bytes()).max(1) as u32;
+        let sectors_each = (self.column_bytes() / SECTOR).max(1);
+        let of_row = |row: usize| {
+            let columns = self.matrix.row(row).0;
+            let columns = &columns[layout.range(columns, number)];
+            let apart = columns.windows(2).filter(|pair| pair[0] / a_sector != pair[1] / a_sector).count() as u64;
+            let touched = if columns.is_empty() { 0 } else { apart + 1 };
+            let step = match part.storage {
+                StorageKind::Csr => part.pack,
+                StorageKind::Ell | StorageKind::SlicedEll => part.pack * part.lanes,
+            };
+            (columns.len().next_multiple_of(step as usize) as u64, touched * sectors_each)
+        };
+        let rows = (0..self.statistics.rows).into_par_iter().map(of_row);
+        let (stored, touched, widest) = rows
+            .map(|(stored, touched)| (stored, touched, stored))
+            .reduce(|| (0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2.max(b.2)));
+        (if part.storage == StorageKind::Ell { widest * self.statistics.rows as u64 } else { stored }, touched)
+    }
+
+    /// Whether every step of a lane fits 16 bits.
+    fn steps_fit(&self, layout: &Layout, number: usize) -> bool {
+        let part = &layout.parts[number];
+        let stride = ((part.lanes - 1) * part.pack + 1) as usize;
+        (0..self.statistics.rows).into_par_iter().all(|row| {
+            let columns = self.matrix.row(row).0;
+            let columns = &columns[layout.range(columns, number)];
+            let far = |(from, to): (&u32, &u32)| to - from > u32::from(u16::MAX);
+            !columns.iter().zip(columns.iter().skip(stride)).any(far)
+        })
+    }
+}
+
+/// Threads and blocks of a layout.
+#[derive(Clone, Copy)]
+struct Frame {
+    threads: u32,
+    blocks: u32,
+    most_rows: u32,
+    /// Blocks that a multiprocessor holds at once.
+    resident: u32,
+}
+
+/// As many lanes as leave each a few loads, and as fill the block's threads with its rows.
+fn lanes_and_pack(storage: StorageKind, mean: f64, wish: Wish, frame: &Frame) -> (u32, u32) {
+    let wide = (16 / wish.values.bytes()) as u32;
+    let pack = if mean >= 12.0 * f64::from(wide) { wide } else { 1 };
+    let loads = 4.0;
+    let long_enough = (mean / (loads * f64::from(pack))).max(1.0) as u32;
+    let by_length = (1 << long_enough.ilog2()).min(32);
+    let rows = frame.most_rows.max(1);
+    let by_rows = (frame.threads / rows).max(1).next_power_of_two().min(32);
+    let lanes: u32 = match storage {
+        // Lane by lane down the rows is coalesced for slices; CSR needs neighbouring lanes on one row for that.
+        StorageKind::Csr => by_length.max(by_rows).max(2),
+        StorageKind::SlicedEll => by_rows.min(by_length.max(1)).max(if mean >= 256.0 { 8 } else { 1 }),
+        StorageKind::Ell => by_rows.max(if mean >= 64.0 { 8 } else { 1 }).min(by_length.max(1)),
+    };
+    (lanes.clamp(1, 32), pack)
+}

@@ -1,0 +1,335 @@
+//! A matrix in the parts of a [`Layout`]: the tables that a generated multiply reads, and its plan.
+//!
+//! In: compressed rows and a layout. Out: [`Stored`]. Elements of a slice stand step by step, 32 lanes of a pack each step;
+//! what is left of a step holds zeros at the row's last column, so that it reads nothing new of x. (A row without any
+//! non-zero in an ELLPACK part reads the part's first column.) All is filled in parallel, slice by slice.
+
+use super::Csr;
+use super::layout::{Layout, PartLayout, StorageKind};
+use eigenforge_templates::ScalarType;
+use eigenforge_templates::exact::IndexWord;
+use eigenforge_templates::sparse::{ColumnWord, PartPlan, SparsePlan, SparsePlanError, Storage};
+use rayon::prelude::*;
+
+/// Where no row is: past the last row of a block.
+const NO_ROW: u16 = u16::MAX;
+
+/// Values of a part in the type that the kernels read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Double precision.
+    F64(Vec<f64>),
+    /// Single precision.
+    F32(Vec<f32>),
+}
+
+/// Column words of a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Columns {
+    /// Absolute or steps of 16 bits.
+    U16(Vec<u16>),
+    /// Absolute, 32 bits.
+    U32(Vec<u32>),
+}
+
+/// The tables of one part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartTables {
+    /// Values, padding included.
+    pub values: Values,
+    /// Columns.
+    pub columns: Columns,
+    /// First column of each lane, where columns are steps.
+    pub base: Vec<u32>,
+    /// Packs before each row (CSR) or steps before each slice (sliced ELLPACK).
+    pub start: Vec<u64>,
+    /// Row of its block at each slot (sliced ELLPACK).
+    pub order: Vec<u16>,
+}
+
+/// A matrix as its kernels read it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// The plan.
+    pub plan: SparsePlan,
+    /// First row of each block, and the number of rows.
+    pub block_start: Vec<u32>,
+    /// Tables of each part.
+    pub parts: Vec<PartTables>,
+}
+
+/// Why a layout does not fit a matrix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// The plan contradicts itself.
+    #[error(transparent)]
+    Plan(#[from] SparsePlanError),
+    /// A column too far from where columns are counted from.
+    #[error(
+        "row {row}: column {column} does not fit 16 bits, counted from {from}; take 32-bit columns for this part of the rows"
+    )]
+    Column {
+        /// Row.
+        row: usize,
+        /// Its column.
+        column: u32,
+        /// What it is counted from: the part's first column, or the column before it.
+        from: u32,
+    },
+    /// A column outside of the window of x in shared memory.
+    #[error(
+        "row {row}: column {column} is outside of the window {first}..{end} of x that its part keeps in shared memory"
+    )]
+    Window {
+        /// Row.
+        row: usize,
+        /// Its column.
+        column: u32,
+        /// First column of the window.
+        first: u32,
+        /// Its end.
+        end: u64,
+    },
+}
+
+impl Stored {
+    /// Stores a matrix. `scalar` is the number type of the vectors, `values` that of the stored values.
+    ///
+    /// # Errors
+    /// A layout that contradicts itself or that does not fit this matrix.
+    pub fn new(
+        name: &str,
+        matrix: &Csr,
+        layout: &Layout,
+        scalar: ScalarType,
+        values: ScalarType,
+    ) -> Result<Stored, LayoutError> {
+        let block_start = layout.block_start(matrix);
+        let most = block_start.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+        let blocks = block_start.len() as u32 - 1;
+        // The name goes into comments and file names.
+        let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let filled: Vec<(PartPlan, PartTables)> = (0..layout.parts.len())
+            .map(|number| Filling { matrix, layout, number, block_start: &block_start }.part(values))
+            .collect::<Result<_, _>>()?;
+        let (parts, tables): (Vec<PartPlan>, Vec<PartTables>) = filled.into_iter().unzip();
+        let largest = tables.iter().filter_map(|table| table.start.last().copied()).max().unwrap_or(0);
+        let plan = SparsePlan {
+            name,
+            scalar,
+            values,
+            rows: matrix.rows() as u64,
+            vectors: 1,
+            threads: layout.threads,
+            blocks,
+            block_rows: most.next_multiple_of(32).max(32),
+            starts: start_word(largest),
+            parts,
+        };
+        Ok(Stored { plan: plan.checked()?, block_start, parts: tables })
+    }
+}
+
+/// The word that holds every start up to `largest`, and what a loop adds to it before it finds that it is at the end.
+pub fn start_word(largest: u64) -> IndexWord {
+    if largest <= u64::from(u32::MAX) - 4096 { IndexWord::U32 } else { IndexWord::U64 }
+}
+
+/// One part being filled.
+struct Filling<'a> {
+    matrix: &'a Csr,
+    layout: &'a Layout,
+    number: usize,
+    block_start: &'a [u32],
+}
+
+/// The tables' share of some rows.
+struct Share<'a> {
+    values: &'a mut [f64],
+    columns: &'a mut [u32],
+    base: &'a mut [u32],
+}
+
+impl Filling<'_> {
+    fn part(&self, values: ScalarType) -> Result<(PartPlan, PartTables), LayoutError> {
+        let part = &self.layout.parts[self.number];
+        let (rows, slots) = (self.matrix.rows(), self.matrix.rows().next_multiple_of(32));
+        let lengths: Vec<u32> = (0..rows).into_par_iter().map(|row| self.row(row).0.len() as u32).collect();
+        let wide = part.lanes * part.pack;
+        let order = if part.storage == StorageKind::SlicedEll { self.order(&lengths) } else { vec![] };
+        // Units of rows that are filled together: a slice, or 32 rows of CSR; packs before each.
+        let unit_rows = if part.storage == StorageKind::Csr { 32 } else { 32 / part.lanes as usize };
+        let longest = lengths.par_iter().copied().max().unwrap_or(0);
+        let unit_packs = |unit: usize| -> u64 {
+            let slots = unit * unit_rows..((unit + 1) * unit_rows);
+            let length = |slot: usize| self.row_at(&order, slot).map_or(0, |row| lengths[row]);
+            match part.storage {
+                StorageKind::Csr => slots.map(|slot| u64::from(length(slot).div_ceil(part.pack))).sum(),
+                StorageKind::Ell => 32 * u64::from(longest.div_ceil(wide)),
+                StorageKind::SlicedEll => 32 * u64::from(slots.map(length).max().unwrap_or(0).div_ceil(wide)),
+            }
+        };
+        let packs: Vec<u64> = (0..slots / unit_rows).into_par_iter().map(unit_packs).collect();
+        let total: u64 = packs.iter().sum();
+        let stored = (total * u64::from(part.pack)) as usize;
+        let bases = if part.columns == ColumnWord::Delta16 { slots * part.lanes as usize } else { 0 };
+        let (mut all_values, mut all_columns, mut base) = (vec![0.0; stored], vec![0u32; stored], vec![0u32; bases]);
+        let shares = shares(&packs, part, unit_rows, (&mut all_values, &mut all_columns, &mut base));
+        shares.into_par_iter().enumerate().try_for_each(|(unit, share)| self.fill(&order, unit * unit_rows, share))?;
+
+        let starts_of = |counts: &mut dyn Iterator<Item = u64>| {
+            let mut start = vec![0u64];
+            counts.for_each(|count| start.push(start[start.len() - 1] + count));
+            start
+        };
+        let start = match part.storage {
+            StorageKind::Ell => vec![],
+            StorageKind::SlicedEll => starts_of(&mut packs.iter().map(|packs| packs / 32)),
+            StorageKind::Csr => starts_of(&mut lengths.iter().map(|length| u64::from(length.div_ceil(part.pack)))),
+        };
+        let plan = PartPlan {
+            storage: match part.storage {
+                StorageKind::Ell => Storage::Ell { steps: longest.div_ceil(wide) },
+                StorageKind::SlicedEll => Storage::SlicedEll,
+                StorageKind::Csr => Storage::Csr,
+            },
+            columns: part.columns,
+            lanes: part.lanes,
+            pack: part.pack,
+            first_column: part.first_column,
+            staged: part.staged,
+            packs: total,
+            non_zeros: lengths.iter().map(|length| u64::from(*length)).sum(),
+        };
+        let values = match values {
+            ScalarType::F64 => Values::F64(all_values),
+            ScalarType::F32 => Values::F32(all_values.par_iter().map(|value| *value as f32).collect()),
+        };
+        let columns = match part.columns {
+            ColumnWord::Absolute32 => Columns::U32(all_columns),
+            _ => Columns::U16(all_columns.par_iter().map(|column| *column as u16).collect()),
+        };
+        Ok((plan, PartTables { values, columns, base, start, order }))
+    }
+
+    /// Columns and values of a row in this part.
+    fn row(&self, row: usize) -> (&[u32], &[f64]) {
+        let (columns, values) = self.matrix.row(row);
+        let range = self.layout.range(columns, self.number);
+        (&columns[range.clone()], &values[range])
+    }
+
+    /// The row at a slot, if there is one.
+    fn row_at(&self, order: &[u16], slot: usize) -> Option<usize> {
+        if order.is_empty() {
+            return (slot < self.matrix.rows()).then_some(slot);
+        }
+        let block = self.block_start.partition_point(|start| *start as usize <= slot) - 1;
+        (order[slot] != NO_ROW).then(|| self.block_start[block] as usize + order[slot] as usize)
+    }
+
+    /// The rows of each block, the longest first; equal ones as they stand.
+    fn order(&self, lengths: &[u32]) -> Vec<u16> {
+        let mut order = vec![NO_ROW; self.matrix.rows().next_multiple_of(32)];
+        for pair in self.block_start.windows(2) {
+            let (first, end) = (pair[0] as usize, pair[1] as usize);
+            let mut rows: Vec<u16> = (0..(end - first) as u16).collect();
+            rows.sort_by_key(|row| std::cmp::Reverse(lengths[first + *row as usize]));
+            order[first..end].copy_from_slice(&rows);
+        }
+        order
+    }
+
+    /// Fills the share of a unit whose first slot is `slot`.
+    fn fill(&self, order: &[u16], slot: usize, share: Share<'_>) -> Result<(), LayoutError> {
+        let part = &self.layout.parts[self.number];
+        let (lanes, pack) = (part.lanes as usize, part.pack as usize);
+        if part.storage == StorageKind::Csr {
+            let (mut at, mut base) = (0, share.base.chunks_mut(lanes));
+            for row in slot..(slot + 32).min(self.matrix.rows()) {
+                let stored = self.row(row).0.len().next_multiple_of(pack);
+                let (values, columns) = (&mut share.values[at..at + stored], &mut share.columns[at..at + stored]);
+                let place = |pack_number: usize| pack_number;
+                self.fill_row(row, stored, place, (values, columns, base.next().unwrap_or(&mut [])))?;
+                at += stored;
+            }
+            return Ok(());
+        }
+        let rows = 32 / lanes;
+        let stored = share.values.len() / rows;
+        let mut base = share.base.chunks_mut(lanes);
+        for number in 0..rows {
+            let Some(row) = self.row_at(order, slot + number) else {
+                // Nothing is here: columns of padding stay inside x, at the first of the part.
+                base.next().into_iter().for_each(|base| base.fill(part.first_column));
+                continue;
+            };
+            let place = |pack_number: usize| pack_number / lanes * 32 + number * lanes + pack_number % lanes;
+            let base = base.next().unwrap_or(&mut []);
+            self.fill_row(row, stored, place, (&mut *share.values, &mut *share.columns, base))?;
+        }
+        Ok(())
+    }
+
+    /// Writes `stored` elements of a row; pack k of the row goes to pack `place(k)` of the slices.
+    fn fill_row(
+        &self,
+        row: usize,
+        stored: usize,
+        place: impl Fn(usize) -> usize,
+        (values, columns, base): (&mut [f64], &mut [u32], &mut [u32]),
+    ) -> Result<(), LayoutError> {
+        let part = &self.layout.parts[self.number];
+        let (pack, lanes) = (part.pack as usize, part.lanes as usize);
+        let (row_columns, row_values) = self.row(row);
+        let padding = row_columns.last().copied().unwrap_or(part.first_column);
+        base.fill(padding);
+        let mut before: [Option<u32>; 32] = [None; 32];
+        for j in 0..stored {
+            let lane = j / pack % lanes;
+            let stays = if part.columns == ColumnWord::Delta16 { before[lane].unwrap_or(padding) } else { padding };
+            let column = row_columns.get(j).copied().unwrap_or(stays);
+            let to = place(j / pack) * pack + j % pack;
+            values[to] = row_values.get(j).copied().unwrap_or(0.0);
+            let from = match part.columns {
+                ColumnWord::Delta16 => *before[lane].get_or_insert_with(|| {
+                    base[lane] = column;
+                    column
+                }),
+                _ => part.first_column,
+            };
+            before[lane] = Some(column);
+            let end = u64::from(part.first_column) + u64::from(part.staged);
+            if part.staged > 0 && (column < part.first_column || u64::from(column) >= end) {
+                return Err(LayoutError::Window { row, column, first: part.first_column, end });
+            }
+            let narrow = part.columns != ColumnWord::Absolute32;
+            match column.checked_sub(from) {
+                Some(word) if !narrow || word <= u32::from(u16::MAX) => columns[to] = word,
+                _ => return Err(LayoutError::Column { row, column, from }),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Cuts the tables into the shares of the units.
+fn shares<'a>(
+    packs: &[u64],
+    part: &PartLayout,
+    unit_rows: usize,
+    (mut values, mut columns, mut base): (&'a mut [f64], &'a mut [u32], &'a mut [u32]),
+) -> Vec<Share<'a>> {
+    let bases = if base.is_empty() { 0 } else { unit_rows * part.lanes as usize };
+    let mut cut = |packs: &u64| {
+        let stored = (packs * u64::from(part.pack)) as usize;
+        let (own_values, rest) = std::mem::take(&mut values).split_at_mut(stored);
+        values = rest;
+        let (own_columns, rest) = std::mem::take(&mut columns).split_at_mut(stored);
+        columns = rest;
+        let (own_base, rest) = std::mem::take(&mut base).split_at_mut(bases);
+        base = rest;
+        Share { values: own_values, columns: own_columns, base: own_base }
+    };
+    packs.iter().map(&mut cut).collect()
+}

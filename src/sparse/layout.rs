@@ -1,0 +1,206 @@
+//! How a matrix is to be cut into parts and blocks: the choice that [`super::choose`] makes and [`super::hybrid`] carries out.
+
+use super::Csr;
+use eigenforge_runtime::Device;
+use eigenforge_templates::sparse::ColumnWord;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A format by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Format {
+    /// The first BOUNDARY non-zeros of each row in ELLPACK, the others in CSR (Mahmoud, Hoffmann, Reza 2018, Algorithm 6).
+    Hybrid {
+        /// Non-zeros of a row in the ELLPACK part, at most.
+        boundary: u32,
+    },
+    /// Compressed sparse rows.
+    Csr,
+    /// Sliced ELLPACK, rows sorted by length within each block (SELL-C-σ with σ the rows of a block).
+    SlicedEll,
+    /// The leading columns in windows that fit shared memory, a part each; the columns after them in one more part.
+    Panels {
+        /// Columns of a window.
+        width: u32,
+        /// Windows.
+        windows: u32,
+    },
+}
+
+impl Format {
+    /// The word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Format::Hybrid { .. } => "hybrid",
+            Format::Csr => "csr",
+            Format::SlicedEll => "sliced-ell",
+            Format::Panels { .. } => "panels",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Format::Hybrid { boundary } => write!(f, "hybrid ELLPACK + CSR, BOUNDARY {boundary}"),
+            Format::Csr => write!(f, "CSR"),
+            Format::SlicedEll => write!(f, "sliced ELLPACK"),
+            Format::Panels { width, windows } => write!(f, "{windows} panels of {width} columns"),
+        }
+    }
+}
+
+/// Where a part of a row ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// After so many non-zeros.
+    Entries(u32),
+    /// Before this column.
+    Column(u32),
+    /// With the row.
+    End,
+}
+
+/// How the rows of a part are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StorageKind {
+    /// As wide as the longest row.
+    Ell,
+    /// As wide as the longest row of each slice.
+    SlicedEll,
+    /// Row after row.
+    Csr,
+}
+
+/// One part of every row: from where the part before it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartLayout {
+    /// Where it ends.
+    pub cut: Cut,
+    /// How it is stored.
+    pub storage: StorageKind,
+    /// How its columns are written.
+    pub columns: ColumnWord,
+    /// Lanes a row.
+    pub lanes: u32,
+    /// Elements a lane loads at once.
+    pub pack: u32,
+    /// The column that absolute columns are counted from.
+    pub first_column: u32,
+    /// Elements of x in shared memory, from the first column on.
+    pub staged: u32,
+}
+
+/// Parts and blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The parts, by column.
+    pub parts: Vec<PartLayout>,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Blocks that share the non-zeros evenly; more where `most_rows` asks for it.
+    pub blocks: u32,
+    /// Most rows of a block.
+    pub most_rows: u32,
+}
+
+impl Layout {
+    /// The non-zeros of a row that belong to part `number`, as a range of the row's own.
+    pub fn range(&self, columns: &[u32], number: usize) -> std::ops::Range<usize> {
+        let mut start = 0;
+        for (at, part) in self.parts.iter().enumerate() {
+            let end = match part.cut {
+                Cut::Entries(count) => columns.len().min(start + count as usize),
+                Cut::Column(column) => start + columns[start..].partition_point(|found| *found < column),
+                Cut::End => columns.len(),
+            };
+            if at == number {
+                return start..end;
+            }
+            start = end;
+        }
+        columns.len()..columns.len()
+    }
+
+    /// Where each block's rows begin, in multiples of 32, and at the end the number of rows. Blocks share the non-zeros as
+    /// evenly as that allows.
+    pub fn block_start(&self, matrix: &Csr) -> Vec<u32> {
+        // A row costs something by itself: its start, its sum, its y.
+        const ROW_WEIGHT: u64 = 4;
+        let rows = matrix.rows();
+        let weight = |row: usize| matrix.row_start()[row] + ROW_WEIGHT * row as u64;
+        let (total, blocks) = (u128::from(weight(rows)), u128::from(self.blocks.max(1)));
+        let (mut starts, mut end) = (vec![0u32], 0usize);
+        while end < rows {
+            let first = starts[starts.len() - 1] as usize;
+            end = (end + 32).min(rows);
+            let done = end == rows;
+            let full = end - first + 32 > self.most_rows as usize;
+            let share = u128::from(weight(end)) * blocks >= total * starts.len() as u128;
+            if done || full || share {
+                starts.push(end as u32);
+            }
+        }
+        starts
+    }
+}
+
+/// What a layout is made for: the numbers of a card that it depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Shared memory that a block may have, in bytes.
+    pub shared_bytes: u32,
+}
+
+impl Target {
+    /// One H200.
+    pub const H200: Target = Target { multiprocessors: 132, shared_bytes: 227 << 10 };
+
+    /// Of a device; where no card is asked, of an H200.
+    pub fn of(device: &Device) -> Target {
+        match device {
+            Device::Cuda(card) => {
+                let shared = card.shared_bytes_per_block().unwrap_or(Target::H200.shared_bytes);
+                Target { multiprocessors: card.multiprocessors(), shared_bytes: shared }
+            }
+            Device::Cpu(_) | Device::Sim(_) => Target::H200,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(cut: Cut) -> PartLayout {
+        let (storage, columns) = (StorageKind::Csr, ColumnWord::Absolute32);
+        PartLayout { cut, storage, columns, lanes: 1, pack: 1, first_column: 0, staged: 0 }
+    }
+
+    #[test]
+    fn the_parts_of_a_row_are_the_row() {
+        let parts = vec![part(Cut::Entries(2)), part(Cut::Column(9)), part(Cut::End)];
+        let layout = Layout { parts, threads: 32, blocks: 1, most_rows: 32 };
+        let ranges = |columns: &[u32]| [0, 1, 2].map(|number| layout.range(columns, number));
+        assert_eq!(ranges(&[1, 3, 5, 8, 9, 20]), [0..2, 2..4, 4..6]);
+        assert_eq!(ranges(&[1]), [0..1, 1..1, 1..1]);
+        assert_eq!(ranges(&[]), [0..0, 0..0, 0..0]);
+        assert_eq!(ranges(&[10, 11, 12]), [0..2, 2..2, 2..3]);
+    }
+
+    #[test]
+    fn blocks_share_the_non_zeros() {
+        // 320 rows; the first 32 have 10 non-zeros each, the others none.
+        let row_start: Vec<u64> = (0..=320u64).map(|row| 10 * row.min(32)).collect();
+        let columns: Vec<u32> = (0..320u32).map(|k| k % 10).collect();
+        let matrix = Csr::new(row_start, columns, vec![1.0; 320]).unwrap();
+        let layout = |blocks, most_rows| Layout { parts: vec![part(Cut::End)], threads: 32, blocks, most_rows };
+        assert_eq!(layout(4, 320).block_start(&matrix), [0, 32, 160, 224, 320]);
+        assert_eq!(layout(1, 320).block_start(&matrix), [0, 320]);
+        assert_eq!(layout(1, 128).block_start(&matrix), [0, 128, 256, 320]);
+        let none = Csr::new(vec![0], vec![], vec![]).unwrap();
+        assert_eq!(layout(4, 320).block_start(&none), [0]);
+    }
+}

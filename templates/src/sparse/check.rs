@@ -1,0 +1,76 @@
+//! Is a plan one that the text can be written for? A plan may come from a file.
+
+use super::{SparsePlan, Storage};
+
+/// A plan that contradicts itself.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SparsePlanError {
+    /// A number that is none of those that may stand there.
+    #[error("the plan of {name} has {what} = {found}; it must be {expected}")]
+    Number {
+        /// The matrix.
+        name: String,
+        /// Which field.
+        what: String,
+        /// Its value.
+        found: u64,
+        /// What it may be.
+        expected: &'static str,
+    },
+    /// No part at all.
+    #[error("the plan of {name} has no parts; even a matrix without non-zeros has an empty one")]
+    NoParts {
+        /// The matrix.
+        name: String,
+    },
+}
+
+/// Local rows of a block are written in 16 bits, with one number for "none".
+pub(super) const MOST_BLOCK_ROWS: u32 = 65_504;
+
+impl SparsePlan {
+    /// An error that names the first number that cannot be.
+    pub fn check(&self) -> Result<(), SparsePlanError> {
+        let refuse = |what: &str, found: u64, expected| {
+            Err(SparsePlanError::Number { name: self.name.clone(), what: what.into(), found, expected })
+        };
+        if self.rows > u64::from(u32::MAX) {
+            return refuse("rows", self.rows, "below 2^32, for columns are 32 bits wide");
+        }
+        if !(1..=8).contains(&self.vectors) {
+            return refuse("vectors", u64::from(self.vectors), "1 to 8");
+        }
+        if self.threads == 0 || !self.threads.is_multiple_of(32) || self.threads > 1024 {
+            return refuse("threads", u64::from(self.threads), "a multiple of 32, at most 1024");
+        }
+        if self.block_rows == 0 || !self.block_rows.is_multiple_of(32) || self.block_rows > MOST_BLOCK_ROWS {
+            return refuse("block_rows", u64::from(self.block_rows), "a multiple of 32, at most 65,504");
+        }
+        if u64::from(self.blocks) * u64::from(self.block_rows) < self.rows {
+            return refuse("blocks", u64::from(self.blocks), "enough for all rows at block_rows each");
+        }
+        if self.parts.is_empty() {
+            return Err(SparsePlanError::NoParts { name: self.name.clone() });
+        }
+        for (number, part) in self.parts.iter().enumerate() {
+            let field = |name: &str| format!("parts[{number}].{name}");
+            if !part.lanes.is_power_of_two() || part.lanes > 32 {
+                return refuse(&field("lanes"), u64::from(part.lanes), "1, 2, 4, 8, 16 or 32");
+            }
+            if ![1, 2, 4].contains(&part.pack) {
+                return refuse(&field("pack"), u64::from(part.pack), "1, 2 or 4");
+            }
+            let end = u64::from(part.first_column) + u64::from(part.staged);
+            if end > self.rows {
+                return refuse(&field("staged"), u64::from(part.staged), "a window within x");
+            }
+            if let Storage::Ell { steps } = part.storage {
+                let packs = self.slots() * u64::from(part.lanes) * u64::from(steps);
+                if part.packs != packs {
+                    return refuse(&field("packs"), part.packs, "rows, filled up to a multiple of 32, x lanes x steps");
+                }
+            }
+        }
+        Ok(())
+    }
+}

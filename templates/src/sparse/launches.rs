@@ -1,0 +1,75 @@
+//! The launches of a sparse multiply: what each kernel is passed, and how many elements it may touch.
+//!
+//! `interleave` where there is more than one vector, `multiply`, and `multiply_finish`, which adds the partial sums of x·y of
+//! each vector, a block a vector.
+
+use super::{ColumnWord, PartPlan, SparsePlan, Storage};
+use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+
+/// Threads of the kernel that interleaves vectors.
+const INTERLEAVE_THREADS: u32 = 256;
+/// Threads of the block that adds partial sums.
+const FINISH_THREADS: u32 = 1024;
+
+impl SparsePlan {
+    /// Partial sums of all x·y: one a block and vector.
+    pub fn partials(&self) -> u64 {
+        u64::from(self.blocks) * u64::from(self.vectors)
+    }
+
+    /// The kernels of one multiply, in order.
+    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let (real, vectors) = (self.scalar.element(), u64::from(self.vectors));
+        let mut launches = vec![];
+        if vectors > 1 {
+            let mut parameters: Vec<Parameter> =
+                (0..vectors).map(|v| Parameter::table(format!("x_{v}"), real, self.rows)).collect();
+            parameters.push(Parameter::memory("x", real, Access::Out, vectors * self.rows));
+            let blocks = self.rows.div_ceil(u64::from(INTERLEAVE_THREADS));
+            launches.push(Launch::new("interleave", blocks, INTERLEAVE_THREADS, 0, parameters)?);
+        }
+        let mut parameters = vec![Parameter::table("x", real, vectors * self.rows)];
+        parameters.extend((0..vectors).map(|v| Parameter::memory(format!("y_{v}"), real, Access::Out, self.rows)));
+        parameters.push(Parameter::memory("partials", Element::F64, Access::Out, self.partials()));
+        parameters.extend(self.tables());
+        let (blocks, shared) = (u64::from(self.blocks), self.shared_bytes());
+        launches.push(Launch::new("multiply", blocks, self.threads, shared, parameters)?);
+        let parameters = vec![
+            Parameter::table("partials", Element::F64, self.partials()),
+            Parameter::number("count", Number::I64),
+            Parameter::memory("x_dot_y", Element::F64, Access::Out, vectors),
+        ];
+        launches.push(Launch::new("multiply_finish", vectors, FINISH_THREADS, 0, parameters)?);
+        Ok(launches)
+    }
+
+    /// The tables of the multiply as parameters, in order.
+    pub fn tables(&self) -> Vec<Parameter> {
+        let mut tables = vec![Parameter::table("block_start", Element::U32, u64::from(self.blocks) + 1)];
+        tables.extend(self.parts.iter().enumerate().flat_map(|(number, part)| self.part_tables(number, part)));
+        tables
+    }
+
+    /// The tables of one part: values, columns, and what its storage and columns need beside.
+    fn part_tables(&self, number: usize, part: &PartPlan) -> Vec<Parameter> {
+        let name = |table: &str| format!("{table}_{number}");
+        let column = match part.columns {
+            ColumnWord::Absolute16 | ColumnWord::Delta16 => Element::U16,
+            ColumnWord::Absolute32 => Element::U32,
+        };
+        let mut tables = vec![
+            Parameter::table(name("values"), self.values.element(), part.stored()),
+            Parameter::table(name("columns"), column, part.stored()),
+        ];
+        if part.columns == ColumnWord::Delta16 {
+            tables.push(Parameter::table(name("base"), Element::U32, part.bases(self.slots())));
+        }
+        if self.start_count(part) > 0 {
+            tables.push(Parameter::table(name("start"), self.starts.element(), self.start_count(part)));
+        }
+        if part.storage == Storage::SlicedEll {
+            tables.push(Parameter::table(name("order"), Element::U16, self.slots()));
+        }
+        tables
+    }
+}

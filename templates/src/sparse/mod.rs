@@ -1,0 +1,16 @@
+//! Sparse matrix times vector: plans of y = A x for one matrix, and their CUDA text.
+//!
+//! * [`SparsePlan`]: the matrix as a few [`PartPlan`]s, one after the other in each row: a part has a storage, a width of
+//!   column words, lanes a row, and perhaps a window of x in shared memory. CSR is one part, sliced ELLPACK is one part, the
+//!   hybrid of Mahmoud, Hoffmann and Reza (2018, Algorithms 6 and 7) is an ELLPACK part and a CSR part.
+//!
+//! Every number of a plan is a constant in its text; the tables are given at the launch.
+
+mod check;
+mod launches;
+mod loads;
+mod plan;
+mod text;
+
+pub use check::SparsePlanError;
+pub use plan::{ColumnWord, PartPlan, SparsePlan, Storage};

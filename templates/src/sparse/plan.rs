@@ -1,0 +1,208 @@
+//! What a sparse multiply is made of: every number that its text is written for.
+//!
+//! A block of threads owns up to `block_rows` rows and keeps their sums in shared memory. It goes through the parts one
+//! after the other; a part whose columns lie in a window of x has that window brought into shared memory first, so that its
+//! gathers cost no sectors of L2. At the end y is written whole, row after row, with the block's share of x·y. A row's terms
+//! are always added in the same order.
+//!
+//! A lane takes `pack` non-zeros at a time and a row has `lanes` lanes, so a warp works on 32 / `lanes` rows: its *slice*.
+//! ELLPACK parts are stored slice by slice and step by step, 32 lanes of `pack` elements a step, so that a warp's load is one
+//! piece of memory whatever the number of lanes; CSR parts are stored row by row, each row padded to whole packs.
+
+use crate::ScalarType;
+use crate::exact::IndexWord;
+use crate::text::Cost;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How the columns of a part are written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ColumnWord {
+    /// 16 bits, counted from the part's first column.
+    Absolute16,
+    /// 32 bits, counted from the part's first column.
+    Absolute32,
+    /// 16 bits from the column before it in the same lane; each lane of each row begins at a column of 32 bits.
+    Delta16,
+}
+
+impl ColumnWord {
+    /// Bytes of one.
+    pub fn bytes(self) -> u64 {
+        match self {
+            ColumnWord::Absolute16 | ColumnWord::Delta16 => 2,
+            ColumnWord::Absolute32 => 4,
+        }
+    }
+}
+
+/// How the rows of a part lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Storage {
+    /// ELLPACK: so many steps in every row.
+    Ell {
+        /// Steps of `lanes` · `pack` elements.
+        steps: u32,
+    },
+    /// Sliced ELLPACK: rows sorted by length within each block, as many steps a slice as its longest row needs.
+    SlicedEll,
+    /// Compressed sparse rows with a start a row.
+    Csr,
+}
+
+/// One part of every row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartPlan {
+    /// How its rows lie in memory.
+    pub storage: Storage,
+    /// Its columns.
+    pub columns: ColumnWord,
+    /// Lanes a row: 1, 2, 4, 8, 16 or 32.
+    pub lanes: u32,
+    /// Elements that a lane loads at once: 1, 2 or 4.
+    pub pack: u32,
+    /// The column that absolute columns are counted from.
+    pub first_column: u32,
+    /// Elements of x, from the first column on, that are brought to shared memory; 0: x is gathered where it is.
+    pub staged: u32,
+    /// Packs stored, padding included.
+    pub packs: u64,
+    /// Non-zeros of the matrix in it.
+    pub non_zeros: u64,
+}
+
+impl PartPlan {
+    /// Rows of a slice.
+    pub fn slice_rows(&self) -> u32 {
+        32 / self.lanes
+    }
+
+    /// Elements stored, padding included.
+    pub fn stored(&self) -> u64 {
+        self.packs * u64::from(self.pack)
+    }
+
+    /// Entries of the table of lane bases, for a matrix of so many slots of rows; 0 where columns are absolute.
+    pub fn bases(&self, rows: u64) -> u64 {
+        match self.columns {
+            ColumnWord::Delta16 => rows * u64::from(self.lanes),
+            ColumnWord::Absolute16 | ColumnWord::Absolute32 => 0,
+        }
+    }
+}
+
+/// Every number of a sparse multiply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SparsePlan {
+    /// Name of the matrix, for people.
+    pub name: String,
+    /// Number type of the vectors.
+    pub scalar: ScalarType,
+    /// Number type of the stored values.
+    pub values: ScalarType,
+    /// Rows, and columns.
+    pub rows: u64,
+    /// Vectors multiplied at once, 1 to 8; more than one are interleaved first, so that the matrix is read once and a gather
+    /// finds all of them side by side.
+    pub vectors: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Blocks; block b owns rows `block_start[b]..block_start[b + 1]`, which begin at multiples of 32.
+    pub blocks: u32,
+    /// Most rows of a block.
+    pub block_rows: u32,
+    /// Width of row and slice starts.
+    pub starts: IndexWord,
+    /// The parts of a row, in the order of its columns.
+    pub parts: Vec<PartPlan>,
+}
+
+impl SparsePlan {
+    /// Non-zeros of the matrix.
+    pub fn non_zeros(&self) -> u64 {
+        self.parts.iter().map(|part| part.non_zeros).sum()
+    }
+
+    /// Slots of rows: rows, and room to fill the last 32.
+    pub fn slots(&self) -> u64 {
+        self.rows.next_multiple_of(32)
+    }
+
+    /// Entries of a part's table of starts: one a row of CSR, one a slice of sliced ELLPACK, and one more.
+    pub fn start_count(&self, part: &PartPlan) -> u64 {
+        match part.storage {
+            Storage::Ell { .. } => 0,
+            Storage::SlicedEll => self.slots() / u64::from(part.slice_rows()) + 1,
+            Storage::Csr => self.rows + 1,
+        }
+    }
+
+    /// Bytes of a part as it is stored, its tables included.
+    pub fn part_bytes(&self, part: &PartPlan) -> u64 {
+        let element = self.values.bytes() as u64 + part.columns.bytes();
+        let order = if part.storage == Storage::SlicedEll { 2 * self.slots() } else { 0 };
+        part.stored() * element
+            + self.start_count(part) * self.starts.bytes() as u64
+            + 4 * part.bases(self.slots())
+            + order
+    }
+
+    /// Bytes of the whole matrix as it is stored.
+    pub fn matrix_bytes(&self) -> u64 {
+        self.parts.iter().map(|part| self.part_bytes(part)).sum()
+    }
+
+    /// The stored matrix read once, x read once and y written once; two operations a non-zero and vector.
+    pub fn cost(&self) -> Cost {
+        let vectors = f64::from(self.vectors);
+        Cost {
+            flops: 2.0 * vectors * self.non_zeros() as f64,
+            bytes: self.matrix_bytes() as f64 + 2.0 * vectors * self.rows as f64 * self.scalar.bytes() as f64,
+        }
+    }
+
+    /// Bytes of shared memory that hold the window of x, in multiples of 16.
+    pub fn window_bytes(&self) -> u64 {
+        let widest = self.parts.iter().map(|part| u64::from(part.staged)).max().unwrap_or(0);
+        (widest * u64::from(self.vectors) * self.scalar.bytes() as u64).next_multiple_of(16)
+    }
+
+    /// Dynamic shared memory of a block: the window of x, and the sums of its rows.
+    pub fn shared_bytes(&self) -> u64 {
+        self.window_bytes() + 8 * u64::from(self.block_rows) * u64::from(self.vectors)
+    }
+
+    /// The same matrix for another number of vectors at once. Windows and sums grow with it.
+    pub fn with_vectors(&self, vectors: u32) -> SparsePlan {
+        SparsePlan { vectors, ..self.clone() }
+    }
+}
+
+impl fmt::Display for PartPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.storage {
+            Storage::Ell { steps } => write!(f, "ELLPACK of {} elements a row", steps * self.lanes * self.pack)?,
+            Storage::SlicedEll => write!(f, "sliced ELLPACK")?,
+            Storage::Csr => write!(f, "CSR")?,
+        }
+        let columns = match self.columns {
+            ColumnWord::Absolute16 => "16-bit columns",
+            ColumnWord::Absolute32 => "32-bit columns",
+            ColumnWord::Delta16 => "16-bit column steps",
+        };
+        let lanes = if self.lanes == 1 { "1 lane".into() } else { format!("{} lanes", self.lanes) };
+        write!(f, ", {lanes} x {} a row, {columns}", self.pack)?;
+        if self.staged > 0 {
+            let end = u64::from(self.first_column) + u64::from(self.staged);
+            write!(f, ", x[{}..{end}] in shared memory", self.first_column)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for SparsePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self.parts.iter().map(PartPlan::to_string).collect();
+        write!(f, "{}; {} blocks of {} threads", parts.join("; "), self.blocks, self.threads)
+    }
+}

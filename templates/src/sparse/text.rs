@@ -1,0 +1,182 @@
+//! Plan → CUDA text of a sparse multiply.
+
+use super::loads::{self, Load};
+use super::{ColumnWord, PartPlan, SparsePlan, SparsePlanError, Storage};
+use crate::ScalarType;
+use crate::launch::{Element, Parameter};
+use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, render};
+use serde::Serialize;
+
+/// Values that a lane has under way before it uses the first, in bytes: with 1,024 threads a multiprocessor, 64 kB, some
+/// three times what memory's latency asks for, since not all of them wait at once.
+const BATCH_BYTES: u32 = 64;
+
+#[derive(Serialize)]
+struct PartView {
+    number: usize,
+    title: String,
+    kind: &'static str,
+    lanes: u32,
+    slice_rows: u32,
+    steps: u32,
+    staged: u32,
+    first_column: u32,
+    window: String,
+    delta: bool,
+    start: &'static str,
+    first: bool,
+    batch: Vec<PackView>,
+    batch_size: u32,
+    /// Whether an ELLPACK part has steps left after its whole batches.
+    rest: bool,
+    base: String,
+}
+
+/// One pack of a batch.
+#[derive(Serialize)]
+struct PackView {
+    /// Packs after the batch's first, in strides.
+    number: u32,
+    loads: Vec<LoadView>,
+    terms: Vec<Term>,
+}
+
+#[derive(Serialize)]
+struct LoadView {
+    declaration: String,
+    name: String,
+    from: String,
+}
+
+/// One element of a pack.
+#[derive(Serialize)]
+struct Term {
+    value: String,
+    column: String,
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    plan: &'a SparsePlan,
+    prelude: &'a str,
+    real: &'a str,
+    /// Two numbers of the vectors at once, where there is an even number of vectors.
+    pair: Option<&'a str>,
+    /// Numbers of the vectors: 0, 1, …
+    each: Vec<u32>,
+    pairs: Vec<u32>,
+    tables: Vec<String>,
+    window_bytes: u64,
+    has_window: bool,
+    resident: u32,
+    parts: Vec<PartView>,
+    cost: Cost,
+    non_zeros: u64,
+}
+
+impl SparsePlan {
+    /// The CUDA text.
+    ///
+    /// # Errors
+    /// A fault of the template. A plan that [`SparsePlan::check`] refuses gives a text that does not compile.
+    pub fn text(&self) -> Result<KernelText, TextError> {
+        let vectors = self.vectors;
+        let even = vectors > 1 && vectors.is_multiple_of(2);
+        let view = View {
+            plan: self,
+            prelude: PRELUDE,
+            real: self.scalar.cuda(),
+            pair: even.then_some(if self.scalar == ScalarType::F64 { "double2" } else { "float2" }),
+            each: (0..vectors).collect(),
+            pairs: (0..vectors).step_by(2).collect(),
+            tables: self.tables().iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect(),
+            window_bytes: self.window_bytes(),
+            has_window: self.window_bytes() > 0,
+            resident: (1024 / self.threads.max(1)).max(1),
+            parts: self.parts.iter().enumerate().map(|(number, part)| self.part_view(number, part)).collect(),
+            cost: self.cost(),
+            non_zeros: self.non_zeros(),
+        };
+        let text = render("sparse.cu.jinja", include_str!("../../cuda/sparse.cu.jinja"), &view)?;
+        let interleave = (vectors > 1).then(|| "interleave".to_string());
+        let entries = interleave.into_iter().chain(["multiply".into(), "multiply_finish".into()]).collect();
+        Ok(KernelText { name: format!("{}_spmv", self.name), text, plan: crate::text::ron_of_depth(self, 3), entries })
+    }
+
+    fn part_view(&self, number: usize, part: &PartPlan) -> PartView {
+        let delta = part.columns == ColumnWord::Delta16;
+        let room = BATCH_BYTES / (part.pack * self.values.bytes() as u32 * self.vectors);
+        let batch_size = match part.storage {
+            // A number of steps that leaves no rest, if there is one.
+            Storage::Ell { steps } if room >= 4 => {
+                [4, 5, 6, 3].into_iter().find(|size| steps % size == 0).unwrap_or(4).min(steps.max(1))
+            }
+            _ => room.clamp(1, 8),
+        };
+        let batch = (0..batch_size).map(|pack| self.pack_view(number, part, pack)).collect();
+        let window = if part.staged > 0 {
+            "window".to_string()
+        } else if part.first_column == 0 || delta {
+            "x".into()
+        } else {
+            format!("(x + {}ull * VECTORS)", part.first_column)
+        };
+        // A lane's base counts from the beginning of x, the window from the part's first column.
+        let base =
+            if part.staged > 0 && part.first_column > 0 { format!(" - {}u", part.first_column) } else { String::new() };
+        PartView {
+            number,
+            title: part.to_string(),
+            kind: match part.storage {
+                Storage::Ell { .. } => "ell",
+                Storage::SlicedEll => "sliced",
+                Storage::Csr => "csr",
+            },
+            lanes: part.lanes,
+            slice_rows: part.slice_rows(),
+            steps: if let Storage::Ell { steps } = part.storage { steps } else { 0 },
+            staged: part.staged,
+            first_column: part.first_column,
+            window,
+            delta,
+            start: if self.starts.bytes() == 8 { "u64" } else { "u32" },
+            first: number == 0,
+            batch,
+            batch_size,
+            rest: matches!(part.storage, Storage::Ell { steps } if steps % batch_size != 0),
+            base,
+        }
+    }
+
+    /// Pack `pack` of a batch of part `number`.
+    fn pack_view(&self, number: usize, part: &PartPlan, pack: u32) -> PackView {
+        let at = if pack == 0 { "k".to_string() } else { format!("k + {pack} * STRIDE") };
+        let values = loads::values(self.values, part.pack, &format!("values_{number}"), &at, pack);
+        let columns = loads::columns(part.columns.bytes(), part.pack, &format!("columns_{number}"), &at, pack);
+        let load = |Load { declaration, name, from }| LoadView { declaration, name, from };
+        let term = |(value, column)| Term { value, column };
+        PackView {
+            number: pack,
+            loads: columns.loads.into_iter().chain(values.loads).map(load).collect(),
+            terms: values.elements.into_iter().zip(columns.elements).map(term).collect(),
+        }
+    }
+
+    /// The diagonal of a matrix of so many rows as an element function of vector programs: `diagonal(i, matrix_diagonal)`.
+    pub fn diagonal_element(rows: u64) -> ElementFunctionText {
+        let parameter = Parameter::table("matrix_diagonal", Element::F64, rows);
+        let source = format!(
+            "__device__ __forceinline__ double diagonal(i64 i, {} matrix_diagonal)\n{{\n    return matrix_diagonal[i];\n}}\n",
+            parameter.cuda()
+        );
+        ElementFunctionText { name: "diagonal".into(), source, parameters: vec![parameter] }
+    }
+
+    /// [`SparsePlan::text`] of a plan that was checked before.
+    ///
+    /// # Errors
+    /// The plan's.
+    pub fn checked(self) -> Result<SparsePlan, SparsePlanError> {
+        self.check().map(|()| self)
+    }
+}

@@ -1,0 +1,110 @@
+//! What the model chooses, and that nothing of a matrix is lost on the way to its tables.
+
+use super::matrices::random;
+use eigenforge::sparse::{
+    Choice, Columns, Csr, Format, FormatName, RowStatistics, Stored, Synthetic, Target, Values, Wish,
+};
+use eigenforge_templates::ScalarType;
+use eigenforge_templates::sparse::{ColumnWord, Storage};
+
+/// A tenth of an H200 with little shared memory.
+const SMALL_CARD: Target = Target { multiprocessors: 13, shared_bytes: 24 << 10 };
+
+/// Rows as those of the paper's larger family, few of them.
+fn paper_like() -> Csr {
+    Synthetic { rows: 20_000, reference_columns: 2_000, reference: 30, expansion: 380_000, seed: 1 }.matrix().unwrap()
+}
+
+fn choose(matrix: &Csr, target: Target, wish: Wish) -> Choice {
+    Choice::new(matrix, &RowStatistics::of(matrix), target, wish)
+}
+
+#[test]
+fn dense_columns_on_the_left_go_to_windows_and_uniform_ones_do_not() {
+    // A fifth of the paper's larger family, on a fifth of a card.
+    let fifth = Synthetic { rows: 200_000, reference_columns: 20_000, reference: 30, expansion: 3_800_000, seed: 1 };
+    let target = Target { multiprocessors: 26, shared_bytes: 160 << 10 };
+    let choice = choose(&fifth.matrix().unwrap(), target, Wish::default());
+    let Format::Panels { width, windows } = choice.best().format else { panic!("{}", choice.reason) };
+    let staged = u64::from(width) * u64::from(windows);
+    assert!((10_000..40_000).contains(&staged), "{}", choice.reason);
+    assert!(choice.reason.contains("shared memory"), "{}", choice.reason);
+    // Columns all over a long x: no window holds enough of them.
+    let uniform = random(60_000, 3, |_| 5);
+    let choice = choose(&uniform, SMALL_CARD, Wish::default());
+    assert!(choice.best().layout.parts.iter().all(|part| part.staged == 0), "{}", choice.reason);
+}
+
+#[test]
+fn a_boundary_is_where_every_row_still_has_non_zeros_or_what_was_asked_for() {
+    let matrix = paper_like();
+    let wish = |boundary| Wish { format: Some(FormatName::Hybrid), boundary, ..Wish::default() };
+    for candidate in choose(&matrix, Target::H200, wish(None)).candidates {
+        let Format::Hybrid { boundary } = candidate.format else { panic!("{candidate:?}") };
+        // The rows are of equal length, so no boundary that is worth trying pads.
+        let shortest = (0..matrix.rows()).map(|row| matrix.row(row).0.len()).min().unwrap();
+        assert!(boundary as usize <= shortest, "{boundary}");
+    }
+    let asked = choose(&matrix, Target::H200, wish(Some(17)));
+    assert_eq!(asked.candidates.len(), 1);
+    assert_eq!(asked.best().format, Format::Hybrid { boundary: 17 });
+    assert!(asked.reason.contains("as asked for"));
+    // A boundary past the longest row: everything in ELLPACK, and no tail.
+    let whole = choose(&matrix, Target::H200, wish(Some(1_000)));
+    assert_eq!(whole.best().layout.parts.len(), 1);
+}
+
+#[test]
+fn narrow_columns_are_stored_narrow() {
+    let words = |matrix: &Csr, format| {
+        let choice = choose(matrix, Target::H200, Wish { format: Some(format), ..Wish::default() });
+        choice.best().layout.parts.iter().map(|part| part.columns).collect::<Vec<_>>()
+    };
+    assert_eq!(words(&random(65_536, 1, |_| 2), FormatName::Csr), [ColumnWord::Absolute16]);
+    assert_eq!(words(&random(65_537, 1, |_| 2), FormatName::Csr), [ColumnWord::Absolute32]);
+    // Enough neighbours a lane that steps of 16 bits pay for their base.
+    let rows = 70_000u32;
+    let near: Vec<u32> = (0..rows).flat_map(|row| (0..20).map(move |k| (row / 2 + 50 * k) % 30_000 + 40 * k)).collect();
+    let mut near: Vec<Vec<u32>> = near.chunks(20).map(<[u32]>::to_vec).collect();
+    near.iter_mut().for_each(|row| {
+        row.sort_unstable();
+        row.dedup();
+    });
+    let mut start = vec![0u64];
+    near.iter().for_each(|row| start.push(start[start.len() - 1] + row.len() as u64));
+    let columns = near.concat();
+    let values = vec![1.0; columns.len()];
+    let matrix = Csr::new(start, columns, values).unwrap();
+    assert_eq!(words(&matrix, FormatName::SlicedEll), [ColumnWord::Delta16]);
+}
+
+/// Every non-zero is in the tables once, in its row's order, whatever the format; the rest is zeros.
+#[test]
+fn nothing_is_lost_in_a_format() {
+    let matrix = paper_like();
+    let sum: f64 = matrix.values().iter().sum();
+    for candidate in choose(&matrix, SMALL_CARD, Wish::default()).candidates {
+        let stored = Stored::new("lossless", &matrix, &candidate.layout, ScalarType::F64, ScalarType::F64).unwrap();
+        let what = candidate.format.to_string();
+        assert_eq!(stored.plan.non_zeros(), matrix.non_zeros(), "{what}");
+        let mut found = (0u64, 0.0);
+        for (part, plan) in stored.parts.iter().zip(&stored.plan.parts) {
+            let Values::F64(values) = &part.values else { panic!("{what}") };
+            found.0 += values.iter().filter(|value| **value != 0.0).count() as u64;
+            found.1 += values.iter().sum::<f64>();
+            let columns = match &part.columns {
+                Columns::U16(columns) => columns.len(),
+                Columns::U32(columns) => columns.len(),
+            };
+            assert_eq!((values.len() as u64, columns as u64), (plan.stored(), plan.stored()), "{what}");
+            let last = part.start.last().copied().unwrap_or(plan.packs);
+            let per_start = if plan.storage == Storage::SlicedEll { 32 } else { 1 };
+            assert_eq!(last * per_start, plan.packs, "{what}");
+        }
+        assert_eq!(found.0, matrix.values().iter().filter(|value| **value != 0.0).count() as u64, "{what}");
+        assert!((found.1 - sum).abs() < 1e-9, "{what}");
+        // The model's bytes are those that are stored, to the padding of slices.
+        let ratio = stored.plan.matrix_bytes() as f64 / candidate.bytes as f64;
+        assert!((0.95..1.15).contains(&ratio), "{what}: {ratio}");
+    }
+}

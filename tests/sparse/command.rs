@@ -1,0 +1,51 @@
+//! `eigenforge spmv` as a person runs it.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn spmv(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_eigenforge")).arg("spmv").args(arguments).output().unwrap()
+}
+
+fn water() -> String {
+    let root = std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
+    let file = PathBuf::from(root).join("tests/data/ci_matrices/H2O_sto3g_0.96_det_levfull.npz");
+    file.to_str().unwrap().into()
+}
+
+#[test]
+fn a_report_on_the_cpu() {
+    let output = spmv(&[&water(), "--device", "cpu", "--compare", "--repeats", "2"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    for said in ["441 rows, 18,441 non-zeros", "30 to 81", "CSR", "x the floor", "plain loop"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let output = spmv(&[&water(), "--device", "cpu", "--json", "--vectors", "3", "--repeats", "1"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((report["statistics"]["non_zeros"].as_u64(), report["vectors"].as_u64()), (Some(18_441), Some(3)));
+    assert!(report["milliseconds"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn what_cannot_be_run_is_said() {
+    let folder = std::env::temp_dir().join(format!("eigenforge-spmv-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let broken = folder.join("broken.mtx");
+    std::fs::write(&broken, "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n").unwrap();
+    for (arguments, said) in [
+        (vec![broken.to_str().unwrap()], "line 3: 1 elements instead of the 2"),
+        (vec!["nowhere.npz"], "nowhere.npz"),
+        (vec!["synthetic:7:1"], "synthetic:32768:SEED"),
+        (vec!["matrix.txt"], "FILE.mtx, FILE.npz"),
+        (vec!["nowhere.npz", "--format", "coo"], "expected auto, hybrid, csr, sliced-ell, panels"),
+        (vec!["nowhere.npz", "--vectors", "9"], "9 is not in 1..=8"),
+    ] {
+        let output = spmv(&[&arguments[..], &["--device", "cpu"]].concat());
+        let text = String::from_utf8(output.stderr).unwrap().replace("\n  │ ", " ");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(joined.contains(said), "{arguments:?}: {text}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,309 @@
+//! Every storage with every column word, number of lanes, size of pack and number of vectors.
+
+use super::kernel_devices;
+use super::matrices::{Random, product, random, shapes, vector};
+use eigenforge::runtime::simulate::Schedule;
+use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
+use eigenforge::sparse::{
+    Choice, Csr, Cut, FormatName, Layout, LayoutError, PartLayout, RowStatistics, SparseOperator, StorageKind, Stored,
+    Target, Wish, start_word,
+};
+use eigenforge_templates::ScalarType;
+use eigenforge_templates::exact::IndexWord;
+use eigenforge_templates::launch::{Element, ParameterKind};
+use eigenforge_templates::signature::Signature;
+use eigenforge_templates::sparse::{ColumnWord, SparsePlan, Storage};
+use std::sync::Arc;
+
+/// Compares y and x·y with the oracle, for one vector and for a block; outputs hold NaN before. `precision` is that of the
+/// stored values, or of the vectors where those are narrower.
+fn check<T: Scalar>(operator: &SparseOperator, matrix: &Csr, vectors: usize, precision: f64, what: &str) {
+    let device = LinearOperator::<T>::device(operator).clone();
+    let n = matrix.rows();
+    let round = |x: f64| T::from_f64(x).to_f64();
+    let x: Vec<Vec<f64>> = (0..vectors).map(|v| vector(n, v as u64).into_iter().map(round).collect()).collect();
+    let up = |values: &[f64]| -> Vector<T> {
+        device.upload(&values.iter().map(|value| T::from_f64(*value)).collect::<Vec<T>>()).unwrap()
+    };
+    let on_device: Vec<Vector<T>> = x.iter().map(|x| up(x)).collect();
+    let mut y: Vec<Vector<T>> = x.iter().map(|x| up(&vec![f64::NAN; x.len()])).collect();
+    let dots = if vectors == 1 {
+        vec![operator.apply(&on_device[0], &mut y[0]).unwrap_or_else(|error| panic!("{what}: {error}"))]
+    } else {
+        let x: Vec<&Vector<T>> = on_device.iter().collect();
+        operator.apply_block(&x, &mut y).unwrap_or_else(|error| panic!("{what}: {error}"))
+    };
+    assert_eq!(dots.len(), vectors);
+    for ((x, y), dot) in x.iter().zip(&y).zip(dots) {
+        let (y, exact) = (y.download().unwrap(), product(matrix, x));
+        for (row, (y, (exact, size))) in y.iter().zip(&exact).enumerate() {
+            let y = y.to_f64();
+            let tolerance = precision * size + T::EPSILON * exact.abs();
+            assert!((y - exact).abs() <= tolerance, "{what}: row {row} is {y:e}, expected {exact:e}");
+        }
+        let expected: f64 = exact.iter().zip(x).map(|((y, _), x)| x * y).sum();
+        let size: f64 = exact.iter().zip(x).map(|((_, size), x)| x.abs() * size).sum();
+        assert!((dot - expected).abs() <= precision * size, "{what}: x.y = {dot:e}, expected {expected:e}");
+    }
+}
+
+fn part(cut: Cut, storage: StorageKind, columns: ColumnWord, lanes: u32, pack: u32) -> PartLayout {
+    PartLayout { cut, storage, columns, lanes, pack, first_column: 0, staged: 0 }
+}
+
+const WISH: Wish = Wish { format: None, boundary: None, vectors: 1, scalar: ScalarType::F64, values: ScalarType::F64 };
+const F64: f64 = 1e-13;
+
+#[test]
+fn the_cpu_multiplies_every_shape() {
+    for (name, matrix) in shapes(1) {
+        let operator = SparseOperator::new(name, Arc::new(matrix.clone()), WISH, &Device::cpu()).unwrap();
+        for vectors in [1, 2, 3, 8, 11] {
+            check::<f64>(&operator, &matrix, vectors, F64, name);
+            check::<f32>(&operator, &matrix, vectors, F64, name);
+        }
+    }
+    // More than one task, and the same bits whatever the number of threads.
+    let matrix = Arc::new(random(20_000, 9, |row| if row == 5 { 20_000 } else { row % 7 }));
+    let operator = SparseOperator::new("tasks", matrix.clone(), WISH, &Device::cpu()).unwrap();
+    check::<f64>(&operator, &matrix, 1, F64, "tasks");
+    let dot = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let x: Vector<f64> = Device::cpu().upload(&vector(20_000, 3)).unwrap();
+            let mut y = Device::cpu().zeros(20_000).unwrap();
+            operator.apply(&x, &mut y).unwrap().to_bits()
+        })
+    };
+    assert_eq!(dot(1), dot(5));
+}
+
+#[test]
+fn the_choice_of_every_format_multiplies_every_shape() {
+    for device in kernel_devices(Schedule::Random { seed: 3 }) {
+        for (name, matrix) in shapes(20) {
+            let statistics = RowStatistics::of(&matrix);
+            for format in [None, Some(FormatName::Hybrid), Some(FormatName::Csr), Some(FormatName::SlicedEll)] {
+                let choice = Choice::new(&matrix, &statistics, Target::H200, Wish { format, ..WISH });
+                let layout = &choice.best().layout;
+                let what = format!("{name}: {}", choice.reason);
+                let operator = SparseOperator::with_layout("shape", Arc::new(matrix.clone()), layout, WISH, &device);
+                let operator = operator.unwrap_or_else(|error| panic!("{what}: {error}"));
+                check::<f64>(&operator, &matrix, 1, F64, &what);
+            }
+        }
+    }
+}
+
+/// Layouts that between them have every storage, word, number of lanes and pack.
+fn layouts() -> Vec<(String, Layout)> {
+    use ColumnWord::{Absolute16, Absolute32, Delta16};
+    let mut layouts = vec![];
+    let mut add = |name: String, parts: Vec<PartLayout>, threads, most_rows| {
+        layouts.push((name, Layout { parts, threads, blocks: 2, most_rows }));
+    };
+    let (words, packs) = ([Absolute16, Absolute32, Delta16], [1, 2, 4]);
+    for (number, lanes) in [1, 2, 4, 8, 16, 32].into_iter().enumerate() {
+        for (shift, storage) in [StorageKind::Ell, StorageKind::SlicedEll, StorageKind::Csr].into_iter().enumerate() {
+            let (word, pack) = (words[(number + shift) % 3], packs[(number / 3 + number + shift) % 3]);
+            let name = format!("{storage:?} {word:?}, {lanes} lanes x {pack}");
+            add(name, vec![part(Cut::End, storage, word, lanes, pack)], 64, 128);
+        }
+    }
+    // The hybrid with its columns staged, and panels with a rest.
+    for (lanes, tail) in [(8, 32), (1, 4)] {
+        let ell = PartLayout { staged: 301, ..part(Cut::Entries(9), StorageKind::Ell, Absolute16, lanes, 2) };
+        let csr = part(Cut::End, StorageKind::Csr, Delta16, tail, 1);
+        add(format!("hybrid of {lanes} and {tail} lanes"), vec![ell, csr], 96, 96);
+    }
+    let window = |end, first_column, storage, word| PartLayout {
+        first_column,
+        staged: end - first_column,
+        ..part(Cut::Column(end), storage, word, 4, 2)
+    };
+    let rest = PartLayout { first_column: 200, ..part(Cut::End, StorageKind::SlicedEll, Absolute32, 2, 1) };
+    let first = window(100, 0, StorageKind::SlicedEll, Absolute16);
+    let panels = vec![first, window(200, 100, StorageKind::Csr, Delta16), rest];
+    add("panels and a rest".into(), panels, 128, 192);
+    layouts
+}
+
+#[test]
+fn every_layout_gives_the_same_product() {
+    let matrix = Arc::new(random(301, 5, |row| if row % 13 == 0 { 0 } else { 1 + row * row % 40 }));
+    for (number, schedule) in [Schedule::Forward, Schedule::Reverse].into_iter().enumerate() {
+        for device in kernel_devices(schedule) {
+            for (name, layout) in layouts().into_iter().skip(number).step_by(2) {
+                let operator = SparseOperator::with_layout("layout", matrix.clone(), &layout, WISH, &device).unwrap();
+                check::<f64>(&operator, &matrix, 1, F64, &name);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_number_of_vectors_reads_the_matrix_once() {
+    let matrix = Arc::new(random(101, 6, |row| 2 + row % 17));
+    let all = layouts();
+    for device in kernel_devices(Schedule::Forward) {
+        for (vectors, at) in [(2usize, 0usize), (3, 7), (4, 18), (5, 20), (6, 5), (7, 9), (8, 19)] {
+            let (name, mut layout) = all[at].clone();
+            // The windows of those layouts are of a larger matrix.
+            layout
+                .parts
+                .iter_mut()
+                .for_each(|part| part.staged = part.staged.min(101u32.saturating_sub(part.first_column)));
+            layout.parts.retain(|part| part.first_column < 101);
+            layout.parts.last_mut().unwrap().cut = Cut::End;
+            let operator = SparseOperator::with_layout("vectors", matrix.clone(), &layout, WISH, &device);
+            let operator = operator.unwrap_or_else(|error| panic!("{name}: {error}"));
+            check::<f64>(&operator, &matrix, vectors, F64, &format!("{vectors} vectors, {name}"));
+        }
+    }
+}
+
+#[test]
+fn single_precision_is_that_of_what_is_stored() {
+    let matrix = Arc::new(random(140, 7, |row| row % 30));
+    let layout = Layout {
+        parts: vec![
+            part(Cut::Entries(8), StorageKind::Ell, ColumnWord::Absolute16, 2, 4),
+            part(Cut::End, StorageKind::Csr, ColumnWord::Absolute32, 8, 2),
+        ],
+        threads: 64,
+        blocks: 3,
+        most_rows: 64,
+    };
+    for device in kernel_devices(Schedule::Forward) {
+        // f32 values of f64 vectors: each value is rounded once.
+        let wish = Wish { values: ScalarType::F32, ..WISH };
+        let operator = SparseOperator::with_layout("single", matrix.clone(), &layout, wish, &device).unwrap();
+        check::<f64>(&operator, &matrix, 1, 6e-8, "f32 values");
+        // Both in f32; sums are still in f64, so that y is rounded once beside.
+        let wish = Wish { scalar: ScalarType::F32, ..wish };
+        let operator = SparseOperator::with_layout("single", matrix.clone(), &layout, wish, &device).unwrap();
+        check::<f32>(&operator, &matrix, 1, 6e-8, "f32 throughout");
+        check::<f32>(&operator, &matrix, 2, 6e-8, "two of f32 throughout");
+    }
+}
+
+#[test]
+fn the_rounding_of_f32_values_is_there_to_be_seen() {
+    let matrix = Arc::new(random(64, 8, |_| 9));
+    let layout = Layout {
+        parts: vec![part(Cut::End, StorageKind::Csr, ColumnWord::Absolute16, 4, 1)],
+        threads: 32,
+        blocks: 1,
+        most_rows: 64,
+    };
+    for device in kernel_devices(Schedule::Forward) {
+        let wish = Wish { values: ScalarType::F32, ..WISH };
+        let operator = SparseOperator::with_layout("seen", matrix.clone(), &layout, wish, &device).unwrap();
+        let x = vector(64, 0);
+        let mut y: Vector<f64> = device.zeros(64).unwrap();
+        operator.apply(&device.upload(&x).unwrap(), &mut y).unwrap();
+        let exact = product(&matrix, &x);
+        let worst =
+            y.download().unwrap().iter().zip(&exact).map(|(y, (exact, _))| (y - exact).abs()).fold(0.0, f64::max);
+        assert!(worst > 1e-9, "{worst:e}: the values were not stored in f32");
+    }
+}
+
+#[test]
+fn a_layout_that_does_not_fit_is_refused() {
+    let far = Csr::new(vec![0, 2, 2, 2], vec![0, 2], vec![1.0; 2]).unwrap();
+    let window = PartLayout { staged: 2, ..part(Cut::End, StorageKind::Csr, ColumnWord::Absolute16, 1, 1) };
+    let layout = |part| Layout { parts: vec![part], threads: 32, blocks: 1, most_rows: 32 };
+    let stored = |part| Stored::new("far", &far, &layout(part), ScalarType::F64, ScalarType::F64);
+    assert!(matches!(stored(window), Err(LayoutError::Window { row: 0, column: 2, first: 0, end: 2 })));
+    let lanes = PartLayout { staged: 0, lanes: 3, ..window };
+    assert!(
+        stored(PartLayout { lanes: 64, ..lanes }).is_err()
+            && stored(PartLayout { pack: 3, lanes: 1, ..lanes }).is_err()
+    );
+    let wide = random(70_000, 1, |row| if row == 9 { 2 } else { 0 });
+    let narrow = layout(part(Cut::End, StorageKind::Csr, ColumnWord::Delta16, 1, 1));
+    let mut columns = vec![0u64; 70_001];
+    columns[1..].fill(2);
+    let apart = Csr::new(columns, vec![3, 69_000], vec![1.0; 2]).unwrap();
+    let refused = Stored::new("apart", &apart, &narrow, ScalarType::F64, ScalarType::F64).unwrap_err();
+    assert!(refused.to_string().contains("column 69000 does not fit 16 bits, counted from 3"), "{refused}");
+    let absolute = layout(part(Cut::End, StorageKind::Csr, ColumnWord::Absolute16, 1, 1));
+    assert!(Stored::new("wide", &apart, &absolute, ScalarType::F64, ScalarType::F64).is_err());
+    assert_eq!(wide.non_zeros(), 2);
+}
+
+/// Every plan's launches are as its text declares them.
+#[test]
+fn the_launches_are_those_of_the_text() {
+    let matrix = random(301, 5, |row| 1 + row * row % 40);
+    for (name, layout) in layouts() {
+        let stored = Stored::new("declared", &matrix, &layout, ScalarType::F64, ScalarType::F64).unwrap();
+        for vectors in [1, 5, 8] {
+            let plan = stored.plan.with_vectors(vectors);
+            let text = plan.text().unwrap();
+            let launches = plan.launches().unwrap();
+            assert_eq!(launches.iter().map(|launch| launch.entry.as_str()).collect::<Vec<_>>(), text.entries);
+            for launch in &launches {
+                let signature = Signature::read(&text.text, &launch.entry).unwrap();
+                signature.check(launch).unwrap_or_else(|error| panic!("{name}: {error}"));
+                assert_eq!(signature.threads, Some(launch.block), "{name}: {}", launch.entry);
+            }
+        }
+    }
+}
+
+/// More than 2^32 non-zeros: starts and indices are 64 bits wide, and lengths are not cut.
+#[test]
+fn more_non_zeros_than_32_bits_count() {
+    assert_eq!(start_word((1 << 32) - 5_000), IndexWord::U32);
+    assert_eq!(start_word(u64::from(u32::MAX) + 1), IndexWord::U64);
+    let matrix = random(96, 5, |_| 7);
+    for (name, layout) in layouts().into_iter().filter(|(_, layout)| layout.parts.len() == 1) {
+        let stored = Stored::new("many", &matrix, &layout, ScalarType::F64, ScalarType::F64).unwrap();
+        let mut plan: SparsePlan = stored.plan;
+        if matches!(plan.parts[0].storage, Storage::Ell { .. }) {
+            continue;
+        }
+        plan.parts[0].packs = (1 << 32) + 5;
+        plan.starts = start_word(plan.parts[0].packs);
+        plan.check().unwrap();
+        let text = plan.text().unwrap().text;
+        assert!(text.contains("const u64* __restrict__ start_0") && text.contains("u64 begin = "), "{name}");
+        assert!(text.contains("u64 k = begin") || text.contains("(i64)step * 32"), "{name}");
+        let wanted = plan.parts[0].stored();
+        let launches = plan.launches().unwrap();
+        let tables = &launches.iter().find(|launch| launch.entry == "multiply").unwrap().parameters;
+        let length = |name: &str| {
+            let found = tables.iter().find(|parameter| parameter.name == name).map(|parameter| parameter.kind);
+            if let Some(ParameterKind::Memory { len, .. }) = found { len } else { 0 }
+        };
+        assert_eq!([length("values_0"), length("columns_0")], [wanted; 2], "{name}");
+        assert!(tables.iter().any(|table| table.name == "start_0"
+            && matches!(table.kind, ParameterKind::Memory { element: Element::U64, .. })));
+    }
+    // 64-bit starts, run: the same product.
+    let layout = layouts().into_iter().find(|(name, _)| name.starts_with("Csr")).unwrap().1;
+    for device in kernel_devices(Schedule::Forward) {
+        let mut stored = Stored::new("wide_starts", &matrix, &layout, ScalarType::F64, ScalarType::F64).unwrap();
+        stored.plan.starts = IndexWord::U64;
+        let operator = SparseOperator::with_stored(&matrix, stored, &device).unwrap();
+        check::<f64>(&operator, &matrix, 1, F64, "64-bit starts");
+    }
+}
+
+#[test]
+fn the_diagonal_and_the_bound_are_the_matrix_s() {
+    let matrix = Arc::new(random(50, 11, |row| 1 + row % 20));
+    let operator = SparseOperator::new("diagonal", matrix.clone(), WISH, &Device::cpu()).unwrap();
+    let diagonal = LinearOperator::<f64>::diagonal(&operator).unwrap();
+    let mut found = vec![f64::NAN; 30];
+    (diagonal.host)(20, &mut found);
+    assert!(found.iter().enumerate().all(|(k, value)| *value == matrix.at(20 + k, 20 + k as u32)));
+    let bound = LinearOperator::<f64>::norm_bound(&operator);
+    let mut random = Random::new(1);
+    let x: Vec<f64> = (0..50).map(|_| random.number()).collect();
+    let largest = |values: &mut dyn Iterator<Item = f64>| values.map(f64::abs).fold(0.0, f64::max);
+    let y = largest(&mut product(&matrix, &x).into_iter().map(|(y, _)| y));
+    assert!(y <= bound * largest(&mut x.iter().copied()) && bound < 21.0);
+}

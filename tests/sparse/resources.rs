@@ -1,0 +1,46 @@
+//! What the compiler makes of every format, without a card: no spills, registers for 1,024 threads a multiprocessor, and
+//! values in loads of 16 bytes where a lane takes two at a time.
+
+use eigenforge::exact::footprints;
+use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
+use eigenforge::sparse::{Choice, RowStatistics, Stored, Synthetic, Target, Wish};
+use eigenforge_templates::ScalarType;
+
+#[test]
+fn the_kernels_of_every_format_fit_the_card() {
+    let cache = std::env::temp_dir().join(format!("eigenforge-sparse-{}", std::process::id()));
+    let settings = Settings {
+        cache: CacheFolder::At(cache.clone()),
+        cache_readonly: vec![],
+        ..Settings::from_env().expect("the environment's settings are sound")
+    };
+    let Some(jit) = Jit::for_tests(&settings) else { return };
+    let disassembler = Disassembler::find(&settings).ok();
+    // The paper's smaller family at an eighth of its rows, on an eighth of a card.
+    let matrix = Synthetic { rows: 4096, reference_columns: 409, reference: 80, expansion: 150_000, seed: 3 };
+    let matrix = matrix.matrix().unwrap();
+    let target = Target { multiprocessors: 16, shared_bytes: 28 << 10 };
+    let choice = Choice::new(&matrix, &RowStatistics::of(&matrix), target, Wish::default());
+    let mut seen = std::collections::BTreeSet::new();
+    for candidate in choice.candidates.iter().filter(|candidate| seen.insert(candidate.format.word())) {
+        for vectors in [1, 4] {
+            let stored = Stored::new("footprint", &matrix, &candidate.layout, ScalarType::F64, ScalarType::F64);
+            let mut plan = stored.unwrap().plan.with_vectors(vectors);
+            if vectors > 1 {
+                plan.parts.iter_mut().for_each(|part| part.staged = 0);
+            }
+            let (text, launches) = (plan.text().unwrap(), plan.launches().unwrap());
+            let cubin = jit.compile(&text, Arch::from_capability(9, 0)).unwrap_or_else(|error| panic!("{error}"));
+            let found = footprints(&cubin, disassembler.as_ref(), &launches).unwrap();
+            let multiply = found.iter().find(|kernel| kernel.name == "multiply").unwrap();
+            let what = format!("{} for {vectors}: {multiply}", candidate.format);
+            assert_eq!((multiply.spilled, multiply.stack), (Some(0), 0), "{what}");
+            assert!(multiply.registers <= 64, "{what}");
+            if let (Some(mix), true) = (multiply.mix, plan.parts.iter().all(|part| part.pack == 2)) {
+                assert!(mix.global_loads.b128 >= 1, "{what}");
+            }
+        }
+    }
+    assert!(seen.len() >= 4, "only {seen:?} were candidates");
+    std::fs::remove_dir_all(&cache).unwrap();
+}
