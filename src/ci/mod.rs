@@ -40,11 +40,11 @@
 //! | `slater_condon` | what is ⟨I\|H\|J⟩? |
 //! | `string_table` | where do one or two moves lead from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
+//! | `direct` | what is σ = H C of a full space, without a matrix? |
 //! | `solve` | what are the lowest states? |
 //! | `spin` | what is ⟨S²⟩ of a state, and which spins has a level? |
 //! | `density` | what are ⟨a†_p a_q⟩ and ⟨a†_p a†_r a_s a_q⟩? |
 //! | `natural` | which orbitals diagonalise γ, and how full are they? |
-//! | `direct` | what is σ = H C of a full space, without a matrix? |
 
 pub mod count;
 pub mod density;

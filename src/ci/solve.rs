@@ -38,7 +38,7 @@ pub enum Storage {
     Auto,
     /// As a sparse matrix.
     Stored,
-    /// From the integrals: the full space of both spins, on the CPU.
+    /// From the integrals: full CI, of all irreps or of one, on the CPU.
     Direct,
 }
 
@@ -48,7 +48,7 @@ pub enum CiError {
     /// The matrix could not be made.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
-    /// No product straight from the integrals.
+    /// There is no product straight from the integrals.
     #[error(transparent)]
     Direct(#[from] DirectError),
     /// It could not be put on the device.
@@ -70,7 +70,7 @@ pub enum CiError {
     },
     /// A product straight from the integrals was asked for where there is none.
     #[error(
-        "storage = \"direct\" is for a full space, of all irreps or of one, on the CPU; found {found}: take storage = \"stored\""
+        "storage = \"direct\" is for full CI, of all irreps or of one, on the CPU; found {found}: take storage = \"stored\""
     )]
     NotDirect {
         /// What was asked for.
@@ -84,6 +84,7 @@ impl CiError {
         match self {
             CiError::States { .. } | CiError::NotDirect { .. } => true,
             CiError::Matrix(error) => !matches!(error, MatrixError::Memory(_)),
+            CiError::Direct(error) => !matches!(error, DirectError::Memory(_)),
             _ => false,
         }
     }
@@ -91,7 +92,9 @@ impl CiError {
     /// The device's error, through whichever stage it came.
     pub fn device(&self) -> Option<&DeviceError> {
         match self {
-            CiError::Device(error) | CiError::Sparse(SparseError::Device(error)) => Some(error),
+            CiError::Device(error)
+            | CiError::Sparse(SparseError::Device(error))
+            | CiError::Direct(DirectError::Memory(error)) => Some(error),
             CiError::Solve(SolveError::Device(error)) => Some(error),
             _ => None,
         }
@@ -242,14 +245,15 @@ impl<'a> Solve<'a> {
     }
 
     fn operator(&self, device: &Device) -> Result<(Box<dyn LinearOperator<f64>>, How), CiError> {
-        let full = self.space.is_full();
-        let direct = full && matches!(device, Device::Cpu(_));
+        let complete = self.space.is_complete();
+        let direct = complete && matches!(device, Device::Cpu(_));
         match self.storage {
             Storage::Direct if !direct => {
-                let space = if full { "the full space" } else { "a part of the space" };
+                let space = if complete { "full CI" } else { "a part of it" };
                 Err(CiError::NotDirect { found: format!("{space} on {}", device.name()) })
             }
             Storage::Direct | Storage::Auto if direct => {
+                let _listing = trace::span("set up", "moves of the strings");
                 let how = How { storage: "direct", format: None, reason: None, non_zeros: None };
                 Ok((Box::new(DirectFullCi::new(self.integrals, self.space, device)?), how))
             }

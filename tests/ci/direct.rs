@@ -159,16 +159,24 @@ fn what_is_not_a_full_space_of_these_integrals_is_refused() {
     let new = |space: &Space| DirectFullCi::new(&integrals, space, &Device::cpu()).map(drop).unwrap_err();
     assert!(matches!(new(&Space::full(4, 2, 2).unwrap()), DirectError::Orbitals { integrals: 5, space: 4 }));
     let truncated = Space::excitations(5, 2, 2, 1).unwrap();
-    assert!(matches!(new(&truncated), DirectError::NotFull { rows: 13 }));
+    assert!(matches!(new(&truncated), DirectError::Incomplete { rows: 13 }));
     let full = Space::full(5, 2, 2).unwrap();
     let every: Vec<_> = (0..full.len()).rev().map(|row| full.determinant(row)).collect();
     let listed = Space::from_determinants(5, &every).unwrap();
-    assert!(matches!(new(&listed), DirectError::NotFull { rows: 100 }));
+    assert!(matches!(new(&listed), DirectError::Incomplete { rows: 100 }));
     // A space cut by irreps that the integrals do not have.
     let broken = random.integrals(5, 2, 2);
     let space = full.clone().in_irrep(&[1, 2, 3, 4, 1], 1).unwrap();
     let error = DirectFullCi::new(&broken, &space, &Device::cpu()).map(drop).unwrap_err();
     assert!(matches!(error, DirectError::Irreps { largest } if largest > 1e-8), "{error}");
+    // Integrals that no file has.
+    let mut wrong = [integrals.clone(), integrals.clone()];
+    wrong[0].one.pop();
+    wrong[1].two[3] = f64::NAN;
+    for (wrong, expected) in wrong.iter().zip([0, 1]) {
+        let error = DirectFullCi::new(wrong, &full, &Device::cpu()).map(drop).unwrap_err();
+        assert!(matches!(error, DirectError::Integrals { infinite, .. } if infinite == expected), "{error}");
+    }
     // Vectors of another length.
     let operator = DirectFullCi::new(&integrals, &full, &Device::cpu()).unwrap();
     let (x, mut y) = (Device::cpu().zeros::<f64>(99).unwrap(), Device::cpu().zeros::<f64>(100).unwrap());

@@ -53,13 +53,19 @@ pub enum DirectError {
         "a space of {rows} determinants that is not every pair of strings: the direct product takes full spaces, whole \
          or of one irrep; store the matrix of others"
     )]
-    NotFull { rows: u64 },
+    Incomplete { rows: u64 },
     #[error(
         "a space of one irrep needs integrals that keep it, but one that the orbitals' irreps forbid is {largest:e} \
          (at most {limit:e} is taken for rounding): ORBSYM does not fit the integrals; take the space without irrep",
         limit = FORBIDDEN
     )]
     Irreps { largest: f64 },
+    #[error(
+        "integrals of {orbitals} orbitals have {one} one-electron and {two} two-electron values, all finite, and an irrep \
+         from 1 to 8 for each orbital or none; these have {found:?} values and irreps, {infinite} of them not finite",
+        one = triangle(*orbitals), two = triangle(triangle(*orbitals))
+    )]
+    Integrals { orbitals: usize, found: [usize; 3], infinite: usize },
     #[error("the direct product runs on the CPU; found {found}")]
     Device { found: String },
     #[error(transparent)]
@@ -97,8 +103,13 @@ impl DirectFullCi {
         if orbitals != space.orbitals() {
             return Err(DirectError::Orbitals { integrals: orbitals, space: space.orbitals() });
         }
-        if !space.is_full() {
-            return Err(DirectError::NotFull { rows: space.len() });
+        let infinite = integrals.one.iter().chain(&integrals.two).filter(|value| !value.is_finite()).count();
+        if !integrals.is_whole() || infinite > 0 {
+            let found = [integrals.one.len(), integrals.two.len(), integrals.irreps.len()];
+            return Err(DirectError::Integrals { orbitals, found, infinite });
+        }
+        if !space.is_complete() {
+            return Err(DirectError::Incomplete { rows: space.len() });
         }
         if !matches!(device, Device::Cpu(_)) {
             return Err(DirectError::Device { found: device.name() });

@@ -191,8 +191,8 @@ impl Space {
         self.level
     }
 
-    /// Whether it is all of full configuration interaction, or all of it of one irrep, rows by α string, then β string.
-    pub fn is_full(&self) -> bool {
+    /// Whether it holds every determinant, or every one of its irrep, rows by α string, then β string.
+    pub fn is_complete(&self) -> bool {
         matches!(self.order, Order::Blocks(_)) && self.level.is_none()
     }
 
