@@ -30,6 +30,11 @@ const FAR_ENOUGH: f64 = 1e-3;
 /// be smaller.
 const FAR_ENOUGH_BY_DIAGONAL: f64 = 1e-6;
 
+/// Where Davidson's search finds the locked states, above the last of them, in parts of the norm: at the upper end of the
+/// spectrum they would be what its corrections see most of. Full CI of water (245,025 determinants) with 1, 0.1, 0.01 took
+/// 84, 131, 51 multiplies.
+const NEAR: f64 = 0.01;
+
 /// What the main search found.
 pub(super) struct Main<T: Scalar> {
     pub values: Vec<f64>,
@@ -40,8 +45,9 @@ pub(super) struct Main<T: Scalar> {
     pub notes: Vec<String>,
 }
 
-/// A + Σ (top − λ_i) q_i q_iᵀ: the locked states sit at `top`, an upper bound of the spectrum.
+/// A + Σ (top − λ_i) q_i q_iᵀ: the locked states sit at `top`, above the level that is searched for more.
 struct Deflated<'a, T: Scalar> {
+    top: f64,
     inner: &'a dyn LinearOperator<T>,
     algebra: &'a Algebra,
     values: &'a [f64],
@@ -59,7 +65,7 @@ impl<T: Scalar> LinearOperator<T> for Deflated<'_, T> {
         let value = self.inner.apply(x, y)?;
         let locked: Vec<&Vector<T>> = self.locked.iter().collect();
         let overlaps = self.algebra.gram(&locked, &[x])?;
-        let shift = |i: usize| self.inner.norm_bound() - self.values[i];
+        let shift = |i: usize| self.top - self.values[i];
         let c: Vec<Vec<f64>> = overlaps.iter().enumerate().map(|(i, row)| vec![shift(i) * row[0]]).collect();
         self.algebra.combine(std::slice::from_mut(y), &locked, &c, true)?;
         Ok(value + overlaps.iter().zip(&c).map(|(o, c)| o[0] * c[0]).sum::<f64>())
@@ -180,7 +186,9 @@ fn search_complement<T: Scalar>(
         let limit = last + run.degeneracy_tolerance(sorted[..k].iter().copied());
         let share = if by_diagonal { FAR_ENOUGH_BY_DIAGONAL } else { FAR_ENOUGH };
         let enough = |value: f64, residual: f64| value > limit && residual <= share * (value - last);
-        let deflated = Deflated { inner: operator, algebra: &run.algebra, values: &main.values, locked: &main.vectors };
+        let top = if by_diagonal { last + NEAR * (operator.norm_bound() + last.abs()) } else { operator.norm_bound() };
+        let deflated =
+            Deflated { top, inner: operator, algebra: &run.algebra, values: &main.values, locked: &main.vectors };
         let seed = run.options.seed.wrapping_add(0x9e37_79b9).wrapping_mul(2 * extra as u64 + 3);
         let by_diagonal = match by_diagonal {
             true => {

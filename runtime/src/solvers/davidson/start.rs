@@ -26,6 +26,10 @@ const DIAGONAL: &str = "program davidson_diagonal\nvectors x : out\nfunctions di
 const LOW: &str = "program davidson_low\nvectors x : inout\nscalars low width\nfunctions diagonal\n\
     x = x * width / (diagonal - low + width)\n";
 
+/// Distance from the lowest diagonal element, in parts of the spread, at which the weight is a half. Of full CI of water 0.1,
+/// 0.01, 0.001 took 107, 87, 51 multiplies to show that no state is hidden.
+const LOW_WIDTH: f64 = 1e-3;
+
 /// What is known of an operator's diagonal.
 pub(super) struct Diagonal {
     pub function: ElementFunction,
@@ -107,7 +111,7 @@ pub(super) fn fill_low<T: Scalar>(
     device.fill_random(x, run.options.seed)?;
     if let Some(Diagonal { function, spread, low, .. }) = diagonal {
         let program = device.program(&parse(LOW), T::TYPE, &[function.clone().named("diagonal")])?;
-        program.run(&mut [Bind::Out(x)], &[*low, 0.1 * spread])?;
+        program.run(&mut [Bind::Out(x)], &[*low, LOW_WIDTH * spread])?;
     }
     Ok(())
 }
