@@ -7,14 +7,15 @@
 use super::super::string_table::StringTable;
 use super::super::strings::{Word, occupied};
 use super::beta::{Beta, density};
+use super::lanes::LANES;
 use super::{Classes, IRREPS};
 use eigenforge_runtime::{Device, Result};
 
 /// α strings of a group at most. Larger groups fill their batches better, smaller ones are more tasks.
 const GROUP: usize = 64;
 
-/// Groups that a space should have, as long as they fill a register.
-const GROUPS: usize = 16;
+/// Groups a thread that a space should have, as long as they fill a register: results do not depend on the cut.
+const GROUPS: usize = 8;
 
 /// Lanes of a batch at most: four registers of eight, so that a number of G_pq serves four operations.
 pub(super) const BATCH: usize = 32;
@@ -102,7 +103,8 @@ impl Alpha {
             alpha.same.extend(rows);
             alpha.same_start.push(alpha.same.len() as u64);
         }
-        let most = words.len().div_ceil(GROUPS).next_multiple_of(8).min(GROUP);
+        let groups = GROUPS * rayon::current_num_threads();
+        let most = words.len().div_ceil(groups).next_multiple_of(LANES).min(GROUP);
         for class in 0..IRREPS {
             let of_class = |rank: &u32| usize::from(alpha.class[*rank as usize]) == class;
             if beta.class(class).is_empty() {

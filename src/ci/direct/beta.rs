@@ -37,13 +37,7 @@ pub(super) struct Beta {
 }
 
 impl Beta {
-    pub fn new(
-        integrals: &Integrals,
-        irreps: &[u8],
-        words: &[Word],
-        classes: &Classes,
-        table: &StringTable,
-    ) -> Result<Beta> {
+    pub fn new(integrals: &Integrals, words: &[Word], classes: &Classes, table: &StringTable) -> Result<Beta> {
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); IRREPS];
         let mut places = Vec::with_capacity(words.len());
         for (word, rank) in words.iter().zip(0..) {
@@ -71,7 +65,7 @@ impl Beta {
             same: Vec::new(),
         };
         for rank in &order {
-            beta.push(*rank, irreps, &places, table);
+            beta.push(*rank, &places, table);
         }
         let orbital_pairs: Vec<(usize, usize)> =
             (0..integrals.orbitals).flat_map(|p| (0..=p).map(move |q| (p, q))).collect();
@@ -83,7 +77,7 @@ impl Beta {
         Ok(beta)
     }
 
-    fn push(&mut self, rank: u32, irreps: &[u8], places: &[u32], table: &StringTable) {
+    fn push(&mut self, rank: u32, places: &[u32], table: &StringTable) {
         let place = |target: u32| places[target as usize];
         let runs = table.runs(rank);
         for irrep in 0..IRREPS {
@@ -100,7 +94,6 @@ impl Beta {
             }
             self.single_start.push(self.singles.len() as u64);
         }
-        debug_assert!(irreps.iter().all(|irrep| usize::from(*irrep) < IRREPS));
         let (targets, values) = table.doubles(rank);
         self.same.extend(targets.iter().map(|target| place(*target)).zip(values.iter().copied()));
         self.same_start.push(self.same.len() as u64);

@@ -48,7 +48,7 @@ impl Tables {
         diagonal + alpha + beta + largest(&mut (0..alphas).map(onlookers))
     }
 
-    /// Elements of H that a product multiplies by: a fused multiplication and addition each.
+    /// Elements of H that a product multiplies by: a multiplication and an addition each.
     pub fn elements(&self) -> f64 {
         let alphas = &self.alpha;
         let width = |class: usize| self.beta.class(class).len();

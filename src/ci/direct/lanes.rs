@@ -98,20 +98,10 @@ fn both<const M: usize>(
 ) -> [[f64; LANES]; M] {
     let mut sum = [[0.0; LANES]; M];
     if let Some((felt, own)) = own {
-        for m in 0..M {
-            for lane in 0..LANES {
-                sum[m][lane] = felt * own[m].0[lane];
-            }
-        }
+        add_scaled(&mut sum, felt, own);
     }
     for single in singles {
-        let value = coulomb[single.value as usize];
-        let from = &packed[single.target as usize];
-        for m in 0..M {
-            for lane in 0..LANES {
-                sum[m][lane] += value * from[m].0[lane];
-            }
-        }
+        add_scaled(&mut sum, coulomb[single.value as usize], &packed[single.target as usize]);
     }
     sum
 }
@@ -126,22 +116,28 @@ fn one<const M: usize>(
 ) -> [[f64; LANES]; M] {
     let mut sum = [[0.0; LANES]; M];
     for (target, value) in same {
-        let from = &packed[*target as usize];
-        for m in 0..M {
-            for lane in 0..LANES {
-                sum[m][lane] += value * from[m].0[lane];
-            }
-        }
+        add_scaled(&mut sum, *value, &packed[*target as usize]);
     }
     for single in singles {
-        let (value, from) = (&onlookers[single.value as usize], &packed[single.target as usize]);
-        for m in 0..M {
-            for lane in 0..LANES {
-                sum[m][lane] += value[m].0[lane] * from[m].0[lane];
-            }
-        }
+        add_product(&mut sum, &onlookers[single.value as usize], &packed[single.target as usize]);
     }
     sum
+}
+
+/// One number for all lanes.
+#[inline(always)]
+fn add_scaled<const M: usize>(sum: &mut [[f64; LANES]; M], value: f64, from: &[Line; M]) {
+    for (sum, from) in sum.iter_mut().zip(from) {
+        sum.iter_mut().zip(&from.0).for_each(|(sum, from)| *sum += value * from);
+    }
+}
+
+/// A number for each lane.
+#[inline(always)]
+fn add_product<const M: usize>(sum: &mut [[f64; LANES]; M], values: &[Line; M], from: &[Line; M]) {
+    for (sum, (value, from)) in sum.iter_mut().zip(values.iter().zip(from)) {
+        sum.iter_mut().zip(value.0.iter().zip(&from.0)).for_each(|(sum, (value, from))| *sum += value * from);
+    }
 }
 
 /// Turns eight β strings of eight lanes and adds them to the lanes' rows. On its own for the compiler, which would else
