@@ -41,6 +41,7 @@
 //! | `string_table` | where do one or two moves lead from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
 //! | `direct` | what is σ = H C of a full space, without a matrix? |
+//! | `molecule` | which integrals and determinants does a file ask for? |
 //! | `solve` | what are the lowest states? |
 //! | `spin` | what is ⟨S²⟩ of a state, and which spins has a level? |
 //! | `density` | what are ⟨a†_p a_q⟩ and ⟨a†_p a†_r a_s a_q⟩? |
@@ -52,6 +53,7 @@ pub mod direct;
 pub mod fcidump;
 pub mod integrals;
 pub mod matrix;
+mod molecule;
 pub mod natural;
 mod orbital_window;
 pub mod slater_condon;
@@ -66,6 +68,7 @@ pub use direct::{DirectError, DirectFullCi};
 pub use fcidump::{FcidumpError, OneElectron, OneElectronError};
 pub use integrals::Integrals;
 pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
+pub use molecule::{Molecule, MoleculeError};
 pub use natural::NaturalOrbitals;
 pub use orbital_window::WindowError;
 pub use solve::{CiError, How, Solution, Solve, Storage};

@@ -201,6 +201,8 @@ pub(super) struct BenchArguments {
 pub(super) enum BenchSubject {
     /// The Hubbard multiply and LOBPCG beside cuSPARSE and cuBLAS
     Hubbard(crate::bench::hubbard::HubbardArguments),
+    /// Sparse matrices of configuration interaction beside cuSPARSE
+    Ci(crate::bench::ci::CiArguments),
 }
 
 #[derive(Debug, Args)]

@@ -3,11 +3,18 @@
 use super::Outcome;
 use super::arguments::{BenchArguments, BenchSubject};
 use super::error::CommandError;
+use crate::bench::ci::CiBenchError;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &BenchArguments) -> Result<Outcome, CommandError> {
     match &arguments.subject {
         BenchSubject::Hubbard(arguments) => crate::bench::hubbard::command(arguments, &mut std::io::stdout().lock())?,
+        BenchSubject::Ci(arguments) => {
+            crate::bench::ci::command(arguments, &mut std::io::stdout().lock()).map_err(|error| match error {
+                CiBenchError::Spmv(error) => CommandError::from(error),
+                CiBenchError::Write(error) => CommandError::Output(error),
+            })?;
+        }
     }
     Ok(Outcome::Done)
 }

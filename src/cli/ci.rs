@@ -9,11 +9,9 @@ use super::record::{kernel_records, stop_word, versions, warnings_of};
 use super::solve::{memory_lines, memory_record, open_device};
 use crate::ci::natural::natural_orbitals;
 use crate::ci::{
-    Integrals, NaturalOrbitals, OneBody, OneElectron, Solution, Solve, Space, Spin, Storage, density, spin,
+    Molecule, NaturalOrbitals, OneBody, OneElectron, Solution, Solve, Space, Spin, Storage, density, spin,
 };
-use crate::input::{
-    CiFile, CiSpec, FormatChoice, PreconditionerChoice, SolverChoice, SpaceSpec, StorageChoice, grouped,
-};
+use crate::input::{CiFile, FormatChoice, PreconditionerChoice, SolverChoice, StorageChoice};
 use crate::report::{
     BasisStates, CiReport, CiSeconds, HistoryPoint, LevelRecord, MemoryRecord, ModelRecord, RunReport, VectorFile,
     state_warnings,
@@ -25,87 +23,42 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The integrals and determinants that a file asks for.
-pub(super) struct Molecule {
-    /// Frozen cores folded in, other orbitals cut off.
-    pub integrals: Integrals,
-    pub space: Space,
-    /// Orbitals of the file, and their irreps.
-    pub all_orbitals: usize,
-    pub all_irreps: Vec<u8>,
+/// (α word, β word) of every row, for vectors.npz.
+fn determinants(space: &Space) -> Result<Vec<[u64; 2]>, CommandError> {
+    let words = |row: u64| {
+        let (up, down) = space.determinant(row);
+        Some([u64::try_from(up).ok()?, u64::try_from(down).ok()?])
+    };
+    let orbitals = space.orbitals();
+    (0..space.len()).map(words).collect::<Option<_>>().ok_or(CommandError::WideStrings { orbitals })
 }
 
-impl Molecule {
-    /// Reads integrals, and lists determinants.
-    pub(super) fn read(ci: &CiSpec) -> Result<Molecule, CommandError> {
-        let _reading = trace::span("generate", "read integrals");
-        let mut integrals = Integrals::read(&ci.fcidump)?;
-        if let Some(two_sz) = ci.two_sz {
-            integrals = integrals.with_two_sz(two_sz)?;
-        }
-        let (all_orbitals, all_irreps) = (integrals.orbitals, integrals.irreps.clone());
-        integrals = integrals.freeze(ci.frozen)?;
-        if let Some(orbitals) = ci.orbitals {
-            integrals = integrals.keep(orbitals)?;
-        }
-        let (orbitals, (up, down)) = (integrals.orbitals, integrals.spins());
-        let space = match &ci.space {
-            SpaceSpec::Full => Space::full(orbitals, up, down)?,
-            SpaceSpec::Excitations(level) => Space::excitations(orbitals, up, down, *level)?,
-            SpaceSpec::File(path) => Space::from_file(path)?,
-        };
-        let space = match ci.irrep {
-            Some(irrep) => space.in_irrep(&integrals.irreps, irrep)?,
-            None => space,
-        };
-        Ok(Molecule { integrals, space, all_orbitals, all_irreps })
-    }
-
-    /// (α word, β word) of every row, for vectors.npz.
-    fn determinants(&self) -> Result<Vec<[u64; 2]>, CommandError> {
-        let words = |row: u64| {
-            let (up, down) = self.space.determinant(row);
-            Some([u64::try_from(up).ok()?, u64::try_from(down).ok()?])
-        };
-        let orbitals = self.space.orbitals();
-        (0..self.space.len()).map(words).collect::<Option<_>>().ok_or(CommandError::WideStrings { orbitals })
-    }
-
-    /// Which determinants, in words.
-    fn space_words(&self, ci: &CiSpec) -> String {
-        let irrep = ci.irrep.map_or(String::new(), |irrep| format!(", irrep {irrep}"));
-        let frozen = if ci.frozen == 0 { String::new() } else { format!(", {} orbitals frozen", ci.frozen) };
-        format!("{}{irrep}{frozen}", ci.space.describe())
-    }
-
-    /// What is about to be solved, with every convention and default in the open.
-    fn describe(&self, file: &CiFile) -> String {
-        let (integrals, (up, down), solve) = (&self.integrals, self.integrals.spins(), &file.solve);
-        let states = if solve.states == 1 { "1 state".into() } else { format!("{} states", solve.states) };
-        format!(
-            "model    H = E_core + sum h_pq a+_p a_q + 1/2 sum (pq|rs) a+_p a+_r a_s a_q, real orbitals, in Hartree\n         \
-             {}: {} orbitals, core energy {:.10}\n\
-             space    {} of {up} + {down} electrons: {} determinants\n\
-             solve    solver {}, {states}, tolerance {:e} on |Hx - Ex|, at most {} iterations, seed {}{}\n",
-            file.ci.fcidump.display(),
-            integrals.orbitals,
-            integrals.core,
-            self.space_words(&file.ci),
-            grouped(u128::from(self.space.len())),
-            solve.solver.name(),
-            solve.tolerance,
-            solve.max_iterations,
-            solve.seed,
-            if solve.certify { ", multiplets certified" } else { ", multiplets not certified" }
-        )
-    }
+/// What is about to be solved, with every convention and default in the open.
+fn describe(file: &CiFile, molecule: &Molecule) -> String {
+    let solve = &file.solve;
+    let states = if solve.states == 1 { "1 state".into() } else { format!("{} states", solve.states) };
+    format!(
+        "model    H = E_core + sum h_pq a+_p a_q + 1/2 sum (pq|rs) a+_p a+_r a_s a_q, real orbitals, in Hartree\n         \
+         {}: {} orbitals, core energy {:.10}\n\
+         space    {}\n\
+         solve    solver {}, {states}, tolerance {:e} on |Hx - Ex|, at most {} iterations, seed {}{}\n",
+        file.ci.fcidump.display(),
+        molecule.integrals.orbitals,
+        molecule.integrals.core,
+        molecule.describe(),
+        solve.solver.name(),
+        solve.tolerance,
+        solve.max_iterations,
+        solve.seed,
+        if solve.certify { ", multiplets certified" } else { ", multiplets not certified" }
+    )
 }
 
 /// Solves and reports; `start` is when the verb began.
 pub(super) fn solve(arguments: &SolveArguments, file: &CiFile, start: Instant) -> Result<Outcome, CommandError> {
     let molecule = Molecule::read(&file.ci)?;
     if !arguments.json {
-        print(&molecule.describe(file))?;
+        print(&describe(file, &molecule))?;
     }
     let (device, on_cpu) = open_device(arguments)?;
     let display = Arc::new(Display::new(file.solve.tolerance));
@@ -142,7 +95,7 @@ pub(super) fn solve(arguments: &SolveArguments, file: &CiFile, start: Instant) -
     if let Some(folder) = &file.output.folder {
         let mut files = vec![report.write(folder)?];
         if file.output.vectors {
-            let determinants = BasisStates::Determinants(&molecule.determinants()?);
+            let determinants = BasisStates::Determinants(&determinants(&molecule.space)?);
             files
                 .push(VectorFile { energies: &report.energies, vectors: &states, states: determinants }.write(folder)?);
         }
@@ -271,7 +224,7 @@ fn record(file: &CiFile, molecule: &Molecule, solution: &Solution<'_>, memory: M
     CiReport {
         model: ModelRecord { name: "ci".into(), file: file.name.clone(), text: file.text.clone() },
         ci: file.ci.clone(),
-        space: molecule.space_words(&file.ci),
+        space: molecule.words.clone(),
         orbitals: molecule.integrals.orbitals,
         electrons: [up, down],
         dimension: molecule.space.len(),

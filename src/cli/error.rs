@@ -3,7 +3,7 @@
 use super::arguments::StageName;
 use crate::bench::hubbard::BenchError;
 use crate::bench::spmv::SpmvError;
-use crate::ci::{CiError, DensityError, FcidumpError, OneElectronError, SpaceError, WindowError};
+use crate::ci::{CiError, DensityError, MoleculeError, OneElectronError};
 use crate::exact::{InspectError, PrepareError, RunError};
 use crate::input::{InputError, TooManyStates};
 use crate::operator::OperatorError;
@@ -35,11 +35,7 @@ pub(super) enum CommandError {
     )]
     StageBeforeTheText { stage: StageName },
     #[error(transparent)]
-    Fcidump(Box<FcidumpError>),
-    #[error(transparent)]
-    Window(Box<WindowError>),
-    #[error(transparent)]
-    Space(Box<SpaceError>),
+    Molecule(Box<MoleculeError>),
     #[error(transparent)]
     Density(Box<DensityError>),
     #[error(transparent)]
@@ -81,9 +77,7 @@ impl CommandError {
             | CommandError::VectorsWithoutFolder
             | CommandError::WouldOverwrite { .. }
             | CommandError::StageBeforeTheText { .. }
-            | CommandError::Fcidump(_)
-            | CommandError::Window(_)
-            | CommandError::Space(_)
+            | CommandError::Molecule(_)
             | CommandError::OneElectron(_)
             | CommandError::WideStrings { .. }
             | CommandError::Model(_) => 2,
@@ -156,9 +150,7 @@ macro_rules! boxed {
     )*};
 }
 boxed!(
-    Fcidump(FcidumpError),
-    Window(WindowError),
-    Space(SpaceError),
+    Molecule(MoleculeError),
     Ci(CiError),
     Density(DensityError),
     OneElectron(OneElectronError),

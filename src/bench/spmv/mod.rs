@@ -15,6 +15,8 @@ use super::hubbard::chain;
 use super::memory_limit::copy_bandwidth;
 use super::vendor::{self, VendorError};
 use super::{median, seeded};
+use crate::ci::{MatrixError, MoleculeError};
+use crate::input::InputError;
 use crate::sparse::{
     Candidate, Choice, Csr, CsrError, Layout, MatrixMarketError, NpzError, RowStatistics, SparseError, SparseOperator,
     Target, Wish, memory_table,
@@ -68,6 +70,21 @@ pub enum SpmvError {
     /// A matrix that cannot be made.
     #[error(transparent)]
     Matrix(#[from] CsrError),
+    /// A model file.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A model file without `[ci]`.
+    #[error("{}: expected a file with [ci]; the Hamiltonian of a model on a lattice is not stored as a matrix", file.display())]
+    NoMolecule {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Integrals or determinants.
+    #[error(transparent)]
+    Molecule(#[from] MoleculeError),
+    /// Matrix elements.
+    #[error(transparent)]
+    Elements(#[from] MatrixError),
     /// Storing it or generating its kernels.
     #[error(transparent)]
     Sparse(#[from] SparseError),
@@ -91,7 +108,12 @@ pub enum SpmvError {
 impl SpmvError {
     /// Whether the user's file is at fault.
     pub fn is_of_the_input(&self) -> bool {
-        matches!(self, SpmvError::File { .. } | SpmvError::Npz(_) | SpmvError::Matrix(_))
+        match self {
+            SpmvError::File { .. } | SpmvError::Npz(_) | SpmvError::Matrix(_) | SpmvError::Input(_) => true,
+            SpmvError::NoMolecule { .. } | SpmvError::Molecule(_) => true,
+            SpmvError::Elements(error) => !matches!(error, MatrixError::Memory(_)),
+            _ => false,
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Where a matrix comes from: the word on the command line, and the [`Csr`] behind it.
 
 use super::SpmvError;
+use crate::ci::{self, Molecule};
+use crate::input::InputFile;
 use crate::sparse::{
     Csr, FormatName, MatrixMarketError, Synthetic, SyntheticError, Triangle, read_matrix_market, read_npz,
 };
@@ -16,6 +18,8 @@ pub enum MatrixSource {
     MatrixMarket(PathBuf),
     /// A SciPy archive.
     Npz(PathBuf),
+    /// The Hamiltonian of a file with `[ci]`.
+    Molecule(PathBuf),
     /// One of the paper's families.
     Synthetic(Synthetic),
 }
@@ -28,6 +32,7 @@ impl FromStr for MatrixSource {
             _ if text.starts_with("synthetic:") => text.parse().map(MatrixSource::Synthetic),
             Some("mtx") => Ok(MatrixSource::MatrixMarket(path)),
             Some("npz") => Ok(MatrixSource::Npz(path)),
+            Some("toml") => Ok(MatrixSource::Molecule(path)),
             _ => text.parse().map(MatrixSource::Synthetic),
         }
     }
@@ -36,7 +41,7 @@ impl FromStr for MatrixSource {
 impl fmt::Display for MatrixSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) => {
+            MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) | MatrixSource::Molecule(path) => {
                 write!(f, "{}", path.file_stem().map_or_else(|| "matrix".into(), |name| name.to_string_lossy()))
             }
             MatrixSource::Synthetic(synthetic) => write!(f, "{synthetic}"),
@@ -53,6 +58,13 @@ impl MatrixSource {
         Ok(match self {
             MatrixSource::Synthetic(synthetic) => synthetic.matrix()?,
             MatrixSource::Npz(path) => read_npz(path, triangle)?,
+            MatrixSource::Molecule(path) => {
+                let InputFile::Ci(file) = InputFile::read(path)? else {
+                    return Err(SpmvError::NoMolecule { file: path.clone() });
+                };
+                let molecule = Molecule::read(&file.ci)?;
+                ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?
+            }
             MatrixSource::MatrixMarket(path) => {
                 let failed = |source| SpmvError::File { file: path.clone(), source };
                 let file =

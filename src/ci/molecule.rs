@@ -1,0 +1,75 @@
+//! What a file with `[ci]` asks for: integrals with frozen cores folded in, and the determinants.
+//!
+//! In: a [`CiSpec`]. Out: [`Molecule`].
+
+use super::{FcidumpError, Integrals, Space, SpaceError, WindowError};
+use crate::input::{CiSpec, SpaceSpec, grouped};
+use eigenforge_runtime::trace;
+
+/// Integrals and determinants of one problem.
+#[derive(Clone, Debug)]
+pub struct Molecule {
+    /// Frozen cores folded in, other orbitals cut off.
+    pub integrals: Integrals,
+    /// The determinants.
+    pub space: Space,
+    /// Which they are, in words.
+    pub words: String,
+    /// Orbitals of the file.
+    pub all_orbitals: usize,
+    /// Their irreps.
+    pub all_irreps: Vec<u8>,
+}
+
+/// What cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum MoleculeError {
+    /// The integrals.
+    #[error(transparent)]
+    Fcidump(#[from] FcidumpError),
+    /// Frozen or kept orbitals.
+    #[error(transparent)]
+    Window(#[from] WindowError),
+    /// The determinants.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
+}
+
+impl Molecule {
+    /// Reads integrals, and lists determinants.
+    ///
+    /// # Errors
+    /// Files that cannot be taken; orbitals, electrons or irreps that there are not.
+    pub fn read(ci: &CiSpec) -> Result<Molecule, MoleculeError> {
+        let _reading = trace::span("generate", "read integrals");
+        let mut integrals = Integrals::read(&ci.fcidump)?;
+        if let Some(two_sz) = ci.two_sz {
+            integrals = integrals.with_two_sz(two_sz)?;
+        }
+        let (all_orbitals, all_irreps) = (integrals.orbitals, integrals.irreps.clone());
+        integrals = integrals.freeze(ci.frozen)?;
+        if let Some(orbitals) = ci.orbitals {
+            integrals = integrals.keep(orbitals)?;
+        }
+        let (orbitals, (up, down)) = (integrals.orbitals, integrals.spins());
+        let space = match &ci.space {
+            SpaceSpec::Full => Space::full(orbitals, up, down)?,
+            SpaceSpec::Excitations(level) => Space::excitations(orbitals, up, down, *level)?,
+            SpaceSpec::File(path) => Space::from_file(path)?,
+        };
+        let space = match ci.irrep {
+            Some(irrep) => space.in_irrep(&integrals.irreps, irrep)?,
+            None => space,
+        };
+        let irrep = ci.irrep.map_or(String::new(), |irrep| format!(", irrep {irrep}"));
+        let frozen = if ci.frozen == 0 { String::new() } else { format!(", {} orbitals frozen", ci.frozen) };
+        let words = format!("{}{irrep}{frozen}", ci.space.describe());
+        Ok(Molecule { integrals, space, words, all_orbitals, all_irreps })
+    }
+
+    /// One line: space, electrons, determinants.
+    pub fn describe(&self) -> String {
+        let (up, down) = self.integrals.spins();
+        format!("{} of {up} + {down} electrons: {} determinants", self.words, grouped(u128::from(self.space.len())))
+    }
+}
