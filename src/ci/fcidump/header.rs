@@ -74,7 +74,7 @@ impl Header {
 /// Whether n_α and n_β are whole numbers that fit the orbitals.
 pub(in crate::ci) fn check_spins(orbitals: usize, electrons: u64, two_sz: i64) -> Result<(), FcidumpError> {
     let both = two_sz.unsigned_abs().saturating_add(electrons);
-    if two_sz.unsigned_abs() > electrons || both % 2 != 0 || both / 2 > orbitals as u64 {
+    if two_sz.unsigned_abs() > electrons || !both.is_multiple_of(2) || both / 2 > orbitals as u64 {
         return Err(FcidumpError::Spin { electrons, two_sz, orbitals });
     }
     Ok(())
