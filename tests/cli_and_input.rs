@@ -4,6 +4,8 @@
 mod blame;
 #[path = "cli_and_input/budget.rs"]
 mod budget;
+#[path = "cli_and_input/ci.rs"]
+mod ci;
 #[path = "cli_and_input/command.rs"]
 mod command;
 #[path = "cli_and_input/gallery.rs"]

@@ -102,12 +102,19 @@ impl InputFile {
     /// # Errors
     /// The file cannot be read, or everything that is wrong with it.
     pub fn read(path: &Path) -> Result<InputFile, InputError> {
-        let text = text_of(path)?;
-        let (name, folder) = (path.display().to_string(), path.parent().unwrap_or(Path::new("")));
-        if is_ci(&text) {
-            return Ok(InputFile::Ci(Box::new(CiFile::parse(&name, &text, folder)?)));
-        }
-        Ok(InputFile::Lattice(Box::new(ModelFile::parse(&name, &text)?)))
+        let folder = path.parent().unwrap_or(Path::new(""));
+        InputFile::parse(&path.display().to_string(), &text_of(path)?, folder)
+    }
+
+    /// Checks the text of a file; `name` is what errors call it, `folder` where its paths begin.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, each problem at its place.
+    pub fn parse(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
+        Ok(match is_ci(text) {
+            true => InputFile::Ci(Box::new(CiFile::parse(name, text, folder)?)),
+            false => InputFile::Lattice(Box::new(ModelFile::parse(name, text)?)),
+        })
     }
 }
 

@@ -221,7 +221,7 @@ impl Shape<'_> {
         let saves = |(window, count): &(usize, &u64)| {
             let columns = width.min(rows - *window as u64 * width);
             let staging = (blocks * columns * self.column_bytes()) as f64 / L2;
-            **count as f64 * SECTOR as f64 / L2 > 2.0 * staging + STAGE
+            **count as f64 * self.column_bytes().max(SECTOR) as f64 / L2 > 2.0 * staging + STAGE
         };
         let windows = counts.iter().enumerate().take_while(saves).count() as u32;
         if windows == 0 {

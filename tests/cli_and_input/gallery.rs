@@ -3,7 +3,7 @@
 //! A new case is a new .toml; `UPDATE_EXPECT=1 cargo test --test cli_and_input` writes its .txt, to be read before it is
 //! committed.
 
-use eigenforge::input::ModelFile;
+use eigenforge::input::InputFile;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-fn shown(name: &str, text: &str) -> Result<ModelFile, String> {
-    ModelFile::parse(name, text).map_err(|error| {
+fn shown(name: &str, text: &str) -> Result<InputFile, String> {
+    InputFile::parse(name, text, Path::new("")).map_err(|error| {
         let mut out = String::new();
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(110);
         handler.render_report(&mut out, &error).unwrap();
@@ -39,7 +39,7 @@ fn every_bad_file_is_refused_with_its_message() {
     for path in toml_files("tests/input") {
         let text = std::fs::read_to_string(&path).unwrap();
         match shown(&file_name(&path), &text) {
-            Ok(file) => panic!("{} was accepted: {file}", path.display()),
+            Ok(file) => panic!("{} was accepted: {file:?}", path.display()),
             Err(message) => expect_test::expect_file![path.with_extension("txt")].assert_eq(&message),
         }
     }
@@ -56,8 +56,11 @@ fn every_message_file_has_its_model_file() {
 #[test]
 fn every_example_is_accepted() {
     for path in toml_files("examples") {
-        let file = ModelFile::read(&path).unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
-        assert!(file.dimension().unwrap() > 0);
+        let file = InputFile::read(&path).unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
+        match file {
+            InputFile::Lattice(file) => assert!(file.dimension().unwrap() > 0),
+            InputFile::Ci(file) => assert!(eigenforge::ci::Molecule::read(&file.ci).unwrap().space.len() > 0),
+        }
     }
 }
 

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 fn spmv(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_eigenforge")).arg("spmv").args(arguments).output().unwrap()
+    // On a machine that has not built it, EIGENFORGE_BIN names the program.
+    let program = std::env::var_os("EIGENFORGE_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_eigenforge").into());
+    Command::new(program).arg("spmv").args(arguments).output().unwrap()
 }
 
 fn water() -> String {

@@ -1,0 +1,115 @@
+//! `eigenforge solve` on files with `[ci]`: energies, spins, files, and what is refused.
+
+use super::command::{run, stderr, stdout};
+use serde_json::Value;
+use std::path::Path;
+
+/// Writes a file with `[ci]` for one of tests/data/ci.
+fn file(folder: &Path, molecule: &str, more: &str) -> String {
+    let fcidump = super::gallery::root().join(format!("tests/data/ci/{molecule}.FCIDUMP"));
+    let path = folder.join("molecule.toml");
+    std::fs::write(&path, format!("[ci]\nfcidump = {fcidump:?}\n{more}")).unwrap();
+    path.to_str().unwrap().into()
+}
+
+fn solved(arguments: &[&str]) -> Value {
+    let output = run(&[&["solve", "--json"], arguments].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    serde_json::from_str(stdout(&output)).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+fn near(found: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found - expected).abs() < tolerance, "{found} is not {expected}");
+    }
+}
+
+/// Full CI of water, PySCF 2.14 (tests/data/ci/energies.json): singlet, triplet, singlet, triplet.
+#[test]
+fn full_ci_of_water_with_spins_and_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = file(folder.path(), "H2O_631g_fc_0.96", "states = 4\ndensity = true\n[solve]\ncertify = false\n");
+    let out = folder.path().join("out");
+    let found = solved(&[&input, "--device", "cpu", "--output", out.to_str().unwrap(), "--vectors"]);
+    let energies = [-76.12014020338404, -75.83603815561695, -75.80908152841268, -75.75464559269936];
+    near(&numbers(&found["energies"]), &energies, 1e-9);
+    near(&numbers(&found["s_squared"]), &[0.0, 2.0, 0.0, 2.0], 1e-6);
+    let occupations = numbers(&found["natural_occupations"]);
+    assert!((occupations.iter().sum::<f64>() - 8.0).abs() < 1e-10);
+    assert_eq!((found["storage"].as_str(), found["dimension"].as_u64()), (Some("direct"), Some(245_025)));
+    for name in ["report.json", "vectors.npz", "density.npz"] {
+        assert!(out.join(name).is_file(), "{name}");
+    }
+}
+
+/// The same energies with a stored matrix on the CPU, and by the generated kernels on the simulated device; a dipole file
+/// whose operator is 1 on every orbital counts electrons.
+#[test]
+fn stored_and_simulated_agree_with_direct() {
+    let folder = tempfile::tempdir().unwrap();
+    let dipole: String = (1..=7).map(|p| format!("1.0 {p} {p} 0 0\n")).collect();
+    std::fs::write(folder.path().join("one.txt"), format!("{dipole}0.5 0 0 0 0\n")).unwrap();
+    let input = file(folder.path(), "H2O_sto3g_0.96", "states = 2\nfrozen = 1\ndipole = \"one.txt\"\n");
+    let direct = solved(&[&input, "--device", "cpu"]);
+    near(&numbers(&direct["dipole"]), &[10.5], 1e-9);
+    let stored = file(folder.path(), "H2O_sto3g_0.96", "states = 2\nfrozen = 1\nstorage = \"stored\"\n");
+    for device in ["cpu", "sim"] {
+        if device == "sim" && eigenforge::runtime::simulate::Simulator::find().is_err() {
+            eprintln!("skipped: no C++ compiler");
+            continue;
+        }
+        let found = solved(&[&stored, "--device", device, "--solver", "davidson"]);
+        near(&numbers(&found["energies"]), &numbers(&direct["energies"]), 1e-9);
+        assert_eq!(found["storage"].as_str(), Some("stored"));
+    }
+}
+
+/// CISD of the lithium hydride reference, and an irrep of it.
+#[test]
+fn truncated_spaces_and_irreps() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = file(folder.path(), "H2O_631g_fc_0.96", "space = \"cisd\"\nstates = 3\n");
+    let found = solved(&[&input, "--device", "cpu"]);
+    // PySCF and an explicit matrix: CISD_lowest_roots_no_symmetry
+    near(&numbers(&found["energies"]), &[-76.11335625368594, -75.76096553832076, -75.73465996670754], 1e-9);
+    let irrep = file(folder.path(), "H2O_631g_fc_0.96", "space = { excitations = 2 }\nirrep = 1\n");
+    let found = solved(&[&irrep, "--device", "cpu"]);
+    near(&numbers(&found["energies"]), &[-76.11335625368594], 1e-9);
+}
+
+#[test]
+fn what_cannot_be_solved_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    for (more, arguments, part) in [
+        ("space = \"cisd\"\nstorage = \"direct\"\n", &[][..], "storage = \"direct\" is for full CI"),
+        ("states = 442\n", &[], "441 determinants: ask for at most 441"),
+        ("frozen = 6\n", &[], "frozen"),
+        ("two_sz = 1\n", &[], "do not fit together"),
+        ("space = { file = \"nothing.txt\" }\n", &[], "nothing.txt"),
+        ("irrep = 8\n", &[], "irrep"),
+    ] {
+        let input = file(path, "H2O_sto3g_0.96", more);
+        let output = run(&[&["solve", &input, "--device", "cpu"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{more}: {}", stderr(&output));
+        // As it was written, without the frame's line breaks.
+        let said = stderr(&output).replace('\n', " ").replace("│", " ");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(part), "{more}: {said}");
+    }
+    let input = file(path, "H2O_sto3g_0.96", "");
+    for verb in [&["tune", &input][..], &["build", &input, "--arch", "sm_90"], &["inspect", &input]] {
+        let output = run(verb);
+        assert_eq!(output.status.code(), Some(2), "{verb:?}");
+        assert!(stderr(&output).contains("about a molecule"), "{verb:?}: {}", stderr(&output));
+    }
+    std::fs::write(path.join("uhf"), "&FCI NORB=2,NELEC=2,MS2=0,IUHF=1 &END\n").unwrap();
+    std::fs::write(path.join("uhf.toml"), "[ci]\nfcidump = \"uhf\"\n").unwrap();
+    let output = run(&["solve", path.join("uhf.toml").to_str().unwrap(), "--device", "cpu"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("IUHF"), "{}", stderr(&output));
+}
