@@ -27,6 +27,8 @@ pub(super) enum Command {
     Doctor(DoctorArguments),
     /// Time the shapes that a model's kernels may have on this card, and keep the quickest for later runs
     Tune(TuneArguments),
+    /// Count determinants and configuration state functions by excitation level
+    Count(CountArguments),
     /// The cache of compiled kernels
     Cache(CacheArguments),
     /// Time eigenforge beside the vendor's libraries
@@ -162,6 +164,25 @@ pub(super) struct TuneArguments {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CountArguments {
+    /// Take orbitals, electrons and irreps from an FCIDUMP file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["orbitals", "electrons"])]
+    pub fcidump: Option<PathBuf>,
+    /// Spatial orbitals
+    #[arg(long, value_name = "N", required_unless_present = "fcidump", value_parser = at_least_one)]
+    pub orbitals: Option<usize>,
+    /// Electrons
+    #[arg(long, value_name = "N", required_unless_present = "fcidump", value_parser = at_least_one)]
+    pub electrons: Option<usize>,
+    /// Twice the total spin [default: 0, or 1 for an odd number of electrons]
+    #[arg(long, value_name = "2S")]
+    pub two_s: Option<usize>,
+    /// Only this irreducible representation, in Molpro's numbering from 1
+    #[arg(long, requires = "fcidump", value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub irrep: Option<u8>,
 }
 
 #[derive(Debug, Args)]

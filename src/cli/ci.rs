@@ -177,13 +177,7 @@ fn options<'m>(arguments: &SolveArguments, file: &CiFile, molecule: &'m Molecule
             StorageChoice::Stored => Storage::Stored,
             StorageChoice::Direct => Storage::Direct,
         })
-        .format(match file.ci.format {
-            FormatChoice::Auto => None,
-            FormatChoice::Hybrid => Some(FormatName::Hybrid),
-            FormatChoice::Csr => Some(FormatName::Csr),
-            FormatChoice::SlicedEll => Some(FormatName::SlicedEll),
-            FormatChoice::Panels => Some(FormatName::Panels),
-        })
+        .format(format(file.ci.format))
         .states(spec.states)
         .tolerance(spec.tolerance)
         .max_iterations(spec.max_iterations)
@@ -201,6 +195,17 @@ fn options<'m>(arguments: &SolveArguments, file: &CiFile, molecule: &'m Molecule
         solve = solve.checkpoint(folder, arguments.checkpoint_every, arguments.resume);
     }
     solve
+}
+
+/// The format that a file asks for, if it does.
+pub(super) fn format(choice: FormatChoice) -> Option<FormatName> {
+    match choice {
+        FormatChoice::Auto => None,
+        FormatChoice::Hybrid => Some(FormatName::Hybrid),
+        FormatChoice::Csr => Some(FormatName::Csr),
+        FormatChoice::SlicedEll => Some(FormatName::SlicedEll),
+        FormatChoice::Panels => Some(FormatName::Panels),
+    }
 }
 
 /// The report without spins, densities and times.

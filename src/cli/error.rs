@@ -3,6 +3,7 @@
 use super::arguments::StageName;
 use crate::bench::hubbard::BenchError;
 use crate::bench::spmv::SpmvError;
+use crate::ci::count::CountError;
 use crate::ci::{CiError, DensityError, MoleculeError, OneElectronError};
 use crate::exact::{InspectError, PrepareError, RunError};
 use crate::input::{InputError, TooManyStates};
@@ -34,6 +35,12 @@ pub(super) enum CommandError {
         stage.word()
     )]
     StageBeforeTheText { stage: StageName },
+    #[error(
+        "--stage {} is of a model on a lattice; of a file with [ci] there are --stage cost, plan and cuda", stage.word()
+    )]
+    StageOfMolecule { stage: StageName },
+    #[error(transparent)]
+    Count(#[from] CountError),
     #[error(transparent)]
     Molecule(Box<MoleculeError>),
     #[error(transparent)]
@@ -78,6 +85,8 @@ impl CommandError {
             | CommandError::WouldOverwrite { .. }
             | CommandError::StageBeforeTheText { .. }
             | CommandError::Molecule(_)
+            | CommandError::Count(_)
+            | CommandError::StageOfMolecule { .. }
             | CommandError::OneElectron(_)
             | CommandError::WideStrings { .. }
             | CommandError::Model(_) => 2,

@@ -4,14 +4,20 @@
 use super::arguments::{InspectArguments, StageName};
 use super::error::CommandError;
 use super::output::print;
-use super::{Outcome, dump, overrides, profile};
+use super::{Outcome, dump, inspect_ci, overrides, profile};
 use crate::exact::Stage;
-use crate::input::ModelFile;
+use crate::input::InputFile;
 use eigenforge_runtime::jit::Overrides;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError> {
-    let model = ModelFile::read(&arguments.model)?.to_model()?;
+    let model = match InputFile::read(&arguments.model)? {
+        InputFile::Lattice(file) => file.to_model()?,
+        InputFile::Ci(file) => {
+            inspect_ci::run(&file, arguments.stage)?;
+            return Ok(Outcome::Done);
+        }
+    };
     let kernel = arguments.kernel.as_deref();
     if let Some(folder) = &arguments.dump {
         let files = model.generated_named(kernel)?;

@@ -15,10 +15,12 @@ mod bench;
 mod build;
 mod cache;
 mod ci;
+mod count;
 mod doctor;
 mod dump;
 mod error;
 mod inspect;
+mod inspect_ci;
 mod output;
 mod overrides;
 mod profile;
@@ -51,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Build(arguments) => build::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Tune(arguments) => tune::run(arguments),
+        Command::Count(arguments) => count::run(arguments),
         Command::Cache(arguments) => cache::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Spmv(arguments) => spmv::run(arguments),

@@ -188,7 +188,7 @@ impl Wrong {
                 let near = if *two_sz > 0 { two_sz - 1 } else { two_sz + 1 };
                 format!("`two_sz` is twice the total Sz; choose an {expected} number such as {near}")
             }
-            Wrong::Molecule => "`eigenforge solve` and `eigenforge inspect --stage cost` take it".into(),
+            Wrong::Molecule => "`eigenforge solve`, `spmv` and `inspect` take it".into(),
             Wrong::WrongType { .. } | Wrong::OutOfRange { .. } | Wrong::Lattice(_) | Wrong::TooManyStates(_) => {
                 return None;
             }

@@ -103,7 +103,7 @@ fn what_cannot_be_solved_is_refused() {
         assert!(said.contains(part), "{more}: {said}");
     }
     let input = file(path, "H2O_sto3g_0.96", "");
-    for verb in [&["tune", &input][..], &["build", &input, "--arch", "sm_90"], &["inspect", &input]] {
+    for verb in [&["tune", &input][..], &["build", &input, "--arch", "sm_90"]] {
         let output = run(verb);
         assert_eq!(output.status.code(), Some(2), "{verb:?}");
         assert!(stderr(&output).contains("about a molecule"), "{verb:?}: {}", stderr(&output));
@@ -112,4 +112,39 @@ fn what_cannot_be_solved_is_refused() {
     std::fs::write(path.join("uhf.toml"), "[ci]\nfcidump = \"uhf\"\n").unwrap();
     let output = run(&["solve", path.join("uhf.toml").to_str().unwrap(), "--device", "cpu"]);
     assert!(output.status.code() == Some(2) && stderr(&output).contains("IUHF"), "{}", stderr(&output));
+}
+
+/// Table 1 of Mahmoud, Hoffmann and Reza (2018): H2O in 6-31G(d), 10 electrons in 19 orbitals.
+#[test]
+fn the_paper_s_counts() {
+    let output = run(&["count", "--orbitals", "19", "--electrons", "10"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let rows: Vec<Vec<String>> = stdout(&output)
+        .lines()
+        .map(|line| line.split_whitespace().map(|word| word.replace(',', "")).collect())
+        .collect();
+    let table = [71, 2556, 42596, 391126, 2114666, 7147876, 15836556, 24490201, 29044751, 30046752];
+    for (level, expected) in (1..).zip(table) {
+        assert!(
+            rows.iter().any(|row| row.len() == 3 && row[0] == format!("{level}") && row[1] == format!("{expected}"))
+        );
+    }
+    let output = run(&["count", "--orbitals", "2", "--electrons", "5"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}
+
+/// What is stored, its plan and its text; stages that need a compiled model are refused by name.
+#[test]
+fn the_matrix_can_be_inspected() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = file(folder.path(), "H2O_631g_fc_0.96", "space = \"cisd\"\nformat = \"hybrid\"\n");
+    let inspect = |stage: &str| run(&["inspect", &input, "--stage", stage]);
+    let cost = stdout(&inspect("cost")).to_string();
+    for part in ["98617 non-zeros", "ELLPACK", "hybrid, BOUNDARY", "as stored", "one multiply"] {
+        assert!(cost.contains(part), "{part}: {cost}");
+    }
+    assert!(stdout(&inspect("cuda")).contains("__global__") && stdout(&inspect("plan")).contains("rows: 1425"));
+    let refused = inspect("sass");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("--stage cost, plan and cuda"), "{}", stderr(&refused));
 }
