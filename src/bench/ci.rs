@@ -17,7 +17,7 @@ const FAMILIES: [u32; 2] = [32_768, 1_048_576];
 /// Arguments of `bench ci`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CiArguments {
-    /// Matrices as `spmv` takes them, or files with [ci] [default: one of each synthetic family]
+    /// Matrices as `spmv` takes them, molecules among them; by default one of each synthetic family
     pub matrices: Vec<MatrixSource>,
     /// auto, cpu, cuda or cuda:N
     #[arg(long, default_value = "auto")]

@@ -23,6 +23,9 @@ const L2: f64 = 5.6e12;
 const L1: f64 = 256.0 * 1024.0;
 /// Seconds that a block waits at each stage of a window: its loads, and the barrier at the end of the part.
 const STAGE: f64 = 2e-6;
+/// Fewer rows a multiprocessor than this are few for its threads: then blocks are large and a row has many lanes. 2,556 rows
+/// of 137 non-zeros took 9.3, 7.1, 6.2 µs on an H200 with 80 blocks of 128, 256, 512 threads.
+const SMALL_ROWS: u64 = 64;
 /// Bytes of a sector of L2.
 const SECTOR: u64 = 32;
 /// Windows that are tried for the columns of an ELLPACK part.
@@ -265,7 +268,10 @@ impl Shape<'_> {
     fn frame(&self, staged: u64) -> Frame {
         let (shared, rows) = (u64::from(self.target.shared_bytes), self.statistics.rows as u64);
         let window = staged * self.column_bytes();
-        let resident = (shared / (window + 512 * self.row_bytes()).max(1)).clamp(1, 4);
+        let resident = match rows < SMALL_ROWS * u64::from(self.target.multiprocessors) {
+            true => 1,
+            false => (shared / (window + 512 * self.row_bytes()).max(1)).clamp(1, 4),
+        };
         let threads = 1024 / resident as u32 / 32 * 32;
         let multiprocessors = u64::from(self.target.multiprocessors);
         let even = rows.div_ceil(multiprocessors * resident).next_multiple_of(32).max(32);
