@@ -52,7 +52,8 @@
 //! input/ (TOML)      basis/  exact/
 //! ```
 //!
-//! [`lattice`] → [`operator`] → [`basis`] → [`exact`] → [`report`]; [`input`] reads model files into [`models`]. Each
+//! [`lattice`] → [`operator`] → [`basis`] → [`exact`] → [`report`]; [`input`] reads model files into [`models`]. Molecules
+//! come from FCIDUMP files: [`ci`] → [`sparse`] (or no matrix at all) → the same solvers. Each
 //! stage is plain data and can be printed: `eigenforge inspect MODEL.toml --stage ir|plan|cuda|ptx|sass|resources|cost`.
 //!
 //! # Conventions
