@@ -74,6 +74,7 @@ pub mod lattice;
 pub mod models;
 pub mod operator;
 pub mod report;
+mod solve_options;
 pub mod sparse;
 
 pub use eigenforge_macros::gpu_operator;

@@ -2,7 +2,7 @@
 //!
 //! In: a [`CiSpec`]. Out: [`Molecule`].
 
-use super::{FcidumpError, Integrals, Space, SpaceError, WindowError};
+use super::{FcidumpError, Integrals, OneElectron, OneElectronError, Space, SpaceError, WindowError};
 use crate::input::{CiSpec, SpaceSpec, grouped};
 use eigenforge_runtime::trace;
 
@@ -19,6 +19,8 @@ pub struct Molecule {
     pub all_orbitals: usize,
     /// Their irreps.
     pub all_irreps: Vec<u8>,
+    /// Components of the dipole over all orbitals, where their integrals are given.
+    pub dipole: Option<Vec<OneElectron>>,
 }
 
 /// What cannot be had.
@@ -33,6 +35,20 @@ pub enum MoleculeError {
     /// The determinants.
     #[error(transparent)]
     Space(#[from] SpaceError),
+    /// The dipole's integrals.
+    #[error(transparent)]
+    Dipole(#[from] OneElectronError),
+    /// A list of determinants of another molecule.
+    #[error(
+        "the listed determinants have {} + {} electrons, the integrals {} + {}: list determinants of this molecule, or \
+         set two_sz", listed.0, listed.1, wanted.0, wanted.1
+    )]
+    Electrons {
+        /// α and β electrons of the list.
+        listed: (usize, usize),
+        /// Those of the integrals, less frozen ones.
+        wanted: (usize, usize),
+    },
 }
 
 impl Molecule {
@@ -57,6 +73,10 @@ impl Molecule {
             SpaceSpec::Excitations(level) => Space::excitations(orbitals, up, down, *level)?,
             SpaceSpec::File(path) => Space::from_file(path)?,
         };
+        let listed = (space.alpha().electrons(), space.beta().electrons());
+        if listed != (up, down) {
+            return Err(MoleculeError::Electrons { listed, wanted: (up, down) });
+        }
         let space = match ci.irrep {
             Some(irrep) => space.in_irrep(&integrals.irreps, irrep)?,
             None => space,
@@ -64,7 +84,8 @@ impl Molecule {
         let irrep = ci.irrep.map_or(String::new(), |irrep| format!(", irrep {irrep}"));
         let frozen = if ci.frozen == 0 { String::new() } else { format!(", {} orbitals frozen", ci.frozen) };
         let words = format!("{}{irrep}{frozen}", ci.space.describe());
-        Ok(Molecule { integrals, space, words, all_orbitals, all_irreps })
+        let dipole = ci.dipole.as_ref().map(|path| OneElectron::read(path, all_orbitals)).transpose()?;
+        Ok(Molecule { integrals, space, words, all_orbitals, all_irreps, dipole })
     }
 
     /// One line: space, electrons, determinants.

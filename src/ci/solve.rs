@@ -22,12 +22,10 @@
 use super::direct::{DirectError, DirectFullCi};
 use super::matrix::{Hamiltonian, MatrixError, THRESHOLD};
 use super::{Integrals, Space};
+use crate::solve_options::solve_options;
 use crate::sparse::{Choice, FormatName, RowStatistics, SparseError, SparseOperator, Target, Wish};
-use eigenforge_runtime::solvers::{
-    self, CheckpointOptions, Eigenpairs, Preconditioner, Progress, SolveOptions, Solver, StopReason,
-};
+use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -138,60 +136,7 @@ impl<'a> Solve<'a> {
         self
     }
 
-    /// How many of the lowest states.
-    pub fn states(mut self, states: usize) -> Self {
-        self.options.states = states;
-        self
-    }
-
-    /// On the residual norm ‖Hx − Ex‖, in Hartree.
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.options.tolerance = tolerance;
-        self
-    }
-
-    /// Iterations of one search.
-    pub fn max_iterations(mut self, iterations: usize) -> Self {
-        self.options.max_iterations = iterations;
-        self
-    }
-
-    /// Extra vectors of a block.
-    pub fn guard(mut self, guard: usize) -> Self {
-        self.options.guard = Some(guard);
-        self
-    }
-
-    /// Of random start vectors.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.seed = seed;
-        self
-    }
-
-    /// Of LOBPCG.
-    pub fn preconditioner(mut self, preconditioner: Preconditioner) -> Self {
-        self.options.preconditioner = preconditioner;
-        self
-    }
-
-    /// Whether to search for missed states and the rest of each multiplet.
-    pub fn certify(mut self, certify: bool) -> Self {
-        self.options.certify = certify;
-        self
-    }
-
-    /// Saves the state to a folder every so many seconds; with `resume`, goes on from it.
-    pub fn checkpoint(mut self, folder: impl Into<PathBuf>, every_seconds: f64, resume: bool) -> Self {
-        let identity = self.identity();
-        self.options.checkpoint = Some(CheckpointOptions { folder: folder.into(), every_seconds, resume, identity });
-        self
-    }
-
-    /// Called with every line of progress.
-    pub fn progress(mut self, report: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
-        self.options.progress = Some(Arc::new(report));
-        self
-    }
+    solve_options!();
 
     /// What makes this problem this problem: a hash of the integrals and the determinants.
     fn identity(&self) -> String {

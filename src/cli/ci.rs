@@ -126,14 +126,9 @@ impl Properties {
         let _properties = trace::span("observables", "spins and densities");
         let one = density::one_body(&molecule.space, multiplet)?;
         let natural = natural_orbitals(&one, &molecule.integrals.irreps)?;
-        let dipole = match &file.ci.dipole {
-            Some(path) => {
-                let whole = one.in_all_orbitals(file.ci.frozen, molecule.all_orbitals)?;
-                let components = OneElectron::read(path, molecule.all_orbitals)?;
-                Some(components.iter().map(|component| component.expectation(&whole)).collect::<Result<_, _>>()?)
-            }
-            None => None,
-        };
+        let whole = one.in_all_orbitals(file.ci.frozen, molecule.all_orbitals)?;
+        let moment = |components: &Vec<OneElectron>| components.iter().map(|one| one.expectation(&whole)).collect();
+        let dipole = molecule.dipole.as_ref().map(moment).transpose()?;
         Ok(Properties { spins: spin::spins(&molecule.space, states)?, one, natural, dipole })
     }
 

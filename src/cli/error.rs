@@ -4,7 +4,7 @@ use super::arguments::StageName;
 use crate::bench::hubbard::BenchError;
 use crate::bench::spmv::SpmvError;
 use crate::ci::count::CountError;
-use crate::ci::{CiError, DensityError, MoleculeError, OneElectronError};
+use crate::ci::{CiError, DensityError, MoleculeError};
 use crate::exact::{InspectError, PrepareError, RunError};
 use crate::input::{InputError, TooManyStates};
 use crate::operator::OperatorError;
@@ -45,8 +45,6 @@ pub(super) enum CommandError {
     Molecule(Box<MoleculeError>),
     #[error(transparent)]
     Density(Box<DensityError>),
-    #[error(transparent)]
-    OneElectron(Box<OneElectronError>),
     #[error("{orbitals} orbitals: vectors.npz holds determinants as words of 64 bits; leave --vectors out")]
     WideStrings { orbitals: usize },
     #[error(transparent)]
@@ -87,7 +85,6 @@ impl CommandError {
             | CommandError::Molecule(_)
             | CommandError::Count(_)
             | CommandError::StageOfMolecule { .. }
-            | CommandError::OneElectron(_)
             | CommandError::WideStrings { .. }
             | CommandError::Model(_) => 2,
             CommandError::Ci(error) if error.is_of_the_input() => 2,
@@ -162,7 +159,6 @@ boxed!(
     Molecule(MoleculeError),
     Ci(CiError),
     Density(DensityError),
-    OneElectron(OneElectronError),
     Model(OperatorError),
     Prepare(PrepareError),
     Run(RunError),

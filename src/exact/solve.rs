@@ -2,13 +2,10 @@
 
 use super::{Hamiltonian, Model, Observables, PrepareError, Prepared, ShapeSource};
 use crate::operator::OperatorError;
-use eigenforge_runtime::solvers::{
-    self, CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, SolveOptions, Solver, Start, StopReason,
-};
+use crate::solve_options::solve_options;
+use eigenforge_runtime::solvers::{self, Eigenpairs, Level, Preconditioner, SolveOptions, Solver, Start, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, trace};
 use eigenforge_templates::Cost;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// The largest sector that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a second or so.
@@ -71,59 +68,16 @@ impl<'m> Solve<'m> {
         Solve { model, solver, options: SolveOptions::default(), tuned: true }
     }
 
-    /// How many of the lowest states.
-    pub fn states(mut self, states: usize) -> Self {
-        self.options.states = states;
-        self
-    }
+    solve_options!();
 
-    /// On the residual norm ‖Hx − λx‖, in the units of H.
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.options.tolerance = tolerance;
-        self
-    }
-
-    /// Iterations of one search.
-    pub fn max_iterations(mut self, iterations: usize) -> Self {
-        self.options.max_iterations = iterations;
-        self
-    }
-
-    /// Extra vectors of a block.
-    pub fn guard(mut self, guard: usize) -> Self {
-        self.options.guard = Some(guard);
-        self
-    }
-
-    /// Of the random start.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.options.seed = seed;
-        self
+    fn identity(&self) -> String {
+        self.model.identity()
     }
 
     /// Where a search for one state starts: at the Slater determinant of a mean field with a small random part, unless told
     /// otherwise.
     pub fn start(mut self, start: Start) -> Self {
         self.options.start = start;
-        self
-    }
-
-    /// Of LOBPCG.
-    pub fn preconditioner(mut self, preconditioner: Preconditioner) -> Self {
-        self.options.preconditioner = preconditioner;
-        self
-    }
-
-    /// Whether to search for missed states and the rest of each multiplet.
-    pub fn certify(mut self, certify: bool) -> Self {
-        self.options.certify = certify;
-        self
-    }
-
-    /// Saves the state to a folder every so many seconds; with `resume`, goes on from it.
-    pub fn checkpoint(mut self, folder: impl Into<PathBuf>, every_seconds: f64, resume: bool) -> Self {
-        let identity = self.model.identity();
-        self.options.checkpoint = Some(CheckpointOptions { folder: folder.into(), every_seconds, resume, identity });
         self
     }
 
@@ -136,12 +90,6 @@ impl<'m> Solve<'m> {
     /// Vectors that Lanczos for one state keeps at most, beside the four it needs; by default what memory allows.
     pub fn keep_vectors(mut self, vectors: usize) -> Self {
         self.options.keep_vectors = Some(vectors);
-        self
-    }
-
-    /// Called with every line of progress.
-    pub fn progress(mut self, report: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
-        self.options.progress = Some(Arc::new(report));
         self
     }
 

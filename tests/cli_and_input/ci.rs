@@ -86,6 +86,7 @@ fn truncated_spaces_and_irreps() {
 fn what_cannot_be_solved_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
+    std::fs::write(path.join("one.txt"), "1000000 1000000\n").unwrap();
     for (more, arguments, part) in [
         ("space = \"cisd\"\nstorage = \"direct\"\n", &[][..], "storage = \"direct\" is for full CI"),
         ("states = 442\n", &[], "441 determinants: ask for at most 441"),
@@ -93,6 +94,8 @@ fn what_cannot_be_solved_is_refused() {
         ("two_sz = 1\n", &[], "do not fit together"),
         ("space = { file = \"nothing.txt\" }\n", &[], "nothing.txt"),
         ("irrep = 8\n", &[], "irrep"),
+        ("dipole = \"nothing.txt\"\n", &[], "nothing.txt"),
+        ("space = { file = \"one.txt\" }\n", &[], "1 + 1 electrons, the integrals 5 + 5"),
     ] {
         let input = file(path, "H2O_sto3g_0.96", more);
         let output = run(&[&["solve", &input, "--device", "cpu"], arguments].concat());
