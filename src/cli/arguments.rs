@@ -228,7 +228,7 @@ pub(super) enum BenchSubject {
 
 #[derive(Debug, Args)]
 pub(super) struct SpmvArguments {
-    /// A Matrix Market file (.mtx), a SciPy archive (.npz), synthetic:32768:SEED or synthetic:1048576:SEED
+    /// A Matrix Market file (.mtx), a SciPy archive (.npz), a molecule (.toml with [ci]), synthetic:32768:SEED or synthetic:1048576:SEED
     pub matrix: crate::bench::spmv::MatrixSource,
     /// The .npz holds the upper triangle of a symmetric matrix
     #[arg(long)]

@@ -33,7 +33,7 @@ pub struct Synthetic {
 /// What a synthetic matrix may be called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' names no matrix; expected FILE.mtx, FILE.npz, synthetic:32768:SEED or synthetic:1048576:SEED, SEED a \
+    "'{0}' names no matrix; expected FILE.mtx, FILE.npz, FILE.toml with [ci], synthetic:32768:SEED or synthetic:1048576:SEED, SEED a \
      whole number"
 )]
 pub struct SyntheticError(String);

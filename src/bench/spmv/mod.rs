@@ -57,12 +57,12 @@ pub struct SpmvOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum SpmvError {
     /// A Matrix Market file.
-    #[error("{}: {source}", file.display())]
+    #[error("{}: {wrong}", file.display())]
     File {
         /// The file.
         file: PathBuf,
         /// What is wrong with it.
-        source: MatrixMarketError,
+        wrong: MatrixMarketError,
     },
     /// A SciPy archive.
     #[error(transparent)]

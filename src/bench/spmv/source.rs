@@ -66,7 +66,7 @@ impl MatrixSource {
                 ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?
             }
             MatrixSource::MatrixMarket(path) => {
-                let failed = |source| SpmvError::File { file: path.clone(), source };
+                let failed = |wrong| SpmvError::File { file: path.clone(), wrong };
                 let file =
                     std::fs::File::open(path).map_err(|source| failed(MatrixMarketError::Read { line: 0, source }))?;
                 read_matrix_market(BufReader::new(file)).map_err(failed)?
