@@ -224,6 +224,8 @@ pub(super) enum BenchSubject {
     Hubbard(crate::bench::hubbard::HubbardArguments),
     /// Sparse matrices of configuration interaction beside cuSPARSE
     Ci(crate::bench::ci::CiArguments),
+    /// Inner products of Davidson's vectors beside cuBLAS
+    Dmrg(crate::bench::dmrg::DmrgArguments),
 }
 
 #[derive(Debug, Args)]

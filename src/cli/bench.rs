@@ -4,6 +4,7 @@ use super::Outcome;
 use super::arguments::{BenchArguments, BenchSubject};
 use super::error::CommandError;
 use crate::bench::ci::CiBenchError;
+use crate::bench::dmrg::DmrgBenchError;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &BenchArguments) -> Result<Outcome, CommandError> {
@@ -13,6 +14,13 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<Outcome, CommandError> {
             crate::bench::ci::command(arguments, &mut std::io::stdout().lock()).map_err(|error| match error {
                 CiBenchError::Spmv(error) => CommandError::from(error),
                 CiBenchError::Write(error) => CommandError::Output(error),
+            })?;
+        }
+        BenchSubject::Dmrg(arguments) => {
+            crate::bench::dmrg::command(arguments, &mut std::io::stdout().lock()).map_err(|error| match error {
+                DmrgBenchError::Device(error) => CommandError::from(error),
+                DmrgBenchError::Write(error) => CommandError::Output(error),
+                other => CommandError::DmrgBench(Box::new(other)),
             })?;
         }
     }

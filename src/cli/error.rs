@@ -1,6 +1,7 @@
 //! Everything that can stop the command, with its exit code.
 
 use super::arguments::StageName;
+use crate::bench::dmrg::DmrgBenchError;
 use crate::bench::hubbard::BenchError;
 use crate::bench::spmv::SpmvError;
 use crate::ci::count::CountError;
@@ -65,6 +66,8 @@ pub(super) enum CommandError {
     Report(#[from] ReportError),
     #[error(transparent)]
     Bench(Box<BenchError>),
+    #[error(transparent)]
+    DmrgBench(Box<DmrgBenchError>),
     #[error(transparent)]
     Spmv(Box<SpmvError>),
     #[error("the cache in {}: {source}", folder.display())]

@@ -108,7 +108,7 @@ impl Model {
             let diagonal = prepared.diagonal_text();
             let functions = if program.functions.is_empty() { vec![] } else { vec![diagonal] };
             let text = program.text(scalar, &functions)?;
-            let launches = program.launches(n, scalar, &functions).map_err(refused)?;
+            let launches = vec![program.launch(n, scalar, &functions).map_err(refused)?];
             files.push(GeneratedFile { text, launches, cost: program.cost(n, scalar), edited: None });
         }
         Ok(files)

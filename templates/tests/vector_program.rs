@@ -28,7 +28,7 @@ fn diagonal() -> ElementFunctionText {
 fn the_text_reads_like_the_program() {
     let program = VectorProgram::parse(PROGRAM).unwrap();
     let text = program.text(ScalarType::F64, &[diagonal()]).unwrap();
-    assert_eq!(text.entries, ["jacobi_step", "jacobi_step_finish"]);
+    assert_eq!(text.entries, ["jacobi_step"]);
     expect![[r#"
         // jacobi_step: a fused vector program, 4 passes over memory in one sweep.
         // Vectors hold double; all arithmetic is in double. 2 elements a 16-byte load, 256 threads a block.
@@ -59,6 +59,74 @@ fn the_text_reads_like_the_program() {
             return u * __popc(states[i]);
         }
 
+        // Sums of COUNT values over the lanes of a warp, in a fixed order: at each step a lane gives half of its values to a
+        // partner and keeps the others, so that all cost some COUNT exchanges and not five each.
+        template <int COUNT>
+        __device__ __forceinline__ void warp_sums(double (&value)[COUNT], double* to)
+        {
+            const int lane = threadIdx.x & 31;
+            int held = COUNT, begin = 0, end = COUNT, alike = 31; // lanes that differ in the bits `alike` end with the same sums
+        #pragma unroll
+            for (int offset = 16; offset > 0; offset >>= 1) {
+                if (held == 1) {
+                    value[0] += __shfl_xor_sync(0xffffffffu, value[0], offset);
+                    continue;
+                }
+                const int half = (held + 1) / 2;
+                const bool high = (lane & offset) != 0;
+        #pragma unroll
+                for (int j = 0; j < (COUNT + 1) / 2; j++) {
+                    if (j < half) {
+                        const double upper = j + half < held ? value[j + half] : 0.0;
+                        const double kept = high ? upper : value[j], given = high ? value[j] : upper;
+                        value[j] = kept + __shfl_xor_sync(0xffffffffu, given, offset);
+                    }
+                }
+                end = high ? end : min(end, begin + half);
+                begin = high ? begin + half : begin;
+                held = half;
+                alike = offset - 1;
+            }
+            if ((lane & alike) != 0) return;
+        #pragma unroll
+            for (int j = 0; j < COUNT; j++) {
+                if (j < held && begin + j < end) to[begin + j] = value[j];
+            }
+        }
+
+        // Sums of COUNT values over all threads of the launch: by warp, by block, and the last block to come adds those of all
+        // blocks. `arrived` is 0 before and after.
+        template <int COUNT>
+        __device__ __forceinline__ void launch_sums(double (&value)[COUNT], double* scratch, double* partials, u32* arrived, double* totals)
+        {
+            constexpr int WARPS = 256 / 32;
+            const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+            warp_sums(value, scratch + warp * COUNT);
+            __syncthreads();
+            for (int s = threadIdx.x; s < COUNT; s += 256) {
+                double sum = 0.0;
+        #pragma unroll
+                for (int w = 0; w < WARPS; w++) sum += scratch[w * COUNT + s];
+                partials[s * (i64)gridDim.x + blockIdx.x] = sum;
+            }
+            __shared__ bool last;
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                __threadfence();
+                last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+                __threadfence();
+            }
+            __syncthreads();
+            if (!last) return;
+            for (int s = warp; s < COUNT; s += WARPS) {
+                double sum = 0.0;
+        #pragma unroll 8
+                for (int block = lane; block < (int)gridDim.x; block += 32) sum += partials[s * (i64)gridDim.x + block];
+                sum = warp_sum(sum);
+                if (lane == 0) totals[s] = sum;
+            }
+        }
+
         // The program for element i.
         __device__ __forceinline__ void jacobi_step_element(
             i64 i,
@@ -81,6 +149,8 @@ fn the_text_reads_like_the_program() {
             const u32* __restrict__ diagonal_states,
             double diagonal_u,
             double* __restrict__ partials,
+            u32* __restrict__ arrived,
+            double* __restrict__ totals,
             i64 n)
         {
             double rr = 0.0;
@@ -113,21 +183,9 @@ fn the_text_reads_like_the_program() {
                 w_vector[i] = (T)w;
             }
 
-            __shared__ double scratch[256 / 32];
-            double total;
-            total = block_sum<256>(rr, scratch);
-            if (threadIdx.x == 0) partials[0 * (i64)gridDim.x + blockIdx.x] = total; // rr
-        }
-
-        // The second stage: block s adds the partial sums of sum s in a fixed order.
-        extern "C" __global__ void __launch_bounds__(256) jacobi_step_finish(
-            const double* __restrict__ partials, int blocks, double* __restrict__ sums)
-        {
-            __shared__ double scratch[256 / 32];
-            double total = 0.0;
-            for (int block = threadIdx.x; block < blocks; block += 256) total += partials[blockIdx.x * (i64)blocks + block];
-            total = block_sum<256>(total, scratch);
-            if (threadIdx.x == 0) sums[blockIdx.x] = total;
+            __shared__ double scratch[1 * 256 / 32];
+            double values[] = {rr};
+            launch_sums(values, scratch, partials, arrived, totals);
         }
     "#]].assert_eq(&text.text.replace(PRELUDE, "(prelude)\n"));
 }

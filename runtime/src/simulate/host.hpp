@@ -46,11 +46,13 @@ void eigenforge_barrier(int line, const char* file);
 unsigned long long eigenforge_warp(int kind, unsigned mask, unsigned long long bits, int source, int line, const char* file);
 // Says that the next access is atomic.
 void eigenforge_atomic(void* at, unsigned long bytes, int line, const char* file);
+// What this thread did, and knows of, comes before what it does next, for every thread of the device.
+void eigenforge_fence();
 }
 
 EIGENFORGE_INLINE void __syncthreads(EIGENFORGE_HERE) { eigenforge_barrier(line, file); }
 EIGENFORGE_INLINE void __syncwarp(unsigned mask = 0xffffffffu, EIGENFORGE_HERE) { eigenforge_warp(0, mask, 0, 0, line, file); }
-EIGENFORGE_INLINE void __threadfence() {}
+EIGENFORGE_INLINE void __threadfence() { eigenforge_fence(); }
 EIGENFORGE_INLINE void __threadfence_block() {}
 EIGENFORGE_INLINE unsigned __ballot_sync(unsigned mask, int predicate, EIGENFORGE_HERE)
 {
@@ -141,6 +143,13 @@ template <class T> EIGENFORGE_UNWATCHED T atomicMin(T* at, T value, EIGENFORGE_H
     eigenforge_atomic(at, sizeof(T), line, file);
     const T old = *at;
     *at = value < old ? value : old;
+    return old;
+}
+EIGENFORGE_UNWATCHED inline unsigned atomicInc(unsigned* at, unsigned most, EIGENFORGE_HERE)
+{
+    eigenforge_atomic(at, sizeof(unsigned), line, file);
+    const unsigned old = *at;
+    *at = old >= most ? 0 : old + 1;
     return old;
 }
 template <class T> EIGENFORGE_UNWATCHED T atomicCAS(T* at, T expected, T value, EIGENFORGE_HERE)

@@ -15,6 +15,7 @@
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <unordered_map>
 
 extern "C" {
 void __asan_poison_memory_region(const volatile void*, size_t) __attribute__((weak));
@@ -50,10 +51,40 @@ std::vector<uint32_t> clocks;             // one a thread
 std::vector<std::vector<uint32_t>> known;  // known[thread][lane]: the clock of that lane of its warp that it knows of
 constexpr size_t GAP = 1 << 20;
 
+// How much of another block is known: all before this epoch of it, and of one thread all up to this clock.
+struct Seen {
+    uint32_t block = 0, epoch = 0, thread = 0, clock = 0;
+};
+using View = std::vector<Seen>;
+std::vector<View> fenced;                                  // a thread: what its last fence covers
+std::vector<View> taken;                                   // a thread: what it found at atomics, before its next fence
+std::vector<View> seen;                                    // a thread: what it knows of other blocks
+View seen_by_block;                                        // what every thread of the block knows
+std::unordered_map<const char*, View> published;           // an address of atomics
+
+void add(View& to, const View& from)
+{
+    for (const Seen& one : from) {
+        bool known_already = false;
+        for (const Seen& other : to) {
+            known_already |= other.block == one.block && other.thread == one.thread && other.epoch >= one.epoch && other.clock >= one.clock;
+        }
+        if (!known_already) to.push_back(one);
+    }
+}
+bool covers(const View& view, const Stamp& stamp)
+{
+    for (const Seen& one : view) {
+        if (one.block != stamp.block) continue;
+        if (stamp.epoch < one.epoch || (stamp.thread == one.thread && stamp.clock < one.clock)) return true;
+    }
+    return false;
+}
+
 bool ordered(const Stamp& stamp, uint32_t me)
 {
     if (stamp.block == 0 || (stamp.block == block_number && stamp.thread == me)) return true;
-    if (stamp.block != block_number) return false;
+    if (stamp.block != block_number) return covers(seen_by_block, stamp) || covers(seen[me], stamp);
     if (stamp.epoch != epoch) return true;
     return stamp.thread / 32 == me / 32 && known[me][stamp.thread % 32] >= stamp.clock;
 }
@@ -65,7 +96,7 @@ std::string who(const Stamp& stamp)
 
 [[noreturn]] void race(const Region& region, size_t byte, const char* now, const char* before, const Stamp& stamp, uintptr_t pc)
 {
-    const char* remedy = stamp.block == block_number ? "no barrier between" : "blocks of one launch are not ordered";
+    const char* remedy = stamp.block == block_number ? "no barrier between" : "blocks of one launch are not ordered, but by __threadfence and atomics";
     fault("race", text("thread %u %s byte %zu of %s that %s %s: %s", current->number, now, byte, region.name.c_str(),
                        who(stamp).c_str(), before, remedy), current, {Site{pc}, Site{stamp.pc}});
 }
@@ -238,13 +269,22 @@ void engine::begin_block()
         clocks.assign(fibers.size(), 1);
         known.assign(fibers.size(), std::vector<uint32_t>(32, 0));
     }
+    for (std::vector<View>* views : {&fenced, &taken, &seen}) views->assign(fibers.size(), View());
+    seen_by_block.clear();
     for (const Region& region : regions) {
         if (region.shared) memset(region.begin, 0xff, region.bytes);  // NaN, as double and as float
     }
     barrier_passed();
 }
 
-void engine::barrier_passed() { ++epoch; }
+void engine::barrier_passed()
+{
+    ++epoch;
+    for (View& view : seen) {
+        add(seen_by_block, view);
+        view.clear();
+    }
+}
 
 void engine::lanes_synchronised(unsigned first, unsigned mask)
 {
@@ -264,7 +304,22 @@ void engine::lanes_synchronised(unsigned first, unsigned mask)
 extern "C" {
 void eigenforge_atomic(void* at, unsigned long bytes, int, const char*)
 {
-    if (!has_address_sanitizer()) access((char*)at, bytes, true, true, true, (uintptr_t)__builtin_return_address(0));
+    if (has_address_sanitizer()) return;
+    access((char*)at, bytes, true, true, true, (uintptr_t)__builtin_return_address(0));
+    const uint32_t me = current->number;
+    View& here = published[(const char*)at];
+    add(taken[me], here);
+    add(here, fenced[me]);
+}
+void eigenforge_fence()
+{
+    if (has_address_sanitizer()) return;
+    const uint32_t me = current->number;
+    add(seen[me], taken[me]);
+    taken[me].clear();
+    fenced[me] = seen_by_block;
+    add(fenced[me], seen[me]);
+    fenced[me].push_back({block_number, epoch, me, ++clocks[me]});
 }
 #define EIGENFORGE_PC (uintptr_t)__builtin_return_address(0)
 #define EIGENFORGE_HOOKS(size) \

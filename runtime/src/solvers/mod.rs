@@ -5,6 +5,7 @@
 //! programs, `checkpoint` their state on disk.
 
 mod algebra;
+mod belts;
 mod block;
 mod certify;
 mod checkpoint;
@@ -16,6 +17,7 @@ mod options;
 mod run;
 mod start;
 
+pub use belts::{BELT, Belts};
 pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, Solver, Start, StopReason,
 };

@@ -1,6 +1,6 @@
 //! Vector programs on a device: compiled once, run many times, the same numbers on CPU and GPU up to rounding.
 //!
-//! Where kernels run the program is one of them (and a second small one for the sums). On the CPU it becomes a list of
+//! Where kernels run the program is one of them. On the CPU it becomes a list of
 //! loops over chunks that stay in the first-level cache ([`compile`](self) and `execute`).
 
 mod compile;
@@ -42,21 +42,26 @@ pub struct Program {
 }
 
 enum Backend {
-    Cpu(Code),
-    Kernels { kernel: Kernel, planned: Mutex<Planned> },
+    /// With the sums of the last run.
+    Cpu(Code, Mutex<Vec<f64>>),
+    Kernels {
+        kernel: Kernel,
+        planned: Mutex<Planned>,
+    },
 }
 
-/// The launches of the last length, and memory for their sums; made at the first run.
+/// The launch of the last length, and memory for its sums; made at the first run.
 #[derive(Default)]
 struct Planned {
     n: usize,
-    launches: Vec<Launch>,
+    launch: Option<Launch>,
     sums: Option<Sums>,
 }
 
-/// Device memory of the two-stage sums.
+/// Device memory of the sums: shares of the blocks, how many blocks have come, totals.
 struct Sums {
     partials: Buffer<f64>,
+    arrived: Buffer<u32>,
     totals: Buffer<f64>,
 }
 
@@ -76,7 +81,7 @@ impl Program {
             });
         }
         let backend = match device {
-            Device::Cpu(_) => Backend::Cpu(Code::new(program, scalar)),
+            Device::Cpu(_) => Backend::Cpu(Code::new(program, scalar), Mutex::default()),
             Device::Cuda(_) | Device::Sim(_) => {
                 let texts: Vec<ElementFunctionText> = functions.iter().map(|f| f.text.clone()).collect();
                 Backend::Kernels { kernel: device.compile(&program.text(scalar, &texts)?)?, planned: Mutex::default() }
@@ -98,10 +103,31 @@ impl Program {
 
     /// Runs over all elements; vectors and scalars in the program's order. Returns the sums in the program's order.
     pub fn run<T: Scalar>(&self, vectors: &mut [Bind<'_, T>], scalars: &[f64]) -> Result<Vec<f64>> {
+        self.queue(vectors, scalars)?;
+        self.sums()
+    }
+
+    /// The same without waiting for the device; [`Program::sums`] has the sums of the last run.
+    pub fn queue<T: Scalar>(&self, vectors: &mut [Bind<'_, T>], scalars: &[f64]) -> Result<()> {
         let n = self.check(vectors, scalars)?;
         match &self.backend {
-            Backend::Cpu(code) => Ok(execute::run(code, &self.functions, vectors, scalars, n)),
+            Backend::Cpu(code, sums) => {
+                let found = execute::run(code, &self.functions, vectors, scalars, n);
+                *sums.lock().unwrap_or_else(PoisonError::into_inner) = found;
+                Ok(())
+            }
             Backend::Kernels { kernel, planned } => self.launch(kernel, planned, vectors, scalars, n),
+        }
+    }
+
+    /// The sums of the last run, in the program's order; none before the first. Waits for the device.
+    pub fn sums(&self) -> Result<Vec<f64>> {
+        match &self.backend {
+            Backend::Cpu(_, sums) => Ok(sums.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+            Backend::Kernels { planned, .. } => {
+                let planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+                planned.sums.as_ref().map_or(Ok(Vec::new()), |sums| sums.totals.download())
+            }
         }
     }
 
@@ -150,11 +176,10 @@ impl Program {
         vectors: &mut [Bind<'_, T>],
         scalars: &[f64],
         n: usize,
-    ) -> Result<Vec<f64>> {
+    ) -> Result<()> {
         let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
-        let Planned { launches, sums, .. } = planned.of(self, n)?;
-        let Some((sweep, finish)) = launches.split_first() else { return Ok(Vec::new()) };
-        let mut names = sweep.parameters.iter().map(|parameter| parameter.name.as_str());
+        let (launch, sums) = planned.of(self, n)?;
+        let mut names = launch.parameters.iter().map(|parameter| parameter.name.as_str());
         let mut name = || names.next().unwrap_or_default();
         let mut arguments = Arguments::new();
         for bind in vectors {
@@ -175,32 +200,32 @@ impl Program {
                 ElementArgument::F64(v) => arguments.f64(name(), *v),
             };
         }
-        let (Some(Sums { partials, totals }), [finish]) = (sums, finish) else {
-            kernel.launch(sweep, arguments.i64("n", n as i64))?;
-            return Ok(Vec::new());
+        let Some(Sums { partials, arrived, totals }) = sums else {
+            return kernel.launch(launch, arguments.i64("n", n as i64));
         };
-        kernel.launch(sweep, arguments.write("partials", partials).i64("n", n as i64))?;
-        let blocks = sweep.grid[0] as i32;
-        let arguments = Arguments::new().read("partials", partials).i32("blocks", blocks).write("sums", totals);
-        kernel.launch(finish, arguments)?;
-        totals.download()
+        let arguments = arguments.write("partials", partials).write("arrived", arrived).write("totals", totals);
+        kernel.launch(launch, arguments.i64("n", n as i64))
     }
 }
 
 impl Planned {
-    /// The launches for vectors of `n` elements, and room for their sums.
-    fn of(&mut self, program: &Program, n: usize) -> Result<&mut Planned> {
-        if self.launches.is_empty() || self.n != n {
-            let texts: Vec<ElementFunctionText> = program.functions.iter().map(|f| f.text.clone()).collect();
-            self.launches = program.program.launches(n, program.scalar, &texts)?;
-            self.n = n;
-        }
+    /// The launch for vectors of `n` elements, and room for its sums if it has any.
+    fn of(&mut self, program: &Program, n: usize) -> Result<(&Launch, Option<&mut Sums>)> {
+        let launch = match self.launch.take() {
+            Some(launch) if self.n == n => launch,
+            _ => {
+                let texts: Vec<ElementFunctionText> = program.functions.iter().map(|f| f.text.clone()).collect();
+                program.program.launch(n, program.scalar, &texts)?
+            }
+        };
         let count = program.program.sums.len();
-        let needed = count * self.launches.first().map_or(0, |sweep| sweep.grid[0] as usize);
+        let needed = count * launch.grid[0] as usize;
         if self.sums.as_ref().map_or(0, |sums| sums.partials.len()) < needed {
-            let partials = program.device.buffer(&vec![0.0; needed])?;
-            self.sums = Some(Sums { partials, totals: program.device.buffer(&vec![0.0; count])? });
+            let device = &program.device;
+            let (partials, totals) = (device.buffer(&vec![0.0; needed])?, device.buffer(&vec![0.0; count])?);
+            self.sums = Some(Sums { partials, arrived: device.buffer(&[0u32])?, totals });
         }
-        Ok(self)
+        self.n = n;
+        Ok((self.launch.insert(launch), self.sums.as_mut()))
     }
 }

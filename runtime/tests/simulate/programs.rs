@@ -60,13 +60,11 @@ fn compare<T: Scalar>(devices: &[Device], program: &VectorProgram, lengths: &[us
     let texts: Vec<_> = program.functions.iter().map(|name| function(name).text).collect();
     let text = program.text(T::TYPE, &texts).unwrap();
     for &n in lengths {
-        let launches = program.launches(n, T::TYPE, &texts).unwrap();
-        assert!(launches.iter().map(|launch| &launch.entry).eq(&text.entries));
-        for launch in launches {
-            let signature = Signature::read(&text.text, &launch.entry).unwrap();
-            signature.check(&launch).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(signature.threads, Some(launch.block));
-        }
+        let launch = program.launch(n, T::TYPE, &texts).unwrap();
+        assert_eq!(text.entries, [launch.entry.clone()]);
+        let signature = Signature::read(&text.text, &launch.entry).unwrap();
+        signature.check(&launch).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(signature.threads, Some(launch.block));
         let cpu: Run<T> = run(&Device::cpu(), program, n);
         let runs: Vec<Run<T>> = devices.iter().map(|device| run(device, program, n)).collect();
         let Some(first) = runs.first() else { continue };
@@ -103,6 +101,18 @@ fn every_program_of_the_solvers() {
     for program in &programs {
         compare::<f64>(&devices, program, &[2 * 256 + 1, 1], 1e-12);
         compare::<f32>(&devices, program, &[4 * 256 + 3], 1e-5);
+    }
+}
+
+/// Every number of sums that a warp divides among its lanes in another way, and more than it has lanes.
+#[test]
+fn any_number_of_sums() {
+    let devices = devices();
+    for count in [1, 2, 3, 5, 7, 8, 11, 12, 17, 20, 24, 31, 32, 33, 45, 70] {
+        let mut text = format!("program sums_{count}\nvectors x y : in\n");
+        (0..count).for_each(|k| text += &format!("sum s{k} = x * (y + {k})\n"));
+        let program = VectorProgram::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        compare::<f64>(&devices[..devices.len().min(1)], &program, &[1, 1300], 0.0);
     }
 }
 

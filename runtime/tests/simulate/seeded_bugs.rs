@@ -226,6 +226,39 @@ fn divergent_barriers() {
     caught("barrier_after_return", Check::Accesses, FaultClass::DivergentBarrier, &["// BUG"], &gone);
 }
 
+/// The last block to come reads what the others wrote: each must publish it with a fence before it is counted, and the
+/// reader needs a fence after, and a barrier for its other threads.
+#[test]
+fn the_last_block_reads_the_others() {
+    let body = |publish: &str, receive: &str| {
+        format!(
+            "    const int t = threadIdx.x;\n    __shared__ bool last;\n    if (t < 2) y[2 + 2 * blockIdx.x + t] = x[t]; // WRITE\n    \
+             __syncthreads();\n    if (t == 0) {{\n        {publish}\n        last = atomicAdd((unsigned*)y, 1u) == 1;\n        \
+             {receive}\n    }}\n    __syncthreads();\n    if (last && t == 1) y[98] = y[2] + y[4]; // READ\n"
+        )
+    };
+    let Some(simulator) = simulator() else { return };
+    let run = |name: &str, body: &str, schedule| {
+        let code = format!("extern \"C\" __global__ void {name}(const double* x, double* y, int n)\n{{\n{body}\n}}\n");
+        let text = kernel(name, &code, &[name]);
+        let simulated = simulator.build(&text).unwrap_or_else(|error| panic!("{error}"));
+        let (x, mut y) = (vec![1u8; 800], vec![0u8; 800]);
+        let mut arguments = [Argument::In(&x), Argument::InOut(&mut y), Argument::I32(100)];
+        simulated.launch_under(Check::Accesses, name, [2, 1, 1], [THREADS, 1, 1], 1024, &mut arguments, schedule)
+    };
+    let fence = "__threadfence();";
+    for schedule in SCHEDULES {
+        run("published", &body(fence, fence), schedule).unwrap_or_else(|error| panic!("{error}"));
+        for (name, publish, receive) in [("unpublished", "", fence), ("not_received", fence, "")] {
+            let Err(SimulateError::Fault(fault)) = run(name, &body(publish, receive), schedule) else {
+                panic!("{name} was not caught under {schedule:?}")
+            };
+            assert_eq!(fault.class, FaultClass::Race, "{name} {schedule:?}: {fault}");
+            assert!(fault.message.contains("__threadfence"), "{fault}");
+        }
+    }
+}
+
 #[test]
 fn blocks_that_write_the_same_element() {
     caught(

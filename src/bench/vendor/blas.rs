@@ -1,4 +1,5 @@
-//! The level-1 routines of cuBLAS that the paper's Figure 5 names, and dgmm for a diagonal.
+//! The level-1 routines of cuBLAS that the paper's Figure 5 names, dgmm for a diagonal, and dgemv for inner products with
+//! several vectors.
 //!
 //! In: device buffers, host scalars. Out: device results; dots and norms go to device memory
 //! (pointer mode "device"), so that ten of them are queued and fetched at once.
@@ -93,6 +94,26 @@ impl Blas {
         unsafe { sys::cublasDcopy_v2(self.handle, n, x.pointer(), 1, y.pointer_mut(), 1) }
             .result()
             .map_err(failed("cublasDcopy"))
+    }
+
+    /// Queues sums = Vᵀw with V the `width` vectors of `length` elements at element `first` of `pool`, one after the other,
+    /// and w the vector after them.
+    pub fn products(
+        &self,
+        pool: &Buffer<f64>,
+        first: usize,
+        length: usize,
+        width: usize,
+        sums: &mut Buffer<f64>,
+    ) -> Result<(), VendorError> {
+        assert!(first + (width + 1) * length <= pool.len() && width <= sums.len(), "vectors beyond their buffers");
+        let size = |n: usize| i32::try_from(n).map_err(|_| VendorError::TooLong { length: n });
+        let (n, k, transposed) = (size(length)?, size(width)?, sys::cublasOperation_t::CUBLAS_OP_T);
+        let (v, w) = (pool.element(first), pool.element(first + width * length));
+        // SAFETY: V holds n k doubles and w n doubles from these elements on, the sums k; pointer mode host.
+        unsafe { sys::cublasDgemv_v2(self.handle, transposed, n, k, &1.0, v, n, w, 1, &0.0, sums.pointer_mut(), 1) }
+            .result()
+            .map_err(failed("cublasDgemv"))
     }
 
     /// Queues y = diag(d) x with x as a matrix of one column.

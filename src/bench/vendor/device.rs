@@ -195,6 +195,12 @@ impl<T: Copy> Buffer<T> {
         self.address as usize as *mut T
     }
 
+    /// Address of element `index`.
+    pub fn element(&self, index: usize) -> *const T {
+        assert!(index < self.len, "element {index} of a buffer of {}", self.len);
+        (self.address as usize + index * size_of::<T>()) as *const T
+    }
+
     /// Address of element `index`, to write to.
     pub fn element_mut(&mut self, index: usize) -> *mut T {
         assert!(index < self.len, "element {index} of a buffer of {}", self.len);

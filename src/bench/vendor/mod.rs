@@ -6,6 +6,7 @@
 //! It is meant to be hard to beat: no transposes, the fastest SpMM algorithm of each product by measurement,
 //! results of inner products fetched ten at once. Shares no code with the generated kernels.
 
+mod belt;
 mod blas;
 mod device;
 mod lobpcg;
@@ -13,6 +14,7 @@ mod multiply;
 mod sparse;
 mod spmv;
 
+pub use belt::belt;
 pub use spmv::{VendorSpmv, spmv};
 
 use serde::Serialize;

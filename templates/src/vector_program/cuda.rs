@@ -10,16 +10,12 @@ use serde::Serialize;
 /// Threads of a block of a vector program.
 pub const THREADS: u32 = 256;
 
-/// Blocks for vectors of length `n`: a function of `n` only, so that sums have the same bits on every card.
-///
-/// Up to 1,056 blocks (eight on each of an H200's 132 multiprocessors); on long vectors more, with 30 loads of 16 bytes a
-/// thread, up to 8,448. Measured on one H200 with the eleven-pass update of 130,873,600 doubles: 2.87 ms with 8,448
-/// blocks, 2.91 with 1,056, 3.10 with 528 (three blocks fit a multiprocessor, so that is a wave and a third).
-pub fn blocks(n: usize, scalar: ScalarType) -> u32 {
-    let elements = THREADS as usize * (16 / scalar.bytes());
-    let short = n.div_ceil(elements).clamp(1, 1056);
-    short.max((n / (30 * elements)).min(8448)) as u32
-}
+/// Multiprocessors of an H200; the number of blocks is made for them, on every card, so that sums have the same bits.
+const MULTIPROCESSORS: usize = 132;
+
+/// Bytes that a multiprocessor has on their way at a time, for memory to be busy. Measured on one H200: 4 to 24 inner
+/// products of 500,000 doubles take the least time with 512 threads of three and more loads of 16 bytes.
+const IN_FLIGHT: usize = 40 << 10;
 
 /// CUDA text of the random start: uniform in [-1, 1), splitmix64 of the index with its start moved by the seed.
 pub const RANDOM_START: &str = "\
@@ -67,6 +63,8 @@ struct Plan<'a> {
     real: &'static str,
     /// Elements in 16 bytes.
     width: usize,
+    /// Arguments of the launch bounds.
+    bounds: String,
     threads: u32,
     vectors: Vec<VectorPlan<'a>>,
     sums: &'a [String],
@@ -90,11 +88,26 @@ struct VectorPlan<'a> {
 }
 
 impl VectorProgram {
-    /// The CUDA file of this program: kernel `NAME` and, if there are sums, `NAME_finish`.
+    /// Blocks for vectors of length `n`: of the program and `n` only, so that sums have the same bits on every card.
     ///
-    /// Parameters of `NAME`: the vectors, the scalars, each function's parameters as `FUNCTION_PARAMETER`, then
-    /// `double* partials` if there are sums, then `i64 n`. `NAME_finish(partials, blocks, sums)` runs with one block a
-    /// sum. `functions` are in the program's order.
+    /// Up to eight on each multiprocessor of an H200; with sums no more than keep memory busy, since each block's share is
+    /// one more to add. On long vectors more, with 30 loads of 16 bytes a thread, up to 8,448. Measured on one H200 with
+    /// the eleven-pass update of 130,873,600 doubles: 2.87 ms with 8,448 blocks, 2.91 with 1,056, 3.10 with 528 (three
+    /// blocks fit a multiprocessor, so that is a wave and a third).
+    pub fn blocks(&self, n: usize, scalar: ScalarType) -> u32 {
+        let elements = THREADS as usize * (16 / scalar.bytes());
+        let reads = self.vectors.iter().filter(|v| v.access != Access::Out).count().max(1);
+        let busy = IN_FLIGHT.div_ceil(16 * THREADS as usize * reads).clamp(2, 8);
+        let most = MULTIPROCESSORS * if self.sums.is_empty() { 8 } else { busy };
+        let short = n.div_ceil(elements).clamp(1, most);
+        short.max((n / (30 * elements)).min(8448)) as u32
+    }
+
+    /// The CUDA file of this program: one kernel, `NAME`.
+    ///
+    /// Its parameters: the vectors, the scalars, each function's parameters as `FUNCTION_PARAMETER`, then, if there are
+    /// sums, `double* partials` for the blocks' shares, `u32* arrived`, 0 before and after, and `double* totals`; then
+    /// `i64 n`. `functions` are in the program's order.
     pub fn text(&self, scalar: ScalarType, functions: &[ElementFunctionText]) -> Result<KernelText, TextError> {
         let written = |v: &VectorDeclaration| v.access != Access::In;
         // The element function: i, then the vectors by reference where they are written, numbers, sums by reference.
@@ -118,13 +131,16 @@ impl VectorProgram {
         };
         let own =
             functions.iter().flat_map(|f| f.parameters.iter().map(|p| format!("{} {}", p.cuda(), own_name(f, p))));
-        let partials = (!self.sums.is_empty()).then(|| "double* __restrict__ partials".to_owned());
+        let of_sums = ["double* __restrict__ partials", "u32* __restrict__ arrived", "double* __restrict__ totals"];
+        let of_sums = of_sums.iter().filter(|_| !self.sums.is_empty()).map(|p| (*p).to_owned());
         let plan = Plan {
             name: &self.name,
             source: self.source.lines().collect(),
             passes: self.passes(),
             real: scalar.cuda(),
             width: 16 / scalar.bytes(),
+            // Sums alone: two blocks a multiprocessor keep memory busy, and 128 registers hold 24 sums.
+            bounds: if self.vectors.iter().any(written) { THREADS.to_string() } else { format!("{THREADS}, 2") },
             threads: THREADS,
             vectors: self
                 .vectors
@@ -139,7 +155,7 @@ impl VectorProgram {
             kernel_parameters: (self.vectors.iter().map(pointer))
                 .chain(group("double", &self.scalars))
                 .chain(own)
-                .chain(partials)
+                .chain(of_sums)
                 .chain(["i64 n".to_owned()])
                 .collect(),
         };
@@ -147,46 +163,37 @@ impl VectorProgram {
         let (head, kernels) = body.split_once("// prelude\n").unwrap_or(("", &body));
         // Numbered with the prelude in place: a diagonal in the user's words has `#line`s in it.
         let text = number_resumed_lines(&format!("{head}{PRELUDE}{kernels}"));
-        let mut entries = vec![self.name.clone()];
-        if !self.sums.is_empty() {
-            entries.push(format!("{}_finish", self.name));
-        }
+        let entries = vec![self.name.clone()];
         let pretty = ron::ser::PrettyConfig::new().depth_limit(2);
         let plan = ron::ser::to_string_pretty(self, pretty).unwrap_or_else(|_| format!("{self:?}"));
         Ok(KernelText { name: self.name.clone(), text, plan, entries })
     }
 
-    /// The launches of one run over vectors of length `n`: kernel `NAME` and, if there are sums, `NAME_finish`, with the
-    /// parameters that [`VectorProgram::text`] declares. `functions` are in the program's order.
-    pub fn launches(
+    /// The launch of one run over vectors of length `n`, with the parameters that [`VectorProgram::text`] declares.
+    /// `functions` are in the program's order.
+    pub fn launch(
         &self,
         n: usize,
         scalar: ScalarType,
         functions: &[ElementFunctionText],
-    ) -> Result<Vec<Launch>, LaunchError> {
-        let (grid, sums) = (u64::from(blocks(n, scalar)), self.sums.len() as u64);
+    ) -> Result<Launch, LaunchError> {
+        let (grid, sums) = (u64::from(self.blocks(n, scalar)), self.sums.len() as u64);
         let vector = |v: &VectorDeclaration| {
             Parameter::memory(format!("{}_vector", v.name), scalar.element(), v.access, n as u64)
         };
         let own = |f: &ElementFunctionText| -> Vec<Parameter> {
             f.parameters.iter().map(|p| Parameter { name: own_name(f, p), kind: p.kind }).collect()
         };
-        let partials = |access| Parameter::memory("partials", Element::F64, access, sums * grid);
         let mut parameters: Vec<Parameter> = self.vectors.iter().map(vector).collect();
         parameters.extend(self.scalars.iter().map(|name| Parameter::number(name, Number::F64)));
         parameters.extend(functions.iter().flat_map(own));
-        parameters.extend((sums > 0).then(|| partials(Access::Out)));
-        parameters.push(Parameter::number("n", Number::I64));
-        let mut launches = vec![Launch::new(&self.name, grid, THREADS, 0, parameters)?];
         if sums > 0 {
-            let parameters = vec![
-                partials(Access::In),
-                Parameter::number("blocks", Number::I32),
-                Parameter::memory("sums", Element::F64, Access::Out, sums),
-            ];
-            launches.push(Launch::new(format!("{}_finish", self.name), sums, THREADS, 0, parameters)?);
+            parameters.push(Parameter::memory("partials", Element::F64, Access::Out, sums * grid));
+            parameters.push(Parameter::memory("arrived", Element::U32, Access::InOut, 1));
+            parameters.push(Parameter::memory("totals", Element::F64, Access::Out, sums));
         }
-        Ok(launches)
+        parameters.push(Parameter::number("n", Number::I64));
+        Launch::new(&self.name, grid, THREADS, 0, parameters)
     }
 
     fn statement(&self, statement: &Statement, scalar: ScalarType) -> String {

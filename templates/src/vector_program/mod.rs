@@ -26,6 +26,6 @@ mod parser;
 mod tokens;
 
 pub use crate::launch::Access;
-pub use cuda::{RANDOM_START, THREADS, blocks};
+pub use cuda::{RANDOM_START, THREADS};
 pub use language::{Binary, Comparison, Expression, Function, Statement, VectorDeclaration, VectorProgram};
 pub use tokens::ProgramError;

@@ -1,0 +1,89 @@
+//! `eigenforge bench dmrg`: what DMRG's inner loops take, beside the vendor's library in the same run.
+//!
+//! In: a device. Out: tables that begin with `|`. So far the belts: inner products of a vector with all vectors of
+//! Davidson's space ([`belt`]).
+
+pub mod belt;
+
+use super::vendor::VendorError;
+use belt::{Belt, Shape};
+use eigenforge_runtime::{Device, DeviceError};
+use std::io::Write;
+
+/// Arguments of `bench dmrg`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DmrgArguments {
+    /// auto, cpu, cuda or cuda:N
+    #[arg(long, default_value = "auto")]
+    pub device: String,
+    /// Lengths of the vectors
+    #[arg(long, value_delimiter = ',', default_values_t = [500_000, 1_000_000, 4_000_000])]
+    pub lengths: Vec<usize>,
+    /// Vectors of a belt
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24], value_parser = width)]
+    pub widths: Vec<usize>,
+    /// Timed samples
+    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeats: u32,
+}
+
+/// A width on the command line.
+fn width(text: &str) -> Result<usize, String> {
+    let most = eigenforge_runtime::solvers::BELT;
+    match text.parse() {
+        Ok(width) if (1..=most).contains(&width) => Ok(width),
+        _ => Err(format!("expected a number of vectors from 1 to {most}")),
+    }
+}
+
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+pub enum DmrgBenchError {
+    /// Ours.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The vendor's.
+    #[error(transparent)]
+    Vendor(#[from] VendorError),
+    /// Sums that differ.
+    #[error(
+        "{width} inner products of {length} elements: number {number} is {found:e} by cuBLAS and {expected:e} by ours; no \
+         time is reported for a wrong sum"
+    )]
+    Disagree {
+        /// Vectors.
+        width: usize,
+        /// Their length.
+        length: usize,
+        /// Which product.
+        number: usize,
+        /// The vendor's.
+        found: f64,
+        /// Ours.
+        expected: f64,
+    },
+    /// The table could not be written.
+    #[error("writing the result")]
+    Write(#[from] std::io::Error),
+}
+
+/// Runs it and writes the tables.
+///
+/// # Errors
+/// A device that fails, sums that disagree.
+pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), DmrgBenchError> {
+    let device = Device::parse(&arguments.device)?;
+    let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
+    writeln!(out, "{}", device.name())?;
+    writeln!(
+        out,
+        "| V^T w, vectors | length | ms | TB/s | cuBLAS dgemv, ms | TB/s | faster |\n|---|---|---|---|---|---|---|"
+    )?;
+    for &length in &arguments.lengths {
+        for &width in &arguments.widths {
+            let belt = Belt::time(Shape { length, width }, &device, ordinal, arguments.repeats as usize)?;
+            writeln!(out, "{belt}")?;
+        }
+    }
+    Ok(())
+}
