@@ -68,6 +68,74 @@ struct __align__(16) Pack {
     T at[4];
 };
 
+// Sums of COUNT values over the lanes of a warp, in a fixed order: at each step a lane gives half of its values to a
+// partner and keeps the others, so that all cost some COUNT exchanges and not five each.
+template <int COUNT>
+__device__ __forceinline__ void warp_sums(double (&value)[COUNT], double* to)
+{
+    const int lane = threadIdx.x & 31;
+    int held = COUNT, begin = 0, end = COUNT, alike = 31; // lanes that differ in the bits `alike` end with the same sums
+#pragma unroll
+    for (int offset = 16; offset > 0; offset >>= 1) {
+        if (held == 1) {
+            value[0] += __shfl_xor_sync(0xffffffffu, value[0], offset);
+            continue;
+        }
+        const int half = (held + 1) / 2;
+        const bool high = (lane & offset) != 0;
+#pragma unroll
+        for (int j = 0; j < (COUNT + 1) / 2; j++) {
+            if (j < half) {
+                const double upper = j + half < held ? value[j + half] : 0.0;
+                const double kept = high ? upper : value[j], given = high ? value[j] : upper;
+                value[j] = kept + __shfl_xor_sync(0xffffffffu, given, offset);
+            }
+        }
+        end = high ? end : min(end, begin + half);
+        begin = high ? begin + half : begin;
+        held = half;
+        alike = offset - 1;
+    }
+    if ((lane & alike) != 0) return;
+#pragma unroll
+    for (int j = 0; j < COUNT; j++) {
+        if (j < held && begin + j < end) to[begin + j] = value[j];
+    }
+}
+
+// Sums of COUNT values over all threads of the launch: by warp, by block, and the last block to come adds those of all
+// blocks. `arrived` is 0 before and after.
+template <int COUNT>
+__device__ __forceinline__ void launch_sums(double (&value)[COUNT], double* scratch, double* partials, u32* arrived, double* totals)
+{
+    constexpr int WARPS = 256 / 32;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    warp_sums(value, scratch + warp * COUNT);
+    __syncthreads();
+    for (int s = threadIdx.x; s < COUNT; s += 256) {
+        double sum = 0.0;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) sum += scratch[w * COUNT + s];
+        partials[s * (i64)gridDim.x + blockIdx.x] = sum;
+    }
+    __shared__ bool last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!last) return;
+    for (int s = warp; s < COUNT; s += WARPS) {
+        double sum = 0.0;
+#pragma unroll 8
+        for (int block = lane; block < (int)gridDim.x; block += 32) sum += partials[s * (i64)gridDim.x + block];
+        sum = warp_sum(sum);
+        if (lane == 0) totals[s] = sum;
+    }
+}
+
 // The program for element i.
 __device__ __forceinline__ void lobpcg_update_element(
     i64 i,
@@ -105,6 +173,8 @@ extern "C" __global__ void __launch_bounds__(256) lobpcg_update(
     double gamma,
     double theta,
     double* __restrict__ partials,
+    u32* __restrict__ arrived,
+    double* __restrict__ totals,
     i64 n)
 {
     double ww = 0.0;
@@ -165,39 +235,7 @@ extern "C" __global__ void __launch_bounds__(256) lobpcg_update(
         w_vector[i] = (T)w;
     }
 
-    __shared__ double scratch[256 / 32];
-    double total;
-    total = block_sum<256>(ww, scratch);
-    if (threadIdx.x == 0) partials[0 * (i64)gridDim.x + blockIdx.x] = total; // ww
-    total = block_sum<256>(wx, scratch);
-    if (threadIdx.x == 0) partials[1 * (i64)gridDim.x + blockIdx.x] = total; // wx
-    total = block_sum<256>(wp, scratch);
-    if (threadIdx.x == 0) partials[2 * (i64)gridDim.x + blockIdx.x] = total; // wp
-    total = block_sum<256>(xx, scratch);
-    if (threadIdx.x == 0) partials[3 * (i64)gridDim.x + blockIdx.x] = total; // xx
-    total = block_sum<256>(xp, scratch);
-    if (threadIdx.x == 0) partials[4 * (i64)gridDim.x + blockIdx.x] = total; // xp
-    total = block_sum<256>(pp, scratch);
-    if (threadIdx.x == 0) partials[5 * (i64)gridDim.x + blockIdx.x] = total; // pp
-    total = block_sum<256>(xax, scratch);
-    if (threadIdx.x == 0) partials[6 * (i64)gridDim.x + blockIdx.x] = total; // xax
-    total = block_sum<256>(xap, scratch);
-    if (threadIdx.x == 0) partials[7 * (i64)gridDim.x + blockIdx.x] = total; // xap
-    total = block_sum<256>(pap, scratch);
-    if (threadIdx.x == 0) partials[8 * (i64)gridDim.x + blockIdx.x] = total; // pap
-    total = block_sum<256>(wax, scratch);
-    if (threadIdx.x == 0) partials[9 * (i64)gridDim.x + blockIdx.x] = total; // wax
-    total = block_sum<256>(wap, scratch);
-    if (threadIdx.x == 0) partials[10 * (i64)gridDim.x + blockIdx.x] = total; // wap
-}
-
-// The second stage: block s adds the partial sums of sum s in a fixed order.
-extern "C" __global__ void __launch_bounds__(256) lobpcg_update_finish(
-    const double* __restrict__ partials, int blocks, double* __restrict__ sums)
-{
-    __shared__ double scratch[256 / 32];
-    double total = 0.0;
-    for (int block = threadIdx.x; block < blocks; block += 256) total += partials[blockIdx.x * (i64)blocks + block];
-    total = block_sum<256>(total, scratch);
-    if (threadIdx.x == 0) sums[blockIdx.x] = total;
+    __shared__ double scratch[11 * 256 / 32];
+    double values[] = {ww, wx, wp, xx, xp, pp, xax, xap, pap, wax, wap};
+    launch_sums(values, scratch, partials, arrived, totals);
 }
