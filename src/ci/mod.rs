@@ -34,6 +34,7 @@
 //! | `integrals` | what are h_pq and (pq\|rs), and where do they lie? |
 //! | `fcidump` | what does an FCIDUMP file say? |
 //! | `orbital_window` | what is left when cores are frozen and virtuals deleted? |
+//! | `operator` | what is H as an operator, and which integrals has an operator? |
 //! | `count` | how many determinants and configuration state functions are there, level by level? |
 //! | `strings` | which orbitals may the electrons of one spin occupy? |
 //! | `space` | which pairs of strings, in which order? |
@@ -55,6 +56,7 @@ pub mod integrals;
 pub mod matrix;
 mod molecule;
 pub mod natural;
+pub mod operator;
 mod orbital_window;
 pub mod slater_condon;
 mod solve;
@@ -70,6 +72,7 @@ pub use integrals::Integrals;
 pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};
 pub use natural::NaturalOrbitals;
+pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
 pub use solve::{CiError, How, Solution, Solve, Storage};
 pub use space::{Space, SpaceError};
