@@ -6,10 +6,8 @@ use eigenforge::ci::{Integrals, Solution, Solve, Space, Storage, count};
 use eigenforge::runtime::Device;
 use eigenforge::runtime::solvers::StopReason;
 
-/// Largest space whose matrix the CPU's runs store; the GPU's runs store every one.
-const CPU_STORED: u64 = 10_000;
-/// Largest space of several states on the CPU.
-const CPU_ROOTS: u64 = 3_100;
+/// Largest spaces of several states and of one whose matrix the CPU's runs store; the GPU's runs store every one.
+const CPU_STORED: [u64; 2] = [3_100, 40_000];
 
 fn device() -> Option<Device> {
     match std::env::var("EIGENFORGE_TEST_DEVICE").as_deref() {
@@ -19,20 +17,20 @@ fn device() -> Option<Device> {
     }
 }
 
-/// Every way to multiply on every device, as far as the space is not too large for it.
-fn ways(space: &Space, largest_on_cpu: u64) -> Vec<(Device, Storage)> {
+/// Every way to multiply on every device, a stored matrix on the CPU where it is not too large.
+fn ways(space: &Space, states: usize) -> Vec<(Device, Storage)> {
     let cpu = |storage| (Device::cpu(), storage);
-    let stored = (space.len() <= largest_on_cpu).then(|| cpu(Storage::Stored));
-    let direct = (space.is_complete() && space.len() <= 10 * largest_on_cpu).then(|| cpu(Storage::Direct));
+    let stored = (space.len() <= CPU_STORED[usize::from(states == 1)]).then(|| cpu(Storage::Stored));
+    let direct = space.is_complete().then(|| cpu(Storage::Direct));
     let gpu = device().map(|device| (device, Storage::Auto));
     stored.into_iter().chain(direct).chain(gpu).collect()
 }
 
 /// The lowest states in every way, each with its residual and its whole multiplet.
 #[track_caller]
-fn check(what: &str, integrals: &Integrals, space: &Space, expected: &[f64], largest_on_cpu: u64) {
+fn check(what: &str, integrals: &Integrals, space: &Space, expected: &[f64]) {
     let states = expected.len().min(space.len() as usize);
-    for (device, storage) in ways(space, largest_on_cpu) {
+    for (device, storage) in ways(space, states) {
         let what = format!("{what}, {storage:?} on {}", device.name());
         let solve = Solve::new(integrals, space).storage(storage).states(states);
         let solution = solve.run(&device).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -87,7 +85,7 @@ fn full_ci_roots() {
         let integrals = data::integrals(&case.id);
         let (up, down) = integrals.spins();
         let space = Space::full(integrals.orbitals, up, down).unwrap();
-        check(&case.id, &integrals, &space, &case.fci_roots, CPU_ROOTS);
+        check(&case.id, &integrals, &space, &case.fci_roots);
     }
 }
 
@@ -98,7 +96,7 @@ fn cisd_roots() {
         let (up, down) = integrals.spins();
         if let Some(roots) = &case.cisd_roots {
             let space = Space::excitations(integrals.orbitals, up, down, 2).unwrap();
-            check(&format!("{} CISD", case.id), &integrals, &space, roots, CPU_ROOTS);
+            check(&format!("{} CISD", case.id), &integrals, &space, roots);
         }
     }
 }
@@ -116,7 +114,7 @@ fn degenerate_roots_are_complete() {
         let space = Space::full(case.norb, case.n_alpha, case.n_beta).unwrap();
         let last = case.fci_roots[states - 1];
         let there = case.fci_roots.iter().filter(|root| (*root - last).abs() < 1e-7).count();
-        for (device, storage) in ways(&space, CPU_STORED) {
+        for (device, storage) in ways(&space, 1) {
             let what = format!("{id}, {storage:?} on {}", device.name());
             let solution = Solve::new(&integrals, &space).storage(storage).states(states).run(&device).unwrap();
             compare(&what, &solution, &case.fci_roots[..states]);
@@ -138,7 +136,7 @@ fn truncated_spaces(part: usize) {
             let irrep = space.reference_irrep(&integrals.irreps).unwrap();
             let space = space.in_irrep(&integrals.irreps, irrep).unwrap();
             let what = format!("{} level {}", case.id, truncated.level);
-            check(&what, &integrals, &space, &[truncated.energy], CPU_STORED);
+            check(&what, &integrals, &space, &[truncated.energy]);
         }
     }
 }

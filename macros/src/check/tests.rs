@@ -14,7 +14,9 @@ fn errors(attribute: &str, source: &str) -> String {
 }
 
 fn in_function(sums: &str) -> String {
-    format!("fn f(lattice: &Lattice, t: f64, u: &[f64], v: f64, a: usize, b: usize, integrals: &Integrals) -> Operator {{ {sums} }}")
+    format!(
+        "fn f(lattice: &Lattice, t: f64, u: &[f64], v: f64, a: usize, b: usize, integrals: &Integrals) -> Operator {{ {sums} }}"
+    )
 }
 
 fn accepted(attribute: &str, sums: &str) {

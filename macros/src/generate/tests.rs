@@ -176,7 +176,8 @@ fn each_product_has_its_coefficient() {
 
 #[test]
 fn an_element_of_a_table_of_integrals_is_a_value_of_each_summand() {
-    let sum = read(BOND.parse().unwrap(), quote!(integrals.two(i, i, j, j) * n(i) * n(j) - t * integrals.two(i, i, j, j)));
+    let sum =
+        read(BOND.parse().unwrap(), quote!(integrals.two(i, i, j, j) * n(i) * n(j) - t * integrals.two(i, i, j, j)));
     let translation = translated(&sum).unwrap();
     assert_eq!(
         translation.cuda.as_deref(),
