@@ -29,7 +29,7 @@ const AGREEMENT: f64 = 1e-10;
 ///
 /// A term is kept for every (pq|rs) of opposite spins and for every pair of pairs of one spin, about 1.5 N⁴ of 130 bytes:
 /// 0.2 GB and 5 s for 30 orbitals, 1.4 GB and 40 s for 50 (one core). Beyond that change the integrals themselves:
-/// [`Integrals::one`] and [`Integrals::two`](field@Integrals::two) are public.
+/// [`one`](field@Integrals::one) and [`two`](field@Integrals::two) are public.
 #[gpu_operator(conserves(Up, Down))]
 pub fn electrons(integrals: &Integrals) -> Operator {
     let n = integrals.orbitals;
