@@ -53,8 +53,8 @@
 //! ```
 //!
 //! [`lattice`] → [`operator`] → [`basis`] → [`exact`] → [`report`]; [`input`] reads model files into [`models`]. Molecules
-//! come from FCIDUMP files: [`ci`] → [`sparse`] (or no matrix at all) → the same solvers. Each
-//! stage is plain data and can be printed: `eigenforge inspect MODEL.toml --stage ir|plan|cuda|ptx|sass|resources|cost`.
+//! come from FCIDUMP files, or with terms of one's own from `#[gpu_operator]`: [`ci`] → [`sparse`] (or no matrix at all) →
+//! the same solvers. Each stage is plain data and can be printed: `eigenforge inspect MODEL.toml --stage ir|plan|cuda|ptx|sass|resources|cost`.
 //!
 //! # Conventions
 //!

@@ -13,6 +13,7 @@ mod ci {
     mod direct;
     mod energies;
     mod fcidump;
+    mod front_end;
     mod matrices;
     mod natural;
     mod second_quantised;

@@ -48,6 +48,19 @@ use proc_macro::TokenStream;
 /// sum!(i in lattice.sites(), j in lattice.sites() if i < j; v / lattice.distance(i, j) * n(i) * n(j))
 /// ```
 ///
+/// A molecule's orbitals are indices as sites are, and a parameter `integrals: &Integrals` says how many there are:
+///
+/// ```ignore
+/// let m = integrals.orbitals;
+/// sum!(p in 0..m, q in 0..m, s in [Up, Down]; integrals.one(p, q) * cdag(p, s) * c(q, s))
+///     + sum!(p in 0..m, q in 0..m, r in 0..m, t in 0..m, s in [Up, Down], u in [Up, Down];
+///         0.5 * integrals.two(p, q, r, t) * cdag(p, s) * cdag(r, u) * c(t, u) * c(q, s))
+///     + integrals.core
+/// ```
+///
+/// needs no `h.c.`, since each term is the conjugate of another, and goes to configuration interaction by
+/// `Integrals::from_operator` (documentation of `eigenforge::ci`).
+///
 /// # Expressions
 ///
 /// `+`, `-`, `*`, unary `-`, `/ number`, parentheses, numbers, and
@@ -74,7 +87,11 @@ use proc_macro::TokenStream;
 /// * the methods of f64: sqrt cbrt exp exp2 exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan atan2 sinh cosh tanh
 ///   hypot powi powf abs min max clamp floor ceil round trunc mul_add recip copysign to_radians; of integers abs min
 ///   max abs_diff is_multiple_of;
-/// * `lattice.x(i)`, `lattice.y(i)`, `lattice.distance(i, j)`.
+/// * `lattice.x(i)`, `lattice.y(i)`, `lattice.distance(i, j)`;
+/// * elements of integral tables: `integrals.one(p, q)`, `integrals.two(p, q, r, s)` of `eigenforge::ci::Integrals`,
+///   `dipole.at(p, q)` of a `OneElectron`. These stay in Rust: (pq|rs) of a few orbitals would fill constant memory, so
+///   each summand carries its own value, and the CUDA text calls it `integrals_two_p_q_r_s`. `integrals.core` may be added
+///   to an operator.
 ///
 /// Integers divide as integers in both languages. Loop variables are `usize` in Rust: a difference of indices must not
 /// become negative (`i.abs_diff(j)`, or cast first). Refused, since the two languages would differ: f32 arithmetic

@@ -29,11 +29,57 @@
 //! # Ok(()) }
 //! ```
 //!
+//! # A Hamiltonian of one's own
+//!
+//! `#[gpu_operator]` takes its coefficients from integrals too, and [`Integrals::from_operator`] brings the operator back
+//! to integrals, so that a molecule with terms added (a level shift, a field, another repulsion) or any model of
+//! two-body forces (Hubbard's, or Pariser, Parr and Pople's, in any real orbitals) is solved as a file is:
+//!
+//! ```
+//! use eigenforge::ci::{Integrals, Solve, Space};
+//! use eigenforge::prelude::*;
+//!
+//! /// H = Σ h_pq c†_pσ c_qσ + ½ Σ (pq|rt) c†_pσ c†_rυ c_tυ c_qσ + λ n_last + E_core
+//! #[gpu_operator(conserves(Up, Down))]
+//! fn shifted(integrals: &Integrals, shift: f64) -> Operator {
+//!     let m = integrals.orbitals;
+//!     sum!(p in 0..m, q in 0..m, s in [Up, Down]; integrals.one(p, q) * cdag(p, s) * c(q, s))
+//!         + sum!(p in 0..m, q in 0..m, r in 0..m, t in 0..m, s in [Up, Down], u in [Up, Down];
+//!             0.5 * integrals.two(p, q, r, t) * cdag(p, s) * cdag(r, u) * c(t, u) * c(q, s))
+//!         + sum!(s in [Up, Down]; shift * n(m - 1, s))
+//!         + integrals.core
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut h2 = Integrals::zero(2); // a minimal basis, 0.74 Å; `Integrals::read(path)` reads a file
+//! (h2.electrons, h2.core) = (2, 0.7151043391);
+//! h2.one = vec![-1.2533097866, 0.0, -0.4750688488];
+//! h2.two = vec![0.6747559268, 0.0, 0.1812104620, 0.6637114014, 0.0, 0.6976515045];
+//!
+//! let integrals = Integrals::from_operator(&shifted(&h2, 0.0), Up(1), Down(1))?;
+//! let space = Space::full(2, 1, 1)?;
+//! let ground = Solve::new(&integrals, &space).run(&Device::cpu())?;
+//! assert!((ground.energies()[0] + 1.1372838345).abs() < 1e-9); // full CI, PySCF
+//!
+//! // The same operator, diagonalised exactly as a lattice model is.
+//! let model = shifted(&h2, 0.3).sector(Up(1), Down(1))?;
+//! let exact = Dense::new(&model).run(&Device::cpu())?;
+//! let integrals = Integrals::from_operator(&shifted(&h2, 0.3), Up(1), Down(1))?;
+//! let ci = Solve::new(&integrals, &space).run(&Device::cpu())?;
+//! assert!((ci.energies()[0] - exact.energy()).abs() < 1e-9);
+//! # Ok(()) }
+//! ```
+//!
+//! What has no integrals (a field along z, three-body terms, pairs that hop without the exchange of the same strength) is
+//! refused with its first such term, and can still be diagonalised exactly. [`electrons`] is the Hamiltonian above without
+//! the shift; [`operator`] says how many orbitals the way through an operator is for.
+//!
 //! | file | question it answers |
 //! |---|---|
 //! | `integrals` | what are h_pq and (pq\|rs), and where do they lie? |
 //! | `fcidump` | what does an FCIDUMP file say? |
 //! | `orbital_window` | what is left when cores are frozen and virtuals deleted? |
+//! | `operator` | what is H as an operator, and which integrals has an operator? |
 //! | `count` | how many determinants and configuration state functions are there, level by level? |
 //! | `strings` | which orbitals may the electrons of one spin occupy? |
 //! | `space` | which pairs of strings, in which order? |
@@ -55,6 +101,7 @@ pub mod integrals;
 pub mod matrix;
 mod molecule;
 pub mod natural;
+pub mod operator;
 mod orbital_window;
 pub mod slater_condon;
 mod solve;
@@ -70,6 +117,7 @@ pub use integrals::Integrals;
 pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};
 pub use natural::NaturalOrbitals;
+pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
 pub use solve::{CiError, How, Solution, Solve, Storage};
 pub use space::{Space, SpaceError};

@@ -144,14 +144,7 @@ impl<'a> Solve<'a> {
         for number in self.integrals.one.iter().chain(&self.integrals.two) {
             hash.update(&number.to_le_bytes());
         }
-        let rows = self.space.len();
-        hash.update(&rows.to_le_bytes());
-        // Enough of them to tell spaces of one size apart.
-        for k in 0..rows.min(4096) {
-            let (up, down) =
-                self.space.determinant((u128::from(k) * u128::from(rows) / 4096.min(u128::from(rows))) as u64);
-            hash.update(&up.to_le_bytes()).update(&down.to_le_bytes());
-        }
+        self.space.identify(&mut hash);
         hash.finalize().to_hex().to_string()
     }
 
@@ -302,5 +295,45 @@ impl<'a> Solution<'a> {
     /// An orthonormal basis of the lowest level, as far as it is known.
     pub fn ground_multiplet(&self) -> Result<Vec<Vec<f64>>, DeviceError> {
         self.pairs.ground_multiplet().into_iter().map(|vector| vector.download()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A checkpoint of one problem is not taken for another's.
+    #[test]
+    fn a_problem_is_known_by_all_its_determinants() {
+        let integrals = Integrals::zero(9);
+        let identity = |space: &Space| Solve::new(&integrals, space).identity();
+        let full = Space::full(9, 4, 4).unwrap();
+        let mut list: Vec<_> = (0..full.len() - 1).map(|row| full.determinant(row)).collect();
+        assert!(list.len() > 15_000);
+        let listed = |list: &[_]| Space::from_determinants(9, list).unwrap();
+        let first = identity(&listed(&list));
+        assert_eq!(identity(&listed(&list)), first);
+        let last = full.determinant(full.len() - 1);
+        for row in [1, 4097, list.len() - 1] {
+            let kept = std::mem::replace(&mut list[row], last);
+            assert_ne!(identity(&listed(&list)), first, "row {row} is another determinant");
+            list[row] = kept;
+        }
+        list.swap(5, 6);
+        assert_ne!(identity(&listed(&list)), first, "another order");
+        let irreps = [1, 2, 3, 4, 1, 2, 3, 4, 1];
+        let others = [
+            Space::excitations(9, 4, 4, 2).unwrap(),
+            Space::excitations(9, 4, 4, 3).unwrap(),
+            full.clone().in_irrep(&irreps, 1).unwrap(),
+            full.clone().in_irrep(&irreps, 2).unwrap(),
+            full.clone().in_irrep(&[1, 2, 3, 4, 1, 2, 3, 1, 4], 1).unwrap(),
+            listed(&(0..full.len()).map(|row| full.determinant(row)).collect::<Vec<_>>()),
+            full,
+        ];
+        let mut identities: Vec<String> = others.iter().map(identity).collect();
+        identities.sort();
+        identities.dedup();
+        assert_eq!(identities.len(), others.len());
     }
 }

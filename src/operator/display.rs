@@ -17,7 +17,7 @@ impl fmt::Display for Factor {
 }
 
 /// A product in words; "1" for the identity.
-pub(super) fn product_text(product: &[Factor]) -> String {
+pub(crate) fn product_text(product: &[Factor]) -> String {
     match product {
         [] => "1".into(),
         factors => factors.iter().map(|factor| factor.to_string()).collect::<Vec<_>>().join(" "),

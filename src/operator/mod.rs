@@ -34,6 +34,7 @@ use std::collections::BTreeMap;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 pub use check::{Charge, OperatorError};
+pub(crate) use display::product_text;
 pub use factor::{Factor, Spin};
 pub use sum::{ModelParameter, Parameter, RecordedSum, Sum, SumSource};
 
@@ -109,6 +110,11 @@ impl Operator {
     /// The normal-ordered terms and their coefficients, in a fixed order.
     pub fn terms(&self) -> impl Iterator<Item = (&[Factor], f64)> {
         self.terms.iter().map(|(product, coefficient)| (product.as_slice(), *coefficient))
+    }
+
+    /// The coefficient of a product that is written in normal order; 0 where there is no such term.
+    pub fn coefficient(&self, product: &[Factor]) -> f64 {
+        self.terms.get(product).copied().unwrap_or(0.0)
     }
 
     /// Number of normal-ordered terms.
@@ -225,6 +231,26 @@ impl Neg for Operator {
     type Output = Operator;
     fn neg(self) -> Operator {
         self.scale(-1.0)
+    }
+}
+
+/// H + c: c times the identity, as E_core in a molecule's H.
+impl Add<f64> for Operator {
+    type Output = Operator;
+    fn add(mut self, constant: f64) -> Operator {
+        *self.terms.entry(Product::new()).or_insert(0.0) += constant;
+        // The sums as written no longer are the whole diagonal.
+        self.sums_current &= constant == 0.0;
+        self.drop_zeros();
+        self
+    }
+}
+
+/// H − c.
+impl Sub<f64> for Operator {
+    type Output = Operator;
+    fn sub(self, constant: f64) -> Operator {
+        self + (-constant)
     }
 }
 

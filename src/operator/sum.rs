@@ -31,7 +31,8 @@ pub struct RecordedSum {
     pub text: String,
     /// Names of the loop variables.
     pub indices: Vec<String>,
-    /// Their values, one row a summand.
+    /// Their values, one row a summand. Empty for a sum of more than 65,536 summands that is not diagonal: nothing is
+    /// generated from these.
     pub rows: Vec<Vec<f64>>,
     /// Parameters that the CUDA text refers to: a scalar has one value.
     pub parameters: Vec<Parameter>,
@@ -56,10 +57,14 @@ pub struct Parameter {
     pub integer: bool,
 }
 
+/// Off-diagonal sums of more summands do not keep the values of their indices.
+const MOST_ROWS: usize = 1 << 16;
+
 /// Collects the summands of one `sum!`.
 pub struct Sum {
     recorded: RecordedSum,
     operator: Operator,
+    keeps_rows: bool,
 }
 
 impl Sum {
@@ -77,7 +82,7 @@ impl Sum {
             coefficients: owned(source.coefficients),
             has_diagonal: false,
         };
-        Sum { recorded, operator: Operator::zero() }
+        Sum { recorded, operator: Operator::zero(), keeps_rows: true }
     }
 
     /// Records a parameter that the CUDA text refers to.
@@ -88,13 +93,19 @@ impl Sum {
 
     /// Adds one summand, for these values of the loop variables.
     pub fn push(&mut self, indices: &[f64], summand: Operator) {
-        self.recorded.rows.push(indices.to_vec());
+        if self.keeps_rows {
+            self.recorded.rows.push(indices.to_vec());
+            self.keeps_rows = self.recorded.cuda.is_some() || self.recorded.rows.len() <= MOST_ROWS;
+            if !self.keeps_rows {
+                self.recorded.rows = Vec::new();
+            }
+        }
         self.operator.add_terms(summand, 1.0);
     }
 
     /// The sum.
     pub fn finish(self) -> Operator {
-        let Sum { mut recorded, mut operator } = self;
+        let Sum { mut recorded, mut operator, .. } = self;
         operator.drop_zeros();
         recorded.has_diagonal = operator.terms().any(|(product, _)| super::transition::is_diagonal(product));
         if !operator.is_empty() {

@@ -9,6 +9,24 @@ use eigenforge::ci::natural::natural_orbitals;
 use eigenforge::ci::{self, DensityError, Integrals, OneBody, OneElectron, Space};
 use std::collections::HashMap;
 
+/// The same bits on one thread, two and five, in every kind of space.
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let mut random = Random(31);
+    let full = Space::full(7, 4, 3).unwrap();
+    for space in [Space::excitations(8, 3, 3, 3).unwrap(), full] {
+        let states = [random.vector(space.len()), random.vector(space.len())];
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let (one, two) = pool.install(|| (one_body(&space, &states).unwrap(), two_body(&space, &states).unwrap()));
+            let values = one.alpha.iter().chain(&one.beta).chain(&two.values);
+            values.map(|value| value.to_bits()).collect::<Vec<_>>()
+        };
+        let expected = run(1);
+        assert!(run(2) == expected && run(5) == expected, "the last digits depend on the number of threads");
+    }
+}
+
 /// A vector as amplitudes of words of 2n modes, α below β; of norm 1.
 fn amplitudes(space: &Space, vector: &[f64]) -> HashMap<u64, f64> {
     let norm = vector.iter().map(|value| value * value).sum::<f64>().sqrt();

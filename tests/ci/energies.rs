@@ -1,18 +1,59 @@
-//! Energies of the reference data: full, truncated and single-irrep spaces of every molecule, by Lanczos.
+//! Energies of the reference data: full, truncated and single-irrep spaces of every molecule, on the CPU and, under
+//! EIGENFORGE_TEST_DEVICE=cuda, on the GPU; with a stored matrix and straight from the integrals.
 
-use super::{data, operator};
-use eigenforge::ci::{self, Integrals, Space, count};
+use super::data;
+use eigenforge::ci::{Integrals, Solution, Solve, Space, Storage, count};
+use eigenforge::runtime::Device;
+use eigenforge::runtime::solvers::StopReason;
 
-/// The lowest total energies.
-fn lowest(integrals: &Integrals, space: &Space, states: usize) -> Vec<f64> {
-    let matrix = ci::matrix(integrals, space, ci::THRESHOLD).unwrap();
-    operator::lowest(matrix, states).iter().map(|value| value + integrals.core).collect()
+/// Largest spaces of several states and of one whose matrix the CPU's runs store; the GPU's runs store every one.
+const CPU_STORED: [u64; 2] = [3_100, 40_000];
+
+fn device() -> Option<Device> {
+    match std::env::var("EIGENFORGE_TEST_DEVICE").as_deref() {
+        Ok("cuda") => Some(Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device")),
+        Ok("cpu") | Err(_) => None,
+        Ok(other) => panic!("EIGENFORGE_TEST_DEVICE={other}: expected cpu or cuda"),
+    }
+}
+
+/// Every way to multiply on every device, a stored matrix on the CPU where it is not too large.
+fn ways(space: &Space, states: usize) -> Vec<(Device, Storage)> {
+    let cpu = |storage| (Device::cpu(), storage);
+    let stored = (space.len() <= CPU_STORED[usize::from(states == 1)]).then(|| cpu(Storage::Stored));
+    let direct = space.is_complete().then(|| cpu(Storage::Direct));
+    let gpu = device().map(|device| (device, Storage::Auto));
+    stored.into_iter().chain(direct).chain(gpu).collect()
+}
+
+/// The lowest states in every way, each with its residual and its whole multiplet.
+#[track_caller]
+fn check(what: &str, integrals: &Integrals, space: &Space, expected: &[f64]) {
+    let states = expected.len().min(space.len() as usize);
+    for (device, storage) in ways(space, states) {
+        let what = format!("{what}, {storage:?} on {}", device.name());
+        let solve = Solve::new(integrals, space).storage(storage).states(states);
+        let solution = solve.run(&device).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(matches!(solution.stop(), StopReason::Converged | StopReason::Dense), "{what}: {:?}", solution.stop());
+        compare(&what, &solution, &expected[..states]);
+    }
 }
 
 #[track_caller]
-fn compare(what: &str, found: &[f64], expected: &[f64]) {
-    for (found, expected) in found.iter().zip(expected) {
+fn compare(what: &str, solution: &Solution, expected: &[f64]) {
+    for (found, expected) in solution.energies().iter().zip(expected) {
         assert!((found - expected).abs() < 1e-9, "{what}: {found} instead of {expected}");
+    }
+    assert!(solution.residuals().iter().all(|residual| *residual <= 1e-8), "{what}: {:?}", solution.residuals());
+    let core = solution.integrals().core;
+    let highest = expected.last().copied().unwrap_or_default();
+    for level in &solution.eigenpairs().levels {
+        let there = expected.iter().filter(|energy| (*energy - core - level.value).abs() < 1e-7).count();
+        assert!(level.complete && level.multiplicity >= there, "{what}: {level:?}, {there} in the reference");
+        // Only the highest level may go on behind what the reference lists.
+        if level.value + core < highest - 1e-7 {
+            assert_eq!(level.multiplicity, there, "{what}: {level:?}");
+        }
     }
 }
 
@@ -39,24 +80,54 @@ fn every_file_says_what_the_reference_says() {
 }
 
 #[test]
-fn full_ci_and_cisd_roots() {
+fn full_ci_roots() {
     for case in data::energies() {
         let integrals = data::integrals(&case.id);
         let (up, down) = integrals.spins();
-        if case.fci_dim <= 3100 {
-            let space = Space::full(integrals.orbitals, up, down).unwrap();
-            compare(&case.id, &lowest(&integrals, &space, 4), &case.fci_roots);
-        }
-        if let Some(roots) = &case.cisd_roots {
-            let space = Space::excitations(integrals.orbitals, up, down, 2).unwrap();
-            compare(&format!("{} CISD", case.id), &lowest(&integrals, &space, 3), roots);
-        }
+        let space = Space::full(integrals.orbitals, up, down).unwrap();
+        check(&case.id, &integrals, &space, &case.fci_roots);
     }
 }
 
 #[test]
-fn truncated_spaces_of_the_reference_irrep() {
+fn cisd_roots() {
     for case in data::energies() {
+        let integrals = data::integrals(&case.id);
+        let (up, down) = integrals.spins();
+        if let Some(roots) = &case.cisd_roots {
+            let space = Space::excitations(integrals.orbitals, up, down, 2).unwrap();
+            check(&format!("{} CISD", case.id), &integrals, &space, roots);
+        }
+    }
+}
+
+/// The whole of a multiplet that the number of states cuts, with the multiplicities that the reference counts.
+#[test]
+fn degenerate_roots_are_complete() {
+    // Oxygen's and stretched nitrogen's pairs, beryllium's triplet P (three components and Ms = 0 of it), the radical's
+    // Π ground state.
+    for (id, states) in
+        [("O2_triplet_sto3g_1.208", 2), ("N2_sto3g_2.0", 5), ("Be_631g", 2), ("OH_sto3g_0.97", 1), ("LiH_sto3g_1.6", 4)]
+    {
+        let case = data::energies().into_iter().find(|case| case.id == id).unwrap();
+        let integrals = data::integrals(id);
+        let space = Space::full(case.norb, case.n_alpha, case.n_beta).unwrap();
+        let last = case.fci_roots[states - 1];
+        let there = case.fci_roots.iter().filter(|root| (*root - last).abs() < 1e-7).count();
+        for (device, storage) in ways(&space, 1) {
+            let what = format!("{id}, {storage:?} on {}", device.name());
+            let solution = Solve::new(&integrals, &space).storage(storage).states(states).run(&device).unwrap();
+            compare(&what, &solution, &case.fci_roots[..states]);
+            let level = solution.eigenpairs().levels.last().unwrap();
+            assert!(there > level.returned, "{what}: the case cuts no multiplet");
+            assert_eq!((level.multiplicity, level.complete), (there, true), "{what}");
+        }
+    }
+}
+
+/// Lowest energies of the reference's irrep, of those molecules whose place in the list leaves `part` of two.
+fn truncated_spaces(part: usize) {
+    for case in data::energies().into_iter().skip(part).step_by(2) {
         let integrals = data::integrals(&case.id);
         let (up, down) = integrals.spins();
         for truncated in &case.truncated {
@@ -64,10 +135,18 @@ fn truncated_spaces_of_the_reference_irrep() {
             assert_eq!(space.len(), truncated.dets, "{} level {}", case.id, truncated.level);
             let irrep = space.reference_irrep(&integrals.irreps).unwrap();
             let space = space.in_irrep(&integrals.irreps, irrep).unwrap();
-            if space.len() <= 10_000 {
-                let what = format!("{} level {}", case.id, truncated.level);
-                compare(&what, &lowest(&integrals, &space, 1), &[truncated.energy]);
-            }
+            let what = format!("{} level {}", case.id, truncated.level);
+            check(&what, &integrals, &space, &[truncated.energy]);
         }
     }
+}
+
+#[test]
+fn truncated_spaces_of_the_reference_irrep() {
+    truncated_spaces(0);
+}
+
+#[test]
+fn truncated_spaces_of_the_reference_irrep_of_the_other_molecules() {
+    truncated_spaces(1);
 }

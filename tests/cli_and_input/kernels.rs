@@ -1,6 +1,7 @@
 //! kernels_generated/: model, operator, plan, text and budget of each reference problem, held up to date.
 //!
-//! A folder with a model.toml is a problem; beside it stand ir.ron, and the plan and the text of its multiply. The fused
+//! A folder with a model.toml is a problem; beside it stand ir.ron, and the plan and the text of its multiply. One with a
+//! molecule.toml is a stored matrix, whose operator is the FCIDUMP file it names: plan and text only. The fused
 //! LOBPCG update is the same for every problem and has a folder of its own. For the problems of [`SINGLE`] and the update
 //! the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is checked where
 //! NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels` writes
@@ -8,10 +9,13 @@
 
 use super::budget::{BLESS, Budget, exceeded, measured, table, verdict};
 use super::gallery::root;
+use eigenforge::ci::{self, Molecule};
 use eigenforge::exact::{KernelFootprint, OperatorIr, footprints};
-use eigenforge::input::ModelFile;
+use eigenforge::input::{InputFile, ModelFile};
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
+use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Target, Wish};
 use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan};
+use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{KernelText, Launch, ScalarType};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -52,12 +56,31 @@ fn model_of(folder: &Path) -> eigenforge::exact::Model {
     ModelFile::read(&folder.join("model.toml")).unwrap().to_model().unwrap()
 }
 
-/// Every problem's folder, by name.
-fn problems() -> Vec<PathBuf> {
+/// The folders that hold such a file, by name.
+fn folders_with(file: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(gallery()).unwrap().map(|entry| entry.unwrap().path());
-    let mut folders: Vec<PathBuf> = entries.filter(|path| path.join("model.toml").exists()).collect();
+    let mut folders: Vec<PathBuf> = entries.filter(|path| path.join(file).exists()).collect();
     folders.sort();
     folders
+}
+
+/// Every problem's folder.
+fn problems() -> Vec<PathBuf> {
+    folders_with("model.toml")
+}
+
+/// The multiply of a molecule's stored matrix, as `inspect` prints it.
+fn stored_matrix(folder: &Path) -> Text {
+    let InputFile::Ci(file) = InputFile::read(&folder.join("molecule.toml")).unwrap() else {
+        panic!("{}: no [ci]", folder.display())
+    };
+    let molecule = Molecule::read(&file.ci).unwrap();
+    let matrix = ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD).unwrap();
+    let wish = Wish { format: Some(FormatName::Hybrid), ..Wish::default() };
+    let choice = Choice::new(&matrix, &RowStatistics::of(&matrix), Target::H200, wish);
+    let stored = Stored::new("ci", &matrix, &choice.best().layout, wish.scalar, wish.values).unwrap();
+    let (text, launches) = (stored.plan.text().unwrap(), stored.plan.launches().unwrap());
+    Text { stem: "multiply".into(), plan: "plan.ron".into(), text, launches }
 }
 
 /// The generated file `name` of a model, or its multiply, in the number types that are kept.
@@ -97,6 +120,9 @@ fn generate() -> Vec<Folder> {
         let files = vec![("ir.ron".to_string(), model.ir().to_ron())];
         found.push(Folder { texts: texts(&model, None, single), path, files });
     }
+    for path in folders_with("molecule.toml") {
+        found.push(Folder { texts: vec![stored_matrix(&path)], path, files: Vec::new() });
+    }
     for folder in &mut found {
         for Text { stem, plan, text, .. } in &folder.texts {
             folder.files.push((plan.clone(), text.plan.clone() + "\n"));
@@ -109,7 +135,8 @@ fn generate() -> Vec<Folder> {
 /// What folders hold beside what is expected there.
 fn strangers(folder: &Folder) -> Vec<String> {
     let known = |name: &String| {
-        ["model.toml", "budget.toml"].contains(&name.as_str()) || folder.files.iter().any(|(file, _)| file == name)
+        ["model.toml", "molecule.toml", "budget.toml"].contains(&name.as_str())
+            || folder.files.iter().any(|(file, _)| file == name)
     };
     let entries = std::fs::read_dir(&folder.path).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).filter(|name| !known(name)).collect()
@@ -118,7 +145,7 @@ fn strangers(folder: &Folder) -> Vec<String> {
 #[test]
 fn the_gallery_of_generated_kernels_is_up_to_date() {
     let folders = expected();
-    assert!(folders.len() >= 9, "only {} folders in kernels_generated", folders.len());
+    assert!(folders.len() >= 10, "only {} folders in kernels_generated", folders.len());
     for folder in folders {
         for (name, content) in &folder.files {
             let path = folder.path.join(name);
@@ -157,6 +184,13 @@ fn the_problems_show_every_branch_of_the_generator() {
     some("single precision", &|plan| plan.scalar == ScalarType::F32);
     assert!(general.iter().any(|plan| plan.shape.unrolled) && general.iter().any(|plan| !plan.shape.unrolled));
     assert!(general.iter().any(|plan| plan.scalar == ScalarType::F32));
+    let texts = expected().iter().flat_map(|folder| &folder.texts);
+    let sparse: Vec<SparsePlan> = texts.filter_map(|text| ron::from_str(&text.text.plan).ok()).collect();
+    let hybrid = |plan: &SparsePlan| {
+        use eigenforge_templates::sparse::Storage;
+        matches!(plan.parts[..], [first, last] if matches!(first.storage, Storage::Ell { .. }) && last.storage == Storage::Csr)
+    };
+    assert!(sparse.iter().any(hybrid), "no molecule has a matrix of ELLPACK and CSR");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Definitions that look like mistakes and are none. They are compiled with the gallery and their operators checked.
 
+use eigenforge::ci::Integrals;
 use eigenforge::lattice::{Bond, Lattice};
 use eigenforge::operator::Operator;
 use eigenforge_macros::gpu_operator;
@@ -65,6 +66,32 @@ fn awkward_names(double: f64, n: usize, sz: &[f64]) -> Operator {
     sum!(k in 0..n; double * sz[k] * sz(k))
 }
 
+/// No `h.c.`: (pq|rs) = (qp|sr) makes each term the conjugate of another. The core energy is a number.
+#[gpu_operator(conserves(Up, Down))]
+fn molecule(integrals: &Integrals) -> Operator {
+    let m = integrals.orbitals;
+    sum!(p in 0..m, q in 0..m, s in [Up, Down]; integrals.one(p, q) * cdag(p, s) * c(q, s))
+        + sum!(p in 0..m, q in 0..m, r in 0..m, t in 0..m, s in [Up, Down], u in [Up, Down];
+            0.5 * integrals.two(p, q, r, t) * cdag(p, s) * cdag(r, u) * c(t, u) * c(q, s))
+        + integrals.core
+}
+
+/// Integrals that may not be there.
+#[gpu_operator]
+fn maybe_a_molecule(integrals: &Integrals) -> Result<Operator, String> {
+    let last = integrals.orbitals.checked_sub(1).ok_or("no orbitals")?;
+    Ok(sum!(s in [Up, Down]; integrals.one(last, last) * n(last, s)))
+}
+
+#[test]
+fn a_molecule_has_as_many_sites_as_orbitals() {
+    let mut integrals = Integrals::zero(3);
+    integrals.one[0] = -1.0;
+    assert_eq!(molecule(&integrals).sites(), 3);
+    assert_eq!(maybe_a_molecule(&integrals).unwrap().sites(), 3);
+    assert_eq!(maybe_a_molecule(&Integrals::zero(0)).unwrap_err(), "no orbitals");
+}
+
 #[test]
 fn definitions_that_look_wrong_are_accepted_and_hermitian() {
     let lattice = Lattice::chain(4).open();
@@ -78,6 +105,11 @@ fn definitions_that_look_wrong_are_accepted_and_hermitian() {
         planar(&lattice),
         owned_lattice(lattice.clone(), 1.0),
         awkward_names(0.5, 3, &[1.0, 2.0, 3.0]),
+        molecule(&Integrals {
+            one: vec![-1.0, 0.5, -0.25],
+            two: vec![0.7, 0.1, 0.2, 0.6, 0.15, 0.65],
+            ..Integrals::zero(2)
+        }),
     ];
     for (number, model) in models.into_iter().enumerate() {
         assert!(!model.is_empty(), "model {number}");

@@ -92,6 +92,9 @@ impl Search {
                 let unknown = !self.scope.parameters.contains_key(&text) && kind == Kind::Unknown;
                 kind == Kind::Operator || unknown
             }),
+            // The core energy, a number.
+            Expr::Field(field) => !matches!(&*field.base, Expr::Path(base)
+                if base.path.get_ident().is_some_and(|name| self.scope.kind(name) == Kind::Integrals)),
             Expr::Call(call) => !starts_empty(&call.func),
             Expr::Lit(_) => false,
             _ => true,

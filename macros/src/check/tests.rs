@@ -14,7 +14,9 @@ fn errors(attribute: &str, source: &str) -> String {
 }
 
 fn in_function(sums: &str) -> String {
-    format!("fn f(lattice: &Lattice, t: f64, u: &[f64], v: f64, a: usize, b: usize) -> Operator {{ {sums} }}")
+    format!(
+        "fn f(lattice: &Lattice, t: f64, u: &[f64], v: f64, a: usize, b: usize, integrals: &Integrals) -> Operator {{ {sums} }}"
+    )
 }
 
 fn accepted(attribute: &str, sums: &str) {
@@ -45,6 +47,8 @@ fn hermitian_sums_are_accepted() {
         "sum!(<i, j> in lattice.bonds(); t * sp(i) * sm(j) + t * cdag(j, Up) * c(j, Down) * cdag(i, Down) * c(i, Up))",
         "sum!(i in lattice.sites(), s in [Up, Down], p in [Up, Down]; cdag(i, s) * c(i, p))",
         "sum!(i in lattice.sites(), s in [Up, Down], p in [Up, Down] if s == p; cdag(i, s) * c(i, p))",
+        // (pq|rs) = (qp|sr): both indices of each electron change places.
+        "sum!(p in 0..n, q in 0..n, r in 0..n, t in 0..n, s in [Up, Down], u in [Up, Down]; 0.5 * integrals.two(p, q, r, t) * cdag(p, s) * cdag(r, u) * c(t, u) * c(q, s)) + integrals.core",
         // The conjugate stands in another sum.
         "sum!(<i, j> in lattice.bonds(); cdag(i, Up) * c(j, Up)) + sum!(<i, j> in lattice.bonds(); cdag(j, Up) * c(i, Up))",
         // An index may be shifted: i → i + 1.
@@ -72,6 +76,8 @@ fn missing_conjugates_are_refused() {
         "sum!(i in 0..9, s in [Up, Down]; t * cdag(i, s) * c(i + 1, s))",
         "sum!(i in lattice.sites(); sp(i))",
         "sum!(<i, j> in lattice.bonds(); sp(i) * sm(j))",
+        // The core energy is a number, no operator that could lend a conjugate.
+        "sum!(p in 0..9, q in 0..p, s in [Up, Down]; integrals.one(p, q) * cdag(p, s) * c(q, s)) + integrals.core",
         "sum!(s in [Up, Down]; cdag(0, s) * c(1, s))",
         "sum!(s in [Up, Down]; cdag(a, s) * c(b, s))",
         "sum!(i in lattice.sites(); cdag(i, Up) * cdag(i, Down))",

@@ -8,7 +8,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{BinOp, Block, Error, Expr, ExprIf, ExprPath, Lit, Member, Result, Stmt, UnOp};
+use syn::{BinOp, Block, Error, Expr, ExprIf, ExprMethodCall, ExprPath, Lit, Member, Result, Stmt, UnOp};
 
 use super::functions;
 use super::text::{self, Precedence, Text};
@@ -31,6 +31,8 @@ pub struct Translator<'s> {
     pub scope: &'s Scope,
     /// Captured values in order of first use.
     pub captures: Vec<Capture>,
+    /// Values that differ from summand to summand and are computed in Rust: elements of integral tables.
+    pub columns: Vec<Capture>,
 }
 
 /// The error of an expression without CUDA translation.
@@ -46,7 +48,7 @@ const NESTED: &str =
 impl<'s> Translator<'s> {
     /// A translator for the expressions of one sum.
     pub fn new(scope: &'s Scope) -> Translator<'s> {
-        Translator { scope, captures: Vec::new() }
+        Translator { scope, captures: Vec::new(), columns: Vec::new() }
     }
 
     /// The CUDA text of `expr`.
@@ -168,6 +170,7 @@ impl<'s> Translator<'s> {
         let name = self.captured_name(expr)?;
         let kind = match expr {
             Expr::Path(path) => path.path.get_ident().map_or(Kind::Unknown, |name| self.scope.kind(name)),
+            Expr::Field(field) => self.field_kind(field),
             _ => Kind::Unknown,
         };
         if kind == Kind::Operator {
@@ -207,18 +210,37 @@ impl<'s> Translator<'s> {
         }
     }
 
+    /// What is known of the fields of integrals.
+    fn field_kind(&self, field: &syn::ExprField) -> Kind {
+        let Expr::Path(base) = unwrap_parens(&field.base) else { return Kind::Unknown };
+        let of_integrals = base.path.get_ident().is_some_and(|name| self.scope.kind(name) == Kind::Integrals);
+        match &field.member {
+            Member::Named(name) if of_integrals && name == "core" => Kind::Float,
+            Member::Named(name) if of_integrals && name == "orbitals" => Kind::Integer,
+            _ => Kind::Unknown,
+        }
+    }
+
+    /// An element of a table that stays in Rust: each summand carries its own value, under the name of the call,
+    /// `integrals.two(p, q, r, t)` → `integrals_two_p_q_r_t`. A table of (pq|rs) would not fit constant memory.
+    pub fn element(&mut self, table: &Expr, call: &ExprMethodCall) -> Result<Text> {
+        let words = identifier(&text::name(&call.args.to_token_stream().to_string()));
+        let name = format!("{}_{}_{words}", self.captured_name(unwrap_parens(table))?, call.method);
+        let value = quote!(#call);
+        match self.columns.iter().chain(&self.captures).find(|known| known.name == name) {
+            Some(known) if known.value.to_string() != value.to_string() => return Err(same_name(call, known, &value)),
+            Some(_) => {}
+            None => self.columns.push(Capture { name: name.clone(), value }),
+        }
+        Ok(Text::atom(name, Kind::Float))
+    }
+
     /// Remembers a captured value under its name.
     fn capture(&mut self, at: &impl ToTokens, name: String, value: TokenStream, kind: Kind) -> Result<Text> {
         let taken = self.scope.variables.iter().any(|(variable, _)| text::name(&variable.to_string()) == name);
-        match self.captures.iter().find(|known| known.name == name) {
+        match self.captures.iter().chain(&self.columns).find(|known| known.name == name) {
             Some(known) if known.value.to_string() != value.to_string() => {
-                return Err(untranslatable(
-                    at,
-                    &format!(
-                        "`{}` and `{value}` would both be called `{name}`: bind one to another name with `let`",
-                        known.value
-                    ),
-                ));
+                return Err(same_name(at, known, &value));
             }
             _ if taken => {
                 return Err(untranslatable(
@@ -264,6 +286,19 @@ impl<'s> Translator<'s> {
             )),
         }
     }
+}
+
+/// Two values that CUDA text would not tell apart.
+fn same_name(at: &impl ToTokens, known: &Capture, value: &TokenStream) -> Error {
+    let Capture { name, value: first } = known;
+    let why = format!("`{first}` and `{value}` would both be called `{name}`: bind one to another name with `let`");
+    untranslatable(at, &why)
+}
+
+/// A piece of CUDA text as part of a name: `i + 1` → `i_1`.
+fn identifier(text: &str) -> String {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
 }
 
 /// A literal: floats as Rust prints them (bit-exact), integers as they are.

@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Block, Expr, FnArg, Ident, ItemFn, Macro, Pat, Stmt, Type, parse_quote};
+use syn::{Block, Expr, FnArg, Ident, ItemFn, Macro, Pat, ReturnType, Stmt, Type, parse_quote};
 
 use crate::parse::function::each_nested;
 use crate::parse::sum::is_sum;
@@ -13,25 +13,41 @@ use crate::parse::sum::is_sum;
 pub fn replace(mut function: ItemFn, sums: Vec<Expr>) -> TokenStream {
     let mut replacement = Replacement { sums: sums.into_iter() };
     replacement.visit_block_mut(&mut function.block);
-    if let Some(lattice) = lattice_parameter(&function) {
-        let block = &function.block;
-        // The operator learns how many sites there are, also where its last ones carry no term.
-        *function.block = parse_quote!({
-            let operator: ::eigenforge::operator::Operator = #block;
-            operator.on_lattice(#lattice)
-        });
+    // The operator learns how many sites there are, also where its last ones carry no term.
+    let sites = match (parameter(&function, "Lattice"), parameter(&function, "Integrals")) {
+        (Some(lattice), _) => Some(quote!(on_lattice(#lattice))),
+        (None, Some(integrals)) => Some(quote!(on_sites(#integrals.orbitals))),
+        (None, None) => None,
+    };
+    if let Some(sites) = sites {
+        let (block, output) = (&function.block, &function.sig.output);
+        *function.block = match output {
+            ReturnType::Type(_, ty) if returns_result(ty) => parse_quote!({
+                let operator: #ty = #block;
+                operator.map(|operator| operator.#sites)
+            }),
+            _ => parse_quote!({
+                let operator: ::eigenforge::operator::Operator = #block;
+                operator.#sites
+            }),
+        };
     }
     function.into_token_stream()
 }
 
-/// The name of the parameter of type `&Lattice`, if there is one.
-fn lattice_parameter(function: &ItemFn) -> Option<Ident> {
+/// Whether an `Operator` is returned in a `Result`.
+fn returns_result(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|segment| segment.ident == "Result"))
+}
+
+/// The name of the first parameter that refers to a value of this type.
+fn parameter(function: &ItemFn, wanted: &str) -> Option<Ident> {
     function.sig.inputs.iter().find_map(|input| {
         let FnArg::Typed(typed) = input else { return None };
         let (Pat::Ident(pattern), Type::Reference(reference)) = (&*typed.pat, &*typed.ty) else { return None };
         let Type::Path(path) = &*reference.elem else { return None };
-        let is_lattice = path.path.segments.last().is_some_and(|segment| segment.ident == "Lattice");
-        is_lattice.then(|| pattern.ident.clone())
+        let found = path.path.segments.last().is_some_and(|segment| segment.ident == wanted);
+        found.then(|| pattern.ident.clone())
     })
 }
 

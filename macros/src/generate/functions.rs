@@ -55,6 +55,9 @@ const OTHERS: &[&str] = &[
     "x",
     "y",
     "distance",
+    "one",
+    "two",
+    "at",
     "clone",
 ];
 
@@ -87,6 +90,7 @@ pub fn method(translator: &mut Translator, call: &ExprMethodCall) -> Result<Text
     match (name.as_str(), arguments.as_slice()) {
         ("x" | "y", [site]) => return coordinate(translator, &call.receiver, &name, site),
         ("distance", [from, to]) => return distance(translator, &call.receiver, from, to),
+        ("one" | "at", [_, _]) | ("two", [_, _, _, _]) => return translator.element(&call.receiver, call),
         ("len", []) => {
             let receiver = &call.receiver;
             return translator.property(receiver, "len", quote!(#receiver.len()), Kind::Integer);

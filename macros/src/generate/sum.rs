@@ -27,6 +27,8 @@ pub struct Translation {
     pub coefficients: Vec<String>,
     /// What these texts name.
     pub captures: Vec<Capture>,
+    /// Values that each summand carries beside its indices.
+    pub columns: Vec<Capture>,
 }
 
 /// Translates the coefficients of the products, and the whole expression when it is diagonal.
@@ -46,7 +48,7 @@ pub fn translate(sum: &Sum, products: &[Product]) -> Result<Translation> {
         true => Some(expression::diagonal(&sum.expression, &mut translator)?.text),
         false => None,
     };
-    Ok(Translation { cuda, coefficients, captures: translator.captures })
+    Ok(Translation { cuda, coefficients, captures: translator.captures, columns: translator.columns })
 }
 
 /// Products share coefficients: each error once.
@@ -90,6 +92,7 @@ pub fn expand(sum: &Sum, translation: &Translation, electrons: bool) -> Expr {
         Role::Weight => format!("{}: f64", name(&variable.to_string())),
         _ => name(&variable.to_string()),
     });
+    let indices = indices.chain(translation.columns.iter().map(|column| format!("{}: f64", column.name)));
     let cuda = match &translation.cuda {
         Some(cuda) => quote!(::core::option::Option::Some(#cuda)),
         None => quote!(::core::option::Option::None),
@@ -97,7 +100,8 @@ pub fn expand(sum: &Sum, translation: &Translation, electrons: bool) -> Expr {
     let coefficients = &translation.coefficients;
     let parameters =
         translation.captures.iter().map(|Capture { name, value }| quote!(#result.parameter(#name, &#value);));
-    let values = domain::values(&sum.domains);
+    let columns = translation.columns.iter().map(|column| column.value.clone());
+    let values = domain::values(&sum.domains).into_iter().chain(columns);
     let operator = expression::operator(&sum.expression, electrons);
     let loops: TokenStream = domain::loops(&sum.domains, quote!(#result.push(&[#(#values),*], #operator);));
     parse_quote!(({

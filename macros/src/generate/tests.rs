@@ -11,7 +11,7 @@ use crate::parse::{Scope, Sum, sum};
 fn scope() -> Scope {
     let function: ItemFn = parse_quote! {
         fn f(&self, lattice: &Lattice, t: f64, u: &[f64], v: f64, l: usize, small: f32, μ: f64, table: &[Vec<f64>],
-             h: &Operator, double: f64) -> Operator {
+             h: &Operator, double: f64, integrals: &Integrals) -> Operator {
             let unknown = something();
             todo!()
         }
@@ -80,6 +80,10 @@ fn coefficients_have_the_same_value_in_cuda() {
         ("lattice.x(i)", "lattice_x[i]"),
         ("lattice.y(j) - lattice.y(i)", "lattice_y[j] - lattice_y[i]"),
         ("v / lattice.distance(i, j).powi(3)", "v / pow(lattice_distance[i * lattice_sites + j], 3)"),
+        ("0.5 * integrals.two(i, i, j, j)", "0.5 * integrals_two_i_i_j_j"),
+        ("t * integrals.one(i + 1, l)", "t * integrals_one_i_1_l"),
+        ("self.dipole.at(i, j)", "self_dipole_at_i_j"),
+        ("integrals.core / integrals.orbitals as f64", "integrals_core / (double)integrals_orbitals"),
         ("std::f64::consts::PI * t", "3.141592653589793 * t"),
         ("(2.0 * f64::consts::PI * i as f64 / u.len() as f64).cos()", "cos(2.0 * 6.0 * (double)i)"),
         ("self.t", "self_t"),
@@ -124,6 +128,7 @@ fn what_has_no_translation_says_why() {
         ("sum!(k in 0..3; n(k))", "sums do not nest"),
         ("i.len() as f64", "an index of the sum is a number"),
         ("h * 2.0", "an operator cannot be part"),
+        ("integrals.one(i + 1, j) + integrals.one(i, 1 + j)", "would both be called `integrals_one_i_1_j`"),
         ("model.t + model_t", "would both be called `model_t`"),
         ("(|x| x)(t)", "cannot be read"),
         ("\"text\"", "expected a number"),
@@ -167,6 +172,20 @@ fn each_product_has_its_coefficient() {
         let sum = read(BOND.parse().unwrap(), rust.parse().unwrap());
         assert_eq!(translated(&sum).unwrap().coefficients, expected, "{rust}");
     }
+}
+
+#[test]
+fn an_element_of_a_table_of_integrals_is_a_value_of_each_summand() {
+    let sum =
+        read(BOND.parse().unwrap(), quote!(integrals.two(i, i, j, j) * n(i) * n(j) - t * integrals.two(i, i, j, j)));
+    let translation = translated(&sum).unwrap();
+    assert_eq!(
+        translation.cuda.as_deref(),
+        Some("integrals_two_i_i_j_j * n_total(i) * n_total(j) - t * integrals_two_i_i_j_j")
+    );
+    let [column] = translation.columns.as_slice() else { panic!("{:?}", translation.columns) };
+    assert_eq!(column.name, "integrals_two_i_i_j_j");
+    assert_eq!(translation.captures.len(), 1, "the table itself is not handed over");
 }
 
 #[test]

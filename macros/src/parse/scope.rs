@@ -28,6 +28,8 @@ pub enum Kind {
     Array(Box<Kind>),
     /// A whole operator.
     Operator,
+    /// Integrals over orbitals.
+    Integrals,
     /// Not written down where the macro could see it.
     Unknown,
 }
@@ -50,6 +52,7 @@ impl Kind {
                     "bool" => Kind::Bool,
                     "Spin" => Kind::Spin,
                     "Operator" => Kind::Operator,
+                    "Integrals" => Kind::Integrals,
                     "Vec" => match &last.arguments {
                         PathArguments::AngleBracketed(arguments) => match arguments.args.first() {
                             Some(GenericArgument::Type(element)) => Kind::Array(Box::new(Kind::of_type(element))),

@@ -7,12 +7,18 @@
 //!
 //! For each α string that remains the rows that it came from are listed with the β strings that remain of them, and
 //! sorted by these; each group is one K. Work: Σ_K (rows that lead to K)², as much as H has elements.
+//!
+//! The α remainders are cut into chunks that depend on their number alone, and the chunks' matrices are added in order:
+//! the same bits whatever the number of threads.
 
 use super::DensityError;
 use super::removal::{Addition, Removal};
 use crate::ci::space::Space;
 use eigenforge_runtime::Device;
 use rayon::prelude::*;
+
+/// Chunks that the α remainders are dealt into: more than most hosts have threads.
+const CHUNKS: usize = 64;
 
 /// A pair of vectors and what its product counts.
 pub(super) struct Product<'a> {
@@ -53,29 +59,18 @@ pub(super) fn gram(
     let right = Removal::new(space.orbitals(), space.beta(), beta)?;
     let (labels, remainders) = (left.labels * right.labels, left.remainders);
     let pass = Pass { space, left: left.reversed(), right, labels, products, symmetric };
-    let tasks = pass.tasks(remainders)?;
-    let parts: Vec<Vec<f64>> = (0..tasks)
-        .into_par_iter()
-        .map(|task| {
-            let (mut part, mut origins, mut values) = (vec![0.0; labels * labels], Vec::new(), Vec::new());
-            for remainder in (task..remainders).step_by(tasks) {
-                pass.origins(remainder, &mut origins);
-                for product in pass.products {
-                    for group in origins.chunk_by(|one, other| one.remainder() == other.remainder()) {
-                        pass.add(group, product, &mut values, &mut part);
-                    }
-                }
-            }
-            part
-        })
-        .collect();
+    let (at_once, chunks) = (pass.tasks(remainders)?, CHUNKS.min(remainders));
     let mut sum = vec![0.0; labels * labels];
-    sum.par_chunks_mut(labels.max(1)).enumerate().for_each(|(row, sums)| {
-        for part in &parts {
-            let part = &part[row * labels..(row + 1) * labels];
-            sums.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);
-        }
-    });
+    for first in (0..chunks).step_by(at_once) {
+        let wave = first..(first + at_once).min(chunks);
+        let parts: Vec<Vec<f64>> = wave.into_par_iter().map(|chunk| pass.part(chunk, chunks, remainders)).collect();
+        sum.par_chunks_mut(labels.max(1)).enumerate().for_each(|(row, sums)| {
+            for part in &parts {
+                let part = &part[row * labels..(row + 1) * labels];
+                sums.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);
+            }
+        });
+    }
     if symmetric {
         (0..labels).for_each(|x| (0..x).for_each(|y| sum[x * labels + y] = sum[y * labels + x]));
     }
@@ -93,7 +88,21 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// As many tasks as there are threads and as memory has room for their matrices and lists.
+    /// The share of every `chunks`-th remainder, from `chunk` on.
+    fn part(&self, chunk: usize, chunks: usize, remainders: usize) -> Vec<f64> {
+        let (mut part, mut origins, mut values) = (vec![0.0; self.labels * self.labels], Vec::new(), Vec::new());
+        for remainder in (chunk..remainders).step_by(chunks) {
+            self.origins(remainder, &mut origins);
+            for product in self.products {
+                for group in origins.chunk_by(|one, other| one.remainder() == other.remainder()) {
+                    self.add(group, product, &mut values, &mut part);
+                }
+            }
+        }
+        part
+    }
+
+    /// As many chunks at once as there are threads and as memory has room for their matrices and lists.
     fn tasks(&self, remainders: usize) -> Result<usize, DensityError> {
         let rows = |alpha: u32| {
             let mut rows = 0u64;

@@ -171,6 +171,23 @@ impl Space {
         }
     }
 
+    /// What makes this space this space: every determinant of a list; of strings' products what they are made of, with
+    /// the first determinant, which has the irrep.
+    pub(super) fn identify(&self, hash: &mut blake3::Hasher) {
+        let listed = matches!(self.order, Order::Listed(_));
+        let numbers = [self.orbitals, self.alpha.electrons(), self.beta.electrons()];
+        let level = self.level.map_or(u64::MAX, |level| level as u64);
+        let numbers = numbers.map(|number| number as u64);
+        for number in numbers.into_iter().chain([level, self.len(), u64::from(listed)]) {
+            hash.update(&number.to_le_bytes());
+        }
+        hash.update(self.irreps.as_deref().unwrap_or_default());
+        for row in 0..if listed { self.len() } else { 1 } {
+            let (up, down) = self.determinant(row);
+            hash.update(&up.to_le_bytes()).update(&down.to_le_bytes());
+        }
+    }
+
     /// Spatial orbitals.
     pub fn orbitals(&self) -> usize {
         self.orbitals
