@@ -149,8 +149,7 @@ impl<'a> Solve<'a> {
         let chosen = plan.and_then(|plan| plan.ways.into_iter().find(|way| way.way == plan.way));
         let (tables, bytes) = chosen.map(|way| ((way.what, way.bytes), way.bytes)).unzip();
         let needed = solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options);
-        let kept =
-            solvers::kept::<f64>(device, dimension, bytes.unwrap_or(0), self.solver, &self.options);
+        let kept = solvers::kept::<f64>(device, dimension, bytes.unwrap_or(0), self.solver, &self.options);
         tables.into_iter().chain([needed]).chain(kept).collect()
     }
 

@@ -52,10 +52,10 @@ const SECONDS_A_MOVE: f64 = 1.5e-7;
 const CARD_BYTES: f64 = 3.5e12;
 const CORE_BYTES: f64 = 1.2e10;
 /// Operations a second of a direct product on a card (H200, water in 6-31G) and on a core.
-const CARD_FLOPS: f64 = 5e12;
+const CARD_FLOPS: f64 = 4.5e12;
 const CORE_FLOPS: f64 = 1.5e10;
-/// Seconds of any product on a card: two launches.
-const CARD_LATENCY: f64 = 1e-5;
+/// Seconds of any product on a card: launches, and barriers of blocks with little work.
+const CARD_LATENCY: f64 = 2e-5;
 
 /// What one way takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,9 +165,8 @@ impl Asked<'_> {
             return Err(StorageError::NotDirect { found: "a part of it".into() });
         }
         let vectors = (self.solver)(self.space.len()).1;
-        let fits = |way: &&Estimate| {
-            way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free
-        };
+        let fits =
+            |way: &&Estimate| way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free;
         let wished = |way: &&Estimate| match self.storage {
             Storage::Auto => true,
             Storage::Stored => way.way == Way::Stored,
@@ -184,9 +183,8 @@ impl Asked<'_> {
     }
 
     fn reason(&self, ways: &[Estimate], way: Way, fits: impl Fn(&&Estimate) -> bool) -> String {
-        let seconds = |way: &Estimate| {
-            format!("{} {:.2} s + {:.3} ms a product", way.way, way.set_up, 1e3 * way.product)
-        };
+        let seconds =
+            |way: &Estimate| format!("{} {:.2} s + {:.3} ms a product", way.way, way.set_up, 1e3 * way.product);
         match (self.storage, ways) {
             (Storage::Auto, [only]) => format!("{}, the only way for a space that is not full CI", only.way),
             (Storage::Auto, ways) if ways.iter().all(|way| fits(&way)) => {
@@ -233,13 +231,14 @@ impl Asked<'_> {
                 None => space,
             };
             let vectors = (self.solver)(space.len()).1;
-            let fits = |way: &Estimate| {
-                way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free
-            };
+            let fits =
+                |way: &Estimate| way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free;
             if let Some(way) = self.ways(&space, place).iter().find(|way| fits(way)) {
                 let total = gib(way.bytes + vectors);
                 let rows = space.len();
-                return format!("space = {{ excitations = {level} }} would ({rows} determinants, {total:.2} GiB), or {nothing}");
+                return format!(
+                    "space = {{ excitations = {level} }} would ({rows} determinants, {total:.2} GiB), or {nothing}"
+                );
             }
         }
         nothing.into()
@@ -340,7 +339,7 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate
         what: "tables of strings and integrals".into(),
         bytes: total,
         host_bytes: if place.kernels { total + 40 * listed } else { total },
-        set_up: SECONDS_A_MOVE * listed as f64 / cores() + if place.kernels { 0.02 } else { 0.0 },
+        set_up: SECONDS_A_MOVE * listed as f64 / cores(),
         product,
     }
 }
@@ -375,7 +374,10 @@ mod tests {
         let (stored, vectors) = (all.ways[0].bytes, 160 * full.len());
         let small = Place { free: vectors + stored - 1, ..Place::h200() };
         let forced = plan(Storage::Stored, &full, small).unwrap_err().to_string();
-        assert!(forced.contains("63504 determinants take 20 vectors") && forced.contains("stored: a matrix of"), "{forced}");
+        assert!(
+            forced.contains("63504 determinants take 20 vectors") && forced.contains("stored: a matrix of"),
+            "{forced}"
+        );
         assert!(forced.contains("space = { excitations = "), "{forced}");
         let auto = plan(Storage::Auto, &full, small).unwrap();
         assert_eq!(auto.way, Way::Direct);

@@ -28,7 +28,8 @@ pub(super) fn run(file: &CiFile, stage: StageName) -> Result<(), CommandError> {
 
 /// Both ways' bytes and seconds, and which was chosen.
 fn ways(molecule: &Molecule, plan: &StoragePlan) -> String {
-    let mut out = format!("{}\non an H200, by counts alone, for a solve of {} products:\n", molecule.describe(), ci::PRODUCTS);
+    let mut out =
+        format!("{}\non an H200, by counts alone, for a solve of {} products:\n", molecule.describe(), ci::PRODUCTS);
     // Writing to a String cannot fail.
     for way in &plan.ways {
         let _ = writeln!(
@@ -61,12 +62,7 @@ fn direct(molecule: &Molecule, plan: &StoragePlan, stage: StageName) -> Result<S
     })
 }
 
-fn stored(
-    file: &CiFile,
-    molecule: &Molecule,
-    plan: &StoragePlan,
-    stage: StageName,
-) -> Result<String, CommandError> {
+fn stored(file: &CiFile, molecule: &Molecule, plan: &StoragePlan, stage: StageName) -> Result<String, CommandError> {
     let matrix = ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD).map_err(CiError::from)?;
     let statistics = RowStatistics::of(&matrix);
     let wish = Wish { format: super::ci::format(file.ci.format), ..Wish::default() };

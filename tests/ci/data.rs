@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 /// Path of a file.
 pub fn path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join("data").join("ci").join(name)
+    let root = std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
+    PathBuf::from(root).join("tests").join("data").join("ci").join(name)
 }
 
 fn text(name: &str) -> String {

@@ -131,7 +131,8 @@ impl Sources<'_> {
         let same = self.beta_same(&mut plan);
         plan.check()?;
         let diagonal = self.diagonal_tables(&plan);
-        let product = alpha.into_iter().chain([("integrals", Table::F64(integrals))]).chain(links).chain(same).collect();
+        let product =
+            alpha.into_iter().chain([("integrals", Table::F64(integrals))]).chain(links).chain(same).collect();
         Ok(DeviceTables { plan, product, diagonal })
     }
 

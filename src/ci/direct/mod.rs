@@ -1,4 +1,4 @@
-//! Full configuration interaction without a stored matrix: σ = H C on the CPU.
+//! Full configuration interaction without a stored matrix: σ = H C on the CPU, or by a generated kernel.
 //!
 //! In: integrals and a full space, whole or of one irrep, C its coefficients with one row an α string (Hartree, without
 //! the core energy). Out: σ, the diagonal, a bound of the norm, as a [`LinearOperator`]. With E_pq the one-electron move
@@ -19,13 +19,19 @@
 //! Full CI of H2O in 6-31G, cores frozen (245,025 determinants), takes 7.1 ms on two cores of an EPYC of AVX-512 (Zen 5),
 //! 11.5 ms without its irreps, 1.9 ms in one irrep (61,441); 43 % of it in the sums, 30 % in packing and unpacking lanes.
 //!
+//! Where kernels run, [`eigenforge_templates::ci::FullCiPlan`] has the phases: the moves of an α string are multiplied into
+//! a *field* of each pair kl first, a dense product over contiguous rows, and the β strings gather from that: (pairs) ×
+//! (α moves) coalesced operations and (β links) gathered ones a determinant.
+//!
 //! | file | question it answers |
 //! |---|---|
-//! | `alpha` | which α strings work together, and what does each batch of them read? |
 //! | `beta` | where do the β strings of a row lead? |
-//! | `product` | which passes does a group make over its rows? |
-//! | `lanes` | what do the inner loops do? |
+//! | `alpha` | CPU: which α strings work together, and what does each batch of them read? |
+//! | `product` | CPU: which passes does a group make over its rows? |
+//! | `lanes` | CPU: what do the inner loops do? |
 //! | `bound` | how large can an eigenvalue be? |
+//! | `device_tables` | what does the generated kernel read? |
+//! | `kernels` | σ on a device that runs kernels |
 
 mod alpha;
 mod beta;
@@ -39,11 +45,11 @@ use super::integrals::{Integrals, triangle};
 use super::matrix::{FORBIDDEN, THRESHOLD};
 use super::space::{self, Space};
 use super::string_table::{Rules, StringTable};
+use crate::sparse::Target;
 use alpha::Alpha;
 use beta::Beta;
-use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
-use crate::sparse::Target;
 use device_tables::Sources;
+use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_templates::ci::{FullCiPlan, FullCiPlanError, Shape};
 use eigenforge_templates::{Cost, ElementFunctionText, TextError};
 use kernels::Kernels;

@@ -20,9 +20,8 @@ pub struct FullCiPlanError {
 impl FullCiPlan {
     /// An error that names the first number that cannot be.
     pub fn check(&self) -> Result<(), FullCiPlanError> {
-        let refuse = |what, found: u64, expected| {
-            Err(FullCiPlanError { name: self.name.clone(), what, found, expected })
-        };
+        let refuse =
+            |what, found: u64, expected| Err(FullCiPlanError { name: self.name.clone(), what, found, expected });
         if self.threads == 0 || !self.threads.is_multiple_of(32) || self.threads > 1024 {
             return refuse("threads", u64::from(self.threads), "a multiple of 32, at most 1024");
         }

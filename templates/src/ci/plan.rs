@@ -135,18 +135,21 @@ impl FullCiPlan {
         u64::from(self.classes.iter().copied().max().unwrap_or(0))
     }
 
+    /// Pairs of the largest group, filled up to whole tiles.
+    pub fn largest_group(&self) -> u64 {
+        let starts = self.group_starts();
+        starts.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0).max(1)
+    }
+
     /// Elements of the field without the zero at its end: the largest group, or a row of C.
     pub fn field(&self) -> u64 {
-        let starts = self.group_starts();
-        let largest = starts.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
-        largest.max(1) * self.widest()
+        self.largest_group() * self.widest()
     }
 
     /// Dynamic shared memory of a block: coefficients and rows of a chunk of moves, and the field if it lies there.
     pub fn shared_bytes(&self) -> u64 {
-        let chunk = u64::from(self.chunk);
         let field = if self.staging == Staging::Shared { self.field() + 1 } else { 0 };
-        8 * (chunk * u64::from(self.pair_tile) + chunk + field)
+        8 * (u64::from(self.chunk) * (self.largest_group() + 1) + field)
     }
 
     /// Bytes of all tables, fields in device memory and partial sums included.

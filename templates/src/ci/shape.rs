@@ -63,21 +63,20 @@ impl Shape {
         [shape, one].into_iter().find(fits).unwrap_or(global)
     }
 
-    /// Pairs whose fields fit into a block's share of shared memory.
+    /// Pairs whose fields and coefficients fit into a block's share of shared memory.
     fn room(&self, strings: &Strings) -> u32 {
-        let widest = u64::from(strings.classes.iter().copied().max().unwrap_or(0)).max(1);
-        let staged = 8 * u64::from(self.chunk) * (u64::from(self.pair_tile) + 1);
-        let share = (strings.shared_bytes / u64::from(self.resident.max(1))).saturating_sub(RESERVED + staged + 8);
-        u32::try_from(share / 8 / widest).unwrap_or(u32::MAX)
+        let share = strings.shared_bytes / u64::from(self.resident.max(1));
+        let chunk = u64::from(self.chunk);
+        let field = if self.staging == Staging::Shared { u64::from(widest(strings)).max(1) } else { 0 };
+        let left = share.saturating_sub(RESERVED + 8 * (chunk + 1)) / 8;
+        u32::try_from(left / (field + chunk)).unwrap_or(u32::MAX)
     }
 
     /// The groups: pairs of one irrep, as many whole tiles as fit.
     pub fn groups(&self, strings: &Strings) -> Vec<GroupPlan> {
-        let most = match self.staging {
-            Staging::Shared => self.room(strings),
-            // Places in the field are 31-bit numbers.
-            Staging::Global => u32::try_from((1u64 << 31) / (u64::from(widest(strings)).max(1))).unwrap_or(u32::MAX) - 1,
-        };
+        // Places in the field are 31-bit numbers.
+        let named = ((1u64 << 31) / u64::from(widest(strings)).max(1)).saturating_sub(1);
+        let most = self.room(strings).min(u32::try_from(named).unwrap_or(u32::MAX));
         grouped(&strings.pairs, (most / self.pair_tile * self.pair_tile).max(self.pair_tile))
     }
 
@@ -115,9 +114,12 @@ mod tests {
 
     #[test]
     fn fields_lie_in_shared_memory_until_one_tile_does_not_fit() {
-        for (class, staging, resident) in
-            [(1, Staging::Shared, 2), (495, Staging::Shared, 2), (2000, Staging::Shared, 1), (75_582, Staging::Global, 2)]
-        {
+        for (class, staging, resident) in [
+            (1, Staging::Shared, 2),
+            (495, Staging::Shared, 2),
+            (2000, Staging::Shared, 1),
+            (75_582, Staging::Global, 2),
+        ] {
             let strings = strings(495, class, &[26, 20, 12, 20]);
             let shape = Shape::of(&strings);
             assert_eq!((shape.staging, shape.resident), (staging, resident), "{class}");

@@ -20,6 +20,7 @@ struct View<'a> {
     one_class: bool,
     slices: u64,
     field: u64,
+    largest_group: u64,
     pair_columns: u64,
     /// Shift that brings the sign of a link to the highest bit of 32, and the bits of its place.
     sign_shift: u32,
@@ -55,6 +56,7 @@ impl FullCiPlan {
             one_class: self.classes.len() == 1,
             slices: self.slices(),
             field: self.field(),
+            largest_group: self.largest_group(),
             pair_columns: self.pair_columns(),
             sign_shift: if narrow { 16 } else { 0 },
             place_mask: if narrow { "0x7fffu" } else { "0x7fffffffu" }.into(),
@@ -65,7 +67,12 @@ impl FullCiPlan {
         };
         let text = render("full_ci.cu.jinja", include_str!("../../cuda/full_ci.cu.jinja"), &view)?;
         let entries = ["multiply", "multiply_finish", "diagonal_of_all"].map(String::from).to_vec();
-        Ok(KernelText { name: format!("{}_full_ci", self.name), text, plan: crate::text::ron_of_depth(self, 2), entries })
+        Ok(KernelText {
+            name: format!("{}_full_ci", self.name),
+            text,
+            plan: crate::text::ron_of_depth(self, 2),
+            entries,
+        })
     }
 
     /// The diagonal as an element function of vector programs: `diagonal(i, ci_diagonal)`.
