@@ -211,6 +211,27 @@ fn shapes_that_cannot_be_are_refused() {
     }
 }
 
+/// Full CI of the reference data (PySCF): small molecules in simulation, all of them on a card, which takes no matrix.
+#[test]
+fn energies_of_the_reference_data_without_a_matrix() {
+    for device in devices(Schedule::Forward) {
+        let most = if device.is_cuda() { u64::MAX } else { 40 };
+        let mut solved = 0;
+        for case in data::energies().iter().filter(|case| case.fci_dim <= most) {
+            let integrals = data::integrals(&case.id);
+            let space = Space::full(case.norb, case.n_alpha, case.n_beta).unwrap();
+            let states = case.fci_roots.len().min(2).min(space.len() as usize);
+            let found = ci::Solve::new(&integrals, &space).states(states).certify(false).run(&device).unwrap();
+            assert_eq!(found.how().storage, "direct", "{}", case.id);
+            for (found, expected) in found.energies().iter().zip(&case.fci_roots) {
+                assert!((found - expected).abs() < 1e-9, "{}: {found} instead of {expected}", case.id);
+            }
+            solved += 1;
+        }
+        assert!(solved >= 2, "{solved}");
+    }
+}
+
 /// Milliseconds of a product by shape, and of a matrix that is stored; on a card, by hand.
 #[test]
 #[ignore = "prints times: run it alone on a card"]
