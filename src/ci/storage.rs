@@ -44,14 +44,14 @@ pub const PRODUCTS: f64 = 100.0;
 
 /// Bytes of a stored element: its value and its column.
 const ELEMENT: u128 = 12;
-/// Seconds of one core to make one element: full CI of water in 6-31G, 99.6 million in 1.1 s on 16 cores (EPYC, Zen 4).
+/// Seconds of one core to make one element: full CI of water in 6-31G, 99.6 million in 1.1 s on the 16 cores beside an H200.
 const SECONDS_AN_ELEMENT: f64 = 1.8e-7;
 /// Seconds of one core to list one move.
 const SECONDS_A_MOVE: f64 = 1.5e-7;
 /// Bytes a second that a stored multiply reads on a card, and on a core.
 const CARD_BYTES: f64 = 3.5e12;
 const CORE_BYTES: f64 = 1.2e10;
-/// Operations a second of a direct product on a card (H200, water in 6-31G) and on a core.
+/// Operations a second of a direct product on a card (one H200: water in 6-31G, whole and in one irrep) and on a core.
 const CARD_FLOPS: f64 = 4.5e12;
 const CORE_FLOPS: f64 = 1.5e10;
 /// Seconds of any product on a card: launches, and barriers of blocks with little work.
