@@ -11,6 +11,7 @@ mod ci {
 
     mod density;
     mod direct;
+    mod direct_on_device;
     mod energies;
     mod fcidump;
     mod front_end;

@@ -87,6 +87,8 @@
 //! | `string_table` | where do one or two moves lead from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
 //! | `direct` | what is σ = H C of a full space, without a matrix? |
+//! | `non_zeros` | how many elements has the matrix, before it is made? |
+//! | `storage` | stored or from the integrals: what does each take, and which is it to be? |
 //! | `molecule` | which integrals and determinants does a file ask for? |
 //! | `solve` | what are the lowest states? |
 //! | `spin` | what is ⟨S²⟩ of a state, and which spins has a level? |
@@ -101,12 +103,14 @@ pub mod integrals;
 pub mod matrix;
 mod molecule;
 pub mod natural;
+mod non_zeros;
 pub mod operator;
 mod orbital_window;
 pub mod slater_condon;
 mod solve;
 pub mod space;
 pub mod spin;
+mod storage;
 mod string_table;
 pub mod strings;
 
@@ -117,8 +121,10 @@ pub use integrals::Integrals;
 pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};
 pub use natural::NaturalOrbitals;
+pub use non_zeros::Census;
 pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
-pub use solve::{CiError, How, Solution, Solve, Storage};
+pub use solve::{CiError, How, Solution, Solve};
 pub use space::{Space, SpaceError};
 pub use spin::Spin;
+pub use storage::{Estimate, PRODUCTS, Storage, StorageError, StoragePlan, Way};

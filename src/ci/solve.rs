@@ -17,10 +17,12 @@
 //! ```
 //!
 //! H is multiplied in one of two ways ([`Storage`]): as a sparse matrix of which every row is made once from string
-//! tables, in a generated kernel's format where kernels run; or, for full CI on the CPU, straight from the integrals.
+//! tables, in a generated kernel's format where kernels run; or, for full CI, straight from the integrals. A plan of
+//! memory and time ([`Solve::storage_plan`]) says which, before anything is made.
 
 use super::direct::{DirectError, DirectFullCi};
 use super::matrix::{Hamiltonian, MatrixError, THRESHOLD};
+use super::storage::{Asked, Place, Storage, StorageError, StoragePlan, Way};
 use super::{Integrals, Space};
 use crate::solve_options::solve_options;
 use crate::sparse::{Choice, FormatName, RowStatistics, SparseError, SparseOperator, Target, Wish};
@@ -28,17 +30,6 @@ use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopRe
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// How H is multiplied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Storage {
-    /// Direct where that is possible, else stored.
-    Auto,
-    /// As a sparse matrix.
-    Stored,
-    /// From the integrals: full CI, of all irreps or of one, on the CPU.
-    Direct,
-}
 
 /// Why there is no solution; a solve that did not converge is none of these, its [`Solution`] says so.
 #[derive(Debug, thiserror::Error)]
@@ -66,21 +57,16 @@ pub enum CiError {
         /// Determinants.
         dimension: u64,
     },
-    /// A product straight from the integrals was asked for where there is none.
-    #[error(
-        "storage = \"direct\" is for full CI, of all irreps or of one, on the CPU; found {found}: take storage = \"stored\""
-    )]
-    NotDirect {
-        /// What was asked for.
-        found: String,
-    },
+    /// Neither way of multiplying fits, or the one that was asked for is not there.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 impl CiError {
     /// Whether the input asks for what there is not; else something happened while running.
     pub fn is_of_the_input(&self) -> bool {
         match self {
-            CiError::States { .. } | CiError::NotDirect { .. } => true,
+            CiError::States { .. } | CiError::Storage(StorageError::NotDirect { .. }) => true,
             CiError::Matrix(error) => !matches!(error, MatrixError::Memory(_)),
             CiError::Direct(error) => !matches!(error, DirectError::Memory(_)),
             _ => false,
@@ -148,12 +134,41 @@ impl<'a> Solve<'a> {
         hash.finalize().to_hex().to_string()
     }
 
-    /// What the solver will have in memory on this device beside the matrix: a name and the bytes of each thing.
+    /// What will be in memory on this device: a name and the bytes of each thing, the matrix or the tables of strings
+    /// first. Where nothing fits, and so nothing will run, what the solver alone would hold.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
         let dimension = usize::try_from(self.space.len()).unwrap_or(usize::MAX);
+        let plan = self.storage_plan(device).ok();
+        let chosen = plan.and_then(|plan| plan.ways.into_iter().find(|way| way.way == plan.way));
+        let (tables, bytes) = chosen.map(|way| ((way.what, way.bytes), way.bytes)).unzip();
         let needed = solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options);
-        let kept = solvers::kept::<f64>(device, dimension, 0, self.solver, &self.options);
-        [needed].into_iter().chain(kept).collect()
+        let kept = solvers::kept::<f64>(device, dimension, bytes.unwrap_or(0), self.solver, &self.options);
+        tables.into_iter().chain([needed]).chain(kept).collect()
+    }
+
+    /// What each way of multiplying takes on this device, which it is to be, and why.
+    ///
+    /// # Errors
+    /// `storage = "direct"` where there is none; nothing that fits, with the numbers and what would.
+    pub fn storage_plan(&self, device: &Device) -> Result<StoragePlan, StorageError> {
+        self.storage_on(Place::of(device), &device.name())
+    }
+
+    /// The same for an H200 that need not be here.
+    ///
+    /// # Errors
+    /// As [`Solve::storage_plan`]'s.
+    pub fn storage_plan_of_h200(&self) -> Result<StoragePlan, StorageError> {
+        self.storage_on(Place::h200(), "an H200")
+    }
+
+    fn storage_on(&self, place: Place, device: &str) -> Result<StoragePlan, StorageError> {
+        let solver = |rows: u64| {
+            let dimension = usize::try_from(rows).unwrap_or(usize::MAX);
+            solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options)
+        };
+        let asked = Asked { integrals: self.integrals, space: self.space, solver: &solver, storage: self.storage };
+        asked.plan(place, device)
     }
 
     /// Runs in double precision on a device.
@@ -162,11 +177,13 @@ impl<'a> Solve<'a> {
         if states as u64 > dimension {
             return Err(CiError::States { states, dimension });
         }
-        let (what, needed) = solvers::resident(dimension as usize, size_of::<f64>(), self.solver, &self.options);
-        device.check_memory(&what, needed)?;
+        let plan = self.storage_plan(device)?;
         let start = Instant::now();
         let setting_up = trace::span("set up", "set up");
-        let (operator, how) = self.operator(device)?;
+        let (operator, how) = match plan.way {
+            Way::Direct => self.direct(device, plan.reason)?,
+            Way::Stored => self.stored(device)?,
+        };
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let _solving = trace::span("solver", "solve");
@@ -182,21 +199,11 @@ impl<'a> Solve<'a> {
         })
     }
 
-    fn operator(&self, device: &Device) -> Result<(Box<dyn LinearOperator<f64>>, How), CiError> {
-        let complete = self.space.is_complete();
-        let direct = complete && matches!(device, Device::Cpu(_));
-        match self.storage {
-            Storage::Direct if !direct => {
-                let space = if complete { "full CI" } else { "a part of it" };
-                Err(CiError::NotDirect { found: format!("{space} on {}", device.name()) })
-            }
-            Storage::Direct | Storage::Auto if direct => {
-                let _listing = trace::span("set up", "moves of the strings");
-                let how = How { storage: "direct", format: None, reason: None, non_zeros: None };
-                Ok((Box::new(DirectFullCi::new(self.integrals, self.space, device)?), how))
-            }
-            _ => self.stored(device),
-        }
+    fn direct(&self, device: &Device, reason: String) -> Result<(Box<dyn LinearOperator<f64>>, How), CiError> {
+        let _listing = trace::span("set up", "moves of the strings");
+        let operator = DirectFullCi::new(self.integrals, self.space, device)?;
+        let reason = device.runs_kernels().then_some(reason);
+        Ok((Box::new(operator), How { storage: "direct", format: None, reason, non_zeros: None }))
     }
 
     fn stored(&self, device: &Device) -> Result<(Box<dyn LinearOperator<f64>>, How), CiError> {
@@ -223,7 +230,7 @@ pub struct How {
     pub storage: &'static str,
     /// The format of a stored matrix.
     pub format: Option<String>,
-    /// Why this format.
+    /// Why this format, or on a card why no matrix.
     pub reason: Option<String>,
     /// Elements of a stored matrix.
     pub non_zeros: Option<u64>,

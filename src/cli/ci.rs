@@ -167,11 +167,7 @@ fn options<'m>(arguments: &SolveArguments, file: &CiFile, molecule: &'m Molecule
     };
     let mut solve = Solve::new(&molecule.integrals, &molecule.space)
         .solver(solver)
-        .storage(match file.ci.storage {
-            StorageChoice::Auto => Storage::Auto,
-            StorageChoice::Stored => Storage::Stored,
-            StorageChoice::Direct => Storage::Direct,
-        })
+        .storage(storage(file.ci.storage))
         .format(format(file.ci.format))
         .states(spec.states)
         .tolerance(spec.tolerance)
@@ -190,6 +186,15 @@ fn options<'m>(arguments: &SolveArguments, file: &CiFile, molecule: &'m Molecule
         solve = solve.checkpoint(folder, arguments.checkpoint_every, arguments.resume);
     }
     solve
+}
+
+/// The way of multiplying that a file asks for.
+pub(super) fn storage(choice: StorageChoice) -> Storage {
+    match choice {
+        StorageChoice::Auto => Storage::Auto,
+        StorageChoice::Stored => Storage::Stored,
+        StorageChoice::Direct => Storage::Direct,
+    }
 }
 
 /// The format that a file asks for, if it does.

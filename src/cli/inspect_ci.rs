@@ -1,9 +1,10 @@
-//! `eigenforge inspect MOLECULE.toml`, for a file with `[ci]`: the stored matrix in numbers, its plan, its CUDA.
+//! `eigenforge inspect MOLECULE.toml`, for a file with `[ci]`: what would multiply on an H200, in numbers, its plan, its
+//! CUDA: the stored matrix, or the product straight from the integrals.
 
 use super::arguments::StageName;
 use super::error::CommandError;
 use super::output::print;
-use crate::ci::{self, CiError, Molecule};
+use crate::ci::{self, CiError, DirectFullCi, Molecule, Solve, StoragePlan, Way};
 use crate::input::CiFile;
 use crate::sparse::{Choice, Format, RowStatistics, SparseError, Stored, Target, Wish, memory_table};
 use std::fmt::Write;
@@ -14,6 +15,54 @@ pub(super) fn run(file: &CiFile, stage: StageName) -> Result<(), CommandError> {
         return Err(CommandError::StageOfMolecule { stage });
     }
     let molecule = Molecule::read(&file.ci)?;
+    let solve = Solve::new(&molecule.integrals, &molecule.space)
+        .storage(super::ci::storage(file.ci.storage))
+        .states(file.solve.states);
+    let plan = solve.storage_plan_of_h200().map_err(CiError::from)?;
+    let text = match plan.way {
+        Way::Direct => direct(&molecule, &plan, stage)?,
+        Way::Stored => stored(file, &molecule, &plan, stage)?,
+    };
+    Ok(print(&text)?)
+}
+
+/// Both ways' bytes and seconds, and which was chosen.
+fn ways(molecule: &Molecule, plan: &StoragePlan) -> String {
+    let mut out =
+        format!("{}\non an H200, by counts alone, for a solve of {} products:\n", molecule.describe(), ci::PRODUCTS);
+    // Writing to a String cannot fail.
+    for way in &plan.ways {
+        let _ = writeln!(
+            out,
+            "  {:<7} {:>10.2} MB  set up {:>8.3} s  product {:>9.4} ms  in all {:>8.3} s  {}",
+            way.way.to_string(),
+            way.bytes as f64 / 1e6,
+            way.set_up,
+            1e3 * way.product,
+            way.seconds(),
+            way.what
+        );
+    }
+    let _ = writeln!(out, "{}", plan.reason);
+    out
+}
+
+fn direct(molecule: &Molecule, plan: &StoragePlan, stage: StageName) -> Result<String, CommandError> {
+    let kernel = DirectFullCi::plan(&molecule.integrals, &molecule.space, Target::H200).map_err(CiError::from)?;
+    Ok(match stage {
+        StageName::Plan => eigenforge_templates::ron(&kernel) + "\n",
+        StageName::Cuda => kernel.text().map_err(|error| CiError::from(ci::DirectError::from(error)))?.text,
+        _ => {
+            let mut out = ways(molecule, plan);
+            let (cost, bytes) = (kernel.cost(), kernel.table_bytes() as f64 / 1e6);
+            let _ = writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}");
+            let _ = writeln!(out, "one product: {:.3e} flop, {:.3e} bytes", cost.flops, cost.bytes);
+            out
+        }
+    })
+}
+
+fn stored(file: &CiFile, molecule: &Molecule, plan: &StoragePlan, stage: StageName) -> Result<String, CommandError> {
     let matrix = ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD).map_err(CiError::from)?;
     let statistics = RowStatistics::of(&matrix);
     let wish = Wish { format: super::ci::format(file.ci.format), ..Wish::default() };
@@ -21,13 +70,12 @@ pub(super) fn run(file: &CiFile, stage: StageName) -> Result<(), CommandError> {
     let best = choice.best();
     let stored = Stored::new("ci", &matrix, &best.layout, wish.scalar, wish.values);
     let stored = stored.map_err(|error| CiError::from(SparseError::from(error)))?;
-    let text = match stage {
+    Ok(match stage {
         StageName::Plan => eigenforge_templates::ron(&stored.plan) + "\n",
         StageName::Cuda => stored.plan.text().map_err(|error| CiError::from(SparseError::from(error)))?.text,
         _ => {
             let boundary = if let Format::Hybrid { boundary } = best.format { boundary } else { statistics.shortest };
-            let mut out = format!("{}\n", molecule.describe());
-            // Writing to a String cannot fail.
+            let mut out = ways(molecule, plan);
             let _ = writeln!(
                 out,
                 "{} non-zeros, {} to {} a row",
@@ -45,6 +93,5 @@ pub(super) fn run(file: &CiFile, stage: StageName) -> Result<(), CommandError> {
             let _ = writeln!(out, "{}", choice.reason);
             out
         }
-    };
-    Ok(print(&text)?)
+    })
 }

@@ -9,7 +9,7 @@
 //! | `two_sz` | n_α − n_β | MS2 of the file |
 //! | `irrep` | only determinants of this irreducible representation, in Molpro's numbering from 1 | all |
 //! | `states` | as in `[solve]` | 1 |
-//! | `storage` | `"stored"`, `"direct"` (full CI on the CPU, no matrix), or `"auto"` by memory and device | `"auto"` |
+//! | `storage` | `"stored"`, `"direct"` (full CI, no matrix), or `"auto"` by memory and modelled time | `"auto"` |
 //! | `format` | of a stored matrix: `"auto"`, `"hybrid"`, `"csr"`, `"sliced-ell"`, `"panels"` | `"auto"` |
 //! | `dipole` | path of dipole integrals over all orbitals of `fcidump` ([`crate::ci::OneElectron`]) | none |
 //! | `density` | with an output folder: also density.npz, one- and two-body density matrices | false |
@@ -54,7 +54,7 @@ pub enum StorageChoice {
     Auto,
     /// As a sparse matrix.
     Stored,
-    /// From the integrals, element by element as they are needed; full CI on the CPU.
+    /// From the integrals, element by element as they are needed; full CI.
     Direct,
 }
 

@@ -173,7 +173,10 @@ impl CiReport {
                 let reason = self.format_reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
                 writeln!(out, "matrix of {non_zeros} non-zeros, {format}{reason}")?;
             }
-            _ => writeln!(out, "no matrix: each product straight from the integrals")?,
+            _ => {
+                let reason = self.format_reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
+                writeln!(out, "no matrix: each product straight from the integrals{reason}")?;
+            }
         }
         let CiSeconds { read, setup, solve, certify, properties, total } = self.seconds;
         writeln!(

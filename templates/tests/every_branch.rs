@@ -2,6 +2,7 @@
 //! itself; here the lists are filled in every way too, so that the fields of their elements are looked at, and each text is
 //! free of what an engine leaves behind when it goes wrong.
 
+use eigenforge_templates::ci::{FullCiPlan, Staging as FieldStaging, TableCounts, grouped};
 use eigenforge_templates::exact::*;
 use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::vector_program::VectorProgram;
@@ -92,6 +93,49 @@ fn the_kronecker_multiply() {
                         assert_eq!(text.text.contains("run_1_1("), elements > 0 && down == runs);
                     }
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_product_of_full_ci() {
+    let counts = TableCounts { moves: 9, alpha_same: 9, link_steps: 2, beta_same_steps: 2 };
+    for (classes, irreps) in [(vec![6], 1), (vec![6], 4), (vec![1, 2, 0, 3, 0, 0, 0, 0], 4)] {
+        for staging in [FieldStaging::Shared, FieldStaging::Global] {
+            for (link, columns) in [(IndexWord::U16, 1), (IndexWord::U32, 4)] {
+                let pairs: &[u32] = if irreps == 1 { &[10] } else { &[4, 3, 2, 1] };
+                let plan = FullCiPlan {
+                    name: "water".into(),
+                    orbitals: 4,
+                    up: 2,
+                    alpha_strings: 6,
+                    classes: classes.clone(),
+                    rows: 36,
+                    irreps,
+                    groups: grouped(pairs, 4),
+                    pair_tile: 4,
+                    columns,
+                    chunk: 8,
+                    threads: 64,
+                    resident: 2,
+                    blocks: 6,
+                    staging,
+                    link,
+                    place: IndexWord::U16,
+                    counts,
+                };
+                assert_eq!(plan.check(), Ok(()));
+                let text = whole(plan.text());
+                assert_eq!(text.text.contains("double* __restrict__ fields"), staging == FieldStaging::Global);
+                assert_eq!(text.text.contains("own_class ^ irrep"), classes.len() > 1);
+                for launch in plan.launches().unwrap().iter().chain([&plan.diagonal_launch().unwrap()]) {
+                    let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
+                    assert_eq!(declared.unwrap().check(launch), Ok(()));
+                }
+                // A group of pairs that the irreps do not have, pairs that are missing.
+                let wrong = FullCiPlan { groups: grouped(&pairs[..pairs.len() - 1], 4), ..plan };
+                assert!(wrong.check().unwrap_err().to_string().contains("pairs of all groups"));
             }
         }
     }

@@ -67,6 +67,17 @@ fn stored_and_simulated_agree_with_direct() {
         near(&numbers(&found["energies"]), &numbers(&direct["energies"]), 1e-9);
         assert_eq!(found["storage"].as_str(), Some("stored"));
     }
+    // Where kernels run full CI takes none either, unless asked to, and says why; the plan of memory has its tables.
+    if eigenforge::runtime::simulate::Simulator::find().is_ok() {
+        let input = file(folder.path(), "LiH_sto3g_1.6", "states = 2\nirrep = 1\n[solve]\nsolver = \"davidson\"\n");
+        let (here, there) = (solved(&[&input, "--device", "cpu"]), solved(&[&input, "--device", "sim"]));
+        near(&numbers(&there["energies"]), &numbers(&here["energies"]), 1e-9);
+        assert_eq!(there["storage"].as_str(), Some("direct"));
+        assert!(there["format_reason"].as_str().unwrap().contains("by model: stored"), "{there}");
+        let items = there["memory"]["items"].as_array().unwrap();
+        assert!(items[0]["name"].as_str().unwrap().contains("tables of strings"), "{items:?}");
+        assert!(there["kernels"].as_array().unwrap().iter().any(|kernel| kernel["name"] == "ci_full_ci"), "{there}");
+    }
 }
 
 /// CISD of the lithium hydride reference, and an irrep of it.
@@ -147,6 +158,16 @@ fn the_matrix_can_be_inspected() {
         assert!(cost.contains(part), "{part}: {cost}");
     }
     assert!(stdout(&inspect("cuda")).contains("__global__") && stdout(&inspect("plan")).contains("rows: 1425"));
+    // Full CI goes without a matrix; the counts of both ways stand beside each other.
+    let input_full = file(folder.path(), "H2O_sto3g_0.96", "frozen = 1\n");
+    let inspect_full = |stage: &str| stdout(&run(&["inspect", &input_full, "--stage", stage])).to_string();
+    let cost = inspect_full("cost");
+    for part in ["stored ", "direct ", "a matrix of at most", "direct, by model", "one product", "tables as they are"] {
+        assert!(cost.contains(part), "{part}: {cost}");
+    }
+    assert!(inspect_full("plan").contains("pair_tile: ") && inspect_full("cuda").contains("F_kl(L) = sum_J"));
+    let input = file(folder.path(), "H2O_631g_fc_0.96", "space = \"cisd\"\nformat = \"hybrid\"\n");
+    let inspect = |stage: &str| run(&["inspect", &input, "--stage", stage]);
     let refused = inspect("sass");
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("--stage cost, plan and cuda"), "{}", stderr(&refused));

@@ -154,11 +154,6 @@ impl Alpha {
         group
     }
 
-    /// Elements of C.
-    pub fn rows(&self) -> usize {
-        self.row_start[self.row_start.len() - 1]
-    }
-
     /// α strings.
     pub fn len(&self) -> usize {
         self.class.len()

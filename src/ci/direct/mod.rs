@@ -1,4 +1,4 @@
-//! Full configuration interaction without a stored matrix: σ = H C on the CPU.
+//! Full configuration interaction without a stored matrix: σ = H C on the CPU, or by a generated kernel.
 //!
 //! In: integrals and a full space, whole or of one irrep, C its coefficients with one row an α string (Hartree, without
 //! the core energy). Out: σ, the diagonal, a bound of the norm, as a [`LinearOperator`]. With E_pq the one-electron move
@@ -19,17 +19,25 @@
 //! Full CI of H2O in 6-31G, cores frozen (245,025 determinants), takes 7.1 ms on two cores of an EPYC of AVX-512 (Zen 5),
 //! 11.5 ms without its irreps, 1.9 ms in one irrep (61,441); 43 % of it in the sums, 30 % in packing and unpacking lanes.
 //!
+//! Where kernels run, [`eigenforge_templates::ci::FullCiPlan`] has the phases: the moves of an α string are multiplied into
+//! a *field* of each pair kl first, a dense product over contiguous rows, and the β strings gather from that: (pairs) ×
+//! (α moves) coalesced operations and (β links) gathered ones a determinant.
+//!
 //! | file | question it answers |
 //! |---|---|
-//! | `alpha` | which α strings work together, and what does each batch of them read? |
 //! | `beta` | where do the β strings of a row lead? |
-//! | `product` | which passes does a group make over its rows? |
-//! | `lanes` | what do the inner loops do? |
+//! | `alpha` | CPU: which α strings work together, and what does each batch of them read? |
+//! | `product` | CPU: which passes does a group make over its rows? |
+//! | `lanes` | CPU: what do the inner loops do? |
 //! | `bound` | how large can an eigenvalue be? |
+//! | `device_tables` | what does the generated kernel read? |
+//! | `kernels` | σ on a device that runs kernels |
 
 mod alpha;
 mod beta;
 mod bound;
+mod device_tables;
+mod kernels;
 mod lanes;
 mod product;
 
@@ -37,10 +45,14 @@ use super::integrals::{Integrals, triangle};
 use super::matrix::{FORBIDDEN, THRESHOLD};
 use super::space::{self, Space};
 use super::string_table::{Rules, StringTable};
+use crate::sparse::Target;
 use alpha::Alpha;
 use beta::Beta;
+use device_tables::Sources;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
-use eigenforge_templates::{Cost, ElementFunctionText};
+use eigenforge_templates::ci::{FullCiPlan, FullCiPlanError, Shape};
+use eigenforge_templates::{Cost, ElementFunctionText, TextError};
+use kernels::Kernels;
 use std::sync::Arc;
 
 /// Irreps at most, and classes of strings.
@@ -69,8 +81,10 @@ pub enum DirectError {
         one = triangle(*orbitals), two = triangle(triangle(*orbitals))
     )]
     Integrals { orbitals: usize, found: [usize; 3], infinite: usize },
-    #[error("the direct product runs on the CPU; found {found}")]
-    Device { found: String },
+    #[error(transparent)]
+    Plan(#[from] FullCiPlanError),
+    #[error(transparent)]
+    Text(#[from] TextError),
     #[error(transparent)]
     Memory(#[from] DeviceError),
 }
@@ -78,8 +92,15 @@ pub enum DirectError {
 /// H of a full space, to be multiplied with.
 pub struct DirectFullCi {
     device: Device,
-    tables: Arc<Tables>,
+    rows: usize,
+    engine: Engine,
     norm_bound: f64,
+    cost: Cost,
+}
+
+enum Engine {
+    Cpu(Arc<Tables>),
+    Kernels(Box<Kernels>),
 }
 
 /// All that a product reads.
@@ -102,47 +123,131 @@ impl Tables {
 impl DirectFullCi {
     /// Lists the moves of the space's strings.
     pub fn new(integrals: &Integrals, space: &Space, device: &Device) -> Result<DirectFullCi, DirectError> {
-        let orbitals = integrals.orbitals;
-        if orbitals != space.orbitals() {
-            return Err(DirectError::Orbitals { integrals: orbitals, space: space.orbitals() });
+        DirectFullCi::with_shape(integrals, space, None, device)
+    }
+
+    /// The product in a shape of one's own, which the CPU does not use.
+    pub fn with_shape(
+        integrals: &Integrals,
+        space: &Space,
+        shape: Option<Shape>,
+        device: &Device,
+    ) -> Result<DirectFullCi, DirectError> {
+        let moves = Moves::new(integrals, space)?;
+        let rows = space.len() as usize;
+        if device.runs_kernels() {
+            let sources = moves.sources();
+            let tables = sources.tables("ci", Target::of(device), shape)?;
+            let (norm_bound, cost) = (sources.norm_bound(), tables.plan.cost());
+            let engine = Engine::Kernels(Box::new(Kernels::new(tables, device)?));
+            return Ok(DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost });
         }
-        let infinite = integrals.one.iter().chain(&integrals.two).filter(|value| !value.is_finite()).count();
-        if !integrals.is_whole() || infinite > 0 {
-            let found = [integrals.one.len(), integrals.two.len(), integrals.irreps.len()];
-            return Err(DirectError::Integrals { orbitals, found, infinite });
+        let tables = moves.into_cpu_tables()?;
+        let norm_bound = tables.norm_bound();
+        let cost = Cost { flops: 2.0 * tables.elements(), bytes: 16.0 * rows as f64 };
+        let engine = Engine::Cpu(Arc::new(tables));
+        Ok(DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost })
+    }
+
+    /// The plan of the generated kernel on a card like this, without a device.
+    pub fn plan(integrals: &Integrals, space: &Space, target: Target) -> Result<FullCiPlan, DirectError> {
+        Ok(Moves::new(integrals, space)?.sources().tables("ci", target, None)?.plan)
+    }
+
+    /// y = H x, and x·y if `summed` (on the CPU in any case).
+    fn run(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
+        let n = self.rows;
+        if x.len() != n || y.len() != n {
+            let (expected, found) = (format!("vectors of {n} elements"), format!("{} and {}", x.len(), y.len()));
+            return Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found });
         }
-        if !space.is_complete() {
-            return Err(DirectError::Incomplete { rows: space.len() });
-        }
-        if !matches!(device, Device::Cpu(_)) {
-            return Err(DirectError::Device { found: device.name() });
-        }
-        let largest = space.irreps().map_or(0.0, |irreps| integrals.largest_forbidden(irreps));
-        if largest > FORBIDDEN {
-            return Err(DirectError::Irreps { largest });
-        }
-        let pairs = triangle(orbitals);
-        device.check_memory("integrals as a square matrix", 16 * (pairs * pairs) as u64)?;
-        // Moves are told apart by irrep wherever no integral joins two.
-        let of_orbital: Vec<u8> = match space.irreps() {
+        let tables = match &self.engine {
+            Engine::Kernels(kernels) => return kernels.apply(x, y, summed),
+            Engine::Cpu(tables) => tables,
+        };
+        let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
+            let (expected, found) = ("vectors on the CPU".into(), "device memory".into());
+            return Err(DeviceError::WrongDevice { what: "multiply by H".into(), expected, found });
+        };
+        Ok(tables.multiply(x, y))
+    }
+}
+
+/// Moves of both spins' strings, from which either engine's tables are made.
+struct Moves<'a> {
+    integrals: &'a Integrals,
+    space: &'a Space,
+    /// Irreps of the orbitals from 0: moves are told apart by irrep wherever no integral joins two.
+    irreps: Vec<u8>,
+    classes: Classes,
+    up: StringTable,
+    beta: Beta,
+}
+
+impl<'a> Moves<'a> {
+    fn new(integrals: &'a Integrals, space: &'a Space) -> Result<Moves<'a>, DirectError> {
+        check(integrals, space)?;
+        let irreps: Vec<u8> = match space.irreps() {
             Some(irreps) => irreps.iter().map(|irrep| irrep - 1).collect(),
             None if integrals.obey_irreps() => integrals.irreps.iter().map(|irrep| irrep - 1).collect(),
-            None => vec![0; orbitals],
+            None => vec![0; integrals.orbitals],
         };
-        let rules = Rules { integrals, irreps: &of_orbital, level: None, threshold: THRESHOLD };
+        let rules = Rules { integrals, irreps: &irreps, level: None, threshold: THRESHOLD };
         let classes = Classes::new(space);
         let up = StringTable::new(space.alpha(), &rules, |_| 0)?;
         let down = StringTable::new(space.beta(), &rules, |_| 0)?;
         let beta = Beta::new(integrals, space.beta().words(), &classes, &down)?;
-        let alpha = Alpha::new(&of_orbital, space.alpha().words(), &classes, &beta, &up)?;
+        Ok(Moves { integrals, space, irreps, classes, up, beta })
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        let words = self.space.beta().words();
+        // The order of `Beta`: class by class, ascending in each.
+        let of_class = |class: usize| words.iter().copied().filter(move |word| self.classes.of(*word) == class);
+        Sources {
+            integrals: self.integrals,
+            irreps: &self.irreps,
+            classes: &self.classes,
+            up: &self.up,
+            alpha: self.space.alpha().words(),
+            beta: &self.beta,
+            down: (0..self.classes.count()).flat_map(of_class).collect(),
+            rows: self.space.len(),
+        }
+    }
+
+    fn into_cpu_tables(self) -> Result<Tables, DirectError> {
+        let pairs = triangle(self.integrals.orbitals);
+        Device::cpu().check_memory("integrals as a square matrix", 16 * (pairs * pairs) as u64)?;
+        let words = self.space.alpha().words();
+        let alpha = Alpha::new(&self.irreps, words, &self.classes, &self.beta, &self.up)?;
         let coulomb = (0..pairs * pairs).flat_map(|k| {
-            let value = integrals.two[super::integrals::pair(k / pairs, k % pairs)];
+            let value = self.integrals.two[super::integrals::pair(k / pairs, k % pairs)];
             [value, -value]
         });
-        let tables = Tables { alpha, beta, coulomb: coulomb.collect(), pairs };
-        let norm_bound = tables.norm_bound();
-        Ok(DirectFullCi { device: device.clone(), tables: Arc::new(tables), norm_bound })
+        Ok(Tables { alpha, beta: self.beta, coulomb: coulomb.collect(), pairs })
     }
+}
+
+/// Whether there is a product of these integrals in this space.
+fn check(integrals: &Integrals, space: &Space) -> Result<(), DirectError> {
+    let orbitals = integrals.orbitals;
+    if orbitals != space.orbitals() {
+        return Err(DirectError::Orbitals { integrals: orbitals, space: space.orbitals() });
+    }
+    let infinite = integrals.one.iter().chain(&integrals.two).filter(|value| !value.is_finite()).count();
+    if !integrals.is_whole() || infinite > 0 {
+        let found = [integrals.one.len(), integrals.two.len(), integrals.irreps.len()];
+        return Err(DirectError::Integrals { orbitals, found, infinite });
+    }
+    if !space.is_complete() {
+        return Err(DirectError::Incomplete { rows: space.len() });
+    }
+    let largest = space.irreps().map_or(0.0, |irreps| integrals.largest_forbidden(irreps));
+    if largest > FORBIDDEN {
+        return Err(DirectError::Irreps { largest });
+    }
+    Ok(())
 }
 
 /// The strings' irreps from 0 where the space is one irrep's; else one class for all.
@@ -156,6 +261,11 @@ impl Classes {
         let irreps = space.irreps().map(<[u8]>::to_vec);
         let wanted = irreps.as_ref().map_or(0, |irreps| space::irrep_of(irreps, space.determinant(0)) - 1);
         Classes { irreps, wanted }
+    }
+
+    /// Classes: 1, or one an irrep.
+    fn count(&self) -> usize {
+        if self.irreps.is_some() { IRREPS } else { 1 }
     }
 
     /// Class of a string.
@@ -176,7 +286,7 @@ impl Classes {
 
 impl LinearOperator<f64> for DirectFullCi {
     fn dimension(&self) -> usize {
-        self.tables.alpha.rows()
+        self.rows
     }
 
     fn device(&self) -> &Device {
@@ -184,20 +294,18 @@ impl LinearOperator<f64> for DirectFullCi {
     }
 
     fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<f64, DeviceError> {
-        let n = self.tables.alpha.rows();
-        if x.len() != n || y.len() != n {
-            let (expected, found) = (format!("vectors of {n} elements"), format!("{} and {}", x.len(), y.len()));
-            return Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found });
-        }
-        let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
-            let (expected, found) = ("vectors on the CPU".into(), "device memory".into());
-            return Err(DeviceError::WrongDevice { what: "multiply by H".into(), expected, found });
-        };
-        Ok(self.tables.multiply(x, y))
+        self.run(x, y, true)
+    }
+
+    fn multiply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<(), DeviceError> {
+        self.run(x, y, false).map(drop)
     }
 
     fn diagonal(&self) -> Option<ElementFunction> {
-        let tables = self.tables.clone();
+        let tables = match &self.engine {
+            Engine::Kernels(kernels) => return Some(kernels.diagonal()),
+            Engine::Cpu(tables) => tables.clone(),
+        };
         let text = ElementFunctionText { name: "diagonal".into(), source: String::new(), parameters: vec![] };
         let fill = move |start: usize, out: &mut [f64]| tables.diagonal(start, out);
         Some(ElementFunction { text, arguments: vec![], host: Arc::new(fill) })
@@ -208,7 +316,6 @@ impl LinearOperator<f64> for DirectFullCi {
     }
 
     fn cost(&self) -> Cost {
-        let rows = self.tables.alpha.rows() as f64;
-        Cost { flops: 2.0 * self.tables.elements(), bytes: 16.0 * rows }
+        self.cost
     }
 }

@@ -213,6 +213,11 @@ impl Space {
         matches!(self.order, Order::Blocks(_)) && self.level.is_none()
     }
 
+    /// Whether it is a list of determinants.
+    pub fn is_list(&self) -> bool {
+        matches!(self.order, Order::Listed(_))
+    }
+
     /// The orbitals' irreps, if the space holds one irrep only.
     pub fn irreps(&self) -> Option<&[u8]> {
         self.irreps.as_deref()

@@ -1,0 +1,330 @@
+//! What the generated kernel reads: tables of both spins' strings and of the integrals, and the plan that they fit.
+//!
+//! In: tables of moves ([`StringTable`], [`Beta`]), classes, a card's shared memory and multiprocessors. Out: a
+//! [`FullCiPlan`] and its tables by name. β strings stand class by class in slices of 32; what belongs to a string is
+//! its lane of each step of its slice, and shorter strings are filled up with what adds 0.
+
+use super::super::integrals::{Integrals, pair, triangle};
+use super::super::string_table::StringTable;
+use super::super::strings::{Word, occupied};
+use super::beta::{Beta, Single, density};
+use super::{Classes, DirectError};
+use crate::sparse::Target;
+use eigenforge_templates::ci::{FullCiPlan, Shape, Strings, TableCounts};
+use eigenforge_templates::exact::IndexWord;
+
+/// Strings of a slice: the lanes of a warp.
+const SLICE: usize = 32;
+
+/// A table of words of the width that the plan says.
+pub(super) enum Words {
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+}
+
+impl Words {
+    fn of(width: IndexWord, values: Vec<u32>) -> Words {
+        match width {
+            IndexWord::U16 => Words::U16(values.into_iter().map(|value| value as u16).collect()),
+            _ => Words::U32(values),
+        }
+    }
+}
+
+/// One table.
+pub(super) enum Table {
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    F64(Vec<f64>),
+}
+
+impl From<Words> for Table {
+    fn from(words: Words) -> Table {
+        match words {
+            Words::U16(words) => Table::U16(words),
+            Words::U32(words) => Table::U32(words),
+        }
+    }
+}
+
+/// The plan and all that is uploaded.
+pub(super) struct DeviceTables {
+    pub plan: FullCiPlan,
+    /// Of the product, in the order of its parameters.
+    pub product: Vec<(&'static str, Table)>,
+    /// Of the diagonal, beside `row_start` and `alpha_class`.
+    pub diagonal: Vec<(&'static str, Table)>,
+}
+
+/// What tables are made from.
+pub(super) struct Sources<'a> {
+    pub integrals: &'a Integrals,
+    /// Irreps of the orbitals from 0, as the tables of moves tell them apart.
+    pub irreps: &'a [u8],
+    pub classes: &'a Classes,
+    pub up: &'a StringTable,
+    pub alpha: &'a [Word],
+    pub beta: &'a Beta,
+    /// β strings in the order of [`Beta`].
+    pub down: Vec<Word>,
+    pub rows: u64,
+}
+
+impl Sources<'_> {
+    /// Product of the irreps of each pair of orbitals, from 0.
+    fn pair_irreps(&self) -> Vec<usize> {
+        let orbitals = 0..self.irreps.len();
+        orbitals.flat_map(|p| (0..=p).map(move |q| usize::from(self.irreps[p] ^ self.irreps[q]))).collect()
+    }
+
+    /// Strings and pairs as the choice of a shape asks for them.
+    pub fn strings(&self, target: Target) -> Strings {
+        let of_pair = self.pair_irreps();
+        let irreps = of_pair.iter().max().map_or(1, |most| most + 1).next_power_of_two();
+        let count = |irrep: usize| of_pair.iter().filter(|of_pair| **of_pair == irrep).count() as u32;
+        Strings {
+            alpha: self.alpha.len() as u32,
+            classes: (0..self.classes.count()).map(|class| self.beta.class(class).len() as u32).collect(),
+            pairs: (0..irreps).map(count).collect(),
+            shared_bytes: u64::from(target.shared_bytes),
+            multiprocessors: target.multiprocessors,
+        }
+    }
+
+    /// The plan and its tables, in a shape of one's own or in the one of the model.
+    pub fn tables(&self, name: &str, target: Target, shape: Option<Shape>) -> Result<DeviceTables, DirectError> {
+        let strings = self.strings(target);
+        let shape = shape.unwrap_or_else(|| Shape::of(&strings));
+        let orbitals = self.integrals.orbitals as u32;
+        let mut plan = FullCiPlan {
+            name: name.into(),
+            orbitals,
+            up: self.alpha.first().map_or(0, |word| word.count_ones()),
+            alpha_strings: strings.alpha,
+            classes: strings.classes.clone(),
+            rows: self.rows,
+            irreps: strings.pairs.len() as u32,
+            groups: shape.groups(&strings),
+            pair_tile: shape.pair_tile,
+            columns: shape.columns,
+            chunk: shape.chunk,
+            threads: shape.threads,
+            resident: shape.resident,
+            blocks: shape.blocks(&strings),
+            staging: shape.staging,
+            link: IndexWord::U32,
+            place: IndexWord::U32,
+            counts: TableCounts::default(),
+        };
+        if plan.field() < 1 << 15 {
+            plan.link = IndexWord::U16;
+        }
+        if plan.widest() <= 1 << 16 {
+            plan.place = IndexWord::U16;
+        }
+        plan.check()?;
+        let columns = self.columns(&plan);
+        let alpha = self.alpha_tables(&mut plan);
+        let integrals = self.integral_table(&plan, &columns);
+        let links = self.links(&mut plan, &columns);
+        let same = self.beta_same(&mut plan);
+        plan.check()?;
+        let diagonal = self.diagonal_tables(&plan);
+        let product =
+            alpha.into_iter().chain([("integrals", Table::F64(integrals))]).chain(links).chain(same).collect();
+        Ok(DeviceTables { plan, product, diagonal })
+    }
+
+    /// Where each pair of orbitals stands among the integrals' columns.
+    fn columns(&self, plan: &FullCiPlan) -> Vec<u32> {
+        let of_pair = self.pair_irreps();
+        let mut columns = vec![0; of_pair.len()];
+        for irrep in 0..plan.irreps as usize {
+            let groups = plan.groups.iter().zip(plan.group_starts()).filter(|(group, _)| group.irrep as usize == irrep);
+            let places = groups.flat_map(|(group, start)| (start as u32..).take(group.pairs as usize));
+            let pairs = of_pair.iter().enumerate().filter(|(_, of_pair)| **of_pair == irrep);
+            pairs.zip(places).for_each(|((pair, _), place)| columns[pair] = place);
+        }
+        columns
+    }
+
+    fn integral_table(&self, plan: &FullCiPlan, columns: &[u32]) -> Vec<f64> {
+        let width = plan.pair_columns() as usize;
+        let mut table = vec![0.0; columns.len() * width];
+        for (left, row) in table.chunks_mut(width.max(1)).enumerate() {
+            for (right, column) in columns.iter().enumerate() {
+                row[*column as usize] = self.integrals.two[pair(left, right)];
+            }
+        }
+        table
+    }
+
+    /// Rows, classes, moves and elements of H_αα of the α strings.
+    fn alpha_tables(&self, plan: &mut FullCiPlan) -> Vec<(&'static str, Table)> {
+        let class: Vec<u16> = self.alpha.iter().map(|word| self.classes.partner(*word) as u16).collect();
+        let starts = class.iter().scan(0u64, |row, class| {
+            let start = *row;
+            *row += self.beta.class(usize::from(*class)).len() as u64;
+            Some(start)
+        });
+        let starts: Vec<u64> = starts.collect();
+        let (mut move_start, mut move_target, mut move_pair) = (vec![0u64], Vec::new(), Vec::new());
+        let (mut same_start, mut same_target, mut same_value) = (vec![0u64], Vec::new(), Vec::new());
+        for (rank, word) in (0u32..).zip(self.alpha) {
+            same_target.push(rank);
+            same_value.push(self.up.energy[rank as usize]);
+            for irrep in 0..plan.irreps {
+                for run in self.up.runs(rank).iter().filter(|run| u32::from(run.irrep) == irrep) {
+                    let singles = self.up.run(rank, run);
+                    move_target.extend_from_slice(singles.target);
+                    let word = |k| singles.pair(k) as u16 | u16::from(singles.sign(k) < 0.0) << 15;
+                    move_pair.extend((0..singles.target.len()).map(word));
+                    if irrep == 0 {
+                        same_target.extend_from_slice(singles.target);
+                        same_value.extend_from_slice(singles.own);
+                    }
+                }
+                if irrep == 0 {
+                    move_target.extend(occupied(*word).map(|_| rank));
+                    move_pair.extend(occupied(*word).map(|p| density(p) as u16));
+                }
+                move_start.push(move_target.len() as u64);
+            }
+            let (targets, values) = self.up.doubles(rank);
+            same_target.extend_from_slice(targets);
+            same_value.extend_from_slice(values);
+            same_start.push(same_target.len() as u64);
+        }
+        (plan.counts.moves, plan.counts.alpha_same) = (move_target.len() as u64, same_target.len() as u64);
+        vec![
+            ("row_start", Table::U64(starts)),
+            ("alpha_class", Table::U16(class)),
+            ("move_start", Table::U64(move_start)),
+            ("move_target", Table::U32(move_target)),
+            ("move_pair", Table::U16(move_pair)),
+            ("alpha_same_start", Table::U64(same_start)),
+            ("alpha_same_target", Table::U32(same_target)),
+            ("alpha_same_value", Table::F64(same_value)),
+        ]
+    }
+
+    /// Calls `found` with class and β strings of each slice, in the order of slices.
+    fn slices(&self, mut found: impl FnMut(usize, std::ops::Range<usize>)) {
+        for class in 0..self.classes.count() {
+            let strings = self.beta.class(class);
+            for first in strings.clone().step_by(SLICE) {
+                found(class, first..(first + SLICE).min(strings.end));
+            }
+        }
+    }
+
+    /// Where the moves and densities of each β string lead in the field of each group.
+    fn links(&self, plan: &mut FullCiPlan, columns: &[u32]) -> Vec<(&'static str, Table)> {
+        let (mut start, mut links, nowhere) = (vec![0u32], Vec::new(), plan.field() as u32);
+        let sign_bit = if plan.link == IndexWord::U16 { 1u32 << 15 } else { 1 << 31 };
+        let firsts = plan.group_starts();
+        let mut of_lane: Vec<Vec<u32>> = vec![Vec::new(); SLICE];
+        for (group, ends) in plan.groups.iter().zip(firsts.windows(2)) {
+            let (irrep, first) = (group.irrep as usize, ends[0] as u32);
+            let local = |pair: usize| Some(columns[pair].checked_sub(first)?).filter(|local| *local < group.pairs);
+            self.slices(|class, strings| {
+                let across = self.beta.class(self.classes.moved(class, irrep)).len() as u32;
+                of_lane.iter_mut().for_each(Vec::clear);
+                for (lane, k) in of_lane.iter_mut().zip(strings) {
+                    let link = |single: &Single| {
+                        let sign = if single.value & 1 == 1 { sign_bit } else { 0 };
+                        Some((local(single.value as usize / 2)? * across + single.target) | sign)
+                    };
+                    lane.extend(self.beta.singles(k, irrep).iter().filter_map(link));
+                    if irrep == 0 {
+                        let own = (k - self.beta.class(class).start) as u32;
+                        lane.extend(occupied(self.down[k]).filter_map(|r| Some(local(density(r))? * across + own)));
+                    }
+                }
+                push_slice(&mut links, &of_lane, nowhere);
+                start.push((links.len() / SLICE) as u32);
+            });
+        }
+        plan.counts.link_steps = (links.len() / SLICE) as u64;
+        vec![("link_start", Table::U32(start)), ("links", Words::of(plan.link, links).into())]
+    }
+
+    /// Elements of H_ββ, the diagonal first.
+    fn beta_same(&self, plan: &mut FullCiPlan) -> Vec<(&'static str, Table)> {
+        let (mut start, mut places, mut values) = (vec![0u32], Vec::new(), Vec::new());
+        let mut place_of_lane: Vec<Vec<u32>> = vec![Vec::new(); SLICE];
+        let mut value_of_lane: Vec<Vec<f64>> = vec![Vec::new(); SLICE];
+        self.slices(|class, strings| {
+            place_of_lane.iter_mut().for_each(Vec::clear);
+            value_of_lane.iter_mut().for_each(Vec::clear);
+            for (lane, k) in strings.enumerate() {
+                let same = self.beta.same(k);
+                place_of_lane[lane].push((k - self.beta.class(class).start) as u32);
+                place_of_lane[lane].extend(same.iter().map(|same| same.0));
+                value_of_lane[lane].push(self.beta.energy[k]);
+                value_of_lane[lane].extend(same.iter().map(|same| same.1));
+            }
+            push_slice(&mut places, &place_of_lane, 0);
+            push_slice(&mut values, &value_of_lane, 0.0);
+            start.push((places.len() / SLICE) as u32);
+        });
+        plan.counts.beta_same_steps = (places.len() / SLICE) as u64;
+        vec![
+            ("beta_same_start", Table::U32(start)),
+            ("beta_same_place", Words::of(plan.place, places).into()),
+            ("beta_same_value", Table::F64(values)),
+        ]
+    }
+
+    fn diagonal_tables(&self, plan: &FullCiPlan) -> Vec<(&'static str, Table)> {
+        let slots = plan.slices() as usize * SLICE;
+        let spread = |row: &dyn Fn(usize) -> Vec<f64>| {
+            let mut out = Vec::with_capacity(slots);
+            for class in 0..self.classes.count() {
+                out.extend(row(class));
+                out.resize(out.len().next_multiple_of(SLICE), 0.0);
+            }
+            out
+        };
+        let energy = spread(&|class| self.beta.energy[self.beta.class(class)].to_vec());
+        let felt = |p: usize| spread(&|class| self.beta.felt(density(p), class).to_vec());
+        let orbitals = self.alpha.iter().flat_map(|word| occupied(*word).map(|p| p as u16));
+        vec![
+            ("alpha_energy", Table::F64(self.up.energy.clone())),
+            ("alpha_orbital", Table::U16(orbitals.collect())),
+            ("beta_energy", Table::F64(energy)),
+            ("felt", Table::F64((0..self.integrals.orbitals).flat_map(felt).collect())),
+        ]
+    }
+
+    /// An upper bound of the largest row sum of |H| (Gershgorin 1931): as [`super::bound`] has it, the diagonal from the
+    /// largest of its parts, so that no pass over the determinants is needed.
+    pub fn norm_bound(&self) -> f64 {
+        let pairs = triangle(self.integrals.orbitals);
+        let of_pairs = super::bound::of_pairs(self.beta, pairs, |left, right| self.integrals.two[pair(left, right)]);
+        let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+        let beta_energy = largest(&mut self.beta.energy.iter().map(|energy| energy.abs()));
+        let strings = self.down.len();
+        let beta = largest(&mut (0..strings).map(|k| self.beta.same(k).iter().map(|same| same.1.abs()).sum()));
+        let of_string = |(rank, word): (u32, &Word)| {
+            let singles = self.up.singles(rank);
+            let same = self.up.doubles(rank).1.iter().chain(singles.own).map(|value| value.abs()).sum::<f64>();
+            let (both, felt) = (0..singles.target.len()).fold((0.0, 0.0), |(both, felt), k| {
+                let (more, most) = of_pairs[singles.pair(k)];
+                (both + more, felt + most)
+            });
+            let densities = occupied(*word).map(|p| of_pairs[density(p)].0 + of_pairs[density(p)].1).sum::<f64>();
+            self.up.energy[rank as usize].abs() + same + both + felt + densities
+        };
+        beta_energy + beta + largest(&mut (0..).zip(self.alpha).map(of_string))
+    }
+}
+
+/// Appends a slice: step by step, the lanes side by side, short ones filled up.
+fn push_slice<T: Copy>(out: &mut Vec<T>, lanes: &[Vec<T>], filling: T) {
+    let steps = lanes.iter().map(Vec::len).max().unwrap_or(0);
+    for step in 0..steps {
+        out.extend(lanes.iter().map(|lane| lane.get(step).copied().unwrap_or(filling)));
+    }
+}

@@ -1,0 +1,123 @@
+//! σ = H C by the generated kernel: tables uploaded once, launches with their arguments by name.
+
+use super::DirectError;
+use super::device_tables::{DeviceTables, Table};
+use eigenforge_runtime::{
+    Arguments, Buffer, Device, DeviceError, ElementArgument, ElementFunction, Kernel, OnDevice, Vector, trace,
+};
+use eigenforge_templates::Launch;
+use eigenforge_templates::ci::FullCiPlan;
+use std::sync::{Arc, Mutex, PoisonError};
+
+type Tables = Vec<(&'static str, Box<dyn OnDevice + Send + Sync>)>;
+
+/// The product on a device that runs kernels.
+pub(super) struct Kernels {
+    pub plan: FullCiPlan,
+    kernel: Kernel,
+    launches: Vec<Launch>,
+    tables: Tables,
+    diagonal: Arc<Buffer<f64>>,
+    scratch: Mutex<Scratch>,
+}
+
+/// What a product writes beside σ.
+struct Scratch {
+    partials: Buffer<f64>,
+    dot: Buffer<f64>,
+    fields: Option<Buffer<f64>>,
+}
+
+impl Kernels {
+    /// Compiles the text, uploads the tables, fills the diagonal.
+    pub fn new(tables: DeviceTables, device: &Device) -> Result<Kernels, DirectError> {
+        let DeviceTables { plan, product, diagonal } = tables;
+        device.check_work(&format!("one product of {}", plan.name), plan.cost().flops)?;
+        device.check_memory("tables of the direct product and its diagonal", plan.table_bytes() + 8 * plan.rows)?;
+        let kernel = device.compile(&plan.text()?)?;
+        let launches = plan.launches().map_err(DeviceError::from)?;
+        launches.iter().try_for_each(|launch| kernel.check(launch))?;
+        let _uploading = trace::span("set up", "tables to the device");
+        let tables = upload(device, product)?;
+        let of_diagonal = upload(device, diagonal)?;
+        let diagonal = fill_diagonal(&plan, &kernel, device, &tables, &of_diagonal)?;
+        let parameter = |name: &str| launches[0].parameters.iter().any(|parameter| parameter.name == name);
+        let field = parameter("fields").then(|| plan.field() as usize + 1);
+        let zeros = |len: usize| device.buffer(&vec![0.0; len]);
+        let scratch = Scratch {
+            partials: zeros(plan.blocks as usize)?,
+            dot: zeros(1)?,
+            fields: field.map(|field| zeros(field * plan.blocks as usize)).transpose()?,
+        };
+        Ok(Kernels { plan, kernel, launches, tables, diagonal: Arc::new(diagonal), scratch: Mutex::new(scratch) })
+    }
+
+    /// y = H x; x·y if `summed`, which waits for the device, else NaN.
+    pub fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
+        let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let Scratch { partials, dot, fields } = &mut *guard;
+        let count = partials.len() as i64;
+        let arguments = Arguments::new().read("x", x).write("y", y).write("partials", partials);
+        let arguments = match fields {
+            Some(fields) => arguments.write("fields", fields),
+            None => arguments,
+        };
+        self.kernel.launch(&self.launches[0], read_all(arguments, &self.tables))?;
+        if !summed {
+            return Ok(f64::NAN);
+        }
+        let arguments = Arguments::new().read("partials", partials).i64("count", count).write("x_dot_y", dot);
+        self.kernel.launch(&self.launches[1], arguments)?;
+        Ok(dot.download()?[0])
+    }
+
+    /// The diagonal as a function of the index.
+    pub fn diagonal(&self) -> ElementFunction {
+        let memory = self.diagonal.clone();
+        // Vector programs of a device that runs kernels read the memory; nobody calls the host's function there.
+        let fill = move |start: usize, out: &mut [f64]| match memory.download() {
+            Ok(all) => out.copy_from_slice(&all[start..start + out.len()]),
+            Err(_) => out.fill(f64::NAN),
+        };
+        ElementFunction {
+            text: FullCiPlan::diagonal_element(self.plan.rows),
+            arguments: vec![ElementArgument::Memory(self.diagonal.clone())],
+            host: Arc::new(fill),
+        }
+    }
+}
+
+fn upload(device: &Device, tables: Vec<(&'static str, Table)>) -> Result<Tables, DeviceError> {
+    let one = |(name, table): (&'static str, Table)| {
+        let memory: Box<dyn OnDevice + Send + Sync> = match table {
+            Table::U16(values) => Box::new(device.buffer(&values)?),
+            Table::U32(values) => Box::new(device.buffer(&values)?),
+            Table::U64(values) => Box::new(device.buffer(&values)?),
+            Table::F64(values) => Box::new(device.buffer(&values)?),
+        };
+        Ok((name, memory))
+    };
+    tables.into_iter().map(one).collect()
+}
+
+fn read_all<'a>(arguments: Arguments<'a>, tables: &'a Tables) -> Arguments<'a> {
+    tables.iter().fold(arguments, |arguments, (name, memory)| arguments.read(name, &**memory))
+}
+
+fn fill_diagonal(
+    plan: &FullCiPlan,
+    kernel: &Kernel,
+    device: &Device,
+    product: &Tables,
+    own: &Tables,
+) -> Result<Buffer<f64>, DeviceError> {
+    let launch = plan.diagonal_launch().map_err(DeviceError::from)?;
+    kernel.check(&launch)?;
+    let mut diagonal = device.buffer(&vec![f64::NAN; plan.rows as usize])?;
+    let shared = product.iter().filter(|(name, _)| ["row_start", "alpha_class"].contains(name));
+    let arguments = shared.fold(Arguments::new().write("diagonal_out", &mut diagonal), |arguments, (name, memory)| {
+        arguments.read(name, &**memory)
+    });
+    kernel.launch(&launch, read_all(arguments, own))?;
+    Ok(diagonal)
+}

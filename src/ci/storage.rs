@@ -1,0 +1,392 @@
+//! Stored or straight from the integrals? What each way of multiplying takes, and which it is to be.
+//!
+//! In: integrals, a space, what the solver itself will hold, a device, and a wish ([`Storage`]). Out: a [`StoragePlan`],
+//! made from counts alone ([`Census`]), before anything large is. The seconds are a model: bytes and operations over
+//! rates that were measured, for a solve of [`PRODUCTS`] products. On a card the making of a stored matrix on the host
+//! is nearly all of that, so full CI goes direct unless its tables do not fit or too few α strings keep the card busy.
+
+use super::{Census, Integrals, Space};
+use crate::sparse::Target;
+use eigenforge_runtime::{Device, Memory};
+use std::fmt;
+
+/// How H is multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// The way of the shorter modelled time among those that fit.
+    Auto,
+    /// As a sparse matrix.
+    Stored,
+    /// From the integrals: full CI, of all irreps or of one.
+    Direct,
+}
+
+/// The two ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A sparse matrix.
+    Stored,
+    /// From the integrals.
+    Direct,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Way::Stored => "stored",
+            Way::Direct => "direct",
+        })
+    }
+}
+
+/// Products of a solve of one state, certified: what a set-up is shared out over.
+pub const PRODUCTS: f64 = 100.0;
+
+/// Bytes of a stored element: its value and its column.
+const ELEMENT: u128 = 12;
+/// Seconds of one core to make one element: full CI of water in 6-31G, 99.6 million in 1.1 s on the 16 cores beside an H200.
+const SECONDS_AN_ELEMENT: f64 = 1.8e-7;
+/// Seconds of one core to list one move.
+const SECONDS_A_MOVE: f64 = 1.5e-7;
+/// Bytes a second that a stored multiply reads on a card, and on a core.
+const CARD_BYTES: f64 = 3.5e12;
+const CORE_BYTES: f64 = 1.2e10;
+/// Operations a second of a direct product on a card (one H200: water in 6-31G, whole and in one irrep) and on a core.
+const CARD_FLOPS: f64 = 4.5e12;
+const CORE_FLOPS: f64 = 1.5e10;
+/// Seconds of any product on a card: launches, and barriers of blocks with little work.
+const CARD_LATENCY: f64 = 2e-5;
+
+/// What one way takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Which way.
+    pub way: Way,
+    /// What it keeps on the device, in words.
+    pub what: String,
+    /// Bytes of that.
+    pub bytes: u64,
+    /// Bytes on the host while it is set up.
+    pub host_bytes: u64,
+    /// Seconds to set it up.
+    pub set_up: f64,
+    /// Seconds of a product.
+    pub product: f64,
+}
+
+impl Estimate {
+    /// Seconds of a whole solve.
+    pub fn seconds(&self) -> f64 {
+        self.set_up + PRODUCTS * self.product
+    }
+}
+
+/// What both ways take, and which was chosen.
+#[derive(Clone, Debug)]
+pub struct StoragePlan {
+    /// Each way that there is; the stored matrix first.
+    pub ways: Vec<Estimate>,
+    /// Which of them.
+    pub way: Way,
+    /// Why.
+    pub reason: String,
+}
+
+/// Neither way fits, or the one that was asked for is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    /// A product straight from the integrals was asked for where there is none.
+    #[error(
+        "storage = \"direct\" is for full CI, of all irreps or of one; found {found}: take storage = \"stored\" or space = \
+         \"fci\""
+    )]
+    NotDirect {
+        /// What was asked for.
+        found: String,
+    },
+    /// Too little memory.
+    #[error("{plan}\nnone of it fits {device} with {free:.2} GiB free: {nearest}")]
+    Memory {
+        /// What each thing would take.
+        plan: String,
+        /// The device.
+        device: String,
+        /// What it has, in GiB.
+        free: f64,
+        /// What would fit.
+        nearest: String,
+    },
+}
+
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / (1u64 << 30) as f64
+}
+
+/// The problem whose storage is planned.
+pub(super) struct Asked<'a> {
+    pub integrals: &'a Integrals,
+    pub space: &'a Space,
+    /// Bytes that the solver cannot do without, and in words what they are, for a space of so many determinants.
+    pub solver: &'a dyn Fn(u64) -> (String, u64),
+    pub storage: Storage,
+}
+
+/// Where it is to run.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// Whether generated kernels run there.
+    pub kernels: bool,
+    pub target: Target,
+    pub free: u64,
+    pub host_free: u64,
+}
+
+impl Place {
+    pub fn of(device: &Device) -> Place {
+        let (Memory { free, .. }, host) = (device.memory(), Device::cpu().memory());
+        Place { kernels: device.runs_kernels(), target: Target::of(device), free, host_free: host.free }
+    }
+
+    /// A card that is not here, for `inspect`.
+    pub fn h200() -> Place {
+        Place { kernels: true, target: Target::H200, free: 140 << 30, host_free: u64::MAX }
+    }
+}
+
+impl Asked<'_> {
+    /// The plan for a device of this name.
+    ///
+    /// # Errors
+    /// `storage = "direct"` where there is none; nothing that fits.
+    pub fn plan(&self, place: Place, device: &str) -> Result<StoragePlan, StorageError> {
+        let ways = self.ways(self.space, place);
+        let direct = ways.iter().find(|way| way.way == Way::Direct);
+        if self.storage == Storage::Direct && direct.is_none() {
+            return Err(StorageError::NotDirect { found: "a part of it".into() });
+        }
+        let vectors = (self.solver)(self.space.len()).1;
+        let fits =
+            |way: &&Estimate| way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free;
+        let wished = |way: &&Estimate| match self.storage {
+            Storage::Auto => true,
+            Storage::Stored => way.way == Way::Stored,
+            Storage::Direct => way.way == Way::Direct,
+        };
+        // On the CPU the direct product is the quicker of the two at any size that was measured.
+        let preferred = |way: &&Estimate| if place.kernels || way.way == Way::Stored { way.seconds() } else { 0.0 };
+        let candidates = ways.iter().filter(wished).filter(fits);
+        let Some(chosen) = candidates.min_by(|a, b| preferred(a).total_cmp(&preferred(b))) else {
+            return Err(self.refusal(&ways, place, device));
+        };
+        let (way, reason) = (chosen.way, self.reason(&ways, chosen.way, fits));
+        Ok(StoragePlan { ways, way, reason })
+    }
+
+    fn reason(&self, ways: &[Estimate], way: Way, fits: impl Fn(&&Estimate) -> bool) -> String {
+        let seconds =
+            |way: &Estimate| format!("{} {:.2} s + {:.3} ms a product", way.way, way.set_up, 1e3 * way.product);
+        match (self.storage, ways) {
+            (Storage::Auto, [only]) => format!("{}, the only way for a space that is not full CI", only.way),
+            (Storage::Auto, ways) if ways.iter().all(|way| fits(&way)) => {
+                format!("{way}, by model: {}", ways.iter().map(seconds).collect::<Vec<_>>().join(", "))
+            }
+            (Storage::Auto, _) => format!("{way}, for the other does not fit"),
+            _ => format!("{way}, as asked for"),
+        }
+    }
+
+    fn refusal(&self, ways: &[Estimate], place: Place, device: &str) -> StorageError {
+        let (solver, vectors) = (self.solver)(self.space.len());
+        let mut plan = format!("{} determinants take {solver}: {:.2} GiB", self.space.len(), gib(vectors));
+        for way in ways {
+            plan += &format!("\n  {}: {}, {:.2} GiB", way.way, way.what, gib(way.bytes));
+            if way.host_bytes > place.host_free {
+                let (needed, free) = (gib(way.host_bytes), gib(place.host_free));
+                plan += &format!("; {needed:.2} GiB on the host, which has {free:.2} GiB free");
+            }
+        }
+        let nearest = self.nearest(place);
+        StorageError::Memory { plan, device: device.into(), free: gib(place.free), nearest }
+    }
+
+    /// The largest space of fewer excitations that fits.
+    fn nearest(&self, place: Place) -> String {
+        let (up, down) = (self.space.alpha().electrons(), self.space.beta().electrons());
+        let orbitals = self.space.orbitals();
+        let nothing = "take fewer orbitals (frozen, orbitals) or one irrep";
+        if self.space.is_list() {
+            return format!("list fewer determinants, or {nothing}");
+        }
+        let most = self.space.level().unwrap_or((up + down).min(8)).min(up + down);
+        for level in (1..most).rev() {
+            let Ok(space) = Space::excitations(orbitals, up, down, level) else { continue };
+            let space = match self.space.irreps() {
+                Some(irreps) => {
+                    let irrep = super::space::irrep_of(irreps, self.space.determinant(0));
+                    match space.in_irrep(irreps, irrep) {
+                        Ok(space) => space,
+                        Err(_) => continue,
+                    }
+                }
+                None => space,
+            };
+            let vectors = (self.solver)(space.len()).1;
+            let fits =
+                |way: &Estimate| way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free;
+            if let Some(way) = self.ways(&space, place).iter().find(|way| fits(way)) {
+                let total = gib(way.bytes + vectors);
+                let rows = space.len();
+                return format!(
+                    "space = {{ excitations = {level} }} would ({rows} determinants, {total:.2} GiB), or {nothing}"
+                );
+            }
+        }
+        nothing.into()
+    }
+
+    /// Whether moves are told apart by irrep in a space that is not cut by it.
+    fn keep_irreps(&self, space: &Space) -> bool {
+        let integrals = self.integrals;
+        integrals.is_whole() && integrals.orbitals == space.orbitals() && integrals.obey_irreps()
+    }
+
+    /// Both ways' estimates; the direct one where it is possible.
+    fn ways(&self, space: &Space, place: Place) -> Vec<Estimate> {
+        let irreps = self.irreps(space);
+        let census = Census::of(space, &irreps);
+        let mut ways = vec![stored(&census, space.len(), place)];
+        if space.is_complete() {
+            let different = irreps.iter().fold(0u8, |all, irrep| all | irrep);
+            ways.push(direct(&census, space, u64::from(different + 1).next_power_of_two(), place));
+        }
+        ways
+    }
+
+    /// Of the orbitals, from 0; all 0 where the integrals do not keep them.
+    fn irreps(&self, space: &Space) -> Vec<u8> {
+        let from_0 = |irreps: &[u8]| irreps.iter().map(|irrep| irrep - 1).collect();
+        match space.irreps() {
+            Some(irreps) => from_0(irreps),
+            None if self.keep_irreps(space) => from_0(&self.integrals.irreps),
+            None => vec![0; space.orbitals()],
+        }
+    }
+}
+
+fn bytes(exact: u128) -> u64 {
+    u64::try_from(exact).unwrap_or(u64::MAX)
+}
+
+fn cores() -> f64 {
+    rayon::current_num_threads() as f64
+}
+
+/// A matrix on the host, and on a card once more in its format.
+fn stored(census: &Census, rows: u64, place: Place) -> Estimate {
+    let non_zeros = census.non_zeros;
+    let total = ELEMENT.saturating_mul(non_zeros).saturating_add(16 * u128::from(rows));
+    let host = if place.kernels { total.saturating_mul(2) } else { total };
+    let rate = if place.kernels { CARD_BYTES } else { CORE_BYTES * cores() };
+    let latency = if place.kernels { CARD_LATENCY } else { 0.0 };
+    Estimate {
+        way: Way::Stored,
+        what: format!("a matrix of at most {non_zeros} non-zeros"),
+        bytes: bytes(total),
+        host_bytes: bytes(host),
+        set_up: SECONDS_AN_ELEMENT * non_zeros as f64 / cores(),
+        product: latency + total as f64 / rate,
+    }
+}
+
+/// Tables of strings and integrals, the diagonal, and on a card fields that shared memory cannot hold.
+fn direct(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate {
+    let orbitals = space.orbitals() as u64;
+    let pairs = orbitals * (orbitals + 1) / 2;
+    let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
+    let electrons = [space.alpha(), space.beta()].map(|strings| strings.electrons() as u64);
+    let rows = space.len();
+    let moves = [0, 1].map(|spin| census.singles[spin] + strings[spin] * electrons[spin]);
+    let widest = if space.irreps().is_some() { strings[1].div_ceil(irreps) } else { strings[1] };
+    // A tile of fields of the widest class, once a block.
+    let tile = 8 * 12 * widest;
+    let fields = if place.kernels && tile > u64::from(place.target.shared_bytes) {
+        8 * pairs.div_ceil(irreps) * widest * strings[0].min(2 * u64::from(place.target.multiprocessors))
+    } else {
+        0
+    };
+    // Links and elements of slices are filled up to the longest string's.
+    let tables = match place.kernels {
+        true => 6 * moves[0] + 12 * census.same[0] + 6 * moves[1] + 14 * census.same[1] + 8 * rows,
+        false => 48 * moves[0] + 16 * census.same[0] + 8 * moves[1] + 16 * census.same[1] + 8 * pairs * strings[1],
+    };
+    let total = tables + 40 * (strings[0] + strings[1]) + 9 * pairs * pairs + fields;
+    let listed = moves[0] + moves[1] + census.same[0] + census.same[1];
+    let a_row = |table: u64, strings: u64| table as f64 / strings.max(1) as f64;
+    let (up, down) = (a_row(moves[0], strings[0]), a_row(moves[1], strings[1]));
+    let alone = a_row(census.same[0], strings[0]) + a_row(census.same[1], strings[1]) + 2.0;
+    // The card multiplies moves by pairs, the CPU moves by moves.
+    let both = if place.kernels { up * (pairs as f64 / irreps as f64) + down } else { up * down / irreps as f64 };
+    let flops = 2.0 * rows as f64 * (alone + both);
+    let product = match place.kernels {
+        true => {
+            let busy = (strings[0] as f64 / f64::from(place.target.multiprocessors.max(1))).min(1.0);
+            CARD_LATENCY + flops / (CARD_FLOPS * busy)
+        }
+        false => flops / (CORE_FLOPS * cores()),
+    };
+    Estimate {
+        way: Way::Direct,
+        what: "tables of strings and integrals".into(),
+        bytes: total,
+        host_bytes: if place.kernels { total + 40 * listed } else { total },
+        set_up: SECONDS_A_MOVE * listed as f64 / cores(),
+        product,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(storage: Storage, space: &Space, place: Place) -> Result<StoragePlan, StorageError> {
+        let integrals = Integrals::zero(space.orbitals());
+        let solver = |rows: u64| ("20 vectors".to_string(), 160 * rows);
+        Asked { integrals: &integrals, space, solver: &solver, storage }.plan(place, "a card")
+    }
+
+    #[test]
+    fn full_ci_goes_direct_and_a_part_of_it_is_stored() {
+        let full = Space::full(10, 5, 5).unwrap();
+        for place in [Place::h200(), Place { kernels: false, ..Place::h200() }] {
+            assert_eq!(plan(Storage::Auto, &full, place).unwrap().way, Way::Direct);
+            assert_eq!(plan(Storage::Stored, &full, place).unwrap().way, Way::Stored);
+            let part = Space::excitations(10, 5, 5, 2).unwrap();
+            assert_eq!(plan(Storage::Auto, &part, place).unwrap().way, Way::Stored);
+            let error = plan(Storage::Direct, &part, place).unwrap_err().to_string();
+            assert!(error.contains("storage = \"direct\" is for full CI"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_gives_way_and_is_refused_with_numbers_and_what_would() {
+        let full = Space::full(10, 5, 5).unwrap();
+        let all = plan(Storage::Stored, &full, Place::h200()).unwrap();
+        let (stored, vectors) = (all.ways[0].bytes, 160 * full.len());
+        let small = Place { free: vectors + stored - 1, ..Place::h200() };
+        let forced = plan(Storage::Stored, &full, small).unwrap_err().to_string();
+        assert!(
+            forced.contains("63504 determinants take 20 vectors") && forced.contains("stored: a matrix of"),
+            "{forced}"
+        );
+        assert!(forced.contains("space = { excitations = "), "{forced}");
+        let auto = plan(Storage::Auto, &full, small).unwrap();
+        assert_eq!(auto.way, Way::Direct);
+        assert!(auto.reason.contains("does not fit"), "{}", auto.reason);
+        // A host without room for the matrix is as good a reason.
+        let host = Place { host_free: stored, ..Place::h200() };
+        assert!(plan(Storage::Stored, &full, host).unwrap_err().to_string().contains("on the host, which has"));
+        // Nothing at all.
+        let none = plan(Storage::Auto, &full, Place { free: 1000, ..Place::h200() }).unwrap_err().to_string();
+        assert!(none.contains("direct: tables of strings") && none.contains("fewer orbitals"), "{none}");
+    }
+}

@@ -1,0 +1,73 @@
+//! The launches of a full-CI product: what each kernel is passed, and how many elements it may touch.
+//!
+//! `multiply`, then `multiply_finish`, which adds the partial sums of x·y; and once, when the tables are made, `diagonal`.
+
+use super::{FullCiPlan, Staging};
+use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+
+/// Threads of the block that adds partial sums.
+const FINISH_THREADS: u32 = 1024;
+/// Threads of a block of the diagonal.
+const DIAGONAL_THREADS: u32 = 128;
+
+impl FullCiPlan {
+    /// The kernels of one product, in order.
+    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let partials = u64::from(self.blocks);
+        let mut parameters = vec![
+            Parameter::table("x", Element::F64, self.rows),
+            Parameter::memory("y", Element::F64, Access::Out, self.rows),
+            Parameter::memory("partials", Element::F64, Access::Out, partials),
+        ];
+        if self.staging == Staging::Global {
+            let fields = partials * (self.field() + 1);
+            parameters.push(Parameter::memory("fields", Element::F64, Access::Out, fields));
+        }
+        parameters.extend(self.tables());
+        let multiply = Launch::new("multiply", partials, self.threads, self.shared_bytes(), parameters)?;
+        let parameters = vec![
+            Parameter::table("partials", Element::F64, partials),
+            Parameter::number("count", Number::I64),
+            Parameter::memory("x_dot_y", Element::F64, Access::Out, 1),
+        ];
+        Ok(vec![multiply, Launch::new("multiply_finish", 1, FINISH_THREADS, 0, parameters)?])
+    }
+
+    /// The tables of the product as parameters, in order.
+    pub fn tables(&self) -> Vec<Parameter> {
+        let (strings, slices, counts) = (u64::from(self.alpha_strings), self.slices(), &self.counts);
+        let table = Parameter::table;
+        vec![
+            table("row_start", Element::U64, strings),
+            table("alpha_class", Element::U16, strings),
+            table("move_start", Element::U64, strings * u64::from(self.irreps) + 1),
+            table("move_target", Element::U32, counts.moves),
+            table("move_pair", Element::U16, counts.moves),
+            table("alpha_same_start", Element::U64, strings + 1),
+            table("alpha_same_target", Element::U32, counts.alpha_same),
+            table("alpha_same_value", Element::F64, counts.alpha_same),
+            table("integrals", Element::F64, self.pairs() * self.pair_columns()),
+            table("link_start", Element::U32, self.groups.len() as u64 * slices + 1),
+            table("links", self.link.element(), 32 * counts.link_steps),
+            table("beta_same_start", Element::U32, slices + 1),
+            table("beta_same_place", self.place.element(), 32 * counts.beta_same_steps),
+            table("beta_same_value", Element::F64, 32 * counts.beta_same_steps),
+        ]
+    }
+
+    /// The kernel that writes all ⟨I K|H|I K⟩.
+    pub fn diagonal_launch(&self) -> Result<Launch, LaunchError> {
+        let (strings, slots) = (u64::from(self.alpha_strings), 32 * self.slices());
+        let table = Parameter::table;
+        let parameters = vec![
+            Parameter::memory("diagonal_out", Element::F64, Access::Out, self.rows),
+            table("row_start", Element::U64, strings),
+            table("alpha_class", Element::U16, strings),
+            table("alpha_energy", Element::F64, strings),
+            table("alpha_orbital", Element::U16, strings * u64::from(self.up)),
+            table("beta_energy", Element::F64, slots),
+            table("felt", Element::F64, u64::from(self.orbitals) * slots),
+        ];
+        Launch::new("diagonal_of_all", u64::from(self.alpha_strings), DIAGONAL_THREADS, 0, parameters)
+    }
+}

@@ -1,0 +1,87 @@
+//! Plan → CUDA text of a full-CI product.
+
+use super::{FullCiPlan, Staging};
+use crate::launch::{Element, Parameter};
+use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, render};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct View<'a> {
+    plan: &'a FullCiPlan,
+    prelude: &'a str,
+    tables: Vec<String>,
+    global: bool,
+    /// Width and first slice of each class, irrep and first column of each group, as initialisers.
+    class_width: String,
+    class_slice: String,
+    group_irrep: String,
+    group_first: String,
+    groups: usize,
+    one_class: bool,
+    slices: u64,
+    field: u64,
+    largest_group: u64,
+    pair_columns: u64,
+    /// Shift that brings the sign of a link to the highest bit of 32, and the bits of its place.
+    sign_shift: u32,
+    place_mask: String,
+    link_type: &'static str,
+    lanes: Vec<u32>,
+    pairs: Vec<u32>,
+    cost: Cost,
+}
+
+fn list<T: ToString>(numbers: impl IntoIterator<Item = T>) -> String {
+    numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+impl FullCiPlan {
+    /// The CUDA text.
+    ///
+    /// # Errors
+    /// A fault of the template. A plan that [`FullCiPlan::check`] refuses gives a text that does not compile.
+    pub fn text(&self) -> Result<KernelText, TextError> {
+        let narrow = self.link.bytes() == 2;
+        let starts = self.slice_starts();
+        let view = View {
+            plan: self,
+            prelude: PRELUDE,
+            tables: self.tables().iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect(),
+            global: self.staging == Staging::Global,
+            class_width: list(&self.classes),
+            class_slice: list(&starts[..self.classes.len()]),
+            group_irrep: list(self.groups.iter().map(|group| group.irrep)),
+            group_first: list(self.group_starts()),
+            groups: self.groups.len(),
+            one_class: self.classes.len() == 1,
+            slices: self.slices(),
+            field: self.field(),
+            largest_group: self.largest_group(),
+            pair_columns: self.pair_columns(),
+            sign_shift: if narrow { 16 } else { 0 },
+            place_mask: if narrow { "0x7fffu" } else { "0x7fffffffu" }.into(),
+            link_type: self.link.element().cuda(),
+            lanes: (0..self.columns).collect(),
+            pairs: (0..self.pair_tile).collect(),
+            cost: self.cost(),
+        };
+        let text = render("full_ci.cu.jinja", include_str!("../../cuda/full_ci.cu.jinja"), &view)?;
+        let entries = ["multiply", "multiply_finish", "diagonal_of_all"].map(String::from).to_vec();
+        Ok(KernelText {
+            name: format!("{}_full_ci", self.name),
+            text,
+            plan: crate::text::ron_of_depth(self, 2),
+            entries,
+        })
+    }
+
+    /// The diagonal as an element function of vector programs: `diagonal(i, ci_diagonal)`.
+    pub fn diagonal_element(rows: u64) -> ElementFunctionText {
+        let parameter = Parameter::table("ci_diagonal", Element::F64, rows);
+        let source = format!(
+            "__device__ __forceinline__ double diagonal(i64 i, {} ci_diagonal)\n{{\n    return ci_diagonal[i];\n}}\n",
+            parameter.cuda()
+        );
+        ElementFunctionText { name: "diagonal".into(), source, parameters: vec![parameter] }
+    }
+}

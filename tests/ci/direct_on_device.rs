@@ -1,0 +1,291 @@
+//! The generated product of full CI against the CPU's and against the stored matrix, on the simulated device under every
+//! check, and on the card where `EIGENFORGE_TEST_DEVICE=cuda`.
+
+use super::data;
+use super::random::Random;
+use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, Space};
+use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
+use eigenforge::runtime::{Checks, Device, LinearOperator};
+use eigenforge::sparse::Target;
+use eigenforge_templates::ci::{Shape, Staging};
+use eigenforge_templates::exact::IndexWord;
+
+fn on_card() -> bool {
+    std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda")
+}
+
+fn devices(schedule: Schedule) -> Vec<Device> {
+    let mut devices = vec![];
+    match Simulator::find() {
+        Ok(simulator) => devices.push(Device::simulated_by(simulator, schedule, Checks::Every)),
+        Err(error @ SimulateError::NoCompiler { .. }) => eprintln!("skipped: {error}"),
+        Err(error) => panic!("{error}"),
+    }
+    if on_card() {
+        devices.push(Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device"));
+    }
+    devices
+}
+
+/// σ and x·σ, written over NaN.
+fn product(operator: &DirectFullCi, x: &[f64]) -> (Vec<f64>, f64) {
+    let device = operator.device();
+    let (x, mut y) = (device.upload(x).unwrap(), device.upload(&vec![f64::NAN; x.len()]).unwrap());
+    let dot = operator.apply(&x, &mut y).unwrap();
+    (y.download().unwrap(), dot)
+}
+
+fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// ‖σ − σ_CPU‖ ≤ 1e-13 ‖H‖ ‖x‖ in every element's own row, x·σ and the bound of the norm beside it.
+#[track_caller]
+fn compare(what: &str, integrals: &Integrals, space: &Space, shape: Option<Shape>, device: &Device) {
+    let cpu = DirectFullCi::new(integrals, space, &Device::cpu()).unwrap();
+    let ours =
+        DirectFullCi::with_shape(integrals, space, shape, device).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let what = format!("{what}, {shape:?}, {}", device.name());
+    assert_eq!(ours.dimension(), cpu.dimension(), "{what}");
+    let x = Random(71).vector(space.len());
+    let ((y, dot), (expected, expected_dot)) = (product(&ours, &x), product(&cpu, &x));
+    let scale = norm(&expected).max(norm(&x)) / (x.len() as f64).sqrt();
+    for (row, (found, expected)) in y.iter().zip(&expected).enumerate() {
+        let message = format!("{what}, row {row}: {found} instead of {expected}");
+        assert!((found - expected).abs() <= 1e-13 * (10.0 * scale + expected.abs()), "{message}");
+    }
+    assert!(
+        (dot - expected_dot).abs() <= 1e-13 * norm(&x) * norm(&expected).max(1e-3),
+        "{what}: {dot}, {expected_dot}"
+    );
+    // An upper bound still, and no wild one.
+    let (bound, least) = (ours.norm_bound(), norm(&expected) / norm(&x));
+    assert!(bound >= least && bound <= 3.0 * cpu.norm_bound() + 1.0, "{what}: {least} {bound} {}", cpu.norm_bound());
+    // The same bits without x·y, over other contents, and again.
+    let (on_device, mut again) = (device.upload(&x).unwrap(), device.upload(&vec![1e300; x.len()]).unwrap());
+    ours.multiply(&on_device, &mut again).unwrap();
+    let again = again.download().unwrap();
+    assert!(y.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()), "{what}: other bits");
+}
+
+fn shape(pair_tile: u32, columns: u32, chunk: u32, threads: u32, resident: u32, staging: Staging) -> Option<Shape> {
+    Some(Shape { pair_tile, columns, chunk, threads, resident, staging })
+}
+
+#[test]
+fn random_integrals_with_few_electrons_and_many() {
+    let mut random = Random(31);
+    for device in devices(Schedule::Forward) {
+        for (orbitals, up, down) in
+            [(4, 2, 2), (5, 0, 2), (5, 3, 0), (4, 0, 0), (5, 1, 1), (5, 5, 2), (1, 1, 1), (6, 1, 4), (6, 3, 2)]
+        {
+            let integrals = random.integrals(orbitals, up, down);
+            let space = Space::full(orbitals, up, down).unwrap();
+            compare(&format!("{orbitals} orbitals, {up} + {down}"), &integrals, &space, None, &device);
+        }
+    }
+}
+
+#[test]
+fn every_shape_gives_the_same_product() {
+    let mut random = Random(32);
+    let integrals = random.integrals_with_irreps(7, 3, 4);
+    let space = Space::full(7, 3, 4).unwrap();
+    for device in devices(Schedule::Reverse) {
+        for (tile, columns, chunk, threads, resident) in
+            [(4, 1, 3, 32, 32), (6, 2, 64, 32, 2), (12, 2, 5, 64, 1), (5, 3, 64, 32, 1), (16, 4, 2, 96, 2)]
+        {
+            for staging in [Staging::Shared, Staging::Global] {
+                let shape = shape(tile, columns, chunk, threads, resident, staging);
+                compare("7 orbitals, 3 + 4", &integrals, &space, shape, &device);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_whole_space_and_each_irrep() {
+    let mut random = Random(33);
+    let mut spaces = 0;
+    for device in devices(Schedule::Forward) {
+        for (orbitals, up, down) in [(5, 2, 3), (6, 4, 1), (6, 3, 3)] {
+            let integrals = random.integrals_with_irreps(orbitals, up, down);
+            let full = || Space::full(orbitals, up, down).unwrap();
+            compare(&format!("{orbitals} orbitals, {up} + {down}"), &integrals, &full(), None, &device);
+            for irrep in 1..=8 {
+                let Ok(space) = full().in_irrep(&integrals.irreps, irrep) else { continue };
+                let what = format!("{orbitals} orbitals, {up} + {down}, irrep {irrep}");
+                let global = shape(4, 2, 4, 32, 1, Staging::Global).filter(|_| irrep % 2 == 0);
+                compare(&what, &integrals, &space, global, &device);
+                spaces += 1;
+            }
+        }
+        assert!(spaces > 6, "{spaces}");
+    }
+}
+
+/// Row by row to 1e-13 of Σ |H x| of the stored matrix's row; the name has compute-sanitizer run it.
+#[test]
+fn molecules_against_the_stored_matrix_under_memcheck() {
+    for device in devices(Schedule::Random { seed: 5 }) {
+        for id in ["H2_631g_1.20", "LiH_sto3g_1.6", "BeH2_sto3g_1.33"] {
+            let integrals = data::integrals(id);
+            let (up, down) = integrals.spins();
+            let full = Space::full(integrals.orbitals, up, down).unwrap();
+            let irrep = full.reference_irrep(&integrals.irreps).unwrap();
+            for space in [full.clone(), full.in_irrep(&integrals.irreps, irrep).unwrap()] {
+                let matrix = ci::matrix(&integrals, &space, 0.0).unwrap();
+                let ours = DirectFullCi::new(&integrals, &space, &device).unwrap();
+                let x = Random(72).vector(space.len());
+                let (y, dot) = product(&ours, &x);
+                let (mut expected_dot, mut size_of_dot) = (0.0, 0.0);
+                for (row, found) in y.iter().enumerate() {
+                    let (columns, values) = matrix.row(row);
+                    let products = || columns.iter().zip(values).map(|(column, value)| value * x[*column as usize]);
+                    let (expected, size) = (products().sum::<f64>(), products().map(f64::abs).sum::<f64>());
+                    let message = format!("{id}, row {row}: {found} instead of {expected}");
+                    assert!((found - expected).abs() <= 1e-13 * size.max(1.0), "{message}");
+                    expected_dot += x[row] * expected;
+                    size_of_dot += x[row].abs() * size;
+                }
+                assert!((dot - expected_dot).abs() <= 1e-13 * size_of_dot, "{id}: {dot} instead of {expected_dot}");
+                // The diagonal, as vector programs of the device read it.
+                let diagonal = ours.diagonal().unwrap();
+                let mut found = vec![f64::NAN; y.len()];
+                (diagonal.host)(0, &mut found);
+                for (row, found) in found.iter().enumerate() {
+                    let expected = matrix.at(row, row as u32);
+                    assert!((found - expected).abs() < 1e-12 * expected.abs().max(1.0), "{id}: {found}, {expected}");
+                }
+            }
+        }
+    }
+}
+
+/// 75,582 β strings, more than 16 bits tell apart, and as many α strings: few integrals, so that tables stay small.
+#[test]
+fn more_strings_than_16_bits_tell_apart() {
+    let mut random = Random(34);
+    let (orbitals, electrons) = (19, 8);
+    for (up, down) in [(orbitals, electrons), (electrons, orbitals)] {
+        let mut integrals =
+            Integrals { irreps: (0..orbitals).map(|k| 1 + (k % 8) as u8).collect(), ..Integrals::zero(orbitals) };
+        (integrals.electrons, integrals.two_sz) = (up + down, up as i64 - down as i64);
+        for p in 0..orbitals {
+            for q in 0..=p {
+                if p % 8 == q % 8 {
+                    integrals.one[ci::integrals::pair(p, q)] = random.number();
+                }
+                integrals.two[ci::integrals::pair(ci::integrals::pair(p, p), ci::integrals::pair(q, q))] =
+                    random.number();
+                integrals.two[ci::integrals::pair(ci::integrals::pair(p, q), ci::integrals::pair(p, q))] =
+                    random.number();
+            }
+        }
+        let space = Space::full(orbitals, up, down).unwrap();
+        assert_eq!(space.len(), 75_582);
+        let plan = DirectFullCi::plan(&integrals, &space, Target::H200).unwrap();
+        assert_eq!((plan.link, plan.staging) == (IndexWord::U32, Staging::Global), down == electrons, "{plan:?}");
+        for device in devices(Schedule::Forward) {
+            // A block of threads for each of 75,582 strings takes the simulation minutes.
+            if device.is_cuda() || down == electrons {
+                compare(&format!("{up} + {down}"), &integrals, &space, None, &device);
+            }
+        }
+    }
+}
+
+#[test]
+fn shapes_that_cannot_be_are_refused() {
+    let integrals = Random(35).integrals(4, 2, 2);
+    let space = Space::full(4, 2, 2).unwrap();
+    let Some(device) = devices(Schedule::Forward).into_iter().next() else { return };
+    for (shape, part) in [
+        (shape(4, 2, 4, 33, 1, Staging::Shared), "threads = 33; it must be a multiple of 32"),
+        (shape(17, 2, 4, 32, 1, Staging::Shared), "pair_tile = 17; it must be 1 to 16"),
+        (shape(4, 9, 4, 32, 1, Staging::Shared), "columns = 9; it must be 1 to 4"),
+        (shape(4, 2, 0, 32, 1, Staging::Shared), "chunk = 0; it must be 1 to 1024"),
+    ] {
+        let error = DirectFullCi::with_shape(&integrals, &space, shape, &device).map(drop).unwrap_err();
+        assert!(matches!(error, DirectError::Plan(_)) && error.to_string().contains(part), "{error}");
+    }
+}
+
+/// Full CI of the reference data (PySCF): small molecules in simulation, all of them on a card, which takes no matrix.
+#[test]
+fn energies_of_the_reference_data_without_a_matrix() {
+    for device in devices(Schedule::Forward) {
+        let most = if device.is_cuda() { u64::MAX } else { 40 };
+        let mut solved = 0;
+        for case in data::energies().iter().filter(|case| case.fci_dim <= most) {
+            let integrals = data::integrals(&case.id);
+            let space = Space::full(case.norb, case.n_alpha, case.n_beta).unwrap();
+            let states = case.fci_roots.len().min(2).min(space.len() as usize);
+            let found = ci::Solve::new(&integrals, &space).states(states).certify(false).run(&device).unwrap();
+            assert_eq!(found.how().storage, "direct", "{}", case.id);
+            for (found, expected) in found.energies().iter().zip(&case.fci_roots) {
+                assert!((found - expected).abs() < 1e-9, "{}: {found} instead of {expected}", case.id);
+            }
+            solved += 1;
+        }
+        assert!(solved >= 2, "{solved}");
+    }
+}
+
+/// Milliseconds of a product by shape, and of a matrix that is stored; on a card, by hand.
+#[test]
+#[ignore = "prints times: run it alone on a card"]
+fn times_of_shapes() {
+    let device = Device::cuda(0).unwrap();
+    for (id, irrep) in [("H2O_631g_fc_0.96", None), ("H2O_631g_fc_0.96", Some(1)), ("N2_631g_fc_cas10o_1.8", None)] {
+        let integrals = data::integrals(id);
+        let (up, down) = integrals.spins();
+        let full = Space::full(integrals.orbitals, up, down).unwrap();
+        let space = match irrep {
+            Some(irrep) => full.in_irrep(&integrals.irreps, irrep).unwrap(),
+            None => full,
+        };
+        let x = device.upload(&Random(9).vector(space.len())).unwrap();
+        let mut y = device.zeros::<f64>(x.len()).unwrap();
+        let mut time = |operator: &dyn LinearOperator<f64>| {
+            let best = (0..8).map(|_| {
+                let many = || (0..10).try_for_each(|_| operator.multiply(&x, &mut y));
+                let (done, milliseconds) = device.time(many).unwrap();
+                done.unwrap();
+                milliseconds / 10.0
+            });
+            best.fold(f64::INFINITY, f64::min)
+        };
+        let mut shapes = vec![None];
+        for (threads, columns) in [(128, 2), (256, 2), (512, 1)] {
+            for resident in [2, 3] {
+                for tile in [8, 10, 12] {
+                    shapes.push(shape(tile, columns, 64, threads, resident, Staging::Shared));
+                }
+            }
+            shapes.push(shape(10, columns, 64, threads, 2, Staging::Global));
+        }
+        let start = std::time::Instant::now();
+        let first = DirectFullCi::new(&integrals, &space, &device).unwrap();
+        println!("{id} irrep {irrep:?}: {} rows, ready in {:.3} s", space.len(), start.elapsed().as_secs_f64());
+        println!("  {:?}", DirectFullCi::plan(&integrals, &space, Target::of(&device)).unwrap());
+        println!("  model's shape {:.4} ms, {:.3e} flop", time(&first), first.cost().flops);
+        let mut times: Vec<(f64, Shape)> = vec![];
+        for shape in shapes.into_iter().flatten() {
+            match DirectFullCi::with_shape(&integrals, &space, Some(shape), &device) {
+                Ok(operator) => times.push((time(&operator), shape)),
+                Err(error) => println!("  {shape:?}: {error}"),
+            }
+        }
+        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (milliseconds, shape) in &times {
+            println!("  {milliseconds:.4} ms {shape:?}");
+        }
+        let best = times.iter().find(|(_, shape)| shape.staging == Staging::Global).unwrap();
+        println!("  field in device memory: {:.4} ms {:?}", best.0, best.1);
+        let start = std::time::Instant::now();
+        let matrix = std::sync::Arc::new(ci::matrix(&integrals, &space, ci::THRESHOLD).unwrap());
+        let stored = eigenforge::sparse::SparseOperator::new("ci", matrix, Default::default(), &device).unwrap();
+        println!("  stored: ready in {:.3} s, {:.4} ms", start.elapsed().as_secs_f64(), time(&stored));
+    }
+}
