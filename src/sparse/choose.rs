@@ -24,7 +24,7 @@ const L1: f64 = 256.0 * 1024.0;
 /// Seconds that a window must save to be tried.
 const WINDOW: f64 = 2e-6;
 /// Seconds that a block waits at each stage of a window: its loads, the barrier at the end of the part, and lanes that are done
-/// before others. On an H200 two windows of 28,352 columns took 12 µs more than their bytes, five of 20,960 columns 65 µs;
+/// before others. On an H200 two windows of 28,352 columns took 16 µs more than their bytes, five of 20,960 columns 75 µs;
 /// eleven of 3,072 columns for eight vectors, where a block has all of its rows at once, 43 µs.
 const STAGE: f64 = 9e-6;
 const STAGE_OF_SEVERAL: f64 = 4e-6;
