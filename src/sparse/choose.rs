@@ -21,8 +21,13 @@ const MEMORY: f64 = 4.3e12;
 const L2: f64 = 5.6e12;
 /// L1 and shared memory of a multiprocessor, in bytes.
 const L1: f64 = 256.0 * 1024.0;
-/// Seconds that a block waits at each stage of a window: its loads, and the barrier at the end of the part.
-const STAGE: f64 = 2e-6;
+/// Seconds that a window must save to be tried.
+const WINDOW: f64 = 2e-6;
+/// Seconds that a block waits at each stage of a window: its loads, the barrier at the end of the part, and lanes that are done
+/// before others. On an H200 two windows of 28,352 columns took 16 µs more than their bytes, five of 20,960 columns 75 µs;
+/// eleven of 3,072 columns for eight vectors, where a block has all of its rows at once, 43 µs.
+const STAGE: f64 = 9e-6;
+const STAGE_OF_SEVERAL: f64 = 4e-6;
 /// Fewer rows a multiprocessor than this are few for its threads: then blocks are large and a row has many lanes. 2,556 rows
 /// of 137 non-zeros took 9.3, 7.1, 6.2 µs on an H200 with 80 blocks of 128, 256, 512 threads.
 const SMALL_ROWS: u64 = 64;
@@ -30,6 +35,8 @@ const SMALL_ROWS: u64 = 64;
 const SECTOR: u64 = 32;
 /// Windows that are tried for the columns of an ELLPACK part.
 const WINDOWS: [u32; 5] = [2048, 4096, 8192, 16_384, 24_576];
+/// Rows of a block at most: their numbers have 15 bits.
+const MOST_BLOCK_ROWS: u64 = 32_736;
 /// Most columns of 16 bits.
 const NARROW: u64 = 1 << 16;
 
@@ -105,7 +112,11 @@ impl Choice {
             candidates.push(shape.single(Format::SlicedEll, StorageKind::SlicedEll));
         }
         if allowed(FormatName::Panels) {
-            candidates.extend(shape.panels());
+            candidates.extend(shape.panels(usize::MAX));
+            if wish.vectors > 1 {
+                // Windows are narrow then, and only the first may be worth its barrier.
+                candidates.extend(shape.panels(1));
+            }
         }
         if candidates.is_empty() {
             // No window pays: the columns after none of them are the whole matrix.
@@ -151,12 +162,23 @@ struct Shape<'a> {
 impl Shape<'_> {
     /// Bytes of x a column.
     fn column_bytes(&self) -> u64 {
-        u64::from(self.wish.vectors) * self.wish.scalar.bytes() as u64
+        self.width() * self.wish.scalar.bytes() as u64
     }
 
     /// Bytes of the sums a row.
     fn row_bytes(&self) -> u64 {
-        8 * u64::from(self.wish.vectors)
+        8 * self.width()
+    }
+
+    /// Numbers of interleaved x a row.
+    fn width(&self) -> u64 {
+        u64::from(self.wish.vectors).max(1).next_power_of_two()
+    }
+
+    /// Columns side by side in the banks of shared memory, which 8 lanes read in pieces of 16 bytes; 1 vector is read in
+    /// pieces of 8.
+    fn residues(&self) -> u32 {
+        if self.wish.vectors == 1 { 1 } else { (16 / self.width()).clamp(1, 8) as u32 }
     }
 
     /// BOUNDARY as asked for, or those worth trying.
@@ -204,17 +226,26 @@ impl Shape<'_> {
         self.candidate(format, vec![part], frame)
     }
 
-    /// Windows from the left, as long as one saves more of L2 than it takes to bring it to every block.
-    fn panels(&self) -> Option<Candidate> {
+    /// At most `most` windows from the left, as long as one saves more of L2 than it takes to bring it to every block.
+    fn panels(&self, most: usize) -> Option<Candidate> {
         let blocks = u64::from(self.target.multiprocessors);
         let rows = self.statistics.rows as u64;
         // Rows of a block are known once the non-zeros are shared out; what its sums leave is the window.
-        let cap = (rows.div_ceil(blocks) * 2).next_multiple_of(32).clamp(32, 65_504) as u32;
+        let cap = (rows.div_ceil(blocks) * 2).next_multiple_of(32).clamp(32, MOST_BLOCK_ROWS) as u32;
+        let (blocks, cap) = if self.wish.vectors == 1 {
+            (blocks, cap)
+        } else {
+            // All rows of a block at once, each with its lanes: then no warp waits for another's second round.
+            let lanes = (self.width() / 2).max(1);
+            let once = (1024 / lanes).min(rows.div_ceil(blocks).next_multiple_of(32)).max(32);
+            (rows.div_ceil(once).max(1), once as u32)
+        };
         let even = Layout { parts: vec![], threads: 1024, blocks: blocks as u32, most_rows: cap };
         let block_start = even.block_start(self.matrix);
         let longest = block_start.windows(2).map(|pair| u64::from(pair[1] - pair[0])).max()?;
         let most_rows = longest.next_multiple_of(32);
-        let left = u64::from(self.target.shared_bytes).checked_sub(most_rows * self.row_bytes() + 1024)?;
+        let scratch = 256 * u64::from(self.wish.vectors) + 768;
+        let left = u64::from(self.target.shared_bytes).checked_sub(most_rows * self.row_bytes() + scratch)?;
         let width = (left / self.column_bytes()).min(NARROW).min(rows.next_multiple_of(32)) / 32 * 32;
         if width == 0 || width < rows.min(1024) {
             return None;
@@ -223,16 +254,18 @@ impl Shape<'_> {
         let counts = self.count_columns(width, starts);
         let saves = |(window, count): &(usize, &u64)| {
             let columns = width.min(rows - *window as u64 * width);
-            let staging = (blocks * columns * self.column_bytes()) as f64 / L2;
-            **count as f64 * self.column_bytes().max(SECTOR) as f64 / L2 > 2.0 * staging + STAGE
+            let bytes = (blocks * columns * self.column_bytes()) as f64 / L2;
+            **count as f64 * self.column_bytes().max(SECTOR) as f64 / L2 > 2.0 * bytes + WINDOW
         };
-        let windows = counts.iter().enumerate().take_while(saves).count() as u32;
+        let windows = counts.iter().enumerate().take(most).take_while(saves).count() as u32;
         if windows == 0 {
             return None;
         }
         let width = width as u32;
-        let frame = Frame { threads: 1024, blocks: blocks as u32, most_rows: most_rows as u32, resident: 1 };
-        let storage = |mean: f64| if mean >= 64.0 { StorageKind::Csr } else { StorageKind::SlicedEll };
+        let (blocks, most_rows) = (blocks as u32, most_rows as u32);
+        let frame = Frame { threads: 1024, blocks, most_rows, usual_rows: most_rows, resident: 1 };
+        let several = self.wish.vectors > 1;
+        let storage = |mean: f64| if mean >= 64.0 && !several { StorageKind::Csr } else { StorageKind::SlicedEll };
         let mut parts: Vec<PartLayout> = (0..windows)
             .map(|window| {
                 let first = u64::from(window) * u64::from(width);
@@ -274,15 +307,28 @@ impl Shape<'_> {
         };
         let threads = 1024 / resident as u32 / 32 * 32;
         let multiprocessors = u64::from(self.target.multiprocessors);
-        let even = rows.div_ceil(multiprocessors * resident).next_multiple_of(32).max(32);
+        let few = resident == 1 && staged == 0;
+        // Blocks of few rows have many lanes a row, and so narrow slices to begin at.
+        let granule = if few { 4 } else { 32 };
+        let even = rows.div_ceil(multiprocessors * resident).next_multiple_of(granule).max(granule);
         // Without a window nothing is lost by more, smaller blocks; with one each block brings it again.
         let room = (shared / resident).saturating_sub(window + 2048) / self.row_bytes() / 32 * 32;
-        let most_rows = if staged == 0 { even.min(512) } else { (even * 5 / 4).next_multiple_of(32).min(room.max(32)) };
-        let blocks = if staged == 0 { rows.div_ceil(256.min(even)) } else { rows.div_ceil(even.min(most_rows)) };
+        let (most_rows, blocks) = match (few, staged) {
+            // A block a multiprocessor, of equal shares; one more would be a second round.
+            (true, _) => ((2 * even).next_multiple_of(32), multiprocessors.min(rows.div_ceil(granule))),
+            (_, 0) => (even.min(512), rows.div_ceil(256.min(even))),
+            _ => {
+                let most_rows = (even * 5 / 4).next_multiple_of(32).min(room.max(32));
+                (most_rows, rows.div_ceil(even.min(most_rows)))
+            }
+        };
+        // Lanes by the rows that a block has, not by the most it may have.
+        let usual_rows = if few { even } else { most_rows };
         Frame {
             threads: threads.clamp(32, 1024),
             blocks: blocks.max(1) as u32,
-            most_rows: most_rows.clamp(32, 65_504) as u32,
+            most_rows: most_rows.clamp(32, MOST_BLOCK_ROWS) as u32,
+            usual_rows: usual_rows.max(1) as u32,
             resident: resident as u32,
         }
     }
@@ -312,13 +358,15 @@ impl Shape<'_> {
             pack,
             first_column: from as u32,
             staged: if staged { (end - from) as u32 } else { 0 },
+            shared_by_pairs: !staged,
+            residues: if staged { self.residues() } else { 1 },
         }
     }
 
     /// The model.
     fn candidate(&self, format: Format, mut parts: Vec<PartLayout>, frame: Frame) -> Candidate {
         let rows = self.statistics.rows as u64;
-        let Frame { threads, blocks, most_rows, resident } = frame;
+        let Frame { threads, blocks, most_rows, resident, .. } = frame;
         let layout = |parts: &[PartLayout]| Layout { parts: parts.to_vec(), threads, blocks, most_rows };
         for number in 0..parts.len() {
             let part = parts[number];
@@ -336,8 +384,8 @@ impl Shape<'_> {
         let widest: u64 = parts.iter().map(|part| u64::from(part.staged)).max().unwrap_or(0);
         let x_bytes = rows * self.column_bytes();
         let shared = u64::from(resident) * (widest * self.column_bytes() + u64::from(most_rows) * self.row_bytes());
-        // Half of what L1 has left is worth reckoning with: the matrix flows through it too.
-        let missed = (1.0 - 0.5 * (L1 - shared as f64).max(0.0) / (x_bytes as f64).max(1.0)).max(0.1);
+        // The matrix flows through L1 too, but is marked as read once.
+        let missed = (1.0 - (L1 - shared as f64).max(0.0) / (x_bytes as f64).max(1.0)).max(0.1);
         for (number, part) in parts.iter().enumerate() {
             let (stored, touched) = self.count(&layout, number);
             let lane_bases = if part.columns == ColumnWord::Delta16 { 4 * u64::from(part.lanes) * rows } else { 0 };
@@ -356,7 +404,8 @@ impl Shape<'_> {
         let through_l2 = through_memory + sectors * SECTOR as f64 + windows;
         let waves = f64::from(blocks) / f64::from(self.target.multiprocessors * resident);
         let stages = parts.iter().filter(|part| part.staged > 0).count() as f64 * waves.max(1.0);
-        let seconds = (through_memory / MEMORY).max(through_l2 / L2) + stages * STAGE;
+        let stage = if self.wish.vectors == 1 { STAGE } else { STAGE_OF_SEVERAL };
+        let seconds = (through_memory / MEMORY).max(through_l2 / L2) + stages * stage;
         Candidate { format, layout, bytes, milliseconds: 1e3 * seconds }
     }
 
@@ -402,6 +451,8 @@ struct Frame {
     threads: u32,
     blocks: u32,
     most_rows: u32,
+    /// Rows of most blocks.
+    usual_rows: u32,
     /// Blocks that a multiprocessor holds at once.
     resident: u32,
 }
@@ -413,7 +464,7 @@ fn lanes_and_pack(storage: StorageKind, mean: f64, wish: Wish, frame: &Frame) ->
     let loads = 4.0;
     let long_enough = (mean / (loads * f64::from(pack))).max(1.0) as u32;
     let by_length = (1 << long_enough.ilog2()).min(32);
-    let rows = frame.most_rows.max(1);
+    let rows = frame.usual_rows.max(1);
     let by_rows = (frame.threads / rows).max(1).next_power_of_two().min(32);
     let lanes: u32 = match storage {
         // Lane by lane down the rows is coalesced for slices; CSR needs neighbouring lanes on one row for that.
@@ -421,5 +472,7 @@ fn lanes_and_pack(storage: StorageKind, mean: f64, wish: Wish, frame: &Frame) ->
         StorageKind::SlicedEll => by_rows.min(by_length.max(1)).max(if mean >= 256.0 { 8 } else { 1 }),
         StorageKind::Ell => by_rows.max(if mean >= 64.0 { 8 } else { 1 }).min(by_length.max(1)),
     };
-    (lanes.clamp(1, 32), pack)
+    // A lane for each pair of vectors.
+    let pairs = (wish.vectors.max(1).next_power_of_two() / 2).max(1);
+    (lanes.clamp(pairs, 32), pack)
 }

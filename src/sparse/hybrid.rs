@@ -1,8 +1,10 @@
 //! A matrix in the parts of a [`Layout`]: the tables that a generated multiply reads, and its plan.
 //!
 //! In: compressed rows and a layout. Out: [`Stored`]. Elements of a slice stand step by step, 32 lanes of a pack each
-//! step; what is left of a step holds zeros at the row's last column, so that it reads nothing new of x. (A row without
-//! any non-zero in an ELLPACK part reads the part's first column.) All is filled in parallel, slice by slice.
+//! step; what is left of a step holds zeros at the row's last column, so that it reads nothing new of x: an infinite or
+//! undefined x reaches those rows alone that have a non-zero there. A row without any non-zero in a slice says so in its
+//! slot, and its sum is left out; ELLPACK with such rows is stored as sliced ELLPACK. All is filled in parallel, slice by
+//! slice.
 
 use super::Csr;
 use super::layout::{Layout, PartLayout, StorageKind};
@@ -13,6 +15,8 @@ use rayon::prelude::*;
 
 /// Where no row is: past the last row of a block.
 const NO_ROW: u16 = u16::MAX;
+/// Beside the number of a row that has nothing in its part.
+const EMPTY: u16 = 1 << 15;
 
 /// Values of a part in the type that the kernels read.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,7 +115,9 @@ impl Stored {
         // The name goes into comments and file names.
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let filled: Vec<(PartPlan, PartTables)> = (0..layout.parts.len())
-            .map(|number| Filling { matrix, layout, number, block_start: &block_start }.part(values))
+            .map(|number| {
+                Filling { matrix, layout, number, part: layout.parts[number], block_start: &block_start }.part(values)
+            })
             .collect::<Result<_, _>>()?;
         let (parts, tables): (Vec<PartPlan>, Vec<PartTables>) = filled.into_iter().unzip();
         let largest = tables.iter().filter_map(|table| table.start.last().copied()).max().unwrap_or(0);
@@ -141,6 +147,8 @@ struct Filling<'a> {
     matrix: &'a Csr,
     layout: &'a Layout,
     number: usize,
+    /// As it is stored.
+    part: PartLayout,
     block_start: &'a [u32],
 }
 
@@ -153,9 +161,14 @@ struct Share<'a> {
 
 impl Filling<'_> {
     fn part(&self, values: ScalarType) -> Result<(PartPlan, PartTables), LayoutError> {
-        let part = &self.layout.parts[self.number];
         let (rows, slots) = (self.matrix.rows(), self.matrix.rows().next_multiple_of(32));
         let lengths: Vec<u32> = (0..rows).into_par_iter().map(|row| self.row(row).0.len() as u32).collect();
+        let mut part = self.part;
+        if part.storage == StorageKind::Ell && lengths.contains(&0) && lengths.iter().any(|length| *length > 0) {
+            part.storage = StorageKind::SlicedEll;
+        }
+        let part = &part;
+        let filling = Filling { part: *part, ..*self };
         let wide = part.lanes * part.pack;
         let order = if part.storage == StorageKind::SlicedEll { self.order(&lengths) } else { vec![] };
         // Units of rows that are filled together: a slice, or 32 rows of CSR; packs before each.
@@ -176,7 +189,10 @@ impl Filling<'_> {
         let bases = if part.columns == ColumnWord::Delta16 { slots * part.lanes as usize } else { 0 };
         let (mut all_values, mut all_columns, mut base) = (vec![0.0; stored], vec![0u32; stored], vec![0u32; bases]);
         let shares = shares(&packs, part, unit_rows, (&mut all_values, &mut all_columns, &mut base));
-        shares.into_par_iter().enumerate().try_for_each(|(unit, share)| self.fill(&order, unit * unit_rows, share))?;
+        shares
+            .into_par_iter()
+            .enumerate()
+            .try_for_each(|(unit, share)| filling.fill(&order, unit * unit_rows, share))?;
 
         let starts_of = |counts: &mut dyn Iterator<Item = u64>| {
             let mut start = vec![0u64];
@@ -199,6 +215,7 @@ impl Filling<'_> {
             pack: part.pack,
             first_column: part.first_column,
             staged: part.staged,
+            shared_by_pairs: part.shared_by_pairs,
             packs: total,
             non_zeros: lengths.iter().map(|length| u64::from(*length)).sum(),
         };
@@ -226,7 +243,7 @@ impl Filling<'_> {
             return (slot < self.matrix.rows()).then_some(slot);
         }
         let block = self.block_start.partition_point(|start| *start as usize <= slot) - 1;
-        (order[slot] != NO_ROW).then(|| self.block_start[block] as usize + order[slot] as usize)
+        (order[slot] != NO_ROW).then(|| self.block_start[block] as usize + (order[slot] & !EMPTY) as usize)
     }
 
     /// The rows of each block, the longest first; equal ones as they stand.
@@ -236,6 +253,7 @@ impl Filling<'_> {
             let (first, end) = (pair[0] as usize, pair[1] as usize);
             let mut rows: Vec<u16> = (0..(end - first) as u16).collect();
             rows.sort_by_key(|row| std::cmp::Reverse(lengths[first + *row as usize]));
+            rows.iter_mut().filter(|row| lengths[first + **row as usize] == 0).for_each(|row| *row |= EMPTY);
             order[first..end].copy_from_slice(&rows);
         }
         order
@@ -243,7 +261,7 @@ impl Filling<'_> {
 
     /// Fills the share of a unit whose first slot is `slot`.
     fn fill(&self, order: &[u16], slot: usize, share: Share<'_>) -> Result<(), LayoutError> {
-        let part = &self.layout.parts[self.number];
+        let part = &self.part;
         let (lanes, pack) = (part.lanes as usize, part.pack as usize);
         if part.storage == StorageKind::Csr {
             let (mut at, mut base) = (0, share.base.chunks_mut(lanes));
@@ -251,7 +269,8 @@ impl Filling<'_> {
                 let stored = self.row(row).0.len().next_multiple_of(pack);
                 let (values, columns) = (&mut share.values[at..at + stored], &mut share.columns[at..at + stored]);
                 let place = |pack_number: usize| pack_number;
-                self.fill_row(row, stored, place, (values, columns, base.next().unwrap_or(&mut [])))?;
+                let base = base.next().unwrap_or(&mut []);
+                self.fill_row(row, (stored, row * lanes % 32), place, (values, columns, base))?;
                 at += stored;
             }
             return Ok(());
@@ -267,31 +286,34 @@ impl Filling<'_> {
             };
             let place = |pack_number: usize| pack_number / lanes * 32 + number * lanes + pack_number % lanes;
             let base = base.next().unwrap_or(&mut []);
-            self.fill_row(row, stored, place, (&mut *share.values, &mut *share.columns, base))?;
+            self.fill_row(row, (stored, number * lanes), place, (&mut *share.values, &mut *share.columns, base))?;
         }
         Ok(())
     }
 
-    /// Writes `stored` elements of a row; pack k of the row goes to pack `place(k)` of the slices.
+    /// Writes `stored` elements of a row whose first lane is `first_lane` of its warp; pack k of the row goes to pack
+    /// `place(k)` of the slices.
     fn fill_row(
         &self,
         row: usize,
-        stored: usize,
+        (stored, first_lane): (usize, usize),
         place: impl Fn(usize) -> usize,
         (values, columns, base): (&mut [f64], &mut [u32], &mut [u32]),
     ) -> Result<(), LayoutError> {
-        let part = &self.layout.parts[self.number];
+        let part = &self.part;
         let (pack, lanes) = (part.pack as usize, part.lanes as usize);
         let (row_columns, row_values) = self.row(row);
         let padding = row_columns.last().copied().unwrap_or(part.first_column);
+        let turns = (part.residues > 1).then(|| in_turns(row_columns, part, first_lane));
+        let source = |j: usize| turns.as_ref().map_or(j, |turns| turns.get(j).map_or(j, |from| *from as usize));
         base.fill(padding);
         let mut before: [Option<u32>; 32] = [None; 32];
         for j in 0..stored {
             let lane = j / pack % lanes;
             let stays = if part.columns == ColumnWord::Delta16 { before[lane].unwrap_or(padding) } else { padding };
-            let column = row_columns.get(j).copied().unwrap_or(stays);
+            let column = row_columns.get(source(j)).copied().unwrap_or(stays);
             let to = place(j / pack) * pack + j % pack;
-            values[to] = row_values.get(j).copied().unwrap_or(0.0);
+            values[to] = row_values.get(source(j)).copied().unwrap_or(0.0);
             let from = match part.columns {
                 ColumnWord::Delta16 => *before[lane].get_or_insert_with(|| {
                     base[lane] = column;
@@ -312,6 +334,31 @@ impl Filling<'_> {
         }
         Ok(())
     }
+}
+
+/// An order of a row's non-zeros in which the lanes of a quarter of a warp, which shared memory serves at once with 16
+/// bytes each, meet columns of different remainders as far as there are any.
+///
+/// Eight lanes read eight pieces of 16 bytes, and the banks are as wide as eight pieces. With P pairs of vectors a column
+/// has P pieces, lane l reads piece l + s (mod P) at a time, and `residues` = 8 / P columns lie side by side in the banks: lanes
+/// l and l + P want different remainders of the column by 8 / P.
+fn in_turns(columns: &[u32], part: &PartLayout, first_lane: usize) -> Vec<u32> {
+    let (residues, pack, lanes) = (part.residues as usize, part.pack as usize, part.lanes as usize);
+    let pairs = (8 / residues).max(1);
+    // A row of few lanes meets every remainder in the course of its steps; with many, at each step.
+    let phases = (residues * pairs / lanes).max(1);
+    let steps = columns.len().div_ceil(lanes * pack).max(1);
+    let mut queues = vec![std::collections::VecDeque::new(); residues];
+    for (at, column) in columns.iter().enumerate() {
+        queues[(column - part.first_column) as usize % residues].push_back(at as u32);
+    }
+    let mut next = |j: usize| {
+        let (lane, step) = (j / pack % lanes, j / pack / lanes);
+        let wanted = ((first_lane + lane) / pairs + step * phases / steps) % residues;
+        let fullest = (0..residues).max_by_key(|residue| queues[*residue].len()).unwrap_or(0);
+        queues[wanted].pop_front().or_else(|| queues[fullest].pop_front()).unwrap_or(0)
+    };
+    (0..columns.len()).map(&mut next).collect()
 }
 
 /// Cuts the tables into the shares of the units.

@@ -77,15 +77,15 @@ impl Kernels {
     /// The plan for so many vectors: with its windows of x in shared memory where they fit beside the sums, without
     /// them where only the sums do.
     fn plan_for(&self, vectors: u32) -> Option<SparsePlan> {
-        // What the text declares by itself: a number a warp.
-        let fixed = 8 * u64::from(self.plan.threads / 32);
-        let fits = |plan: &SparsePlan| plan.shared_bytes() + fixed <= self.shared_bytes;
+        let fits = |plan: &SparsePlan| plan.shared_bytes() + plan.scratch_bytes() <= self.shared_bytes;
         let with_windows = self.plan.with_vectors(vectors);
         if fits(&with_windows) {
             return Some(with_windows);
         }
         let mut without = with_windows;
-        without.parts.iter_mut().for_each(|part| part.staged = 0);
+        for part in without.parts.iter_mut().filter(|part| part.staged > 0) {
+            (part.staged, part.shared_by_pairs) = (0, true);
+        }
         fits(&without).then_some(without)
     }
 
@@ -99,7 +99,7 @@ impl Kernels {
         let kernel = self.device.compile(&plan.text()?)?;
         let launches = plan.launches().map_err(DeviceError::from)?;
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
-        let length = (plan.rows * u64::from(vectors)) as usize;
+        let length = (plan.rows * u64::from(plan.width())) as usize;
         let interleaved: Option<Box<dyn OnDevice + Send + Sync>> = match (vectors, plan.scalar) {
             (1, _) => None,
             (_, ScalarType::F64) => Some(Box::new(self.device.zeros::<f64>(length)?)),
@@ -153,9 +153,8 @@ impl Kernels {
                     };
                     let outputs = y.iter_mut().zip(Y).fold(arguments, |arguments, (y, name)| arguments.write(name, y));
                     let tables = self.tables.iter();
-                    tables.fold(outputs.write("partials", partials), |arguments, (name, memory)| {
-                        arguments.read(name, &**memory)
-                    })
+                    let outputs = outputs.write("partials", partials).i64("with_x_dot_y", i64::from(summed));
+                    tables.fold(outputs, |arguments, (name, memory)| arguments.read(name, &**memory))
                 }
             };
             kernel.launch(launch, arguments)?;

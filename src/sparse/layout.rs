@@ -91,6 +91,28 @@ pub struct PartLayout {
     pub first_column: u32,
     /// Elements of x in shared memory, from the first column on.
     pub staged: u32,
+    /// With several vectors, whether neighbouring lanes share each non-zero, a pair of vectors a lane.
+    pub shared_by_pairs: bool,
+    /// Remainders of columns that lanes next to each other take in turn, so that their pieces of x lie in different banks of
+    /// shared memory; 1: non-zeros stay in the order of their columns. Steps between columns need that order.
+    pub residues: u32,
+}
+
+impl PartLayout {
+    /// A part whose x is gathered where it is.
+    pub fn new(cut: Cut, storage: StorageKind, columns: ColumnWord, lanes: u32, pack: u32) -> PartLayout {
+        PartLayout {
+            cut,
+            storage,
+            columns,
+            lanes,
+            pack,
+            first_column: 0,
+            staged: 0,
+            shared_by_pairs: false,
+            residues: 1,
+        }
+    }
 }
 
 /// Parts and blocks.
@@ -124,20 +146,25 @@ impl Layout {
         columns.len()..columns.len()
     }
 
-    /// Where each block's rows begin, in multiples of 32, and at the end the number of rows. Blocks share the non-zeros
-    /// as evenly as that allows.
+    /// Rows that a block's first row is a multiple of: those of the widest slice.
+    pub fn granule(&self) -> usize {
+        self.parts.iter().map(|part| 32 / part.lanes.clamp(1, 32)).max().unwrap_or(32) as usize
+    }
+
+    /// Where each block's rows begin, in multiples of [`Layout::granule`], and at the end the number of rows. Blocks share
+    /// the non-zeros as evenly as that allows.
     pub fn block_start(&self, matrix: &Csr) -> Vec<u32> {
         // A row costs something by itself: its start, its sum, its y.
         const ROW_WEIGHT: u64 = 4;
         let rows = matrix.rows();
         let weight = |row: usize| matrix.row_start()[row] + ROW_WEIGHT * row as u64;
         let (total, blocks) = (u128::from(weight(rows)), u128::from(self.blocks.max(1)));
-        let (mut starts, mut end) = (vec![0u32], 0usize);
+        let (mut starts, mut end, granule) = (vec![0u32], 0usize, self.granule());
         while end < rows {
             let first = starts[starts.len() - 1] as usize;
-            end = (end + 32).min(rows);
+            end = (end + granule).min(rows);
             let done = end == rows;
-            let full = end - first + 32 > self.most_rows as usize;
+            let full = end - first + granule > self.most_rows as usize;
             let share = u128::from(weight(end)) * blocks >= total * starts.len() as u128;
             if done || full || share {
                 starts.push(end as u32);
@@ -177,8 +204,7 @@ mod tests {
     use super::*;
 
     fn part(cut: Cut) -> PartLayout {
-        let (storage, columns) = (StorageKind::Csr, ColumnWord::Absolute32);
-        PartLayout { cut, storage, columns, lanes: 1, pack: 1, first_column: 0, staged: 0 }
+        PartLayout::new(cut, StorageKind::Csr, ColumnWord::Absolute32, 1, 1)
     }
 
     #[test]

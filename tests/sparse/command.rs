@@ -37,7 +37,12 @@ fn what_cannot_be_run_is_said() {
     std::fs::write(&broken, "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n").unwrap();
     for (arguments, said) in [
         (vec![broken.to_str().unwrap()], "line 3: 1 elements instead of the 2"),
-        (vec!["nowhere.npz"], "nowhere.npz"),
+        (
+            vec!["nowhere.npz"],
+            "nowhere.npz: No such file or directory (os error 2); expected the path of a matrix: FILE.mtx",
+        ),
+        (vec!["nowhere.mtx"], "FILE.npz (scipy.sparse.save_npz"),
+        (vec!["nowhere.toml"], "FILE.toml with [ci]"),
         (vec!["synthetic:7:1"], "synthetic:32768:SEED"),
         (vec!["matrix.txt"], "FILE.mtx, FILE.npz"),
         (vec!["nowhere.npz", "--format", "coo"], "expected auto, hybrid, csr, sliced-ell, panels"),

@@ -33,7 +33,7 @@ const CSR_BYTES: f64 = 12.0;
 /// A sample lasts at least so many milliseconds on a card, so that launches do not count.
 const SAMPLE: f64 = 2.0;
 /// Candidates within this factor of the model's best are timed.
-const WORTH_TIMING: f64 = 1.8;
+const WORTH_TIMING: f64 = 2.5;
 /// Candidates that are timed, at most, and samples of each.
 const MOST_TIMED: usize = 8;
 const RACE_SAMPLES: usize = 5;
@@ -56,6 +56,17 @@ pub struct SpmvOptions {
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum SpmvError {
+    /// No such file, or none that may be read.
+    #[error(
+        "{}: {source}; expected the path of a matrix: FILE.mtx (Matrix Market), FILE.npz (scipy.sparse.save_npz of a CSR or CSC \
+         matrix) or FILE.toml with [ci]; or synthetic:32768:SEED, synthetic:1048576:SEED", file.display()
+    )]
+    Missing {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// A Matrix Market file.
     #[error("{}: {wrong}", file.display())]
     File {
@@ -109,7 +120,11 @@ impl SpmvError {
     /// Whether the user's file is at fault.
     pub fn is_of_the_input(&self) -> bool {
         match self {
-            SpmvError::File { .. } | SpmvError::Npz(_) | SpmvError::Matrix(_) | SpmvError::Input(_) => true,
+            SpmvError::Missing { .. }
+            | SpmvError::File { .. }
+            | SpmvError::Npz(_)
+            | SpmvError::Matrix(_)
+            | SpmvError::Input(_) => true,
             SpmvError::NoMolecule { .. } | SpmvError::Molecule(_) => true,
             SpmvError::Elements(error) => !matches!(error, MatrixError::Memory(_)),
             _ => false,

@@ -55,6 +55,9 @@ impl MatrixSource {
     /// # Errors
     /// The file's.
     pub fn read(&self, triangle: Triangle) -> Result<Csr, SpmvError> {
+        if let MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) | MatrixSource::Molecule(path) = self {
+            std::fs::File::open(path).map_err(|source| SpmvError::Missing { file: path.clone(), source })?;
+        }
         Ok(match self {
             MatrixSource::Synthetic(synthetic) => synthetic.matrix()?,
             MatrixSource::Npz(path) => read_npz(path, triangle)?,

@@ -25,8 +25,8 @@ pub enum SparsePlanError {
     },
 }
 
-/// Local rows of a block are written in 16 bits, with one number for "none".
-pub(super) const MOST_BLOCK_ROWS: u32 = 65_504;
+/// Local rows of a block are written in 15 bits, with one number for "none", and a bit for "nothing in this part".
+pub(super) const MOST_BLOCK_ROWS: u32 = 32_736;
 
 impl SparsePlan {
     /// An error that names the first number that cannot be.
@@ -44,7 +44,7 @@ impl SparsePlan {
             return refuse("threads", u64::from(self.threads), "a multiple of 32, at most 1024");
         }
         if self.block_rows == 0 || !self.block_rows.is_multiple_of(32) || self.block_rows > MOST_BLOCK_ROWS {
-            return refuse("block_rows", u64::from(self.block_rows), "a multiple of 32, at most 65,504");
+            return refuse("block_rows", u64::from(self.block_rows), "a multiple of 32, at most 32,736");
         }
         if u64::from(self.blocks) * u64::from(self.block_rows) < self.rows {
             return refuse("blocks", u64::from(self.blocks), "enough for all rows at block_rows each");

@@ -24,13 +24,14 @@ impl SparsePlan {
         if vectors > 1 {
             let mut parameters: Vec<Parameter> =
                 (0..vectors).map(|v| Parameter::table(format!("x_{v}"), real, self.rows)).collect();
-            parameters.push(Parameter::memory("x", real, Access::Out, vectors * self.rows));
-            let blocks = self.rows.div_ceil(u64::from(INTERLEAVE_THREADS));
+            parameters.push(Parameter::memory("x", real, Access::Out, u64::from(self.width()) * self.rows));
+            let blocks = (self.rows * u64::from(self.pairs())).div_ceil(u64::from(INTERLEAVE_THREADS));
             launches.push(Launch::new("interleave", blocks, INTERLEAVE_THREADS, 0, parameters)?);
         }
-        let mut parameters = vec![Parameter::table("x", real, vectors * self.rows)];
+        let mut parameters = vec![Parameter::table("x", real, u64::from(self.width()) * self.rows)];
         parameters.extend((0..vectors).map(|v| Parameter::memory(format!("y_{v}"), real, Access::Out, self.rows)));
         parameters.push(Parameter::memory("partials", Element::F64, Access::Out, self.partials()));
+        parameters.push(Parameter::number("with_x_dot_y", Number::I64));
         parameters.extend(self.tables());
         let (blocks, shared) = (u64::from(self.blocks), self.shared_bytes());
         launches.push(Launch::new("multiply", blocks, self.threads, shared, parameters)?);

@@ -66,6 +66,9 @@ pub struct PartPlan {
     pub first_column: u32,
     /// Elements of x, from the first column on, that are brought to shared memory; 0: x is gathered where it is.
     pub staged: u32,
+    /// With several vectors: neighbouring lanes share each non-zero, a pair of the vectors a lane, so that 16 bytes a lane
+    /// make up one piece of x. Otherwise a lane takes all pairs of its own non-zeros.
+    pub shared_by_pairs: bool,
     /// Packs stored, padding included.
     pub packs: u64,
     /// Non-zeros of the matrix in it.
@@ -162,15 +165,35 @@ impl SparsePlan {
         }
     }
 
+    /// Numbers a row of interleaved vectors: a power of two, filled up with zeros, so that pieces of 16 bytes are aligned.
+    pub fn width(&self) -> u32 {
+        self.vectors.max(1).next_power_of_two()
+    }
+
+    /// Pairs of vectors.
+    pub fn pairs(&self) -> u32 {
+        (self.width() / 2).max(1)
+    }
+
+    /// Whether the lanes of a part share non-zeros: a row needs a lane for each pair, and its lanes go on together.
+    pub fn shares(&self, part: &PartPlan) -> bool {
+        part.shared_by_pairs && self.vectors > 1 && part.lanes >= self.pairs() && part.storage != Storage::Csr
+    }
+
     /// Bytes of shared memory that hold the window of x, in multiples of 16.
     pub fn window_bytes(&self) -> u64 {
         let widest = self.parts.iter().map(|part| u64::from(part.staged)).max().unwrap_or(0);
-        (widest * u64::from(self.vectors) * self.scalar.bytes() as u64).next_multiple_of(16)
+        (widest * u64::from(self.width()) * self.scalar.bytes() as u64).next_multiple_of(16)
     }
 
     /// Dynamic shared memory of a block: the window of x, and the sums of its rows.
     pub fn shared_bytes(&self) -> u64 {
-        self.window_bytes() + 8 * u64::from(self.block_rows) * u64::from(self.vectors)
+        self.window_bytes() + 8 * u64::from(self.block_rows) * u64::from(self.width())
+    }
+
+    /// Shared memory that the text declares by itself: the warps' shares of x·y.
+    pub fn scratch_bytes(&self) -> u64 {
+        8 * u64::from(self.threads / 32) * u64::from(self.vectors)
     }
 
     /// The same matrix for another number of vectors at once. Windows and sums grow with it.

@@ -10,6 +10,8 @@ use serde::Serialize;
 /// Values that a lane has under way before it uses the first, in bytes: with 1,024 threads a multiprocessor, 64 kB,
 /// some three times what memory's latency asks for, since not all of them wait at once.
 const BATCH_BYTES: u32 = 64;
+/// The same with several vectors, whose sums or pieces of x take the registers.
+const BATCH_BYTES_OF_SEVERAL: u32 = 32;
 
 #[derive(Serialize)]
 struct PartView {
@@ -23,6 +25,15 @@ struct PartView {
     first_column: u32,
     window: String,
     delta: bool,
+    /// Whether lanes share non-zeros.
+    shared: bool,
+    /// Whether each lane's sums are of all pairs, in an order of its own, and are brought to one pair a lane.
+    transposed: bool,
+    /// Numbers of a lane's sums, and of those that are left once pairs have gone to their lanes.
+    sums: Vec<u32>,
+    reduced: Vec<u32>,
+    /// Lanes of a row that hold sums at the end.
+    lanes_left: u32,
     start: &'static str,
     first: bool,
     batch: Vec<PackView>,
@@ -60,11 +71,15 @@ struct View<'a> {
     plan: &'a SparsePlan,
     prelude: &'a str,
     real: &'a str,
-    /// Two numbers of the vectors at once, where there is an even number of vectors.
-    pair: Option<&'a str>,
+    /// Two numbers of the vectors at once.
+    pair: &'a str,
     /// Numbers of the vectors: 0, 1, …
     each: Vec<u32>,
+    /// Numbers of the pairs of vectors.
     pairs: Vec<u32>,
+    /// Numbers of interleaved x a row.
+    width: u32,
+    any_shared: bool,
     tables: Vec<String>,
     window_bytes: u64,
     has_window: bool,
@@ -81,14 +96,15 @@ impl SparsePlan {
     /// A fault of the template. A plan that [`SparsePlan::check`] refuses gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let vectors = self.vectors;
-        let even = vectors > 1 && vectors.is_multiple_of(2);
         let view = View {
             plan: self,
             prelude: PRELUDE,
             real: self.scalar.cuda(),
-            pair: even.then_some(if self.scalar == ScalarType::F64 { "double2" } else { "float2" }),
+            pair: if self.scalar == ScalarType::F64 { "double2" } else { "float2" },
             each: (0..vectors).collect(),
-            pairs: (0..vectors).step_by(2).collect(),
+            pairs: (0..self.pairs()).collect(),
+            width: self.width(),
+            any_shared: self.parts.iter().any(|part| self.shares(part)),
             tables: self.tables().iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect(),
             window_bytes: self.window_bytes(),
             has_window: self.window_bytes() > 0,
@@ -105,7 +121,9 @@ impl SparsePlan {
 
     fn part_view(&self, number: usize, part: &PartPlan) -> PartView {
         let delta = part.columns == ColumnWord::Delta16;
-        let room = BATCH_BYTES / (part.pack * self.values.bytes() as u32 * self.vectors);
+        let (shared, several) = (self.shares(part), self.vectors > 1);
+        let bytes = if several { BATCH_BYTES_OF_SEVERAL } else { BATCH_BYTES };
+        let room = (bytes / (part.pack * self.values.bytes() as u32)).max(1);
         let batch_size = match part.storage {
             // A number of steps that leaves no rest, if there is one.
             Storage::Ell { steps } if room >= 4 => {
@@ -119,11 +137,13 @@ impl SparsePlan {
         } else if part.first_column == 0 || delta {
             "x".into()
         } else {
-            format!("(x + {}ull * VECTORS)", part.first_column)
+            format!("(x + {}ull * {})", part.first_column, self.width())
         };
         // A lane's base counts from the beginning of x, the window from the part's first column.
         let base =
             if part.staged > 0 && part.first_column > 0 { format!(" - {}u", part.first_column) } else { String::new() };
+        let pairs = self.pairs();
+        let to_pairs = several && part.lanes >= pairs;
         PartView {
             number,
             title: part.to_string(),
@@ -139,6 +159,11 @@ impl SparsePlan {
             first_column: part.first_column,
             window,
             delta,
+            shared,
+            transposed: several && !shared && part.lanes >= pairs && pairs > 1,
+            sums: (0..if shared { 2 } else { self.width() }).collect(),
+            reduced: (0..if to_pairs { self.width().min(2) } else { self.width() }).collect(),
+            lanes_left: if to_pairs { pairs } else { 1 },
             start: if self.starts.bytes() == 8 { "u64" } else { "u32" },
             first: number == 0,
             batch,
