@@ -51,7 +51,7 @@ constexpr int THREADS = 1024;
 constexpr int BLOCK_ROWS = 32;          // at most; block b owns rows block_start[b] .. block_start[b + 1]
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict__ partials,
+multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict__ partials, i64 with_x_dot_y,
          const u32* __restrict__ block_start,
          const double* __restrict__ values_0,
          const u16* __restrict__ columns_0,
@@ -62,13 +62,13 @@ multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict_
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     real* const window = (real*)shared_bytes;                          // x from a part's first column on
     double* const sums = (double*)(shared_bytes + 1072);       // sums[v * BLOCK_ROWS + row of the block]
-    __shared__ double scratch[THREADS / 32];
+    __shared__ double scratch[VECTORS * (THREADS / 32)];
     const i64 first_row = block_start[blockIdx.x];
     const int count = (int)(block_start[blockIdx.x + 1] - first_row);
     const int lane_of_warp = threadIdx.x % 32;
     {   // part 0: ELLPACK of 12 elements a row, 2 lanes x 1 a row, 16-bit columns, x[0..133] in shared memory
         constexpr int LANES = 2, SLICE_ROWS = 16;
-        for (int i = threadIdx.x; i < 133 * VECTORS; i += THREADS) window[i] = x[0ll * VECTORS + i];
+        for (int i = threadIdx.x; i < 133; i += THREADS) window[i] = x[0ll + i];
         __syncthreads();
         const int rounds_end = (count + SLICE_ROWS - 1) / SLICE_ROWS * SLICE_ROWS;  // whole warps stay together
         constexpr int STRIDE = 32;
@@ -102,11 +102,12 @@ multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict_
                 sum_0 += (double)value_4 * (double)window[(u32)column_4];
                 sum_0 += (double)value_5 * (double)window[(u32)column_5];
             }
-            for (int offset = LANES / 2; offset > 0; offset >>= 1) {
+            for (int offset = LANES / 2; offset >= 1; offset >>= 1) {
                 sum_0 += __shfl_xor_sync(0xffffffffu, sum_0, offset);
             }
-            if (inside && threadIdx.x % LANES == 0) {
-                sums[0 * BLOCK_ROWS + row] = sum_0;
+            if (inside && threadIdx.x % LANES < 1) {
+                double& sum_of_row_0 = sums[row];
+                sum_of_row_0 = sum_0;
             }
         }
         __syncthreads();
@@ -202,34 +203,63 @@ multiply(const real* __restrict__ x, real* __restrict__ y_0, double* __restrict_
                     column_7 = __ldcs((const u16*)columns_1 + k + 7 * STRIDE);
                     value_7 = __ldcs((const double*)values_1 + k + 7 * STRIDE);
                 }
+                if (k + 0 * STRIDE < end) {
                 sum_0 += (double)value_0 * (double)x[(u32)column_0];
+                }
+                if (k + 1 * STRIDE < end) {
                 sum_0 += (double)value_1 * (double)x[(u32)column_1];
+                }
+                if (k + 2 * STRIDE < end) {
                 sum_0 += (double)value_2 * (double)x[(u32)column_2];
+                }
+                if (k + 3 * STRIDE < end) {
                 sum_0 += (double)value_3 * (double)x[(u32)column_3];
+                }
+                if (k + 4 * STRIDE < end) {
                 sum_0 += (double)value_4 * (double)x[(u32)column_4];
+                }
+                if (k + 5 * STRIDE < end) {
                 sum_0 += (double)value_5 * (double)x[(u32)column_5];
+                }
+                if (k + 6 * STRIDE < end) {
                 sum_0 += (double)value_6 * (double)x[(u32)column_6];
+                }
+                if (k + 7 * STRIDE < end) {
                 sum_0 += (double)value_7 * (double)x[(u32)column_7];
+                }
             }
-            for (int offset = LANES / 2; offset > 0; offset >>= 1) {
+            for (int offset = LANES / 2; offset >= 1; offset >>= 1) {
                 sum_0 += __shfl_xor_sync(0xffffffffu, sum_0, offset);
             }
-            if (inside && threadIdx.x % LANES == 0) {
-                sums[0 * BLOCK_ROWS + row] += sum_0;
+            if (inside && threadIdx.x % LANES < 1) {
+                double& sum_of_row_0 = sums[row];
+                sum_of_row_0 += sum_0;
             }
             begin = next_begin;
             end = next_end;
         }
         __syncthreads();
     }
+    if (with_x_dot_y == 0) {
+        for (int row = threadIdx.x; row < count; row += THREADS) {
+            y_0[first_row + row] = (real)sums[0 * BLOCK_ROWS + row];
+        }
+        return;
+    }
     double dot_0 = 0.0;
     for (int row = threadIdx.x; row < count; row += THREADS) {
         const double sum_0 = sums[0 * BLOCK_ROWS + row];
         y_0[first_row + row] = (real)sum_0;
-        dot_0 += (double)x[(first_row + row) * VECTORS + 0] * sum_0;
+        dot_0 += (double)x[(first_row + row) * 1 + 0] * sum_0;
     }
-    dot_0 = block_sum<THREADS>(dot_0, scratch);
-    if (threadIdx.x == 0) partials[0 * gridDim.x + blockIdx.x] = dot_0;
+    // The warps' shares side by side, then a warp a vector.
+    dot_0 = warp_sum(dot_0);
+    if (lane_of_warp == 0) scratch[0 * (THREADS / 32) + threadIdx.x / 32] = dot_0;
+    __syncthreads();
+    for (int v = threadIdx.x / 32; v < VECTORS; v += THREADS / 32) {
+        const double dot = warp_sum(lane_of_warp < THREADS / 32 ? scratch[v * (THREADS / 32) + lane_of_warp] : 0.0);
+        if (lane_of_warp == 0) partials[v * gridDim.x + blockIdx.x] = dot;
+    }
 }
 
 // x . y of each vector from its partial sums, in a fixed order: one block a vector.

@@ -1,7 +1,7 @@
 //! kernels_generated/: model, operator, plan, text and budget of each reference problem, held up to date.
 //!
 //! A folder with a model.toml is a problem; beside it stand ir.ron, and the plan and the text of its multiply. One with a
-//! molecule.toml is a stored matrix, whose operator is the FCIDUMP file it names: plan and text only. The fused
+//! molecule.toml is a stored matrix, or full CI without one, whose operator is the FCIDUMP file it names: plan and text only. The fused
 //! LOBPCG update is the same for every problem and has a folder of its own. For the problems of [`SINGLE`] and the update
 //! the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is checked where
 //! NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels` writes
@@ -9,9 +9,9 @@
 
 use super::budget::{BLESS, Budget, exceeded, measured, table, verdict};
 use super::gallery::root;
-use eigenforge::ci::{self, Molecule};
+use eigenforge::ci::{self, DirectFullCi, Molecule};
 use eigenforge::exact::{KernelFootprint, OperatorIr, footprints};
-use eigenforge::input::{InputFile, ModelFile};
+use eigenforge::input::{InputFile, ModelFile, StorageChoice};
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Target, Wish};
 use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan};
@@ -69,18 +69,23 @@ fn problems() -> Vec<PathBuf> {
     folders_with("model.toml")
 }
 
-/// The multiply of a molecule's stored matrix, as `inspect` prints it.
-fn stored_matrix(folder: &Path) -> Text {
+/// The multiply of a molecule, by its stored matrix or straight from the integrals, as `inspect` prints it.
+fn of_molecule(folder: &Path) -> Text {
     let InputFile::Ci(file) = InputFile::read(&folder.join("molecule.toml")).unwrap() else {
         panic!("{}: no [ci]", folder.display())
     };
     let molecule = Molecule::read(&file.ci).unwrap();
+    let named = |text, launches| Text { stem: "multiply".into(), plan: "plan.ron".into(), text, launches };
+    if file.ci.storage == StorageChoice::Direct {
+        let plan = DirectFullCi::plan(&molecule.integrals, &molecule.space, Target::H200).unwrap();
+        let launches = plan.launches().unwrap().into_iter().chain([plan.diagonal_launch().unwrap()]);
+        return named(plan.text().unwrap(), launches.collect());
+    }
     let matrix = ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD).unwrap();
     let wish = Wish { format: Some(FormatName::Hybrid), ..Wish::default() };
     let choice = Choice::new(&matrix, &RowStatistics::of(&matrix), Target::H200, wish);
     let stored = Stored::new("ci", &matrix, &choice.best().layout, wish.scalar, wish.values).unwrap();
-    let (text, launches) = (stored.plan.text().unwrap(), stored.plan.launches().unwrap());
-    Text { stem: "multiply".into(), plan: "plan.ron".into(), text, launches }
+    named(stored.plan.text().unwrap(), stored.plan.launches().unwrap())
 }
 
 /// The generated file `name` of a model, or its multiply, in the number types that are kept.
@@ -121,7 +126,7 @@ fn generate() -> Vec<Folder> {
         found.push(Folder { texts: texts(&model, None, single), path, files });
     }
     for path in folders_with("molecule.toml") {
-        found.push(Folder { texts: vec![stored_matrix(&path)], path, files: Vec::new() });
+        found.push(Folder { texts: vec![of_molecule(&path)], path, files: Vec::new() });
     }
     for folder in &mut found {
         for Text { stem, plan, text, .. } in &folder.texts {
