@@ -63,8 +63,6 @@ struct Plan<'a> {
     real: &'static str,
     /// Elements in 16 bytes.
     width: usize,
-    /// Arguments of the launch bounds.
-    bounds: String,
     threads: u32,
     vectors: Vec<VectorPlan<'a>>,
     sums: &'a [String],
@@ -139,8 +137,6 @@ impl VectorProgram {
             passes: self.passes(),
             real: scalar.cuda(),
             width: 16 / scalar.bytes(),
-            // Sums alone: two blocks a multiprocessor keep memory busy, and 128 registers hold 24 sums.
-            bounds: if self.vectors.iter().any(written) { THREADS.to_string() } else { format!("{THREADS}, 2") },
             threads: THREADS,
             vectors: self
                 .vectors
