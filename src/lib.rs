@@ -68,6 +68,7 @@ pub mod basis;
 pub mod bench;
 pub mod ci;
 pub mod cli;
+pub mod dmrg;
 pub mod exact;
 pub mod input;
 pub mod lattice;

@@ -1,0 +1,275 @@
+//! Finite-lattice two-site DMRG: one bond, and the sweep over all of them (White 1992, 1993).
+//!
+//! State: the blocks on both sides, the kept states of every site, ψ of the bond in between. A step solves the
+//! superblock of two blocks and two sites, keeps the best states of the block that grows, carries its operators over
+//! and transforms ψ to the next bond.
+
+use super::blocks::{Enlarged, Side, WaveLayout};
+use super::chain::Chain;
+use super::davidson::{self, Davidson};
+use super::enlarged::EnlargedOperators;
+use super::environment::Environment;
+use super::error::DmrgError;
+use super::records::{Buffers, Space};
+use super::start::{Random, random_blocks};
+use super::state::Isometry;
+use super::superblock::Superblock;
+use super::transform::Step;
+use super::truncate::{self, Truncated, Wave, truncate, truncate_with_noise};
+
+/// How a sweep is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SweepPlan {
+    /// What may be kept.
+    pub limits: truncate::Limits,
+    /// Relative size of the perturbation of density matrices; 0 for none.
+    pub noise: f64,
+    /// Of each bond's solve.
+    pub davidson: davidson::Limits,
+}
+
+/// What a bond gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BondRecord {
+    /// Its left site's position.
+    pub bond: usize,
+    /// The lowest eigenvalue of the superblock.
+    pub energy: f64,
+    /// ‖Hψ − Eψ‖ there.
+    pub residual: f64,
+    /// Elements of ψ.
+    pub dimension: usize,
+    /// States kept.
+    pub kept: usize,
+    /// Weight dropped.
+    pub discarded: f64,
+    /// Products with H.
+    pub products: usize,
+    /// Operations of one of them.
+    pub flops: f64,
+}
+
+/// The chain in two blocks with ψ between them.
+pub struct Sweeper<'c> {
+    chain: &'c Chain,
+    /// `left[p]`: sites 0 … p−1.
+    left: Vec<Option<Environment>>,
+    /// `right[p]`: sites p … N−1.
+    right: Vec<Option<Environment>>,
+    /// `kept[p]`: states of site p with the block beside it, away from the bond of ψ.
+    kept: Vec<Option<Isometry>>,
+    wave: Vec<f64>,
+    davidson: Davidson,
+    between: Vec<f64>,
+}
+
+/// Two enlarged blocks with their operators.
+pub struct Bond {
+    /// The left block.
+    pub left: Enlarged,
+    /// The right block.
+    pub right: Enlarged,
+    /// ψ.
+    pub layout: WaveLayout,
+    /// Operators of the left block.
+    pub left_operators: EnlargedOperators,
+    /// Operators of the right block.
+    pub right_operators: EnlargedOperators,
+}
+
+impl Bond {
+    /// The superblock of the blocks that end at cut `p` and begin at cut `p + 2`, for the sum `sum`.
+    pub fn new(
+        chain: &Chain,
+        sum: &super::operator_sum::OperatorSum,
+        p: usize,
+        left: &Environment,
+        right: &Environment,
+    ) -> Bond {
+        let (large_left, large_right) =
+            (chain.enlarge(Side::Left, &left.sectors, p), chain.enlarge(Side::Right, &right.sectors, p + 2));
+        let layout = WaveLayout::new(&large_left.sectors, &large_right.sectors, chain.total);
+        let (mut of_left, mut of_right) = (vec![1; large_left.sectors.len()], vec![1; large_right.sectors.len()]);
+        for sector in &layout.sectors {
+            of_left[sector.left] = sector.columns;
+            of_right[sector.right] = sector.rows;
+        }
+        let left_operators = chain.operators(sum, Side::Left, p, left, &large_left, &of_left);
+        let right_operators = chain.operators(sum, Side::Right, p + 2, right, &large_right, &of_right);
+        Bond { left: large_left, right: large_right, layout, left_operators, right_operators }
+    }
+
+    /// The buffers its records read.
+    pub fn buffers<'a>(&'a self, left: &'a Environment, right: &'a Environment) -> Buffers<'a> {
+        Buffers::default()
+            .with(Space::Left, &left.data)
+            .with(Space::LeftSum, &self.left_operators.sums)
+            .with(Space::Right, &right.data)
+            .with(Space::RightSum, &self.right_operators.sums)
+    }
+
+    /// The diagonal of H, for the preconditioner: Σ_b diag(A_b)_i diag(B_b)_j.
+    pub fn diagonal(&self, left: &Environment, right: &Environment) -> Vec<f64> {
+        let mut diagonal = vec![0.0; self.layout.length];
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for sector in &self.layout.sectors {
+            let out = &mut diagonal[sector.offset..][..sector.rows * sector.columns];
+            for operator in 0..self.left_operators.blocks.len() {
+                (a.clear(), a.resize(sector.rows, 0.0), b.clear(), b.resize(sector.columns, 0.0));
+                let there = self.left_operators.diagonal(operator, sector.left, &left.data, &mut a)
+                    && self.right_operators.diagonal(operator, sector.right, &right.data, &mut b);
+                if there {
+                    for (column, b) in out.chunks_exact_mut(sector.rows).zip(&b) {
+                        column.iter_mut().zip(&a).for_each(|(d, a)| *d += a * b);
+                    }
+                }
+            }
+        }
+        diagonal
+    }
+}
+
+impl<'c> Sweeper<'c> {
+    /// From random blocks of `states` states; ψ at the first bond.
+    pub fn random(chain: &'c Chain, states: usize, seed: u64) -> Sweeper<'c> {
+        let n = chain.sites;
+        let none = |count: usize| (0..count).map(|_| None).collect::<Vec<Option<Environment>>>();
+        let mut sweeper = Sweeper {
+            chain,
+            left: none(n + 1),
+            right: none(n + 1),
+            kept: (0..n).map(|_| None).collect(),
+            wave: Vec::new(),
+            davidson: Davidson::default(),
+            between: Vec::new(),
+        };
+        sweeper.left[0] = Some(Environment::end());
+        sweeper.right[n] = Some(Environment::end());
+        let mut random = Random::new(seed);
+        for (made, block) in random_blocks(chain, states, &mut random).into_iter().enumerate() {
+            let p = n - 1 - made;
+            (sweeper.right[p], sweeper.kept[p]) = (Some(block.block), Some(block.kept));
+        }
+        let length = sweeper.layout(0).length;
+        sweeper.wave = (0..length).map(|_| random.number()).collect();
+        sweeper
+    }
+
+    fn environments(&self, p: usize) -> (&Environment, &Environment) {
+        let there = "blocks beside the bond of ψ are kept up to date";
+        (self.left[p].as_ref().expect(there), self.right[p + 2].as_ref().expect(there))
+    }
+
+    fn layout(&self, p: usize) -> WaveLayout {
+        let (left, right) = self.environments(p);
+        let left = self.chain.enlarge(Side::Left, &left.sectors, p);
+        let right = self.chain.enlarge(Side::Right, &right.sectors, p + 2);
+        WaveLayout::new(&left.sectors, &right.sectors, self.chain.total)
+    }
+
+    /// The bonds of a sweep with the side that grows at each: right, then left, back to the first bond.
+    pub fn path(sites: usize) -> impl Iterator<Item = (usize, Side)> {
+        let there = (0..sites - 2).map(|p| (p, Side::Left));
+        there.chain((1..sites - 1).rev().map(|p| (p, Side::Right)))
+    }
+
+    /// Solves bond `p`, truncates, and goes on to the next bond on the other side of what grows.
+    ///
+    /// # Errors
+    /// Numbers that are not finite.
+    pub fn step(&mut self, p: usize, grows: Side, plan: &SweepPlan) -> Result<BondRecord, DmrgError> {
+        let (bond, mut record) = self.solve(p, plan.davidson)?;
+        let (left, right) = self.environments(p);
+        let buffers = bond.buffers(left, right);
+        let wave = Wave { layout: &bond.layout, data: &self.wave, left: &bond.left, right: &bond.right };
+        let operators = if grows == Side::Left { &bond.left_operators } else { &bond.right_operators };
+        let truncated = if plan.noise > 0.0 {
+            truncate_with_noise(wave, grows, plan.limits, operators, buffers, plan.noise)?
+        } else {
+            truncate(wave, grows, plan.limits)?
+        };
+        (record.kept, record.discarded) = (truncated.kept.kept.total(), truncated.discarded);
+        let cut = if grows == Side::Left { p } else { p + 2 };
+        let identity = Chain::identity(&self.chain.sum, grows, cut);
+        let grown = Environment::project(operators, buffers, &truncated.kept, identity);
+        self.advance(p, grows, &bond, truncated, Some(grown));
+        Ok(record)
+    }
+
+    /// The lowest state of bond `p`, from ψ as it is.
+    fn solve(&mut self, p: usize, limits: davidson::Limits) -> Result<(Bond, BondRecord), DmrgError> {
+        let (mut davidson, mut between, mut wave) =
+            (std::mem::take(&mut self.davidson), std::mem::take(&mut self.between), std::mem::take(&mut self.wave));
+        let (left, right) = self.environments(p);
+        let bond = Bond::new(self.chain, &self.chain.sum, p, left, right);
+        let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.layout);
+        let buffers = bond.buffers(left, right);
+        let diagonal = bond.diagonal(left, right);
+        let multiply = |x: &[f64], y: &mut [f64]| superblock.multiply(buffers, x, &mut between, y);
+        let found = davidson.solve(multiply, &diagonal, &mut wave, limits)?;
+        (self.davidson, self.between, self.wave) = (davidson, between, wave);
+        let energy = found.value + self.chain.sum.constant;
+        if !energy.is_finite() {
+            return Err(DmrgError::NotFinite { first: self.chain.order[p], second: self.chain.order[p + 1] });
+        }
+        let (residual, products) = (found.residual, found.products);
+        let (dimension, flops) = (bond.layout.length, superblock.flops());
+        let record = BondRecord { bond: p, energy, residual, dimension, kept: 0, discarded: 0.0, products, flops };
+        Ok((bond, record))
+    }
+
+    /// Takes over what was kept and moves ψ to the next bond.
+    pub(super) fn advance(
+        &mut self,
+        p: usize,
+        grows: Side,
+        bond: &Bond,
+        truncated: Truncated,
+        grown: Option<Environment>,
+    ) {
+        let next = if grows == Side::Left { p + 1 } else { p - 1 };
+        // The block and kept states that the bond leaves behind, and those of the site it takes up.
+        let (site, given_up) = if grows == Side::Left { (p, p + 2) } else { (p + 1, p - 1) };
+        let sectors = &truncated.kept.kept;
+        let new_left = match grows {
+            Side::Left => self.chain.enlarge(Side::Left, sectors, next),
+            Side::Right => self.chain.enlarge(Side::Left, &self.block(Side::Left, next).sectors, next),
+        };
+        let new_right = match grows {
+            Side::Left => self.chain.enlarge(Side::Right, &self.block(Side::Right, next + 2).sectors, next + 2),
+            Side::Right => self.chain.enlarge(Side::Right, sectors, next + 2),
+        };
+        let new = WaveLayout::new(&new_left.sectors, &new_right.sectors, self.chain.total);
+        let (old_other, new_own) =
+            if grows == Side::Left { (&bond.right, &new_left) } else { (&bond.left, &new_right) };
+        let v = self.kept[given_up].take().unwrap_or_default();
+        let step = Step {
+            grown: grows,
+            old: &bond.layout,
+            old_other,
+            truncated: &truncated,
+            given_up: &v,
+            new_own,
+            new: &new,
+        };
+        self.wave = step.wave();
+        self.kept[site] = Some(truncated.kept);
+        match grows {
+            Side::Left => self.left[next] = grown,
+            Side::Right => self.right[next + 2] = grown,
+        }
+    }
+
+    fn block(&self, side: Side, p: usize) -> &Environment {
+        let list = if side == Side::Left { &self.left } else { &self.right };
+        list[p].as_ref().expect("blocks on the way of a sweep are kept up to date")
+    }
+
+    /// Solves the first bond without truncation: the state that is reported.
+    ///
+    /// # Errors
+    /// Numbers that are not finite.
+    pub fn finish(&mut self, limits: davidson::Limits) -> Result<BondRecord, DmrgError> {
+        Ok(self.solve(0, limits)?.1)
+    }
+}
