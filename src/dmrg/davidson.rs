@@ -9,7 +9,7 @@ use super::dense::{View, eigen};
 use super::error::DmrgError;
 
 /// Basis vectors before a restart; the paper's runs keep 20.
-const WIDTH: usize = 20;
+pub const WIDTH: usize = 20;
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -195,4 +195,54 @@ fn lowest(rows: &[Vec<f64>]) -> Result<(Vec<f64>, Vec<Vec<f64>>), DmrgError> {
     let (values, vectors) = eigen(View::whole(&matrix, k, k))?;
     let vector = |j: usize| (0..k).map(|i| vectors[(i, j)]).collect();
     Ok((values[..2].to_vec(), (0..2).map(vector).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::seeded::vector;
+
+    /// A random symmetric matrix with a diagonal that grows, so that the preconditioner means something.
+    fn matrix(n: usize, seed: u64) -> Vec<f64> {
+        let random = vector(n * n, seed);
+        let element = |k: usize| {
+            let (i, j) = (k % n, k / n);
+            0.5 * (random[i + j * n] + random[j + i * n]) + if i == j { 0.3 * i as f64 } else { 0.0 }
+        };
+        (0..n * n).map(element).collect()
+    }
+
+    fn solve(a: &[f64], n: usize, limits: Limits) -> (Found, Vec<f64>) {
+        let diagonal: Vec<f64> = (0..n).map(|i| a[i * (n + 1)]).collect();
+        let multiply = |x: &[f64], y: &mut [f64]| {
+            for (i, y) in y.iter_mut().enumerate() {
+                *y = (0..n).map(|j| a[i + j * n] * x[j]).sum();
+            }
+        };
+        let mut x = vector(n, 9);
+        let found = Davidson::default().solve(multiply, &diagonal, &mut x, limits).unwrap();
+        (found, x)
+    }
+
+    #[test]
+    fn the_lowest_pair_of_random_matrices_also_across_restarts() {
+        for (n, seed) in [(1, 1), (2, 2), (7, 3), (60, 4), (150, 5)] {
+            let a = matrix(n, seed);
+            let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
+            let (found, x) = solve(&a, n, Limits { tolerance: 1e-9, products: 400 });
+            assert!((found.value - values[0]).abs() < 1e-12 * n as f64, "n = {n}: {found:?}, {}", values[0]);
+            assert!((dot(&x, &x) - 1.0).abs() < 1e-12);
+            let residual = (0..n).map(|i| (0..n).map(|j| a[i + j * n] * x[j]).sum::<f64>() - found.value * x[i]);
+            let residual = residual.map(|r| r * r).sum::<f64>().sqrt();
+            assert!(residual < 2e-9, "n = {n}: {residual}");
+            assert!(n < 100 || found.products > WIDTH, "the largest case is meant to restart");
+        }
+    }
+
+    #[test]
+    fn it_stops_at_its_number_of_products_and_says_how_far_it_came() {
+        let (found, _) = solve(&matrix(80, 6), 80, Limits { tolerance: 1e-12, products: 5 });
+        assert_eq!(found.products, 5);
+        assert!(found.residual > 1e-12);
+    }
 }

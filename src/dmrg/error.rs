@@ -26,7 +26,7 @@ pub enum DmrgError {
         sites: usize,
     },
     /// An order that is not one of all sites.
-    #[error("the order must name each of the {sites} sites once, and {wrong}")]
+    #[error("the order should name each of the {sites} sites once, found {wrong}")]
     Order {
         /// Number of sites.
         sites: usize,

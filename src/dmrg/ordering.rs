@@ -5,7 +5,7 @@
 //! for other graphs [`narrow`] gives an order of small bandwidth (Cuthill and McKee 1969, reversed).
 
 use super::error::DmrgError;
-use crate::lattice::Lattice;
+use crate::lattice::{Lattice, check_order};
 
 /// `order` if it names every site once; as numbered if there is none.
 ///
@@ -13,22 +13,8 @@ use crate::lattice::Lattice;
 /// An order with a site missing, twice or outside.
 pub fn checked(order: Option<Vec<usize>>, sites: usize) -> Result<Vec<usize>, DmrgError> {
     let Some(order) = order else { return Ok((0..sites).collect()) };
-    let mut seen = vec![false; sites];
-    for &site in &order {
-        let wrong = match seen.get_mut(site) {
-            None => format!("{site} is not one of them"),
-            Some(seen) if *seen => format!("{site} is named twice"),
-            Some(seen) => {
-                *seen = true;
-                continue;
-            }
-        };
-        return Err(DmrgError::Order { sites, wrong });
-    }
-    match seen.iter().position(|seen| !seen) {
-        Some(site) => Err(DmrgError::Order { sites, wrong: format!("{site} is missing") }),
-        None => Ok(order),
-    }
+    check_order(&order, sites).map_err(|wrong| DmrgError::Order { sites, wrong })?;
+    Ok(order)
 }
 
 /// The position of each site.
@@ -87,9 +73,9 @@ mod tests {
         assert_eq!(checked(None, 3).unwrap(), [0, 1, 2]);
         assert_eq!(checked(Some(vec![2, 0, 1]), 3).unwrap(), [2, 0, 1]);
         let wrong = |order: &[usize]| checked(Some(order.to_vec()), 3).unwrap_err().to_string();
-        assert!(wrong(&[0, 1]).ends_with("2 is missing"));
-        assert!(wrong(&[0, 1, 1]).ends_with("1 is named twice"));
-        assert!(wrong(&[0, 1, 3]).ends_with("3 is not one of them"));
+        assert!(wrong(&[0, 1]).ends_with("a list without 2"));
+        assert!(wrong(&[0, 1, 1]).ends_with("1 twice"));
+        assert!(wrong(&[0, 1, 3]).ends_with("3, which is none of them"));
     }
 
     #[test]

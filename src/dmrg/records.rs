@@ -117,7 +117,8 @@ pub struct Stage {
 impl Stage {
     /// Floating-point operations.
     pub fn flops(&self) -> f64 {
-        self.groups.iter().flat_map(|group| &group.records).map(Record::flops).sum()
+        // Not `sum`, whose empty sum of floats is −0.
+        self.groups.iter().flat_map(|group| &group.records).fold(0.0, |sum, record| sum + record.flops())
     }
 
     /// Number of records that are products, and of those that are copies.
@@ -195,5 +196,71 @@ impl Record {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::seeded::vector;
+
+    /// Element (row, column) of an operand.
+    fn element(data: &[f64], operand: Operand, row: usize, column: usize) -> f64 {
+        let (row, column) = if operand.transposed { (column, row) } else { (row, column) };
+        data[operand.offset + row + column * operand.stride]
+    }
+
+    fn naive(record: &Record, left: &[f64], input: &[f64], row: usize, column: usize) -> f64 {
+        let data = |operand: Operand| if operand.space == Space::Left { left } else { input };
+        record.coefficient
+            * match record.action {
+                Action::Product { a, b, inner } => {
+                    (0..inner).map(|k| element(data(a), a, row, k) * element(data(b), b, k, column)).sum()
+                }
+                Action::Copy { a } => element(data(a), a, row, column),
+                Action::Diagonal => f64::from(u8::from(row == column)),
+            }
+    }
+
+    #[test]
+    fn groups_add_their_records_up_and_leave_nothing_of_what_was_there() {
+        let (left, input) = (vector(400, 3), vector(900, 4));
+        let operand = |space, offset, stride, transposed| Operand { space, offset, stride, transposed };
+        let (a, x) = (operand(Space::Left, 7, 9, false), operand(Space::Input, 5, 11, false));
+        let turned = |operand: Operand| Operand { transposed: true, ..operand };
+        let record = |action, coefficient, first, rows, columns| Record {
+            action,
+            coefficient,
+            first,
+            stride: 10,
+            rows,
+            columns,
+        };
+        let records = vec![
+            record(Action::Product { a, b: x, inner: 6 }, 0.5, 0, 8, 7),
+            record(Action::Product { a: turned(a), b: turned(x), inner: 7 }, -1.5, 11, 9, 5),
+            record(Action::Copy { a: x }, 2.0, 2, 8, 7),
+            record(Action::Copy { a: turned(x) }, 3.0, 20, 7, 4),
+            record(Action::Diagonal, 0.25, 30, 5, 5),
+        ];
+        // Two groups with a gap between them and behind them: 80 elements each.
+        let group = |offset| Group { offset, length: 80, records: records.clone() };
+        let stage = Stage { groups: vec![group(3), group(90)], length: 180 };
+        let mut expected = vec![0.0; 180];
+        for group in &stage.groups {
+            for record in &group.records {
+                for (row, column) in (0..record.rows).flat_map(|row| (0..record.columns).map(move |c| (row, c))) {
+                    let at = group.offset + record.first + row + column * record.stride;
+                    expected[at] += naive(record, &left, &input, row, column);
+                }
+            }
+        }
+        let mut found = vec![f64::NAN; 180];
+        run(&stage, Buffers::default().with(Space::Left, &left).with(Space::Input, &input), &mut found);
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found - expected).abs() < 1e-13, "{found} is not {expected}");
+        }
+        assert_eq!(stage.counts(), (4, 6));
+        assert_eq!(stage.flops(), 2.0 * (2.0 * 56.0 * 6.0 + 2.0 * 45.0 * 7.0 + 2.0 * 56.0 + 2.0 * 28.0 + 5.0));
     }
 }

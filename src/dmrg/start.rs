@@ -8,8 +8,8 @@ use super::blocks::{Sectors, Side};
 use super::chain::Chain;
 use super::dense::{View, orthonormal};
 use super::environment::Environment;
-use super::records::{Buffers, Space};
 use super::state::Isometry;
+use super::sweep::carried_over;
 
 /// splitmix64 (Steele, Lea, Flood 2014), uniform in [−1, 1).
 pub struct Random(u64);
@@ -55,10 +55,7 @@ pub fn random_blocks(chain: &Chain, states: usize, random: &mut Random) -> Vec<R
             })
             .collect();
         let kept = Isometry::new(&enlarged.sectors, &matrices);
-        let operators = chain.operators(&chain.sum, Side::Right, p + 1, behind, &enlarged, &counts);
-        let buffers = Buffers::default().with(Space::Right, &behind.data).with(Space::RightSum, &operators.sums);
-        let identity = Chain::identity(&chain.sum, Side::Right, p + 1);
-        let block = Environment::project(&operators, buffers, &kept, identity);
+        let block = carried_over(chain, &chain.sum, Side::Right, p + 1, behind, &enlarged, &kept);
         blocks.push(RightBlock { kept, block });
     }
     blocks

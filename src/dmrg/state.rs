@@ -58,4 +58,16 @@ impl Isometry {
     pub fn block(&self, enlarged_sector: usize) -> Option<&KeptBlock> {
         self.of_enlarged[enlarged_sector].map(|index| &self.blocks[index])
     }
+
+    /// Whether it belongs to an enlarged block with these sectors.
+    pub fn fits(&self, enlarged: &Sectors) -> bool {
+        let fits = |block: &KeptBlock| {
+            let q = block.enlarged_sector;
+            q < enlarged.len()
+                && enlarged.dimension(q) == block.rows
+                && block.offset + block.rows * block.columns <= self.data.len()
+                && self.kept.find(enlarged.charges(q)) == Some(block.kept_sector)
+        };
+        self.of_enlarged.len() == enlarged.len() && self.blocks.iter().all(fits)
+    }
 }

@@ -4,12 +4,13 @@
 //! superblock of two blocks and two sites, keeps the best states of the block that grows, carries its operators over
 //! and transforms ψ to the next bond.
 
-use super::blocks::{Enlarged, Side, WaveLayout};
+use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
 use super::chain::Chain;
 use super::davidson::{self, Davidson};
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
+use super::operator_sum::OperatorSum;
 use super::records::{Buffers, Space};
 use super::start::{Random, random_blocks};
 use super::state::Isometry;
@@ -63,14 +64,34 @@ pub struct Sweeper<'c> {
     between: Vec<f64>,
 }
 
-/// Two enlarged blocks with their operators.
-pub struct Bond {
+/// Two enlarged blocks and how ψ lies over them.
+pub struct Frame {
     /// The left block.
     pub left: Enlarged,
     /// The right block.
     pub right: Enlarged,
     /// ψ.
     pub layout: WaveLayout,
+}
+
+impl Frame {
+    /// Of the blocks that end at cut `p` and begin at cut `p + 2`.
+    pub fn new(chain: &Chain, p: usize, left: &Sectors, right: &Sectors) -> Frame {
+        let (left, right) = (chain.enlarge(Side::Left, left, p), chain.enlarge(Side::Right, right, p + 2));
+        let layout = WaveLayout::new(&left.sectors, &right.sectors, chain.total);
+        Frame { left, right, layout }
+    }
+
+    /// A wave function over it.
+    pub fn wave<'a>(&'a self, data: &'a [f64]) -> Wave<'a> {
+        Wave { layout: &self.layout, data, left: &self.left, right: &self.right }
+    }
+}
+
+/// Two enlarged blocks with their operators.
+pub struct Bond {
+    /// Their states.
+    pub frame: Frame,
     /// Operators of the left block.
     pub left_operators: EnlargedOperators,
     /// Operators of the right block.
@@ -79,24 +100,16 @@ pub struct Bond {
 
 impl Bond {
     /// The superblock of the blocks that end at cut `p` and begin at cut `p + 2`, for the sum `sum`.
-    pub fn new(
-        chain: &Chain,
-        sum: &super::operator_sum::OperatorSum,
-        p: usize,
-        left: &Environment,
-        right: &Environment,
-    ) -> Bond {
-        let (large_left, large_right) =
-            (chain.enlarge(Side::Left, &left.sectors, p), chain.enlarge(Side::Right, &right.sectors, p + 2));
-        let layout = WaveLayout::new(&large_left.sectors, &large_right.sectors, chain.total);
-        let (mut of_left, mut of_right) = (vec![1; large_left.sectors.len()], vec![1; large_right.sectors.len()]);
-        for sector in &layout.sectors {
+    pub fn new(chain: &Chain, sum: &OperatorSum, p: usize, left: &Environment, right: &Environment) -> Bond {
+        let frame = Frame::new(chain, p, &left.sectors, &right.sectors);
+        let (mut of_left, mut of_right) = (vec![1; frame.left.sectors.len()], vec![1; frame.right.sectors.len()]);
+        for sector in &frame.layout.sectors {
             of_left[sector.left] = sector.columns;
             of_right[sector.right] = sector.rows;
         }
-        let left_operators = chain.operators(sum, Side::Left, p, left, &large_left, &of_left);
-        let right_operators = chain.operators(sum, Side::Right, p + 2, right, &large_right, &of_right);
-        Bond { left: large_left, right: large_right, layout, left_operators, right_operators }
+        let left_operators = chain.operators(sum, Side::Left, p, left, &frame.left, &of_left);
+        let right_operators = chain.operators(sum, Side::Right, p + 2, right, &frame.right, &of_right);
+        Bond { frame, left_operators, right_operators }
     }
 
     /// The buffers its records read.
@@ -110,9 +123,9 @@ impl Bond {
 
     /// The diagonal of H, for the preconditioner: Σ_b diag(A_b)_i diag(B_b)_j.
     pub fn diagonal(&self, left: &Environment, right: &Environment) -> Vec<f64> {
-        let mut diagonal = vec![0.0; self.layout.length];
+        let mut diagonal = vec![0.0; self.frame.layout.length];
         let (mut a, mut b) = (Vec::new(), Vec::new());
-        for sector in &self.layout.sectors {
+        for sector in &self.frame.layout.sectors {
             let out = &mut diagonal[sector.offset..][..sector.rows * sector.columns];
             for operator in 0..self.left_operators.blocks.len() {
                 (a.clear(), a.resize(sector.rows, 0.0), b.clear(), b.resize(sector.columns, 0.0));
@@ -132,6 +145,19 @@ impl Bond {
 impl<'c> Sweeper<'c> {
     /// From random blocks of `states` states; ψ at the first bond.
     pub fn random(chain: &'c Chain, states: usize, seed: u64) -> Sweeper<'c> {
+        let mut sweeper = Sweeper::empty(chain);
+        let n = chain.sites;
+        let mut random = Random::new(seed);
+        for (made, block) in random_blocks(chain, states, &mut random).into_iter().enumerate() {
+            let p = n - 1 - made;
+            (sweeper.right[p], sweeper.kept[p]) = (Some(block.block), Some(block.kept));
+        }
+        let length = sweeper.frame(0).layout.length;
+        sweeper.wave = (0..length).map(|_| random.number()).collect();
+        sweeper
+    }
+
+    fn empty(chain: &'c Chain) -> Sweeper<'c> {
         let n = chain.sites;
         let none = |count: usize| (0..count).map(|_| None).collect::<Vec<Option<Environment>>>();
         let mut sweeper = Sweeper {
@@ -145,26 +171,18 @@ impl<'c> Sweeper<'c> {
         };
         sweeper.left[0] = Some(Environment::end());
         sweeper.right[n] = Some(Environment::end());
-        let mut random = Random::new(seed);
-        for (made, block) in random_blocks(chain, states, &mut random).into_iter().enumerate() {
-            let p = n - 1 - made;
-            (sweeper.right[p], sweeper.kept[p]) = (Some(block.block), Some(block.kept));
-        }
-        let length = sweeper.layout(0).length;
-        sweeper.wave = (0..length).map(|_| random.number()).collect();
         sweeper
     }
 
-    fn environments(&self, p: usize) -> (&Environment, &Environment) {
+    pub(super) fn environments(&self, p: usize) -> (&Environment, &Environment) {
         let there = "blocks beside the bond of ψ are kept up to date";
         (self.left[p].as_ref().expect(there), self.right[p + 2].as_ref().expect(there))
     }
 
-    fn layout(&self, p: usize) -> WaveLayout {
+    /// The blocks beside bond `p`.
+    pub(super) fn frame(&self, p: usize) -> Frame {
         let (left, right) = self.environments(p);
-        let left = self.chain.enlarge(Side::Left, &left.sectors, p);
-        let right = self.chain.enlarge(Side::Right, &right.sectors, p + 2);
-        WaveLayout::new(&left.sectors, &right.sectors, self.chain.total)
+        Frame::new(self.chain, p, &left.sectors, &right.sectors)
     }
 
     /// The bonds of a sweep with the side that grows at each: right, then left, back to the first bond.
@@ -181,7 +199,7 @@ impl<'c> Sweeper<'c> {
         let (bond, mut record) = self.solve(p, plan.davidson)?;
         let (left, right) = self.environments(p);
         let buffers = bond.buffers(left, right);
-        let wave = Wave { layout: &bond.layout, data: &self.wave, left: &bond.left, right: &bond.right };
+        let wave = bond.frame.wave(&self.wave);
         let operators = if grows == Side::Left { &bond.left_operators } else { &bond.right_operators };
         let truncated = if plan.noise > 0.0 {
             truncate_with_noise(wave, grows, plan.limits, operators, buffers, plan.noise)?
@@ -192,7 +210,7 @@ impl<'c> Sweeper<'c> {
         let cut = if grows == Side::Left { p } else { p + 2 };
         let identity = Chain::identity(&self.chain.sum, grows, cut);
         let grown = Environment::project(operators, buffers, &truncated.kept, identity);
-        self.advance(p, grows, &bond, truncated, Some(grown));
+        self.advance(p, grows, &bond.frame, truncated, grown);
         Ok(record)
     }
 
@@ -202,7 +220,7 @@ impl<'c> Sweeper<'c> {
             (std::mem::take(&mut self.davidson), std::mem::take(&mut self.between), std::mem::take(&mut self.wave));
         let (left, right) = self.environments(p);
         let bond = Bond::new(self.chain, &self.chain.sum, p, left, right);
-        let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.layout);
+        let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let buffers = bond.buffers(left, right);
         let diagonal = bond.diagonal(left, right);
         let multiply = |x: &[f64], y: &mut [f64]| superblock.multiply(buffers, x, &mut between, y);
@@ -213,50 +231,38 @@ impl<'c> Sweeper<'c> {
             return Err(DmrgError::NotFinite { first: self.chain.order[p], second: self.chain.order[p + 1] });
         }
         let (residual, products) = (found.residual, found.products);
-        let (dimension, flops) = (bond.layout.length, superblock.flops());
+        let (dimension, flops) = (bond.frame.layout.length, superblock.flops());
         let record = BondRecord { bond: p, energy, residual, dimension, kept: 0, discarded: 0.0, products, flops };
         Ok((bond, record))
     }
 
     /// Takes over what was kept and moves ψ to the next bond.
-    pub(super) fn advance(
-        &mut self,
-        p: usize,
-        grows: Side,
-        bond: &Bond,
-        truncated: Truncated,
-        grown: Option<Environment>,
-    ) {
+    pub(super) fn advance(&mut self, p: usize, grows: Side, frame: &Frame, truncated: Truncated, grown: Environment) {
         let next = if grows == Side::Left { p + 1 } else { p - 1 };
         // The block and kept states that the bond leaves behind, and those of the site it takes up.
         let (site, given_up) = if grows == Side::Left { (p, p + 2) } else { (p + 1, p - 1) };
         let sectors = &truncated.kept.kept;
-        let new_left = match grows {
-            Side::Left => self.chain.enlarge(Side::Left, sectors, next),
-            Side::Right => self.chain.enlarge(Side::Left, &self.block(Side::Left, next).sectors, next),
+        let new = match grows {
+            Side::Left => Frame::new(self.chain, next, sectors, &self.block(Side::Right, next + 2).sectors),
+            Side::Right => Frame::new(self.chain, next, &self.block(Side::Left, next).sectors, sectors),
         };
-        let new_right = match grows {
-            Side::Left => self.chain.enlarge(Side::Right, &self.block(Side::Right, next + 2).sectors, next + 2),
-            Side::Right => self.chain.enlarge(Side::Right, sectors, next + 2),
-        };
-        let new = WaveLayout::new(&new_left.sectors, &new_right.sectors, self.chain.total);
         let (old_other, new_own) =
-            if grows == Side::Left { (&bond.right, &new_left) } else { (&bond.left, &new_right) };
+            if grows == Side::Left { (&frame.right, &new.left) } else { (&frame.left, &new.right) };
         let v = self.kept[given_up].take().unwrap_or_default();
         let step = Step {
             grown: grows,
-            old: &bond.layout,
+            old: &frame.layout,
             old_other,
             truncated: &truncated,
             given_up: &v,
             new_own,
-            new: &new,
+            new: &new.layout,
         };
         self.wave = step.wave();
         self.kept[site] = Some(truncated.kept);
         match grows {
-            Side::Left => self.left[next] = grown,
-            Side::Right => self.right[next + 2] = grown,
+            Side::Left => self.left[next] = Some(grown),
+            Side::Right => self.right[next + 2] = Some(grown),
         }
     }
 
@@ -272,4 +278,61 @@ impl<'c> Sweeper<'c> {
     pub fn finish(&mut self, limits: davidson::Limits) -> Result<BondRecord, DmrgError> {
         Ok(self.solve(0, limits)?.1)
     }
+
+    /// ψ of the bond it is at.
+    pub(super) fn wave(&self) -> &[f64] {
+        &self.wave
+    }
+
+    /// The states kept of each site.
+    pub(super) fn kept(&self) -> &[Option<Isometry>] {
+        &self.kept
+    }
+
+    /// Takes up a state that was saved with ψ at bond `p`: the blocks are made again from the states kept.
+    pub(super) fn restored(
+        chain: &'c Chain,
+        kept: Vec<Option<Isometry>>,
+        wave: Vec<f64>,
+        p: usize,
+    ) -> Option<Sweeper<'c>> {
+        let mut sweeper = Sweeper::empty(chain);
+        (sweeper.kept, sweeper.wave) = (kept, wave);
+        for site in 0..p {
+            let block = sweeper.regrown(Side::Left, site)?;
+            sweeper.left[site + 1] = Some(block);
+        }
+        for site in (p + 2..chain.sites).rev() {
+            let block = sweeper.regrown(Side::Right, site)?;
+            sweeper.right[site] = Some(block);
+        }
+        (sweeper.frame(p).layout.length == sweeper.wave.len()).then_some(sweeper)
+    }
+
+    /// The block that the kept states of a site belong to; `None` if they do not fit.
+    fn regrown(&self, side: Side, site: usize) -> Option<Environment> {
+        let cut = if side == Side::Left { site } else { site + 1 };
+        let behind = self.block(side, cut);
+        let kept = self.kept[site].as_ref()?;
+        let enlarged = self.chain.enlarge(side, &behind.sectors, cut);
+        kept.fits(&enlarged.sectors).then_some(())?;
+        Some(carried_over(self.chain, &self.chain.sum, side, cut, behind, &enlarged, kept))
+    }
+}
+
+/// The operators of `sum` on the block behind cut `cut` and the site next to it, between the kept states.
+pub(super) fn carried_over(
+    chain: &Chain,
+    sum: &OperatorSum,
+    side: Side,
+    cut: usize,
+    behind: &Environment,
+    enlarged: &Enlarged,
+    kept: &Isometry,
+) -> Environment {
+    let widths: Vec<usize> = (0..enlarged.sectors.len()).map(|q| kept.block(q).map_or(1, |b| b.columns)).collect();
+    let operators = chain.operators(sum, side, cut, behind, enlarged, &widths);
+    let (own, summed) = side.spaces();
+    let buffers = Buffers::default().with(own, &behind.data).with(summed, &operators.sums);
+    Environment::project(&operators, buffers, kept, Chain::identity(sum, side, cut))
 }
