@@ -2,8 +2,9 @@
 //!
 //! In: (discarded weight, energy) of sweeps that had settled at different numbers of states. Out: the intercept of the
 //! straight line through them (the error of a variational energy is linear in the discarded weight; White and Huse
-//! 1993, Legeza and Fáth 1996) with an error bar: the larger of a fifth of the distance extrapolated over, which is the
-//! custom of the field, and the scatter about the line.
+//! 1993, Legeza and Fáth 1996) with an error bar. Energies scatter about the line in proportion to the weight, so
+//! deviations count relative to it; the error bar is the larger of half the distance extrapolated over and that scatter
+//! at the smallest weight.
 
 use serde::Serialize;
 
@@ -18,21 +19,25 @@ pub struct Extrapolated {
     pub points: usize,
 }
 
-/// Extrapolates; `None` with fewer than two different weights.
+/// Extrapolates; `None` with fewer than two different weights, or with one that is zero.
 pub fn extrapolate(points: &[(f64, f64)]) -> Option<Extrapolated> {
-    let n = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
-    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
-    let spread: f64 = points.iter().map(|p| (p.0 - x).powi(2)).sum();
-    let largest = points.iter().map(|p| p.0).fold(0.0, f64::max);
-    if points.len() < 2 || spread.sqrt() <= 1e-3 * largest || largest == 0.0 {
+    let smallest = points.iter().map(|point| point.0).fold(f64::INFINITY, f64::min);
+    let largest = points.iter().map(|point| point.0).fold(0.0, f64::max);
+    if points.len() < 2 || smallest <= 0.0 || smallest > 0.99 * largest {
         return None;
     }
-    let slope = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum::<f64>() / spread;
-    let energy = y - slope * x;
-    let best = points.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
-    let scatter = points.iter().map(|p| (p.1 - energy - slope * p.0).powi(2)).sum::<f64>() / (n - 2.0).max(1.0);
-    Some(Extrapolated { energy, error: (0.2 * (energy - best).abs()).max(scatter.sqrt()), points: points.len() })
+    // E / w = a / w + b: a line in 1 / w whose slope is the energy, all deviations of one size. The lowest energy is
+    // taken off before, so that digits are not lost to it.
+    let best = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
+    let n = points.len() as f64;
+    let scaled = points.iter().map(|(w, energy)| (smallest / w, (energy - best) / w));
+    let (x, y) = scaled.clone().fold((0.0, 0.0), |(x, y), point| (x + point.0 / n, y + point.1 / n));
+    let spread: f64 = scaled.clone().map(|point| (point.0 - x).powi(2)).sum();
+    let slope = scaled.clone().map(|point| (point.0 - x) * (point.1 - y)).sum::<f64>() / spread;
+    let deviations = scaled.map(|point| (point.1 - y - slope * (point.0 - x)).powi(2)).sum::<f64>();
+    let scatter = (deviations / (n - 2.0).max(1.0)).sqrt() * smallest;
+    let below = slope * smallest;
+    Some(Extrapolated { energy: best + below, error: (0.5 * below.abs()).max(scatter), points: points.len() })
 }
 
 #[cfg(test)]
@@ -43,7 +48,7 @@ mod tests {
     fn a_line_is_followed_to_its_intercept() {
         let found = extrapolate(&[(4e-6, -1.0 + 8e-5), (1e-6, -1.0 + 2e-5), (2e-6, -1.0 + 4e-5)]).unwrap();
         assert!((found.energy + 1.0).abs() < 1e-12, "{found:?}");
-        assert!((found.error - 0.2 * 2e-5).abs() < 1e-12, "{found:?}");
+        assert!((found.error - 0.5 * 2e-5).abs() < 1e-12, "{found:?}");
     }
 
     #[test]
