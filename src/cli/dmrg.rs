@@ -7,7 +7,9 @@ use super::output::{print, span};
 use super::record::versions;
 use super::solve::{memory_lines, memory_record};
 use crate::basis::Sector;
-use crate::dmrg::{self, Chain, Checkpoint, DmrgError, Found, Options, Stop, Told, inspect, memory, ordering};
+use crate::dmrg::{
+    self, Chain, Checkpoint, Correlations, DmrgError, Found, Options, Stop, Told, inspect, memory, ordering,
+};
 use crate::input::{DmrgFile, SectorSpec};
 use crate::report::{DmrgReport, DmrgSeconds, MemoryRecord, ModelRecord, SiteAverages};
 use eigenforge_runtime::Device;
@@ -35,6 +37,7 @@ fn options(file: &DmrgFile) -> Options {
         noise: spec.noise.clone(),
         tolerance: spec.tolerance,
         seed: spec.seed,
+        correlations: spec.correlations,
     }
 }
 
@@ -163,12 +166,23 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
         resumed_sweeps: found.resumed,
         cuts: found.cuts,
         sites,
+        correlations: found.correlations.map(|found| by_lattice_site(found, &chain.order)),
         device: device.name(),
         seconds: DmrgSeconds { sweeps: found.sweeping, measure: found.measuring, ..DmrgSeconds::default() },
         versions: versions(device),
         warnings: found.warnings,
         memory,
     }
+}
+
+/// Rows and columns by lattice site in place of the position.
+fn by_lattice_site(found: Correlations, order: &[usize]) -> Correlations {
+    let position = ordering::positions(order);
+    let sorted = |matrix: Vec<Vec<f64>>| {
+        let row = |i: &usize| position.iter().map(|j| matrix[*i][*j]).collect();
+        position.iter().map(row).collect::<Vec<Vec<f64>>>()
+    };
+    Correlations { szsz: sorted(found.szsz), sdots: sorted(found.sdots), nn: found.nn.map(sorted) }
 }
 
 /// Prints a stage.

@@ -1,11 +1,12 @@
 //! A chain and its plans as text: what `eigenforge inspect` prints.
 
 use super::blocks::Side;
+use super::bond::Bond;
 use super::chain::Chain;
 use super::operator_sum::Entry;
 use super::options::{Options, START_STATES};
 use super::superblock::Superblock;
-use super::sweep::{Bond, Sweeper};
+use super::sweep::Sweeper;
 use super::{DmrgError, memory};
 use std::fmt::Write;
 

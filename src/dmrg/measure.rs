@@ -5,15 +5,19 @@
 //! * the weights w of each cut (squares of the singular values) and S = −Σ w ln w;
 //! * the probability of each state of each site, whence ⟨n⟩, ⟨n↑n↓⟩, ⟨Sᶻ⟩;
 //!
+//! * on request, [correlations](super::correlations) of every pair of sites;
+//!
 //! and with the operator sum of H², ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state.
 
 use super::blocks::Side;
+use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
+use super::correlations::{Correlations, Correlator};
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::site::Site;
 use super::superblock::Superblock;
-use super::sweep::{Bond, Frame, Sweeper, carried_over};
+use super::sweep::Sweeper;
 use super::truncate::{Limits, truncate};
 use serde::Serialize;
 
@@ -66,28 +70,48 @@ pub fn variance(chain: &Chain, sweeper: &Sweeper<'_>, energy: f64) -> Option<f64
     Some(mean - energy * energy)
 }
 
-/// Carries ψ from the first bond to the last: cuts 1 … N−1, and averages in the order of the positions.
+/// What the walk along the chain gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walked {
+    /// Cuts 1 … N−1.
+    pub cuts: Vec<Cut>,
+    /// Averages by position.
+    pub sites: Vec<SiteAverages>,
+    /// Pairs of positions, if they were asked for.
+    pub correlations: Option<Correlations>,
+}
+
+/// Carries ψ from the first bond to the last and reads off what there is at each.
 ///
 /// # Errors
 /// Numbers that are not finite.
-pub fn walk(chain: &Chain, mut sweeper: Sweeper<'_>) -> Result<(Vec<Cut>, Vec<SiteAverages>), DmrgError> {
+pub fn walk(chain: &Chain, mut sweeper: Sweeper<'_>, correlations: bool) -> Result<Walked, DmrgError> {
     let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
-    let (mut cuts, mut sites) = (Vec::new(), Vec::new());
+    let mut walked = Walked { cuts: Vec::new(), sites: Vec::new(), correlations: None };
+    let mut correlator = if correlations { Correlator::new(chain) } else { None };
     for p in 0..chain.sites - 1 {
         let frame = sweeper.frame(p);
-        sites.push(averages(&chain.site, &populations(&frame, sweeper.wave(), Side::Left)));
-        if p + 2 == chain.sites {
-            sites.push(averages(&chain.site, &populations(&frame, sweeper.wave(), Side::Right)));
+        let last = p + 2 == chain.sites;
+        for (site, side) in [(p, Side::Left), (p + 1, Side::Right)].into_iter().take(1 + usize::from(last)) {
+            let probability = populations(&frame, sweeper.wave(), side);
+            walked.sites.push(averages(&chain.site, &probability));
+            correlator.iter_mut().for_each(|correlator| correlator.site(site, &probability));
         }
+        let right = sweeper.environments(p).1;
+        let pairs = correlator.as_mut().map(|correlator| correlator.bond(&frame, sweeper.wave(), right, p));
         let truncated = truncate(frame.wave(sweeper.wave()), Side::Left, everything)?;
-        cuts.push(cut(p + 1, &truncated.weights));
-        if p + 2 < chain.sites {
+        walked.cuts.push(cut(p + 1, &truncated.weights));
+        if let (Some(correlator), Some(pairs)) = (&mut correlator, &pairs) {
+            correlator.carry(pairs, &truncated.kept);
+        }
+        if !last {
             let sectors = truncated.kept.kept.clone();
             let empty = Environment { sectors, operators: Vec::new(), data: Vec::new() };
             sweeper.advance(p, Side::Left, &frame, truncated, empty);
         }
     }
-    Ok((cuts, sites))
+    walked.correlations = correlator.map(Correlator::finish);
+    Ok(walked)
 }
 
 fn cut(left_sites: usize, weights: &[f64]) -> Cut {

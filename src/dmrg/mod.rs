@@ -45,9 +45,11 @@
 //! ```
 
 pub mod blocks;
+pub mod bond;
 pub mod chain;
 pub mod charges;
 pub mod checkpoint;
+pub mod correlations;
 mod cover;
 pub mod davidson;
 pub mod dense;
@@ -74,6 +76,7 @@ pub mod truncate;
 
 pub use chain::Chain;
 pub use checkpoint::Checkpoint;
+pub use correlations::Correlations;
 pub use error::DmrgError;
 pub use extrapolate::Extrapolated;
 pub use measure::{Cut, SiteAverages};

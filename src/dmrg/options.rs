@@ -26,11 +26,22 @@ pub struct Options {
     pub tolerance: f64,
     /// Of the random start.
     pub seed: u64,
+    /// Whether to measure the correlations of every pair of sites.
+    pub correlations: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { states: vec![256], sweeps: 20, discarded: 0.0, least: 1, noise: None, tolerance: 1e-9, seed: 1 }
+        Options {
+            states: vec![256],
+            sweeps: 20,
+            discarded: 0.0,
+            least: 1,
+            noise: None,
+            tolerance: 1e-9,
+            seed: 1,
+            correlations: false,
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The order of the sites along the chain.
 //!
-//! In: an order, or none. Out: a checked one; sites as they are numbered unless one is given. Lattices number their
-//! sites along the shortest closed strip they can, so a ladder of [length, legs] given rung by rung has its bonds short;
-//! for other graphs [`narrow`] gives an order of small bandwidth (Cuthill and McKee 1969, reversed).
+//! In: an order, or none. Out: a checked one; sites as they are numbered unless one is given. The longest bond along it is
+//! what the operator sum, and the entanglement across a cut, grow with: [`narrow`] gives an order of small bandwidth for
+//! any lattice (Cuthill and McKee 1969, reversed), which folds a ring and runs along the short side of a strip.
 
 use super::error::DmrgError;
 use crate::lattice::{Lattice, check_order};

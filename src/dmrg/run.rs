@@ -3,6 +3,7 @@
 use super::blocks::Side;
 use super::chain::Chain;
 use super::checkpoint::{Checkpoint, Progress, Saver};
+use super::correlations::Correlations;
 use super::error::DmrgError;
 use super::extrapolate::{Extrapolated, extrapolate};
 use super::measure::{self, Cut, SiteAverages};
@@ -97,6 +98,8 @@ pub struct Found {
     pub cuts: Vec<Cut>,
     /// Averages by position.
     pub sites: Vec<SiteAverages>,
+    /// Correlations by position, if they were asked for.
+    pub correlations: Option<Correlations>,
     /// What a careful reader must know.
     pub warnings: Vec<String>,
     /// Sweeps that a checkpoint had already done.
@@ -166,15 +169,16 @@ pub fn run(
     let _measuring = trace::span("dmrg", "measure");
     let last = sweeper.finish(options.davidson(options.sweeps.max(progress.sweeps.len())))?;
     let variance = measure::variance(chain, &sweeper, last.energy - chain.sum.constant);
-    let (cuts, sites) = measure::walk(chain, sweeper)?;
+    let walked = measure::walk(chain, sweeper, options.correlations)?;
     let mut found = Found {
         energy: last.energy,
         variance,
         extrapolated: extrapolate(&settled_points(options, &progress.sweeps)),
         sweeps: progress.sweeps,
         stop: stop.unwrap_or(Stop::Sweeps),
-        cuts,
-        sites,
+        cuts: walked.cuts,
+        sites: walked.sites,
+        correlations: walked.correlations,
         warnings: Vec::new(),
         resumed,
         sweeping,

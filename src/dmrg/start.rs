@@ -5,11 +5,11 @@
 //! spread as evenly as the sector allows, and random orthonormal states of the enlarged block.
 
 use super::blocks::{Sectors, Side};
+use super::bond::carried_over;
 use super::chain::Chain;
 use super::dense::{View, orthonormal};
 use super::environment::Environment;
 use super::state::Isometry;
-use super::sweep::carried_over;
 
 /// splitmix64 (Steele, Lea, Flood 2014), uniform in [−1, 1).
 pub struct Random(u64);

@@ -30,7 +30,7 @@ pub struct LocalOperators {
 }
 
 impl LocalOperators {
-    fn new(site: &Site) -> LocalOperators {
+    pub(super) fn new(site: &Site) -> LocalOperators {
         let identity = Matrix::identity(site.dimension());
         LocalOperators { list: vec![LocalOperator { name: "1".into(), matrix: identity, change: Charges::default() }] }
     }
@@ -51,7 +51,12 @@ impl LocalOperators {
     }
 
     /// The number of a matrix and the factor it has over the interned one.
-    fn intern(&mut self, matrix: Matrix, name: impl FnOnce() -> String, charges: &[Charges]) -> (OperatorId, f64) {
+    pub(super) fn intern(
+        &mut self,
+        matrix: Matrix,
+        name: impl FnOnce() -> String,
+        charges: &[Charges],
+    ) -> (OperatorId, f64) {
         for (id, known) in self.list.iter().enumerate() {
             if let Some(factor) = ratio(&matrix, &known.matrix) {
                 return (id, factor);

@@ -10,6 +10,7 @@
 //! | `min_states` | states kept at least, whatever their weight | 1 |
 //! | `noise` | relative perturbation of the density matrices: a list of one a sweep, none after its end; 0 for none | [1e-4, 1e-5, 1e-6] |
 //! | `order` | the sites along the chain, each once | as numbered, or an order of shorter bonds |
+//! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of electrons, ⟨n n⟩ of every pair of sites, in report.json | false |
 //! | `seed` | of the random start | 1 |
 
 use super::problem::Wrong;
@@ -33,6 +34,8 @@ pub struct DmrgSpec {
     pub noise: Option<Vec<f64>>,
     /// `order`, if given.
     pub order: Option<Vec<usize>>,
+    /// `correlations`.
+    pub correlations: bool,
     /// `seed`.
     pub seed: u64,
 }
@@ -40,7 +43,8 @@ pub struct DmrgSpec {
 /// Reads `[dmrg]` for a lattice of so many sites.
 pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     section.require("states", "the number of states to keep: states = 256, or a list of one a sweep");
-    let states = section.counts("states", 1).map_or(vec![1], |states| states.value);
+    let given = section.counts("states", 1).map(|states| states.value);
+    let states = given.clone().unwrap_or(vec![1]);
     if states.is_empty() {
         let expected = "a number of states, or a list of one a sweep".into();
         section.problem("states", Wrong::OutOfRange { key: "states".into(), expected, found: "[]".into() });
@@ -48,7 +52,8 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     section.choice("mode", &[("finite", ())]);
     let sweeps = section.count("sweeps", 1).map_or(20, |sweeps| sweeps.value);
     let min_states = section.count("min_states", 1);
-    if let Some(least) = min_states.as_ref().filter(|least| states.iter().any(|most| *most < least.value)) {
+    let above = |least: &&Placed<usize>| given.iter().flatten().any(|most| *most < least.value);
+    if let Some(least) = min_states.as_ref().filter(above) {
         let (expected, found) = ("at most `states`".into(), least.value.to_string());
         section.problem("min_states", Wrong::OutOfRange { key: "min_states".into(), expected, found });
     }
@@ -59,6 +64,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         min_states: min_states.map_or(1, |least| least.value),
         noise: noise(&section),
         order: order(&section, sites),
+        correlations: section.flag("correlations").unwrap_or(false),
         seed: section.count("seed", 0).map_or(1, |seed| seed.value as u64),
         states,
     };
@@ -69,7 +75,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
 /// A number below 1, positive or at least not negative.
 fn fraction(section: &Section<'_>, key: &'static str, or_zero: bool) -> Option<f64> {
     let Placed { value, span: _ } = section.number(key)?;
-    if value >= 1.0 || value < 0.0 || value == 0.0 && !or_zero {
+    if !(0.0..1.0).contains(&value) || value == 0.0 && !or_zero {
         let expected = if or_zero { "from 0 to below 1" } else { "between 0 and 1, such as 1e-9" };
         section
             .problem(key, Wrong::OutOfRange { key: key.into(), expected: expected.into(), found: value.to_string() });

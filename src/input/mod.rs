@@ -229,13 +229,14 @@ impl DmrgFile {
                 file.open("solve");
             }
             let section = file.open("dmrg");
+            let vectors = file.open("output").map_or(0..0, |section| section.place("vectors"));
             let model = ModelFile::collect_from(file, name, text, problems);
             let sites = model.as_ref().map(|model| model.lattice.sites().len());
             let dmrg = section.map(|section| dmrg::read(section, sites));
             let (model, dmrg) = (model?, dmrg?);
             if model.output.vectors {
                 let why = "a state of DMRG is no vector over a basis; leave it out";
-                problems.add(0..0, Wrong::Conflict { key: "vectors", other: "dmrg", why });
+                problems.add(vectors, Wrong::Conflict { key: "vectors", other: "dmrg", why });
             }
             Some(DmrgFile { model, dmrg })
         })

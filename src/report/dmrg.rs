@@ -4,7 +4,7 @@
 //! lattice; cuts are numbered along the order of the run.
 
 use super::{MemoryRecord, ModelRecord, ReportError, text_file};
-use crate::dmrg::{Cut, Extrapolated, SweepRecord};
+use crate::dmrg::{Correlations, Cut, Extrapolated, SweepRecord};
 use crate::input::{DmrgSpec, SectorSpec};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -46,6 +46,8 @@ pub struct DmrgReport {
     pub cuts: Vec<Cut>,
     /// Averages by lattice site.
     pub sites: SiteAverages,
+    /// Correlations by lattice site, if they were asked for.
+    pub correlations: Option<Correlations>,
     /// Where it ran.
     pub device: String,
     /// Where the time went.

@@ -28,7 +28,7 @@ const HEISENBERG_32: f64 = -13.997315618224327;
 #[test]
 fn a_chain_far_beyond_a_vector_has_its_energy_variance_and_entropies() {
     let folder = tempfile::tempdir().unwrap();
-    let input = chain(folder.path(), 32, "states = 128");
+    let input = chain(folder.path(), 32, "states = 128\ncorrelations = true");
     let out = folder.path().join("out");
     let found = solved(&[&input, "--output", out.to_str().unwrap()]);
     assert!((found["energy"].as_f64().unwrap() - HEISENBERG_32).abs() < 1e-9, "{}", found["energy"]);
@@ -36,6 +36,9 @@ fn a_chain_far_beyond_a_vector_has_its_energy_variance_and_entropies() {
     assert_eq!(found["cuts"].as_array().unwrap().len(), 31);
     assert_eq!(found["sites"]["sz"].as_array().unwrap().len(), 32);
     assert_eq!(found["stop"], "converged");
+    // The sum over neighbours of <S.S> is the energy.
+    let sdots = |i: usize| found["correlations"]["sdots"][i][i + 1].as_f64().unwrap();
+    assert!(((0..31).map(sdots).sum::<f64>() - HEISENBERG_32).abs() < 1e-8);
     let written: Value = serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap();
     assert_eq!(written["energy"], found["energy"]);
     let text = run(&["solve", &input]);

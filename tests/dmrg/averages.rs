@@ -42,6 +42,38 @@ fn densities_and_moments_of_disordered_chains() {
     }
 }
 
+fn near(name: &str, found: &[Vec<f64>], order: &[usize], expected: impl Fn(usize, usize) -> f64) {
+    for (row, i) in found.iter().zip(order) {
+        for (found, j) in row.iter().zip(order) {
+            let expected = expected(*i, *j);
+            assert!((found - expected).abs() < 1e-6, "{name} of {i} and {j}: {found} is not {expected}");
+        }
+    }
+}
+
+#[test]
+fn correlations_of_every_pair_of_sites() {
+    let mut random = Random::new(6);
+    let lattice = Lattice::chain(6).open();
+    let operator = hubbard(&lattice, &[1.0; 5], &[3.0; 6], &random.numbers(6), 0.0, &[0.5; 5]);
+    let sector = Sector::Fermions { up: 3, down: 2 };
+    let spins = xxz(&lattice, &[1.0; 5], &[0.8; 5], &random.numbers(6), &[0.3; 6]).spin(2);
+    for (operator, sector) in [(operator, sector), (spins, Sector::Spins { two_sz: 2 })] {
+        let model = Model::new(operator.clone(), sector).unwrap();
+        let exact = Lanczos::new(&model).tolerance(1e-10).run(&Device::cpu()).unwrap().observables().unwrap();
+        let order = vec![4, 2, 0, 1, 3, 5];
+        let chain = Chain::new(&operator, sector, Some(order.clone())).unwrap();
+        let options = Options { tolerance: 1e-11, correlations: true, ..Options::default() };
+        let found = run(&chain, &options, None, |_| {}).unwrap().correlations.unwrap();
+        near("SzSz", &found.szsz, &order, |i, j| exact.szsz[[i, j]]);
+        near("S.S", &found.sdots, &order, |i, j| exact.sdots[[i, j]]);
+        match (&found.nn, &exact.nn) {
+            (Some(found), Some(exact)) => near("nn", found, &order, |i, j| exact[[i, j]]),
+            (found, exact) => assert!(found.is_none() && exact.is_none()),
+        }
+    }
+}
+
 /// Bethe ansatz: −13.997315618224 for 32 sites.
 #[test]
 fn settled_sweeps_at_several_sizes_extrapolate_towards_the_exact_energy() {
