@@ -99,7 +99,9 @@ def solve_block2(case, threads):
             builder.add_term("CD", both.ravel(), -1.0)
             builder.add_term("cdCD", np.array([[i] * 4 for i in range(sites)]).ravel(), case["u"])
         mpo = driver.get_mpo(builder.finalize(), iprint=0)
-        ket = driver.get_random_mps(tag="KET", bond_dim=case["states"][0], nroots=1)
+        # Without average occupations its random state has the electrons at one end, and most sweeps go on moving them.
+        where = {} if heisenberg else dict(occs=[1.0] * sites)
+        ket = driver.get_random_mps(tag="KET", bond_dim=case["states"][0], nroots=1, **where)
         twice = lambda values: [value for value in values for _ in range(2)]
         states, noise = twice(case["states"]), twice(case["noise"])
         # Squares of residual norms: 1e-3 at first, 3e-6 at the end, as ours.
@@ -147,7 +149,7 @@ def solve_eigenforge(case, folder, threads):
         f'[model]\n{model}\n[lattice]\nkind = "chain"\nsize = {case["sites"]}\n[sector]\n{sector}\n'
         f'[dmrg]\nstates = {case["states"]}\nnoise = {noise}\nsweeps = {len(case["states"])}\ntolerance = 1e-9\n'
     )
-    binary = ROOT / "target" / "release" / "eigenforge"
+    binary = pathlib.Path(os.environ.get("EIGENFORGE_BIN", ROOT / "target" / "release" / "eigenforge"))
     if not binary.exists():
         raise SystemExit("target/release/eigenforge is missing; build it first: cargo build --release")
     before = os.times()
