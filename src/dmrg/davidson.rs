@@ -2,11 +2,13 @@
 //!
 //! In: y = H x, the diagonal of H, a start vector, a tolerance on ‖Hx − λx‖. Out: eigenvalue, unit eigenvector, residual
 //! norm. A bond of a chain takes a millisecond and two to eight products from a good start, so this is lean: no
-//! certificate, no checkpoint, buffers that are kept from bond to bond. The basis is orthonormalised twice; it restarts
-//! from the best two Ritz vectors.
+//! certificate, no checkpoint, buffers that are kept from bond to bond. A correction is orthonormalised against the basis a
+//! second time where the first takes much of it away (Daniel, Gragg, Kaufman, Stewart 1976); the basis restarts from the
+//! best two Ritz vectors.
 
 use super::dense::{View, eigen};
 use super::error::DmrgError;
+use super::tall::{add_columns, dot, project};
 
 /// Basis vectors before a restart; the paper's runs keep 20.
 pub const WIDTH: usize = 20;
@@ -39,23 +41,6 @@ pub struct Davidson {
     residual: Vec<f64>,
 }
 
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    // Eight sums, so that the additions do not wait for each other; their order is fixed.
-    let mut sums = [0.0f64; 8];
-    let (x8, x_rest) = x.as_chunks::<8>();
-    let (y8, y_rest) = y.as_chunks::<8>();
-    for (a, b) in x8.iter().zip(y8) {
-        for k in 0..8 {
-            sums[k] += a[k] * b[k];
-        }
-    }
-    sums.iter().sum::<f64>() + x_rest.iter().zip(y_rest).map(|(a, b)| a * b).sum::<f64>()
-}
-
-fn add_scaled(y: &mut [f64], a: f64, x: &[f64]) {
-    y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
-}
-
 fn scale(x: &mut [f64], a: f64) {
     x.iter_mut().for_each(|x| *x *= a);
 }
@@ -84,7 +69,7 @@ impl Davidson {
             self.products[width].resize(n, 0.0);
             multiply(&self.basis[width], &mut self.products[width]);
             found.products += 1;
-            let row: Vec<f64> = (0..=width).map(|i| dot(&self.basis[i], &self.products[width])).collect();
+            let row = project(&self.basis[..=width], &self.products[width]);
             projected.push(row);
             width += 1;
             let (values, vectors) = lowest(&projected)?;
@@ -98,13 +83,16 @@ impl Davidson {
                 scale(vector, 1.0 / norm);
                 return Ok(found);
             }
-            combine(vector, &self.basis, &vectors[0]);
+            // Coefficients of the best vector so far; a restart makes it the first of the basis.
+            let mut best = vectors[0].clone();
             if width >= most {
+                best = vec![1.0];
                 projected = self.restart(&values, &vectors);
                 width = projected.len();
             }
             self.precondition(diagonal, found.value);
             if !self.append(width) {
+                combine(vector, &self.basis, &best);
                 return Ok(found);
             }
         }
@@ -123,12 +111,9 @@ impl Davidson {
     fn ritz(&mut self, y: &[f64], value: f64) {
         self.residual.clear();
         self.residual.resize(self.products[0].len(), 0.0);
-        for ((coefficient, v), w) in y.iter().zip(&self.basis).zip(&self.products) {
-            let shift = -value * coefficient;
-            for ((r, v), w) in self.residual.iter_mut().zip(v).zip(w) {
-                *r += coefficient * w + shift * v;
-            }
-        }
+        let shifted: Vec<f64> = y.iter().map(|coefficient| -value * coefficient).collect();
+        add_columns(&mut self.residual, &self.products[..y.len()], y);
+        add_columns(&mut self.residual, &self.basis[..y.len()], &shifted);
     }
 
     /// The correction r / (λ − D), elements near the eigenvalue held off.
@@ -143,13 +128,16 @@ impl Davidson {
     /// Orthonormalises the correction and makes it a basis vector; false if nothing is left of it.
     fn append(&mut self, width: usize) -> bool {
         let before = dot(&self.residual, &self.residual).sqrt();
+        let mut norm = before;
         for _ in 0..2 {
-            for v in &self.basis[..width] {
-                let overlap = dot(v, &self.residual);
-                add_scaled(&mut self.residual, -overlap, v);
+            let whole = norm;
+            let overlaps: Vec<f64> = project(&self.basis[..width], &self.residual).iter().map(|s| -s).collect();
+            add_columns(&mut self.residual, &self.basis[..width], &overlaps);
+            norm = dot(&self.residual, &self.residual).sqrt();
+            if norm > 0.7 * whole {
+                break;
             }
         }
-        let norm = dot(&self.residual, &self.residual).sqrt();
         if norm.partial_cmp(&(1e-13 * before)) != Some(std::cmp::Ordering::Greater) {
             return false;
         }
@@ -179,7 +167,7 @@ impl Davidson {
 
 fn combine(out: &mut [f64], from: &[Vec<f64>], y: &[f64]) {
     out.fill(0.0);
-    y.iter().zip(from).for_each(|(coefficient, v)| add_scaled(out, *coefficient, v));
+    add_columns(out, from, y);
 }
 
 /// The two lowest eigenpairs of a symmetric matrix given by its lower rows.

@@ -70,6 +70,7 @@ pub mod start;
 pub mod state;
 pub mod superblock;
 pub mod sweep;
+pub mod tall;
 pub mod terms;
 pub mod transform;
 pub mod truncate;
