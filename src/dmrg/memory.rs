@@ -1,8 +1,8 @@
 //! What a run will keep resident, before it allocates.
 //!
 //! In: the chain and the number of states. Out: bytes by item, an estimate: the states of a cut are spread over the
-//! sectors as the square of their share at infinite temperature, which is sharper than that and broader than a ground
-//! state's spread; a chain's measured blocks are within a factor of two of it.
+//! sectors as the square of their share at infinite temperature, which is sharper than that; how sharply a ground state
+//! spreads is not known before.
 
 use super::chain::Chain;
 use super::charges::Charges;
