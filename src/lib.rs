@@ -54,7 +54,8 @@
 //!
 //! [`lattice`] → [`operator`] → [`basis`] → [`exact`] → [`report`]; [`input`] reads model files into [`models`]. Molecules
 //! come from FCIDUMP files, or with terms of one's own from `#[gpu_operator]`: [`ci`] → [`sparse`] (or no matrix at all) →
-//! the same solvers. Each stage is plain data and can be printed: `eigenforge inspect MODEL.toml --stage ir|plan|cuda|ptx|sass|resources|cost`.
+//! the same solvers. Chains too long for a vector go from the same operator IR to [`dmrg`]. Each
+//! stage is plain data and can be printed: `eigenforge inspect MODEL.toml --stage ir|plan|cuda|ptx|sass|resources|cost`.
 //!
 //! # Conventions
 //!
@@ -68,6 +69,7 @@ pub mod basis;
 pub mod bench;
 pub mod ci;
 pub mod cli;
+pub mod dmrg;
 pub mod exact;
 pub mod input;
 pub mod lattice;

@@ -8,6 +8,8 @@ mod budget;
 mod ci;
 #[path = "cli_and_input/command.rs"]
 mod command;
+#[path = "cli_and_input/dmrg.rs"]
+mod dmrg;
 #[path = "cli_and_input/gallery.rs"]
 mod gallery;
 #[path = "cli_and_input/kernels.rs"]

@@ -6,6 +6,7 @@ use crate::bench::hubbard::BenchError;
 use crate::bench::spmv::SpmvError;
 use crate::ci::count::CountError;
 use crate::ci::{CiError, DensityError, MoleculeError};
+use crate::dmrg::DmrgError;
 use crate::exact::{InspectError, PrepareError, RunError};
 use crate::input::{InputError, TooManyStates};
 use crate::operator::OperatorError;
@@ -40,6 +41,12 @@ pub(super) enum CommandError {
         "--stage {} is of a model on a lattice; of a file with [ci] there are --stage cost, plan and cuda", stage.word()
     )]
     StageOfMolecule { stage: StageName },
+    #[error("{option} is not for a file with [dmrg]: {why}")]
+    NotOfDmrg { option: &'static str, why: &'static str },
+    #[error("--stage {} is of a diagonalisation; of a file with [dmrg] there are --stage ir, plan and cost", stage.word())]
+    StageOfDmrg { stage: StageName },
+    #[error(transparent)]
+    Dmrg(Box<DmrgError>),
     #[error(transparent)]
     Count(#[from] CountError),
     #[error(transparent)]
@@ -88,9 +95,12 @@ impl CommandError {
             | CommandError::Molecule(_)
             | CommandError::Count(_)
             | CommandError::StageOfMolecule { .. }
+            | CommandError::NotOfDmrg { .. }
+            | CommandError::StageOfDmrg { .. }
             | CommandError::WideStrings { .. }
             | CommandError::Model(_) => 2,
             CommandError::Ci(error) if error.is_of_the_input() => 2,
+            CommandError::Dmrg(error) if error.is_of_the_input() => 2,
             CommandError::Spmv(error) if error.is_of_the_input() => 2,
             _ if matches!(self.jit(), Some(JitError::Override(_))) => 2,
             CommandError::Device(error) if matches!(**error, DeviceError::UnknownDevice(_)) => 2,
@@ -162,6 +172,7 @@ boxed!(
     Molecule(MoleculeError),
     Ci(CiError),
     Density(DensityError),
+    Dmrg(DmrgError),
     Model(OperatorError),
     Prepare(PrepareError),
     Run(RunError),

@@ -4,7 +4,7 @@
 use super::arguments::{InspectArguments, StageName};
 use super::error::CommandError;
 use super::output::print;
-use super::{Outcome, dump, inspect_ci, overrides, profile};
+use super::{Outcome, dmrg, dump, inspect_ci, overrides, profile};
 use crate::exact::Stage;
 use crate::input::InputFile;
 use eigenforge_runtime::jit::Overrides;
@@ -15,6 +15,10 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
         InputFile::Lattice(file) => file.to_model()?,
         InputFile::Ci(file) => {
             inspect_ci::run(&file, arguments.stage)?;
+            return Ok(Outcome::Done);
+        }
+        InputFile::Dmrg(file) => {
+            dmrg::inspect(&file, arguments.stage)?;
             return Ok(Outcome::Done);
         }
     };

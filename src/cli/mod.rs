@@ -16,6 +16,7 @@ mod build;
 mod cache;
 mod ci;
 mod count;
+mod dmrg;
 mod doctor;
 mod dump;
 mod error;

@@ -6,7 +6,7 @@ use super::error::CommandError;
 use super::output::print;
 use super::progress::Display;
 use super::record::record;
-use super::{ci, overrides, profile};
+use super::{ci, dmrg, overrides, profile};
 use crate::exact::{Model, Solution, Solve};
 use crate::input::{InputFile, ModelFile, PreconditionerChoice, SolverChoice, StartChoice};
 use crate::report::{BasisStates, MemoryItem, MemoryRecord, RunReport, Seconds, VectorFile, write_trace};
@@ -31,6 +31,7 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
             (solve(arguments, file, &model, start), Some(model))
         }
         InputFile::Ci(file) => (ci::solve(arguments, file, start), None),
+        InputFile::Dmrg(file) => (dmrg::solve(arguments, file, start), None),
     };
     drop(whole);
     if let (Some(path), Some(recording)) = (&arguments.trace, recording) {
@@ -148,9 +149,14 @@ pub(super) fn open_device(arguments: &SolveArguments) -> Result<(Device, Option<
 /// The model file with what the command line changes.
 fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError> {
     let mut file = InputFile::read(&arguments.model)?;
+    if let InputFile::Dmrg(file) = &mut file {
+        file.dmrg.tolerance = arguments.tolerance.unwrap_or(file.dmrg.tolerance);
+        file.dmrg.seed = arguments.seed.unwrap_or(file.dmrg.seed);
+    }
     let (solve, output) = match &mut file {
         InputFile::Lattice(file) => (&mut file.solve, &mut file.output),
         InputFile::Ci(file) => (&mut file.solve, &mut file.output),
+        InputFile::Dmrg(file) => (&mut file.model.solve, &mut file.model.output),
     };
     solve.solver = arguments.solver.unwrap_or(solve.solver);
     solve.states = arguments.states.unwrap_or(solve.states);

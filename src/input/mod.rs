@@ -25,12 +25,14 @@
 //! | `[sector]` | `up`, `down` | particle numbers (hubbard) | required |
 //! | | `two_sz` | twice the total Sz (xxz) | required |
 //! | `[ci]` | all keys, in place of the three | see [`CiSpec`] | see there |
+//! | `[dmrg]` | all keys, in place of `[solve]` | see [`DmrgSpec`] | see there |
 //! | `[solve]` | all keys | see [`SolveSpec`] | see there |
 //! | `[output]` | all keys | see [`OutputSpec`] | nothing is written |
 //!
 //! A weight multiplies t, or both Jxy and Jz. Lists of one value a bond follow [`Lattice::bonds`].
 
 mod ci;
+mod dmrg;
 mod lattice;
 mod model;
 mod nearest;
@@ -40,6 +42,7 @@ mod sector;
 mod solve;
 
 pub use ci::{CiSpec, FormatChoice, SpaceSpec, StorageChoice};
+pub use dmrg::DmrgSpec;
 pub use model::ModelSpec;
 pub use problem::{InputError, Problem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
@@ -87,17 +90,28 @@ pub struct CiFile {
     pub output: OutputSpec,
 }
 
-/// Either kind of file.
+/// A model on a lattice to be solved by DMRG; its `[solve]` holds defaults only.
+#[derive(Debug, Clone)]
+pub struct DmrgFile {
+    /// Model, lattice, sector, output.
+    pub model: ModelFile,
+    /// `[dmrg]`.
+    pub dmrg: DmrgSpec,
+}
+
+/// Any kind of file.
 #[derive(Debug, Clone)]
 pub enum InputFile {
-    /// A model on a lattice.
+    /// A model on a lattice, to be diagonalised.
     Lattice(Box<ModelFile>),
+    /// A model on a lattice, for DMRG.
+    Dmrg(Box<DmrgFile>),
     /// A molecule.
     Ci(Box<CiFile>),
 }
 
 impl InputFile {
-    /// Reads and checks a file; one with a section `[ci]` is about a molecule.
+    /// Reads and checks a file; one with a section `[ci]` is about a molecule, one with `[dmrg]` is for DMRG.
     ///
     /// # Errors
     /// The file cannot be read, or everything that is wrong with it.
@@ -111,16 +125,17 @@ impl InputFile {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
-        Ok(match is_ci(text) {
-            true => InputFile::Ci(Box::new(CiFile::parse(name, text, folder)?)),
-            false => InputFile::Lattice(Box::new(ModelFile::parse(name, text)?)),
+        Ok(match (has_section(text, "ci"), has_section(text, "dmrg")) {
+            (true, _) => InputFile::Ci(Box::new(CiFile::parse(name, text, folder)?)),
+            (false, true) => InputFile::Dmrg(Box::new(DmrgFile::parse(name, text)?)),
+            (false, false) => InputFile::Lattice(Box::new(ModelFile::parse(name, text)?)),
         })
     }
 }
 
-/// Whether a file has a section `[ci]`.
-fn is_ci(text: &str) -> bool {
-    DeTable::parse_recoverable(text).0.get_ref().get("ci").is_some()
+/// Whether a file has a section.
+fn has_section(text: &str, name: &str) -> bool {
+    DeTable::parse_recoverable(text).0.get_ref().get(name).is_some()
 }
 
 fn text_of(path: &Path) -> Result<String, InputError> {
@@ -168,7 +183,7 @@ impl CiFile {
     fn collect(name: &str, text: &str, folder: &Path, problems: &Problems) -> Option<CiFile> {
         let parsed = table(text, problems)?;
         let file = Section::new("", parsed.get_ref(), 0..0, problems);
-        for key in ["model", "lattice", "sector"] {
+        for key in ["model", "lattice", "sector", "dmrg"] {
             if file.has(key) {
                 let why = "a file is about a molecule, [ci], or about a model on a lattice";
                 file.problem(key, Wrong::Conflict { key, other: "ci", why });
@@ -199,6 +214,35 @@ impl CiFile {
     }
 }
 
+impl DmrgFile {
+    /// Checks the text of a file; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, each problem at its place.
+    pub fn parse(name: &str, text: &str) -> Result<DmrgFile, InputError> {
+        checked(name, text, |problems| {
+            let parsed = table(text, problems)?;
+            let file = Section::new("", parsed.get_ref(), 0..0, problems);
+            if file.has("solve") {
+                let why = "[dmrg] has keys of its own for what [solve] says of a diagonalisation";
+                file.problem("solve", Wrong::Conflict { key: "solve", other: "dmrg", why });
+                file.open("solve");
+            }
+            let section = file.open("dmrg");
+            let vectors = file.open("output").map_or(0..0, |section| section.place("vectors"));
+            let model = ModelFile::collect_from(file, name, text, problems);
+            let sites = model.as_ref().map(|model| model.lattice.sites().len());
+            let dmrg = section.map(|section| dmrg::read(section, sites));
+            let (model, dmrg) = (model?, dmrg?);
+            if model.output.vectors {
+                let why = "a state of DMRG is no vector over a basis; leave it out";
+                problems.add(vectors, Wrong::Conflict { key: "vectors", other: "dmrg", why });
+            }
+            Some(DmrgFile { model, dmrg })
+        })
+    }
+}
+
 impl ModelFile {
     /// Reads and checks a file.
     ///
@@ -219,10 +263,16 @@ impl ModelFile {
     fn collect(name: &str, text: &str, problems: &Problems) -> Option<ModelFile> {
         let parsed = table(text, problems)?;
         let file = Section::new("", parsed.get_ref(), 0..0, problems);
-        if file.has("ci") {
-            file.problem("ci", Wrong::Molecule);
-            return None;
+        for (section, wrong) in [("ci", Wrong::Molecule), ("dmrg", Wrong::Dmrg)] {
+            if file.has(section) {
+                file.problem(section, wrong);
+                return None;
+            }
         }
+        ModelFile::collect_from(file, name, text, problems)
+    }
+
+    fn collect_from(file: Section<'_>, name: &str, text: &str, problems: &Problems) -> Option<ModelFile> {
         for (table, example) in REQUIRED {
             if !file.has(table) {
                 problems.add(0..0, Wrong::MissingTable { table, example });

@@ -149,6 +149,8 @@ pub enum Wrong {
     TooManyStates(TooManyStates),
     #[error("a file with [ci] is about a molecule: this is for models on a lattice")]
     Molecule,
+    #[error("a file with [dmrg] is for DMRG: this diagonalises")]
+    Dmrg,
 }
 
 /// More states are asked for than the sector has.
@@ -189,6 +191,7 @@ impl Wrong {
                 format!("`two_sz` is twice the total Sz; choose an {expected} number such as {near}")
             }
             Wrong::Molecule => "`eigenforge solve`, `spmv` and `inspect` take it".into(),
+            Wrong::Dmrg => "`eigenforge solve` and `inspect` take it".into(),
             Wrong::WrongType { .. } | Wrong::OutOfRange { .. } | Wrong::Lattice(_) | Wrong::TooManyStates(_) => {
                 return None;
             }
@@ -212,6 +215,7 @@ impl Wrong {
             Wrong::TooMuchSpin { .. } => "too large".into(),
             Wrong::SpinParity { expected, .. } => format!("should be {expected}"),
             Wrong::Molecule => "in place of [model], [lattice], [sector]".into(),
+            Wrong::Dmrg => "in place of [solve]".into(),
             Wrong::TooManyStates(states) => format!("more than {}", states.dimension),
         }
     }

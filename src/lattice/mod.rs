@@ -42,8 +42,10 @@ mod build;
 mod cell;
 mod distance;
 mod error;
+mod order;
 
 pub use error::LatticeError;
+pub use order::check_order;
 
 use build::Spec;
 use serde::{Deserialize, Serialize};

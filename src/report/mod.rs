@@ -7,6 +7,7 @@
 //! Numbers that are not finite (a diverged residual) are `null` in JSON, come back as NaN, and are named in `warnings`.
 
 mod ci;
+mod dmrg;
 mod error;
 mod picture;
 mod record;
@@ -16,6 +17,7 @@ mod vectors;
 mod write;
 
 pub use ci::{CiReport, CiSeconds};
+pub use dmrg::{DmrgReport, DmrgSeconds, SiteAverages};
 pub use error::ReportError;
 pub(crate) use record::state_warnings;
 use record::text_file;

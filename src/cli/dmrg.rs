@@ -1,0 +1,255 @@
+//! `eigenforge solve MODEL.toml`, for a file with `[dmrg]`: operator → chain → sweeps → report; and its `inspect`.
+
+use super::Outcome;
+use super::arguments::{SolveArguments, StageName};
+use super::error::CommandError;
+use super::output::{print, span};
+use super::record::versions;
+use super::solve::{memory_lines, memory_record};
+use crate::basis::Sector;
+use crate::dmrg::{
+    self, Chain, Checkpoint, Correlations, DmrgError, Found, Options, Stop, Told, inspect, memory, ordering,
+};
+use crate::input::{DmrgFile, SectorSpec};
+use crate::report::{DmrgReport, DmrgSeconds, MemoryRecord, ModelRecord, SiteAverages};
+use eigenforge_runtime::Device;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// The chain of a file.
+fn chain(file: &DmrgFile) -> Result<Chain, DmrgError> {
+    let sector = match file.model.sector {
+        SectorSpec::Fermions { up, down } => Sector::Fermions { up, down },
+        SectorSpec::Spins { two_sz } => Sector::Spins { two_sz },
+    };
+    let order = file.dmrg.order.clone().unwrap_or_else(|| ordering::narrow(&file.model.lattice));
+    Chain::new(&file.model.operator(), sector, Some(order))
+}
+
+fn options(file: &DmrgFile) -> Options {
+    let spec = &file.dmrg;
+    Options {
+        states: spec.states.clone(),
+        sweeps: spec.sweeps,
+        discarded: spec.discarded,
+        least: spec.min_states,
+        noise: spec.noise.clone(),
+        tolerance: spec.tolerance,
+        seed: spec.seed,
+        correlations: spec.correlations,
+    }
+}
+
+/// What is about to be solved, with every convention and default in the open.
+fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
+    let model = &file.model;
+    let numbered = chain.order.iter().enumerate().all(|(position, site)| position == *site);
+    let order = if numbered { "as numbered".into() } else { format!("{:?}", chain.order) };
+    let list = |of: &dyn Fn(usize) -> String, until: usize| (0..until).map(of).collect::<Vec<_>>().join(", ");
+    let until = (0..options.sweeps).find(|sweep| options.is_settled(*sweep)).map_or(options.sweeps, |sweep| sweep + 1);
+    format!(
+        "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n\
+         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n\
+         dmrg     states by sweep {}; noise {}; at most {} sweeps, until the energy changes by less than {:e}; seed {}\n",
+        model.model.name(),
+        model.model.formula(),
+        model.model.amplitudes(),
+        model.lattice.describe(),
+        model.sector.describe(),
+        chain.sites,
+        ordering::bandwidth(&model.lattice, &chain.order),
+        chain.sum.width(),
+        list(&|sweep| options.states_of(sweep).to_string(), until),
+        list(&|sweep| scientific(options.noise_of(sweep)), until),
+        options.sweeps,
+        options.tolerance,
+        options.seed,
+    )
+}
+
+/// 1e-4, and 0 for none.
+fn scientific(number: f64) -> String {
+    if number == 0.0 { "0".into() } else { format!("{number:e}") }
+}
+
+/// Options of the command line that have no meaning here.
+fn refuse(arguments: &SolveArguments) -> Result<(), CommandError> {
+    let given = [
+        ("--solver", arguments.solver.is_some(), "DMRG is the solver of a file with [dmrg]"),
+        ("--states", arguments.states.is_some(), "write `states`, the states kept, in [dmrg]"),
+        ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
+        ("--vectors", arguments.vectors, "a state of DMRG is no vector over a basis"),
+        ("--override", arguments.overrides.is_some(), "DMRG has no generated kernels yet"),
+    ];
+    match given.into_iter().find(|(_, there, _)| *there) {
+        Some((option, _, why)) => Err(CommandError::NotOfDmrg { option, why }),
+        None => Ok(()),
+    }
+}
+
+/// Solves and reports; `start` is when the verb began.
+pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant) -> Result<Outcome, CommandError> {
+    refuse(arguments)?;
+    if !["auto", "cpu"].contains(&arguments.device.as_str()) {
+        let why = "DMRG runs on the CPU so far: --device cpu, or leave it out";
+        return Err(CommandError::NotOfDmrg { option: "--device", why });
+    }
+    let device = Device::cpu();
+    let (chain, options) = (chain(file)?, options(file));
+    options.check()?;
+    let plan = memory_record(&device, memory::plan(&chain, options.states.iter().copied().max().unwrap_or(1)));
+    if !arguments.json {
+        print(&(describe(file, &chain, &options) + &memory_lines(&plan)))?;
+    }
+    if plan.planned_bytes > plan.available_bytes {
+        return Err(does_not_fit(&chain, &options, &plan).into());
+    }
+    let setup = start.elapsed().as_secs_f64();
+    let checkpoint =
+        arguments.checkpoint.as_ref().map(|folder| Checkpoint { folder: folder.clone(), resume: arguments.resume });
+    let display = Display::new();
+    let found = dmrg::run(&chain, &options, checkpoint.as_ref(), |told| display.show(told));
+    display.finish();
+    let mut report = record(file, &chain, found?, plan, &device);
+    report.seconds.setup = setup;
+    report.seconds.total = start.elapsed().as_secs_f64();
+    print(&if arguments.json { report.to_json()? + "\n" } else { report.summary() })?;
+    if arguments.json {
+        report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    }
+    if let Some(folder) = &file.model.output.folder {
+        eprintln!("wrote {}", report.write(folder)?.display());
+    }
+    Ok(if report.converged() { Outcome::Done } else { Outcome::NotConverged })
+}
+
+/// The numbers, and the most states that fit.
+fn does_not_fit(chain: &Chain, options: &Options, plan: &MemoryRecord) -> DmrgError {
+    let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
+    let (needed, free) = (plan.planned_bytes, plan.available_bytes);
+    let bytes = |states: usize| memory::plan(chain, states).iter().map(|item| item.1).sum::<u64>();
+    let (mut fits, mut too_many) = (1, options.states.iter().copied().max().unwrap_or(1));
+    while too_many - fits > 1 {
+        let middle = fits + (too_many - fits) / 2;
+        if bytes(middle) <= free { fits = middle } else { too_many = middle }
+    }
+    DmrgError::Memory { needed: gib(needed), free: gib(free), states: fits }
+}
+
+fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, device: &Device) -> DmrgReport {
+    let model = &file.model;
+    let mut by_site: Vec<_> = chain.order.iter().copied().zip(found.sites).collect();
+    by_site.sort_by_key(|(site, _)| *site);
+    let electrons = |k: usize| by_site.iter().map(|(_, averages)| Some(averages.electrons?[k])).collect();
+    let sites = SiteAverages {
+        n_up: electrons(0),
+        n_dn: electrons(1),
+        double_occupancy: electrons(2),
+        sz: by_site.iter().map(|(_, averages)| averages.sz).collect(),
+    };
+    DmrgReport {
+        model: ModelRecord { name: model.model.name().into(), file: model.name.clone(), text: model.text.clone() },
+        dmrg: file.dmrg.clone(),
+        lattice: model.lattice.describe(),
+        sector: model.sector,
+        order: chain.order.clone(),
+        longest_bond: ordering::bandwidth(&model.lattice, &chain.order),
+        operator_sum_width: chain.sum.width(),
+        energy: found.energy,
+        variance: found.variance,
+        extrapolated: found.extrapolated,
+        discarded: found.sweeps.last().map_or(0.0, |sweep| sweep.discarded),
+        stop: if found.stop == Stop::Converged { "converged" } else { "sweeps" }.into(),
+        flops: found.sweeps.iter().map(|sweep| sweep.flops).sum(),
+        sweeps: found.sweeps,
+        resumed_sweeps: found.resumed,
+        cuts: found.cuts,
+        sites,
+        correlations: found.correlations.map(|found| by_lattice_site(found, &chain.order)),
+        device: device.name(),
+        seconds: DmrgSeconds { sweeps: found.sweeping, measure: found.measuring, ..DmrgSeconds::default() },
+        versions: versions(device),
+        warnings: found.warnings,
+        memory,
+    }
+}
+
+/// Rows and columns by lattice site in place of the position.
+fn by_lattice_site(found: Correlations, order: &[usize]) -> Correlations {
+    let position = ordering::positions(order);
+    let sorted = |matrix: Vec<Vec<f64>>| {
+        let row = |i: &usize| position.iter().map(|j| matrix[*i][*j]).collect();
+        position.iter().map(row).collect::<Vec<Vec<f64>>>()
+    };
+    Correlations { szsz: sorted(found.szsz), sdots: sorted(found.sdots), nn: found.nn.map(sorted) }
+}
+
+/// Prints a stage.
+pub(super) fn inspect(file: &DmrgFile, stage: StageName) -> Result<(), CommandError> {
+    let (chain, options) = (chain(file)?, options(file));
+    options.check()?;
+    let text = match stage {
+        StageName::Ir => format!("{}\n{}", file.model.operator(), inspect::operator_sum(&chain)),
+        StageName::Plan => inspect::middle_bond(&chain, &options, true)?,
+        StageName::Cost => describe(file, &chain, &options) + &inspect::middle_bond(&chain, &options, false)?,
+        _ => return Err(CommandError::StageOfDmrg { stage }),
+    };
+    Ok(print(&text)?)
+}
+
+/// Between two plain lines.
+const PLAIN_EVERY: Duration = Duration::from_secs(2);
+
+/// Progress by bond and sweep on standard error: a bar on a terminal, plain lines otherwise.
+struct Display {
+    bar: Option<ProgressBar>,
+    last: std::cell::Cell<Option<Instant>>,
+}
+
+impl Display {
+    fn new() -> Display {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(8));
+            let style = ProgressStyle::with_template("{prefix:>8} [{bar:24}] {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+            bar
+        });
+        Display { bar, last: std::cell::Cell::new(None) }
+    }
+
+    fn show(&self, told: &Told<'_>) {
+        if let Some(bar) = &self.bar {
+            bar.set_prefix(format!("sweep {}", told.sweep));
+            bar.set_position((1000.0 * told.part) as u64);
+            bar.set_message(line(told));
+            return;
+        }
+        let due = self.last.get().is_none_or(|last| last.elapsed() >= PLAIN_EVERY);
+        if due || told.part == 1.0 {
+            self.last.set(Some(Instant::now()));
+            eprintln!("sweep {:>3}  {}", told.sweep, line(told));
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Bond, energy, states, discarded weight, time, time left in this sweep.
+fn line(told: &Told<'_>) -> String {
+    let left = told.record.seconds * (1.0 - told.part) / told.part.max(1e-9);
+    format!(
+        "bond {:>4}  energy {:>17.10}  m {:>5}  discarded {:>8.1e}  {}, {} left of {} sweeps at most",
+        told.bond.bond,
+        told.record.energy,
+        told.record.kept,
+        told.record.discarded,
+        span(told.elapsed),
+        span(left + told.record.seconds / told.part.max(1e-9) * (told.sweeps - 1 - told.sweep) as f64),
+        told.sweeps
+    )
+}

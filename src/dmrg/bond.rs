@@ -1,0 +1,111 @@
+//! Two blocks and two sites: how ψ lies over them, and the operators of both sides.
+//!
+//! In: the blocks at both sides of a bond, an operator sum. Out: their enlarged states, ψ's layout, the operators of the
+//! cut on each side, and the diagonal of H for the preconditioner.
+
+use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
+use super::chain::Chain;
+use super::enlarged::EnlargedOperators;
+use super::environment::Environment;
+use super::operator_sum::OperatorSum;
+use super::records::{Buffers, Space};
+use super::state::Isometry;
+use super::truncate::Wave;
+
+/// Two enlarged blocks and how ψ lies over them.
+pub struct Frame {
+    /// The left block.
+    pub left: Enlarged,
+    /// The right block.
+    pub right: Enlarged,
+    /// ψ.
+    pub layout: WaveLayout,
+}
+
+impl Frame {
+    /// Of the blocks that end at cut `p` and begin at cut `p + 2`.
+    pub fn new(chain: &Chain, p: usize, left: &Sectors, right: &Sectors) -> Frame {
+        let (left, right) = (chain.enlarge(Side::Left, left, p), chain.enlarge(Side::Right, right, p + 2));
+        let layout = WaveLayout::new(&left.sectors, &right.sectors, chain.total);
+        Frame { left, right, layout }
+    }
+
+    /// A wave function over it.
+    pub fn wave<'a>(&'a self, data: &'a [f64]) -> Wave<'a> {
+        Wave { layout: &self.layout, data, left: &self.left, right: &self.right }
+    }
+}
+
+/// Two enlarged blocks with their operators.
+pub struct Bond {
+    /// Their states.
+    pub frame: Frame,
+    /// Operators of the left block.
+    pub left_operators: EnlargedOperators,
+    /// Operators of the right block.
+    pub right_operators: EnlargedOperators,
+}
+
+impl Bond {
+    /// The superblock of the blocks that end at cut `p` and begin at cut `p + 2`, for the sum `sum`.
+    pub fn new(chain: &Chain, sum: &OperatorSum, p: usize, left: &Environment, right: &Environment) -> Bond {
+        let frame = Frame::new(chain, p, &left.sectors, &right.sectors);
+        let (mut of_left, mut of_right) = (vec![1; frame.left.sectors.len()], vec![1; frame.right.sectors.len()]);
+        for sector in &frame.layout.sectors {
+            of_left[sector.left] = sector.columns;
+            of_right[sector.right] = sector.rows;
+        }
+        let left_operators = chain.operators(sum, Side::Left, p, left, &frame.left, &of_left);
+        let right_operators = chain.operators(sum, Side::Right, p + 2, right, &frame.right, &of_right);
+        Bond { frame, left_operators, right_operators }
+    }
+
+    /// The buffers its records read.
+    pub fn buffers<'a>(&'a self, left: &'a Environment, right: &'a Environment) -> Buffers<'a> {
+        Buffers::default()
+            .with(Space::Left, &left.data)
+            .with(Space::LeftSum, &self.left_operators.sums)
+            .with(Space::Right, &right.data)
+            .with(Space::RightSum, &self.right_operators.sums)
+    }
+
+    /// The diagonal of H, for the preconditioner: Σ_b diag(A_b)_i diag(B_b)_j.
+    pub fn diagonal(&self, left: &Environment, right: &Environment) -> Vec<f64> {
+        let mut diagonal = vec![0.0; self.frame.layout.length];
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for sector in &self.frame.layout.sectors {
+            let out = &mut diagonal[sector.offset..][..sector.rows * sector.columns];
+            for operator in 0..self.left_operators.blocks.len() {
+                a.clear();
+                a.resize(sector.rows, 0.0);
+                b.clear();
+                b.resize(sector.columns, 0.0);
+                let there = self.left_operators.diagonal(operator, sector.left, &left.data, &mut a)
+                    && self.right_operators.diagonal(operator, sector.right, &right.data, &mut b);
+                if there {
+                    for (column, b) in out.chunks_exact_mut(sector.rows).zip(&b) {
+                        column.iter_mut().zip(&a).for_each(|(d, a)| *d += a * b);
+                    }
+                }
+            }
+        }
+        diagonal
+    }
+}
+
+/// The operators of `sum` on the block behind cut `cut` and the site next to it, between the kept states.
+pub(super) fn carried_over(
+    chain: &Chain,
+    sum: &OperatorSum,
+    side: Side,
+    cut: usize,
+    behind: &Environment,
+    enlarged: &Enlarged,
+    kept: &Isometry,
+) -> Environment {
+    let widths: Vec<usize> = (0..enlarged.sectors.len()).map(|q| kept.block(q).map_or(1, |b| b.columns)).collect();
+    let operators = chain.operators(sum, side, cut, behind, enlarged, &widths);
+    let (own, summed) = side.spaces();
+    let buffers = Buffers::default().with(own, &behind.data).with(summed, &operators.sums);
+    Environment::project(&operators, buffers, kept, Chain::identity(sum, side, cut))
+}

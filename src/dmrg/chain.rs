@@ -1,0 +1,93 @@
+//! A model laid out along a chain: what every step of DMRG needs to know and none changes.
+//!
+//! In: an operator, a sector, an order of the sites. Out: the site, the operator sum, the charges each cut can have.
+
+use super::blocks::{Enlarged, Sectors, Side};
+use super::charges::{self, Charges, Reachable};
+use super::enlarged::{EnlargedOperators, Enlarging};
+use super::environment::Environment;
+use super::error::DmrgError;
+use super::operator_sum::OperatorSum;
+use super::ordering;
+use super::site::Site;
+use super::terms::Terms;
+use crate::basis::Sector;
+use crate::operator::{Content, Operator};
+
+/// The problem along the chain.
+pub struct Chain {
+    /// Number of sites.
+    pub sites: usize,
+    /// What each of them is.
+    pub site: Site,
+    /// H.
+    pub sum: OperatorSum,
+    /// Charges of the whole chain.
+    pub total: Charges,
+    /// Charges of its parts.
+    pub reachable: Reachable,
+    /// `order[p]` is the lattice site at position p.
+    pub order: Vec<usize>,
+}
+
+impl Chain {
+    /// Checks the operator in its sector and lays it out.
+    ///
+    /// # Errors
+    /// An operator that is not Hermitian or does not conserve the charges, a sector that the sites cannot hold, an order
+    /// that is not one, fewer than three sites.
+    pub fn new(operator: &Operator, sector: Sector, order: Option<Vec<usize>>) -> Result<Chain, DmrgError> {
+        let operator = operator.reduced();
+        charges::check(&operator, sector)?;
+        let sites = operator.sites();
+        if sites < 3 {
+            return Err(DmrgError::TooShort { sites });
+        }
+        let otherwise = if matches!(sector, Sector::Fermions { .. }) { Content::Fermions } else { Content::Spins };
+        let site = Site::of(&operator, otherwise);
+        let order = ordering::checked(order, sites)?;
+        let terms = Terms::of(&operator, &site, &ordering::positions(&order))?;
+        let sum = OperatorSum::new(terms, sites);
+        let total = Charges::of(sector);
+        let reachable = Reachable::new(&site, sites, total);
+        Ok(Chain { sites, site, sum, total, reachable, order })
+    }
+
+    /// The block that ends at cut `p` and the site next to it.
+    pub fn enlarge(&self, side: Side, block: &Sectors, p: usize) -> Enlarged {
+        Enlarged::at_cut(block, self.site.charges(), side, p, self.total, &self.reachable)
+    }
+
+    /// The operators of `sum` (this chain's, or its square) on an enlarged block.
+    pub fn operators(
+        &self,
+        sum: &OperatorSum,
+        side: Side,
+        p: usize,
+        block: &Environment,
+        enlarged: &Enlarged,
+        widths: &[usize],
+    ) -> EnlargedOperators {
+        let (site, cut) = match side {
+            Side::Left => (p, p + 1),
+            Side::Right => (p - 1, p - 1),
+        };
+        let enlarging = Enlarging {
+            side,
+            block,
+            table: &sum.sites[site],
+            operators: &sum.operators,
+            enlarged,
+            cut: &sum.cuts[cut],
+        };
+        enlarging.operators(widths)
+    }
+
+    /// The operator of `sum` behind the site next to cut `p` that is the identity of the enlarged block.
+    pub fn identity(sum: &OperatorSum, side: Side, p: usize) -> Option<usize> {
+        match side {
+            Side::Left => sum.cuts[p + 1].left_identity,
+            Side::Right => sum.cuts[p - 1].right_identity,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! A run on disk after every half sweep, so that a killed one goes on to the same energy.
+//!
+//! A state is a folder `half-N`: `header.ron` (what it belongs to, the tables of the kept states) and `data.bin` (all
+//! numbers, little-endian, with a blake3 sum in the header). It is written beside under another name, flushed, and
+//! renamed, so a kill at any moment leaves the last good one; a torn one is passed over for the one before, and the two
+//! newest stay. Blocks are not saved: they are made again from the kept states.
+
+use super::chain::Chain;
+use super::error::DmrgError;
+use super::run::SweepRecord;
+use super::state::Isometry;
+use super::sweep::Sweeper;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+const SCHEMA: u32 = 1;
+const KEPT: usize = 2;
+
+/// Where to save, and whether to go on from what is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Go on from its newest state.
+    pub resume: bool,
+}
+
+/// How far a run has come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Sweeps done.
+    pub sweeps: Vec<SweepRecord>,
+    /// The sweep in progress, its first half done; `None` between two sweeps.
+    pub half: Option<SweepRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    schema: u32,
+    version: String,
+    /// blake3 of operator, sector and order.
+    problem: String,
+    progress: Progress,
+    kept: Vec<Option<Isometry>>,
+    wave: usize,
+    sum: String,
+}
+
+/// Saves the states of one run.
+pub struct Saver {
+    folder: PathBuf,
+    problem: String,
+    sequence: u64,
+}
+
+fn fault(path: &Path) -> impl Fn(std::io::Error) -> DmrgError + '_ {
+    move |source| DmrgError::Checkpoint { path: path.into(), source }
+}
+
+/// What makes a model the same model: its sites, charges, order, and the operator sum to the last bit.
+fn identity(chain: &Chain) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let operators: Vec<_> = (0..chain.sum.operators.len()).map(|id| chain.sum.operators.get(id)).collect();
+    hasher.update(format!("{:?}{:?}{:?}", chain.site, chain.total, chain.order).as_bytes());
+    hasher.update(format!("{:?}{:?}{operators:?}", chain.sum.sites, chain.sum.constant).as_bytes());
+    hasher.finalize().to_hex().to_string()
+}
+
+impl Saver {
+    /// Opens the folder; gives the run to go on from, if that is asked for and there is one. States of another model or
+    /// version are refused, so that they are neither used nor overwritten.
+    ///
+    /// # Errors
+    /// A folder that cannot be read; states of another model or version.
+    pub fn open<'c>(
+        options: &Checkpoint,
+        chain: &'c Chain,
+    ) -> Result<(Saver, Option<(Sweeper<'c>, Progress)>), DmrgError> {
+        let folder = &options.folder;
+        fs::create_dir_all(folder).map_err(fault(folder))?;
+        let found = list(folder)?;
+        let sequence = found.last().map_or(0, |(number, _)| *number);
+        let saver = Saver { folder: folder.clone(), problem: identity(chain), sequence };
+        for (_, path) in found.iter().rev() {
+            let Some(header) = read_header(path) else { continue };
+            saver.compare(&header)?;
+            if !options.resume {
+                return Ok((saver, None));
+            }
+            if let Some(state) = restore(path, header, chain) {
+                return Ok((saver, Some(state)));
+            }
+            tracing::warn!(state = %path.display(), "a checkpoint is torn; the one before it is used");
+        }
+        Ok((saver, None))
+    }
+
+    fn compare(&self, header: &Header) -> Result<(), DmrgError> {
+        let version = || format!("{} of eigenforge {}", header.schema, header.version);
+        let pairs = [
+            ("version", format!("{SCHEMA} of eigenforge {}", env!("CARGO_PKG_VERSION")), version()),
+            ("model", self.problem.clone(), header.problem.clone()),
+        ];
+        for (what, expected, found) in pairs {
+            if expected != found {
+                return Err(DmrgError::OtherCheckpoint { folder: self.folder.clone(), what, expected, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// Saves a state; ψ is at the first bond between sweeps, at the last after half of one.
+    ///
+    /// # Errors
+    /// A folder that cannot be written.
+    pub fn save(&mut self, sweeper: &Sweeper<'_>, progress: &Progress) -> Result<(), DmrgError> {
+        let writing = tempfile::Builder::new().prefix("saving-").tempdir_in(&self.folder);
+        let writing = writing.map_err(fault(&self.folder))?;
+        let (mut kept, mut bytes) = (sweeper.kept().to_vec(), Vec::new());
+        for isometry in kept.iter_mut().flatten() {
+            std::mem::take(&mut isometry.data).iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+        }
+        sweeper.wave().iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+        let header = Header {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").into(),
+            problem: self.problem.clone(),
+            progress: progress.clone(),
+            kept,
+            wave: sweeper.wave().len(),
+            sum: blake3::hash(&bytes).to_hex().to_string(),
+        };
+        let path = writing.path().join("header.ron");
+        let text = ron::to_string(&header).map_err(|error| fault(&path)(std::io::Error::other(error)))?;
+        for (name, content) in [("data.bin", bytes.as_slice()), ("header.ron", text.as_bytes())] {
+            let path = writing.path().join(name);
+            let mut file = File::create(&path).map_err(fault(&path))?;
+            file.write_all(content).and_then(|()| file.sync_all()).map_err(fault(&path))?;
+        }
+        self.sequence += 1;
+        let done = self.folder.join(format!("half-{:06}", self.sequence));
+        fs::rename(writing.keep(), &done).map_err(fault(&done))?;
+        if let Ok(opened) = File::open(&self.folder) {
+            let _ = opened.sync_all();
+        }
+        let states = list(&self.folder)?;
+        for (_, old) in &states[..states.len().saturating_sub(KEPT)] {
+            let _ = fs::remove_dir_all(old);
+        }
+        Ok(())
+    }
+}
+
+/// The states of a folder, oldest first. What a killed run left half written is removed.
+fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>, DmrgError> {
+    let mut states = Vec::new();
+    for entry in fs::read_dir(folder).map_err(fault(folder))? {
+        let path = entry.map_err(fault(folder))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with("saving-") {
+            let _ = fs::remove_dir_all(&path);
+        } else if let Some(number) = name.strip_prefix("half-").and_then(|n| n.parse().ok()) {
+            states.push((number, path));
+        }
+    }
+    states.sort();
+    Ok(states)
+}
+
+fn read_header(path: &Path) -> Option<Header> {
+    ron::from_str(&fs::read_to_string(path.join("header.ron")).ok()?).ok()
+}
+
+/// The run of a state, if every byte of it is as it was written.
+fn restore<'c>(path: &Path, header: Header, chain: &'c Chain) -> Option<(Sweeper<'c>, Progress)> {
+    let bytes = fs::read(path.join("data.bin")).ok()?;
+    if blake3::hash(&bytes).to_hex().as_str() != header.sum || header.kept.len() != chain.sites {
+        return None;
+    }
+    let mut numbers = bytes.chunks_exact(8).map(|chunk| chunk.iter().rev().fold(0u64, |x, b| x << 8 | u64::from(*b)));
+    let mut take = |count: usize| -> Option<Vec<f64>> {
+        let taken: Vec<f64> = numbers.by_ref().take(count).map(f64::from_bits).collect();
+        (taken.len() == count).then_some(taken)
+    };
+    let mut kept = header.kept;
+    for isometry in kept.iter_mut().flatten() {
+        isometry.data = take(isometry.blocks.iter().map(|block| block.rows * block.columns).sum())?;
+    }
+    let wave = take(header.wave)?;
+    let bond = if header.progress.half.is_some() { chain.sites - 2 } else { 0 };
+    Some((Sweeper::restored(chain, kept, wave, bond)?, header.progress))
+}

@@ -1,0 +1,130 @@
+//! The operators of a block of sites in the basis that was kept, and how they follow a site that is added.
+//!
+//! In: the operators A_b of the enlarged block and the kept states U (one matrix a sector). Out: Uᵀ A_b U for every
+//! operator of the cut, sector by sector, in one flat buffer with a table of blocks; by the same
+//! [records](super::records) as the superblock.
+
+use super::blocks::Sectors;
+use super::enlarged::{EnlargedOperators, Piece};
+use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run};
+use super::state::Isometry;
+use serde::{Deserialize, Serialize};
+
+/// A dense block in the buffer of an environment, column-major.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DenseBlock {
+    /// The sector it leads to.
+    pub row: usize,
+    /// The sector it starts from.
+    pub column: usize,
+    /// Its first element.
+    pub offset: usize,
+}
+
+/// An operator of a block of sites.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum BlockOperator {
+    /// 1.
+    Identity,
+    /// Dense blocks; what is not there is zero.
+    Dense(Vec<DenseBlock>),
+}
+
+/// A block of sites: its states by charge, and its part of every operator of the cut.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// States.
+    pub sectors: Sectors,
+    /// One an operator of the cut.
+    pub operators: Vec<BlockOperator>,
+    /// All dense blocks.
+    pub data: Vec<f64>,
+}
+
+impl Environment {
+    /// The end of the chain.
+    pub fn end() -> Environment {
+        Environment { sectors: Sectors::end(), operators: vec![BlockOperator::Identity], data: Vec::new() }
+    }
+
+    /// The operators of the enlarged block between the kept states. `identity` is the operator of the cut that is the
+    /// identity of this block.
+    pub fn project(
+        enlarged: &EnlargedOperators,
+        buffers: Buffers<'_>,
+        kept: &Isometry,
+        identity: Option<usize>,
+    ) -> Environment {
+        let buffers = buffers.with(Space::Input, &kept.data);
+        let (mut operators, mut first, mut second) = (Vec::new(), Stage::default(), Stage::default());
+        for (b, blocks) in enlarged.blocks.iter().enumerate() {
+            if identity == Some(b) {
+                operators.push(BlockOperator::Identity);
+                continue;
+            }
+            let mut list = Vec::new();
+            for block in blocks.iter().flatten() {
+                let (Some(to), Some(from)) = (kept.block(block.row), kept.block(block.column)) else { continue };
+                list.push(DenseBlock { row: to.kept_sector, column: from.kept_sector, offset: second.length });
+                let half = first.length;
+                let group = |records, length, offset| Group { offset, length, records };
+                let onto = |piece: &Piece| onto_columns(piece, from.offset, from.rows, from.columns, to.rows);
+                let records = block.pieces.iter().map(onto).collect();
+                first.groups.push(group(records, to.rows * from.columns, half));
+                first.length += to.rows * from.columns;
+                let a = Operand { space: Space::Input, offset: to.offset, stride: to.rows, transposed: true };
+                let b = Operand { space: Space::Between, offset: half, stride: to.rows, transposed: false };
+                let record = Record {
+                    action: Action::Product { a, b, inner: to.rows },
+                    coefficient: 1.0,
+                    first: 0,
+                    stride: to.columns,
+                    rows: to.columns,
+                    columns: from.columns,
+                };
+                second.groups.push(group(vec![record], to.columns * from.columns, second.length));
+                second.length += to.columns * from.columns;
+            }
+            operators.push(BlockOperator::Dense(list));
+        }
+        let (mut between, mut data) = (vec![0.0; first.length], vec![0.0; second.length]);
+        run(&first, buffers, &mut between);
+        run(&second, buffers.with(Space::Between, &between), &mut data);
+        Environment { sectors: kept.kept.clone(), operators, data }
+    }
+
+    /// Bytes of its blocks.
+    pub fn bytes(&self) -> u64 {
+        8 * self.data.len() as u64
+    }
+}
+
+/// piece · (columns of the input at `offset`), into a block of `rows_out` rows.
+pub fn onto_columns(piece: &Piece, offset: usize, rows: usize, columns: usize, rows_out: usize) -> Record {
+    let from = offset + piece.first_column;
+    let b = Operand { space: Space::Input, offset: from, stride: rows, transposed: false };
+    let action = match piece.matrix {
+        Some(a) => Action::Product { a, b, inner: piece.columns },
+        None => Action::Copy { a: b },
+    };
+    Record {
+        action,
+        coefficient: piece.coefficient,
+        first: piece.first_row,
+        stride: rows_out,
+        rows: piece.rows,
+        columns,
+    }
+}
+
+/// (rows of the input at `offset`, all `rows` of them) · pieceᵀ, into a block of as many rows.
+pub fn onto_rows(piece: &Piece, offset: usize, rows: usize) -> Record {
+    let a =
+        Operand { space: Space::Input, offset: offset + piece.first_column * rows, stride: rows, transposed: false };
+    let action = match piece.matrix {
+        Some(b) => Action::Product { a, b: Operand { transposed: !b.transposed, ..b }, inner: piece.columns },
+        None => Action::Copy { a },
+    };
+    let first = piece.first_row * rows;
+    Record { action, coefficient: piece.coefficient, first, stride: rows, rows, columns: piece.rows }
+}

@@ -1,0 +1,103 @@
+//! Why a DMRG run could not be done.
+
+use crate::operator::OperatorError;
+use std::path::PathBuf;
+
+/// Everything that can stop a run.
+#[derive(Debug, thiserror::Error)]
+pub enum DmrgError {
+    /// The operator, or the operator in this sector.
+    #[error(transparent)]
+    Operator(#[from] OperatorError),
+    /// A factor that the sites of the model do not have.
+    #[error("{operator} at site {site}, in the term {term}: the sites of this model have no such operator")]
+    UnknownOperator {
+        /// The factor.
+        operator: String,
+        /// Its site.
+        site: usize,
+        /// The whole term.
+        term: String,
+    },
+    /// A chain too short for two sites and their ends.
+    #[error("a chain of {sites} site(s): two-site DMRG needs at least 3; leave [dmrg] out and diagonalise")]
+    TooShort {
+        /// Number of sites.
+        sites: usize,
+    },
+    /// An order that is not one of all sites.
+    #[error("the order should name each of the {sites} sites once, found {wrong}")]
+    Order {
+        /// Number of sites.
+        sites: usize,
+        /// What is wrong with it.
+        wrong: String,
+    },
+    /// An option out of its range.
+    #[error("{option} should be {expected}, found {found}")]
+    Option {
+        /// Its name.
+        option: &'static str,
+        /// What it may be.
+        expected: &'static str,
+        /// What it is.
+        found: String,
+    },
+    /// What would be resident does not fit.
+    #[error(
+        "about {needed:.1} GiB would be resident and {free:.1} GiB are free: {states} states fit at most; lower `states`"
+    )]
+    Memory {
+        /// GiB needed.
+        needed: f64,
+        /// GiB free.
+        free: f64,
+        /// States that would fit.
+        states: usize,
+    },
+    /// A block that has no decomposition.
+    #[error("a block of {rows} x {columns} could not be decomposed: it holds numbers that are not finite")]
+    Decomposition {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        columns: usize,
+    },
+    /// The energy is NaN or infinite.
+    #[error("the energy at sites {first} and {second} is not finite: are couplings many orders of magnitude apart?")]
+    NotFinite {
+        /// The left site.
+        first: usize,
+        /// The right site.
+        second: usize,
+    },
+    /// A folder of checkpoints cannot be read or written.
+    #[error("checkpoint {}: {source}", path.display())]
+    Checkpoint {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The folder holds another run's states.
+    #[error(
+        "the checkpoint in {} is of another {what}: expected {expected}, found {found}; name another folder", folder.display()
+    )]
+    OtherCheckpoint {
+        /// The folder.
+        folder: PathBuf,
+        /// What differs.
+        what: &'static str,
+        /// This run's.
+        expected: String,
+        /// The checkpoint's.
+        found: String,
+    },
+}
+
+impl DmrgError {
+    /// Whether the user wrote what is wrong, so that the exit code says so.
+    pub fn is_of_the_input(&self) -> bool {
+        !matches!(self, DmrgError::Decomposition { .. } | DmrgError::NotFinite { .. } | DmrgError::Checkpoint { .. })
+    }
+}

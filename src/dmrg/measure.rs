@@ -1,0 +1,157 @@
+//! What is read off a converged state: weights and entropy of every cut, populations of every site, the energy variance.
+//!
+//! In: a [`Sweeper`] with ψ at the first bond. Out: by carrying ψ once to the other end, without truncation,
+//!
+//! * the weights w of each cut (squares of the singular values) and S = −Σ w ln w;
+//! * the probability of each state of each site, whence ⟨n⟩, ⟨n↑n↓⟩, ⟨Sᶻ⟩;
+//!
+//! * on request, [correlations](super::correlations) of every pair of sites;
+//!
+//! and with the operator sum of H², ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state.
+
+use super::blocks::Side;
+use super::bond::{Bond, Frame, carried_over};
+use super::chain::Chain;
+use super::correlations::{Correlations, Correlator};
+use super::environment::Environment;
+use super::error::DmrgError;
+use super::site::Site;
+use super::superblock::Superblock;
+use super::sweep::Sweeper;
+use super::truncate::{Limits, truncate};
+use serde::Serialize;
+
+/// A cut of the chain.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cut {
+    /// Sites to its left.
+    pub left_sites: usize,
+    /// −Σ w ln w.
+    pub entropy: f64,
+    /// Number of weights.
+    pub states: usize,
+    /// The largest weights, descending.
+    pub weights: Vec<f64>,
+}
+
+/// Averages of one site.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SiteAverages {
+    /// ⟨n↑⟩, ⟨n↓⟩, ⟨n↑n↓⟩ of electrons.
+    pub electrons: Option<[f64; 3]>,
+    /// ⟨Sᶻ⟩.
+    pub sz: f64,
+}
+
+/// Weights that are reported of a cut.
+const SHOWN_WEIGHTS: usize = 32;
+/// Wider operator sums are not squared: pairs of operators would cost more than the run.
+const WIDEST_SQUARE: usize = 40;
+
+/// ⟨H²⟩ − ⟨H⟩² of the state with ψ at the first bond and eigenvalue `energy` there (without the constant); `None` where
+/// the operator sum is too wide to be squared.
+pub fn variance(chain: &Chain, sweeper: &Sweeper<'_>, energy: f64) -> Option<f64> {
+    if chain.sum.width() > WIDEST_SQUARE {
+        return None;
+    }
+    let square = chain.sum.squared(&chain.site);
+    let end = Environment::end();
+    let mut right = Environment::end();
+    for site in (2..chain.sites).rev() {
+        let enlarged = chain.enlarge(Side::Right, &right.sectors, site + 1);
+        let kept = sweeper.kept()[site].as_ref()?;
+        right = carried_over(chain, &square, Side::Right, site + 1, &right, &enlarged, kept);
+    }
+    let bond = Bond::new(chain, &square, 0, &end, &right);
+    let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
+    let (psi, mut product) = (sweeper.wave(), vec![0.0; sweeper.wave().len()]);
+    superblock.multiply(bond.buffers(&end, &right), psi, &mut Vec::new(), &mut product);
+    let mean: f64 = psi.iter().zip(&product).map(|(a, b)| a * b).sum();
+    Some(mean - energy * energy)
+}
+
+/// What the walk along the chain gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walked {
+    /// Cuts 1 … N−1.
+    pub cuts: Vec<Cut>,
+    /// Averages by position.
+    pub sites: Vec<SiteAverages>,
+    /// Pairs of positions, if they were asked for.
+    pub correlations: Option<Correlations>,
+}
+
+/// Carries ψ from the first bond to the last and reads off what there is at each.
+///
+/// # Errors
+/// Numbers that are not finite.
+pub fn walk(chain: &Chain, mut sweeper: Sweeper<'_>, correlations: bool) -> Result<Walked, DmrgError> {
+    let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
+    let mut walked = Walked { cuts: Vec::new(), sites: Vec::new(), correlations: None };
+    let mut correlator = if correlations { Correlator::new(chain) } else { None };
+    for p in 0..chain.sites - 1 {
+        let frame = sweeper.frame(p);
+        let last = p + 2 == chain.sites;
+        for (site, side) in [(p, Side::Left), (p + 1, Side::Right)].into_iter().take(1 + usize::from(last)) {
+            let probability = populations(&frame, sweeper.wave(), side);
+            walked.sites.push(averages(&chain.site, &probability));
+            correlator.iter_mut().for_each(|correlator| correlator.site(site, &probability));
+        }
+        let right = sweeper.environments(p).1;
+        let pairs = correlator.as_mut().map(|correlator| correlator.bond(&frame, sweeper.wave(), right, p));
+        let truncated = truncate(frame.wave(sweeper.wave()), Side::Left, everything)?;
+        walked.cuts.push(cut(p + 1, &truncated.weights));
+        if let (Some(correlator), Some(pairs)) = (&mut correlator, &pairs) {
+            correlator.carry(pairs, &truncated.kept);
+        }
+        if !last {
+            let sectors = truncated.kept.kept.clone();
+            let empty = Environment { sectors, operators: Vec::new(), data: Vec::new() };
+            sweeper.advance(p, Side::Left, &frame, truncated, empty);
+        }
+    }
+    walked.correlations = correlator.map(Correlator::finish);
+    Ok(walked)
+}
+
+fn cut(left_sites: usize, weights: &[f64]) -> Cut {
+    let entropy = weights.iter().filter(|w| **w > 0.0).map(|w| -w * w.ln()).sum::<f64>().max(0.0);
+    let shown = weights.iter().take(SHOWN_WEIGHTS).copied().collect();
+    Cut { left_sites, entropy, states: weights.len(), weights: shown }
+}
+
+/// The probability of each state of the site next to the block on a side.
+fn populations(frame: &Frame, wave: &[f64], side: Side) -> Vec<f64> {
+    let (enlarged, mut probability) = match side {
+        Side::Left => (&frame.left, Vec::new()),
+        Side::Right => (&frame.right, Vec::new()),
+    };
+    for sector in &frame.layout.sectors {
+        let block = &wave[sector.offset..][..sector.rows * sector.columns];
+        let own = if side == Side::Left { sector.left } else { sector.right };
+        for part in &enlarged.parts[own] {
+            let inside = |k: usize| {
+                let index = if side == Side::Left { k % sector.rows } else { k / sector.rows };
+                (part.first..part.first + part.dimension).contains(&index)
+            };
+            let square: f64 = block.iter().enumerate().filter(|(k, _)| inside(*k)).map(|(_, x)| x * x).sum();
+            probability.resize(probability.len().max(part.state + 1), 0.0);
+            probability[part.state] += square;
+        }
+    }
+    probability
+}
+
+fn averages(site: &Site, probability: &[f64]) -> SiteAverages {
+    let of = |state: usize| probability.get(state).copied().unwrap_or(0.0);
+    match site {
+        Site::Electron => {
+            let (up, down) = (of(1) + of(3), of(2) + of(3));
+            SiteAverages { electrons: Some([up, down, of(3)]), sz: 0.5 * (up - down) }
+        }
+        Site::Moment { charges, .. } => {
+            let sz = charges.iter().enumerate().map(|(state, charge)| 0.5 * f64::from(charge.0[0]) * of(state)).sum();
+            SiteAverages { electrons: None, sz }
+        }
+    }
+}

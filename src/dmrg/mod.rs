@@ -1,0 +1,85 @@
+//! Density-matrix renormalisation: the lowest state of a chain of sites far beyond exact diagonalisation.
+//!
+//! In: an operator of the IR, a sector, an order of the sites, a number m of states to keep. Out: the energy with its
+//! variance, what was discarded, entropies and averages.
+//!
+//! ```text
+//! operator IR → terms along the chain → operator sum → operators of blocks → records → y = H x → Davidson
+//!               terms.rs, site.rs       operator_sum.rs  enlarged.rs,        superblock.rs      davidson.rs
+//!               (fermion signs)         (cover.rs)       environment.rs      records.rs
+//!                                                             ↑                                    ↓
+//!                                                    sweep.rs, transform.rs   ←   truncate.rs (kept states: state.rs)
+//! ```
+//!
+//! Two-site DMRG (White 1992, 1993) as Nemes, Barcza, Nagy, Legeza and Szolgay (2014) lay it out for many-core
+//! processors: every product with the superblock's H, every block that is carried over and every change of basis is a
+//! list of [operation records](records), plain data over flat buffers, sorted so that no two tasks write one place. The
+//! CPU runs them by rayon and faer ([`records::run`]); nothing above that function knows where the buffers are.
+//!
+//! * The **state** is ψ of a bond between two [enlarged blocks](blocks), one matrix for each pair of sectors of the
+//!   conserved [charges]; the rest are [kept states](state).
+//! * **H** is a sum of left ⊗ right operators at every cut, as few as possible ([`operator_sum`]), found from the IR of
+//!   any model: chains, ladders, cylinders, long ranges. Identities are never multiplied, site operators are
+//!   coefficients ([`enlarged`]); whether a block's pieces are multiplied apart (l-1-1-r) or summed first (LR) is
+//!   decided block by block by predicted cost.
+//! * Along a [`sweep`] each bond starts from White's [transformation](transform) of the last one's ψ.
+//!
+//! ```
+//! use eigenforge::basis::Sector;
+//! use eigenforge::dmrg::{Chain, Options, run};
+//! use eigenforge::prelude::*;
+//!
+//! /// Heisenberg chain.
+//! #[gpu_operator(conserves(Sz))]
+//! fn heisenberg(lattice: &Lattice, j: f64) -> Operator {
+//!     sum!(<a, b> in lattice.bonds(); j * sdots(a, b))
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let model = heisenberg(&Lattice::chain(20).open(), 1.0);
+//! let chain = Chain::new(&model, Sector::Spins { two_sz: 0 }, None)?;
+//! let found = run(&chain, &Options { states: vec![64], ..Options::default() }, None, |_| {})?;
+//! assert!((found.energy + 8.682473334399).abs() < 1e-9); // Bethe ansatz
+//! assert!(found.variance.unwrap() < 1e-9);
+//! # Ok(()) }
+//! ```
+
+pub mod blocks;
+pub mod bond;
+pub mod chain;
+pub mod charges;
+pub mod checkpoint;
+pub mod correlations;
+mod cover;
+pub mod davidson;
+pub mod dense;
+pub mod enlarged;
+pub mod environment;
+mod error;
+pub mod extrapolate;
+pub mod inspect;
+pub mod measure;
+pub mod memory;
+pub mod operator_sum;
+pub mod options;
+pub mod ordering;
+pub mod records;
+pub mod run;
+pub mod site;
+pub mod start;
+pub mod state;
+pub mod superblock;
+pub mod sweep;
+pub mod tall;
+pub mod terms;
+pub mod transform;
+pub mod truncate;
+
+pub use chain::Chain;
+pub use checkpoint::Checkpoint;
+pub use correlations::Correlations;
+pub use error::DmrgError;
+pub use extrapolate::Extrapolated;
+pub use measure::{Cut, SiteAverages};
+pub use options::Options;
+pub use run::{Found, Stop, SweepRecord, Told, run};

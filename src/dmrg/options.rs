@@ -1,0 +1,148 @@
+//! What a run is asked for, and the sweeps that follow from it.
+//!
+//! In: [`Options`]. Out: a [`SweepPlan`] for each sweep. One number of states is reached over three sizes: two noisy
+//! sweeps at a quarter of it, a noisy and a clean one at half, clean ones at the whole until the energy settles. A list
+//! of numbers is one a sweep, the last repeated; so is a list of noises, with none after its end.
+
+use super::davidson;
+use super::error::DmrgError;
+use super::sweep::SweepPlan;
+use super::truncate;
+
+/// Everything that can be asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// States kept at most: one number, or one a sweep.
+    pub states: Vec<usize>,
+    /// Sweeps, there and back, at most.
+    pub sweeps: usize,
+    /// Weight that a truncation may drop although more states would be allowed.
+    pub discarded: f64,
+    /// States kept at least, whatever their weight.
+    pub least: usize,
+    /// Relative perturbation of the density matrices, one a sweep; `None` for the default of a single number of states.
+    pub noise: Option<Vec<f64>>,
+    /// The run ends when a sweep without noise changes the energy by less.
+    pub tolerance: f64,
+    /// Of the random start.
+    pub seed: u64,
+    /// Whether to measure the correlations of every pair of sites.
+    pub correlations: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            states: vec![256],
+            sweeps: 20,
+            discarded: 0.0,
+            least: 1,
+            noise: None,
+            tolerance: 1e-9,
+            seed: 1,
+            correlations: false,
+        }
+    }
+}
+
+/// Noise of the first sweeps: enough to leave a wrong filling, gone before it costs accuracy.
+const NOISE: [f64; 3] = [1e-4, 1e-5, 1e-6];
+/// Fewer states than this are not worth a sweep of their own.
+const FEW: usize = 16;
+/// States of the random start.
+pub const START_STATES: usize = 16;
+
+impl Options {
+    /// Refuses what cannot be run.
+    ///
+    /// # Errors
+    /// The option, what it may be, what it is.
+    pub fn check(&self) -> Result<(), DmrgError> {
+        let wrong = |option, expected, found: String| Err(DmrgError::Option { option, expected, found });
+        if self.states.is_empty() || self.states.contains(&0) {
+            return wrong("states", "one number of at least 1, or one a sweep", format!("{:?}", self.states));
+        }
+        if self.sweeps == 0 {
+            return wrong("sweeps", "at least 1", "0".into());
+        }
+        if !(0.0..1.0).contains(&self.discarded) {
+            return wrong("discarded", "a weight from 0 to below 1", self.discarded.to_string());
+        }
+        let noise = self.noise.iter().flatten().find(|noise| !(0.0..1.0).contains(*noise));
+        if let Some(noise) = noise {
+            return wrong("noise", "from 0 to below 1", noise.to_string());
+        }
+        if self.tolerance.is_nan() || self.tolerance <= 0.0 {
+            return wrong("tolerance", "a positive number such as 1e-9", self.tolerance.to_string());
+        }
+        Ok(())
+    }
+
+    /// States kept in a sweep.
+    pub fn states_of(&self, sweep: usize) -> usize {
+        match self.states.as_slice() {
+            [most] => {
+                let part = [most / 4, most / 4, most / 2, most / 2].get(sweep).copied().unwrap_or(*most);
+                part.max(FEW).min(*most)
+            }
+            list => list[sweep.min(list.len() - 1)],
+        }
+    }
+
+    /// Noise of a sweep.
+    pub fn noise_of(&self, sweep: usize) -> f64 {
+        let list = self.noise.as_deref().unwrap_or(&NOISE);
+        list.get(sweep).copied().unwrap_or(0.0)
+    }
+
+    /// Whether the energies of this sweep and the next may be compared: no noise, all states.
+    pub fn is_settled(&self, sweep: usize) -> bool {
+        let last = self.states.last().copied().unwrap_or(0);
+        self.noise_of(sweep) + self.noise_of(sweep + 1) == 0.0
+            && self.states_of(sweep) == last
+            && self.states_of(sweep + 1) == last
+    }
+
+    /// Of each bond's solve in a sweep: the energy is off by about the square of the residual over the gap.
+    pub fn davidson(&self, sweep: usize) -> davidson::Limits {
+        let best = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);
+        let tolerance = best.max(1e-3 * 0.1f64.powi(sweep.min(9) as i32));
+        davidson::Limits { tolerance, products: if sweep == 0 { 40 } else { 20 } }
+    }
+
+    /// The plan of a sweep.
+    pub fn plan(&self, sweep: usize) -> SweepPlan {
+        let most = self.states_of(sweep);
+        let limits = truncate::Limits { most, least: self.least.min(most), discarded: self.discarded };
+        SweepPlan { limits, noise: self.noise_of(sweep), davidson: self.davidson(sweep) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_number_of_states_is_reached_in_steps_and_a_list_is_kept_to() {
+        let one = Options { states: vec![128], ..Options::default() };
+        assert_eq!((0..6).map(|k| one.states_of(k)).collect::<Vec<_>>(), [32, 32, 64, 64, 128, 128]);
+        assert_eq!((0..5).map(|k| one.noise_of(k)).collect::<Vec<_>>(), [1e-4, 1e-5, 1e-6, 0.0, 0.0]);
+        assert!(!one.is_settled(3) && one.is_settled(4));
+        let few = Options { states: vec![20], ..Options::default() };
+        assert_eq!((0..5).map(|k| few.states_of(k)).collect::<Vec<_>>(), [16, 16, 16, 16, 20]);
+        let list = Options { states: vec![10, 20], noise: Some(vec![0.5]), ..Options::default() };
+        assert_eq!((0..3).map(|k| list.states_of(k)).collect::<Vec<_>>(), [10, 20, 20]);
+        assert_eq!((0..3).map(|k| list.noise_of(k)).collect::<Vec<_>>(), [0.5, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn impossible_options_are_refused_by_name() {
+        let check = |options: Options| options.check().unwrap_err().to_string();
+        assert!(check(Options { states: vec![0], ..Options::default() }).starts_with("states"));
+        assert!(check(Options { sweeps: 0, ..Options::default() }).starts_with("sweeps"));
+        assert!(check(Options { discarded: f64::NAN, ..Options::default() }).starts_with("discarded"));
+        assert!(check(Options { noise: Some(vec![-1.0]), ..Options::default() }).starts_with("noise"));
+        assert!(check(Options { tolerance: 0.0, ..Options::default() }).starts_with("tolerance"));
+        Options::default().check().unwrap();
+    }
+}

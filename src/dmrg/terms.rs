@@ -1,0 +1,172 @@
+//! The operator IR along a chain: each term as a coefficient times one matrix a site.
+//!
+//! In: normal-ordered products and the place of every site in the order. Out: [`Term`]s, tensor products of
+//! [`LocalOperators`] that are not the identity, parities between two fermion operators written out. Matrices are
+//! interned up to a factor, so that −c† and c† are one operator with two coefficients.
+
+use super::charges::Charges;
+use super::error::DmrgError;
+use super::site::{Matrix, Site};
+use crate::operator::{Factor, Operator};
+
+/// Number of an interned matrix; 0 is the identity.
+pub type OperatorId = usize;
+
+/// A distinct one-site operator.
+#[derive(Clone, Debug)]
+pub struct LocalOperator {
+    /// As it is printed: the factors it was first made of.
+    pub name: String,
+    /// Its matrix.
+    pub matrix: Matrix,
+    /// By how much it changes the charges.
+    pub change: Charges,
+}
+
+/// The distinct one-site operators of a model.
+#[derive(Clone, Debug)]
+pub struct LocalOperators {
+    list: Vec<LocalOperator>,
+}
+
+impl LocalOperators {
+    pub(super) fn new(site: &Site) -> LocalOperators {
+        let identity = Matrix::identity(site.dimension());
+        LocalOperators { list: vec![LocalOperator { name: "1".into(), matrix: identity, change: Charges::default() }] }
+    }
+
+    /// The operator of a number.
+    pub fn get(&self, id: OperatorId) -> &LocalOperator {
+        &self.list[id]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Never: the identity is always there.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The number of a matrix and the factor it has over the interned one.
+    pub(super) fn intern(
+        &mut self,
+        matrix: Matrix,
+        name: impl FnOnce() -> String,
+        charges: &[Charges],
+    ) -> (OperatorId, f64) {
+        for (id, known) in self.list.iter().enumerate() {
+            if let Some(factor) = ratio(&matrix, &known.matrix) {
+                return (id, factor);
+            }
+        }
+        let change = matrix.nonzeros().first().map_or(Charges::default(), |(r, c, _)| charges[*r] - charges[*c]);
+        self.list.push(LocalOperator { name: name(), matrix, change });
+        (self.list.len() - 1, 1.0)
+    }
+
+    pub(super) fn product(&mut self, a: OperatorId, b: OperatorId, charges: &[Charges]) -> Option<(OperatorId, f64)> {
+        let matrix = self.list[a].matrix.times(&self.list[b].matrix);
+        if matrix.values.iter().all(|value| *value == 0.0) {
+            return None;
+        }
+        let name = format!("{} {}", self.list[a].name, self.list[b].name);
+        Some(self.intern(matrix, || name, charges))
+    }
+}
+
+/// a / b where a is a multiple of b.
+fn ratio(a: &Matrix, b: &Matrix) -> Option<f64> {
+    let pivot = b.values.iter().position(|value| *value != 0.0)?;
+    let factor = a.values[pivot] / b.values[pivot];
+    let close = |(x, y): (&f64, &f64)| (x - factor * y).abs() <= 1e-14 * x.abs();
+    (factor != 0.0 && a.values.iter().zip(&b.values).all(close)).then_some(factor)
+}
+
+/// coefficient · ⊗ operators; positions ascending, identities left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// Its coefficient.
+    pub coefficient: f64,
+    /// (position, operator).
+    pub operators: Vec<(usize, OperatorId)>,
+}
+
+/// All terms of an operator and the constant among them.
+pub struct Terms {
+    /// Terms that act somewhere.
+    pub list: Vec<Term>,
+    /// The multiple of the identity.
+    pub constant: f64,
+    /// Their one-site operators.
+    pub operators: LocalOperators,
+}
+
+impl Terms {
+    /// The terms of a reduced operator; `position[site]` is the place of a site.
+    ///
+    /// # Errors
+    /// A factor that the sites do not have, by term and site.
+    pub fn of(operator: &Operator, site: &Site, position: &[usize]) -> Result<Terms, DmrgError> {
+        let mut terms = Terms { list: Vec::new(), constant: 0.0, operators: LocalOperators::new(site) };
+        for (product, coefficient) in operator.terms() {
+            match terms.term(product, coefficient, site, position)? {
+                Some(term) if term.operators.is_empty() => terms.constant += term.coefficient,
+                Some(term) => terms.list.push(term),
+                None => {}
+            }
+        }
+        Ok(terms)
+    }
+
+    /// One product: at each site the product, in order, of the matrices that its factors have there.
+    fn term(
+        &mut self,
+        product: &[Factor],
+        coefficient: f64,
+        site: &Site,
+        position: &[usize],
+    ) -> Result<Option<Term>, DmrgError> {
+        let place = |factor: &Factor| position[factor.site()];
+        let (Some(first), Some(last)) = (product.iter().map(place).min(), product.iter().map(place).max()) else {
+            return Ok(Some(Term { coefficient, operators: Vec::new() }));
+        };
+        let mut term = Term { coefficient, operators: Vec::new() };
+        for here in first..=last {
+            let mut matrix = Matrix::identity(site.dimension());
+            let mut named = Vec::new();
+            for factor in product {
+                if place(factor) == here {
+                    let own = site.matrix(*factor);
+                    let own = own.ok_or_else(|| DmrgError::UnknownOperator {
+                        operator: factor.to_string(),
+                        site: factor.site(),
+                        term: product.iter().map(Factor::to_string).collect::<Vec<_>>().join(" "),
+                    })?;
+                    matrix = matrix.times(&own);
+                    named.push(symbol(*factor));
+                } else if factor.is_fermion() && place(factor) > here {
+                    matrix = matrix.times(&site.parity());
+                }
+            }
+            if matrix.values.iter().all(|value| *value == 0.0) {
+                return Ok(None);
+            }
+            // A parity that is left over beside an operator of this site is part of its matrix; alone it is P.
+            let name = || if named.is_empty() { "P".into() } else { named.join(" ") };
+            let (id, factor) = self.operators.intern(matrix, name, site.charges());
+            term.coefficient *= factor;
+            if id != 0 {
+                term.operators.push((here, id));
+            }
+        }
+        Ok(Some(term))
+    }
+}
+
+/// A factor without its site: "c†↑".
+fn symbol(factor: Factor) -> String {
+    factor.to_string().chars().filter(|c| !c.is_ascii_digit() && *c != '_').collect()
+}

@@ -1,0 +1,79 @@
+//! White's transformation: the wave function of a bond in the basis of the next, as the start of its solve.
+//!
+//! In: what is left of ψ after truncation, C, and the kept states V of the block that gives up its site. Out: ψ of the
+//! next bond. To the right: ψ'[(l', s), (s', r')] = Σ_r C[l', (s, r)] V[(s', r'), r] (White, Phys. Rev. Lett. 77, 3633
+//! (1996)); to the left mirrored. No sign appears: the order of the sites does not change.
+
+use super::blocks::{Enlarged, Side, WaveLayout};
+use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run};
+use super::state::Isometry;
+use super::truncate::Truncated;
+
+/// The bond that is left and the bond that is next.
+pub struct Step<'a> {
+    /// The block that has grown.
+    pub grown: Side,
+    /// ψ of the bond that is left.
+    pub old: &'a WaveLayout,
+    /// The enlarged block on the other side of that bond.
+    pub old_other: &'a Enlarged,
+    /// What was kept.
+    pub truncated: &'a Truncated,
+    /// The kept states of the block that shrinks.
+    pub given_up: &'a Isometry,
+    /// The next bond's enlarged block on the grown side.
+    pub new_own: &'a Enlarged,
+    /// ψ of the next bond.
+    pub new: &'a WaveLayout,
+}
+
+impl Step<'_> {
+    /// ψ of the next bond.
+    pub fn wave(&self) -> Vec<f64> {
+        let group = |s: &super::blocks::PairedSector| Group {
+            offset: s.offset,
+            length: s.rows * s.columns,
+            records: Vec::new(),
+        };
+        let mut stage = Stage { groups: self.new.sectors.iter().map(group).collect(), length: self.new.length };
+        let mut centre = Vec::new();
+        for (index, matrix) in self.truncated.centre.iter().enumerate() {
+            let Some(matrix) = matrix else { continue };
+            let offset = centre.len();
+            (0..matrix.ncols()).for_each(|j| centre.extend(matrix.col(j).iter()));
+            self.sector(index, offset, (matrix.nrows(), matrix.ncols()), &mut stage);
+        }
+        let mut wave = vec![0.0; self.new.length];
+        let buffers = Buffers::default().with(Space::Input, &centre).with(Space::Left, &self.given_up.data);
+        run(&stage, buffers, &mut wave);
+        wave
+    }
+
+    fn sector(&self, index: usize, offset: usize, size: (usize, usize), stage: &mut Stage) {
+        let old = &self.old.sectors[index];
+        let (own, other) = match self.grown {
+            Side::Left => (old.left, old.right),
+            Side::Right => (old.right, old.left),
+        };
+        let Some(kept) = self.truncated.kept.block(own) else { return };
+        for part in &self.old_other.parts[other] {
+            let Some((sector, first)) = self.new_own.place(kept.kept_sector, part.state) else { continue };
+            let Some(v) = self.given_up.blocks.iter().find(|block| block.kept_sector == part.block) else { continue };
+            let matrix = |transposed| Operand { space: Space::Left, offset: v.offset, stride: v.rows, transposed };
+            let c = |at: usize| Operand { space: Space::Input, offset: offset + at, stride: size.0, transposed: false };
+            let found = match self.grown {
+                Side::Left => self.new.of_left(sector),
+                Side::Right => self.new.of_left(v.enlarged_sector),
+            };
+            let Some(target) = found else { continue };
+            let stride = self.new.sectors[target].rows;
+            let (a, b, first, rows, columns) = match self.grown {
+                Side::Left => (c(part.first * size.0), matrix(true), first, size.0, v.rows),
+                Side::Right => (matrix(false), c(part.first), first * stride, v.rows, size.1),
+            };
+            let action = Action::Product { a, b, inner: part.dimension };
+            let record = Record { action, coefficient: 1.0, first, stride, rows, columns };
+            stage.groups[target].records.push(record);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! From the wave function of two enlarged blocks to the kept states of one of them.
+//!
+//! In: the wave function, the limits, for a noisy sweep the perturbation of the density matrix. Out: the kept states,
+//! the wave function in terms of them, the weights.
+//!
+//! Without noise each sector ψ = U s Vᵀ is decomposed once: U and V are the eigenvectors of both density matrices
+//! (White 1992), s² their weights, exact far below the rounding of a density matrix. With noise the density matrix of
+//! the block that grows, ρ + (noise / tr P) P, is diagonalised, P = Σ_b A_b ψ ψᵀ A_bᵀ (White, Phys. Rev. B 72, 180403
+//! (2005), equation 5, with the operators that cross the cut), so that states that ψ does not hold yet may enter.
+//!
+//! Weights are cut where they differ: states of one multiplet, of which U(1) charges see only the members, stay or go
+//! together, as far as the limits allow.
+
+use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
+use super::dense::{View, decompose, eigen, multiply_add};
+use super::enlarged::EnlargedOperators;
+use super::environment::{onto_columns, onto_rows};
+use super::error::DmrgError;
+use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run};
+use super::state::Isometry;
+use faer::Mat;
+use rayon::prelude::*;
+
+/// How many states may stay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// At most.
+    pub most: usize,
+    /// At least, however small their weights.
+    pub least: usize,
+    /// Weight that may be dropped.
+    pub discarded: f64,
+}
+
+/// Weights closer than this, relatively, are of one multiplet: Davidson's vectors are good to about 1e-6.
+const SAME_WEIGHT: f64 = 1e-4;
+/// Weights below this are rounding.
+const NO_WEIGHT: f64 = 1e-30;
+
+/// What is kept of a block.
+pub struct Truncated {
+    /// Its states.
+    pub kept: Isometry,
+    /// The wave function: for each of its sectors (kept × columns) when the left block is kept, (rows × kept) when the
+    /// right is; `None` where nothing is kept.
+    pub centre: Vec<Option<Mat<f64>>>,
+    /// Norm² of what was dropped.
+    pub discarded: f64,
+    /// Weights of the kept states, descending; from the density matrix with its noise in a noisy sweep.
+    pub weights: Vec<f64>,
+}
+
+/// The wave function and what belongs to it.
+#[derive(Clone, Copy)]
+pub struct Wave<'a> {
+    /// Where its sectors lie.
+    pub layout: &'a WaveLayout,
+    /// Its elements, of norm 1.
+    pub data: &'a [f64],
+    /// The left enlarged block.
+    pub left: &'a Enlarged,
+    /// The right enlarged block.
+    pub right: &'a Enlarged,
+}
+
+impl<'a> Wave<'a> {
+    /// The matrix of a sector.
+    pub fn sector(&self, index: usize) -> View<'a> {
+        let sector = &self.layout.sectors[index];
+        View::whole(&self.data[sector.offset..][..sector.rows * sector.columns], sector.rows, sector.columns)
+    }
+
+    fn sectors_of(&self, side: Side) -> &'a Sectors {
+        match side {
+            Side::Left => &self.left.sectors,
+            Side::Right => &self.right.sectors,
+        }
+    }
+
+    fn own(&self, side: Side, index: usize) -> usize {
+        match side {
+            Side::Left => self.layout.sectors[index].left,
+            Side::Right => self.layout.sectors[index].right,
+        }
+    }
+}
+
+/// How many states of each list of descending weights stay.
+fn choose(weights: &[&[f64]], limits: Limits) -> Vec<usize> {
+    let mut all: Vec<(f64, usize)> = Vec::new();
+    for (sector, list) in weights.iter().enumerate() {
+        all.extend(list.iter().filter(|weight| **weight > NO_WEIGHT).map(|weight| (*weight, sector)));
+    }
+    // Equal weights in the order of their sectors: the same run keeps the same states.
+    all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut tail: f64 = 0.0;
+    let mut by_weight = all.len();
+    while by_weight > 0 && tail + all[by_weight - 1].0 <= limits.discarded {
+        by_weight -= 1;
+        tail += all[by_weight].0;
+    }
+    let wanted = by_weight.max(limits.least).min(limits.most).min(all.len()).max(1);
+    let kept = at_a_gap(&all, wanted, limits);
+    let mut counts = vec![0; weights.len()];
+    all[..kept.min(all.len())].iter().for_each(|(_, sector)| counts[*sector] += 1);
+    counts
+}
+
+/// The number of states nearest to `wanted`, not above the limit, that cuts no multiplet; `wanted` if there is none near.
+fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: Limits) -> usize {
+    let cuts = |count: usize| count > 0 && count < all.len() && all[count].0 > all[count - 1].0 * (1.0 - SAME_WEIGHT);
+    let up = (wanted..=limits.most.min(all.len())).take(wanted / 8 + 2).find(|count| !cuts(*count));
+    let down = (wanted - wanted / 8..=wanted).rev().find(|count| *count > 0 && !cuts(*count));
+    match (up, down) {
+        (Some(count), _) => count,
+        (None, Some(count)) if count >= limits.least.min(wanted) => count,
+        _ => wanted,
+    }
+}
+
+/// Decomposes every sector of ψ and keeps the best states of the block on `side`.
+///
+/// # Errors
+/// Numbers that are not finite.
+pub fn truncate(wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated, DmrgError> {
+    let decomposed = (0..wave.layout.sectors.len())
+        .into_par_iter()
+        .map(|index| decompose(wave.sector(index)))
+        .collect::<Result<Vec<_>, _>>()?;
+    let squares: Vec<Vec<f64>> = decomposed.iter().map(|d| d.s.iter().map(|s| s * s).collect()).collect();
+    let counts = choose(&squares.iter().map(Vec::as_slice).collect::<Vec<_>>(), limits);
+    let own = wave.sectors_of(side);
+    let mut matrices = vec![None; own.len()];
+    let mut centre = Vec::with_capacity(counts.len());
+    let (mut weights, mut dropped) = (Vec::<f64>::new(), 0.0);
+    for (index, (found, &count)) in decomposed.iter().zip(&counts).enumerate() {
+        weights.extend(&squares[index][..count]);
+        dropped += squares[index][count..].iter().sum::<f64>();
+        let (keep, other) = if side == Side::Left { (&found.u, &found.v) } else { (&found.v, &found.u) };
+        matrices[wave.own(side, index)] = Some(keep.get(.., ..count).to_owned());
+        centre.push((count > 0).then(|| match side {
+            Side::Left => Mat::from_fn(count, other.nrows(), |i, j| found.s[i] * other[(j, i)]),
+            Side::Right => Mat::from_fn(other.nrows(), count, |i, j| found.s[j] * other[(i, j)]),
+        }));
+    }
+    weights.sort_by(|a, b| b.total_cmp(a));
+    let mut truncated = Truncated { kept: Isometry::new(own, &matrices), centre, discarded: dropped, weights };
+    truncated.normalise();
+    Ok(truncated)
+}
+
+/// The same from the density matrix with a perturbation of relative size `noise`; `buffers` hold the operators of
+/// `operators`, those of the block on `side`.
+///
+/// # Errors
+/// Numbers that are not finite.
+pub fn truncate_with_noise(
+    wave: Wave<'_>,
+    side: Side,
+    limits: Limits,
+    operators: &EnlargedOperators,
+    buffers: Buffers<'_>,
+    noise: f64,
+) -> Result<Truncated, DmrgError> {
+    let own = wave.sectors_of(side);
+    let mut density = perturbation(wave, side, operators, buffers);
+    let trace: f64 = density.iter().enumerate().map(|(q, p)| trace(p, own.dimension(q))).sum();
+    let scale = if trace > 0.0 { noise / trace } else { 0.0 };
+    density.iter_mut().flatten().for_each(|value| *value *= scale);
+    for index in 0..wave.layout.sectors.len() {
+        let q = wave.own(side, index);
+        let (d, psi) = (own.dimension(q), wave.sector(index));
+        let (a, b) = if side == Side::Left { (psi, psi.transpose()) } else { (psi.transpose(), psi) };
+        multiply_add(&mut density[q], d, d, d, 1.0, a, b);
+    }
+    let solve = |q: usize| eigen(View::whole(&density[q], own.dimension(q), own.dimension(q)));
+    let solved = (0..own.len()).into_par_iter().map(solve).collect::<Result<Vec<_>, _>>()?;
+    let descending: Vec<Vec<f64>> = solved.iter().map(|(values, _)| values.iter().rev().copied().collect()).collect();
+    let counts = choose(&descending.iter().map(Vec::as_slice).collect::<Vec<_>>(), limits);
+    let keep = |q: usize| {
+        let vectors = &solved[q].1;
+        Mat::from_fn(own.dimension(q), counts[q], |i, j| vectors[(i, own.dimension(q) - 1 - j)])
+    };
+    let matrices: Vec<Option<Mat<f64>>> = (0..own.len()).map(|q| (counts[q] > 0).then(|| keep(q))).collect();
+    let mut weights: Vec<f64> = (0..own.len()).flat_map(|q| descending[q][..counts[q]].iter().copied()).collect();
+    weights.sort_by(|a, b| b.total_cmp(a));
+    let kept = Isometry::new(own, &matrices);
+    let mut centre = Vec::with_capacity(wave.layout.sectors.len());
+    for (index, sector) in wave.layout.sectors.iter().enumerate() {
+        let onto = |block: &super::state::KeptBlock| {
+            let u = View::whole(&kept.data[block.offset..][..block.rows * block.columns], block.rows, block.columns);
+            let (rows, columns, a, b) = match side {
+                Side::Left => (block.columns, sector.columns, u.transpose(), wave.sector(index)),
+                Side::Right => (sector.rows, block.columns, wave.sector(index), u),
+            };
+            let mut c = vec![0.0; rows * columns];
+            multiply_add(&mut c, rows, columns, rows, 1.0, a, b);
+            Mat::from_fn(rows, columns, |i, j| c[i + j * rows])
+        };
+        centre.push(kept.block(wave.own(side, index)).map(onto));
+    }
+    let mut truncated = Truncated { kept, centre, discarded: 0.0, weights };
+    truncated.discarded = (1.0 - truncated.normalise()).max(0.0);
+    Ok(truncated)
+}
+
+impl Truncated {
+    /// Scales what is left to norm 1; returns the norm² it had.
+    fn normalise(&mut self) -> f64 {
+        let square = self.centre.iter().flatten().map(Mat::squared_norm_l2).sum::<f64>();
+        let factor = square.sqrt().recip();
+        self.centre.iter_mut().flatten().for_each(|c| *c *= faer::Scale(factor));
+        square
+    }
+}
+
+fn trace(matrix: &[f64], dimension: usize) -> f64 {
+    matrix.iter().step_by(dimension + 1).sum()
+}
+
+/// P = Σ_b A_b ψ ψᵀ A_bᵀ of a side, one matrix a sector; identities of the whole block are left out.
+fn perturbation(wave: Wave<'_>, side: Side, operators: &EnlargedOperators, buffers: Buffers<'_>) -> Vec<Vec<f64>> {
+    let own = wave.sectors_of(side);
+    let (mut first, mut second) = (Stage::default(), Stage::default());
+    for q in 0..own.len() {
+        let length = own.dimension(q).pow(2);
+        second.groups.push(Group { offset: second.length, length, records: Vec::new() });
+        second.length += length;
+    }
+    for blocks in &operators.blocks {
+        for (index, sector) in wave.layout.sectors.iter().enumerate() {
+            let Some(block) = &blocks[wave.own(side, index)] else { continue };
+            let plain = block.pieces.len() == 1 && block.pieces[0].matrix.is_none() && block.row == block.column;
+            if plain {
+                continue;
+            }
+            let (d, offset) = (own.dimension(block.row), first.length);
+            let (length, records): (usize, Vec<Record>) = match side {
+                Side::Left => {
+                    let onto = |p| onto_columns(p, sector.offset, sector.rows, sector.columns, d);
+                    (d * sector.columns, block.pieces.iter().map(onto).collect())
+                }
+                Side::Right => {
+                    let onto = |p| onto_rows(p, sector.offset, sector.rows);
+                    (d * sector.rows, block.pieces.iter().map(onto).collect())
+                }
+            };
+            first.groups.push(Group { offset, length, records });
+            first.length += length;
+            let (stride, inner) = if side == Side::Left { (d, sector.columns) } else { (sector.rows, sector.rows) };
+            let operand = |transposed| Operand { space: Space::Between, offset, stride, transposed };
+            let (a, b) = (operand(side == Side::Right), operand(side == Side::Left));
+            let action = Action::Product { a, b, inner };
+            let record = Record { action, coefficient: 1.0, first: 0, stride: d, rows: d, columns: d };
+            second.groups[block.row].records.push(record);
+        }
+    }
+    let (mut between, mut out) = (vec![0.0; first.length], vec![0.0; second.length]);
+    let buffers = buffers.with(Space::Input, wave.data);
+    run(&first, buffers, &mut between);
+    run(&second, buffers.with(Space::Between, &between), &mut out);
+    second.groups.iter().map(|group| out[group.offset..][..group.length].to_vec()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { most: 4, least: 1, discarded: 0.0 };
+
+    #[test]
+    fn the_largest_weights_stay_whatever_their_sector() {
+        assert_eq!(choose(&[&[0.5, 0.02], &[0.3, 0.1], &[0.05]], LIMITS), [1, 2, 1]);
+    }
+
+    #[test]
+    fn weight_is_dropped_down_to_the_least_number() {
+        let limits = Limits { discarded: 0.1, ..LIMITS };
+        assert_eq!(choose(&[&[0.5, 0.02], &[0.3, 0.1], &[0.05]], limits), [1, 2, 0]);
+        assert_eq!(choose(&[&[0.5, 0.02], &[0.3, 0.1], &[0.05]], Limits { least: 4, ..limits }), [1, 2, 1]);
+    }
+
+    #[test]
+    fn a_multiplet_at_the_cut_goes_as_a_whole() {
+        // Eight states and then a triplet across the limit of 9.
+        let singles: Vec<f64> = (0..8).map(|k| 0.1 / f64::from(1 << k)).collect();
+        let triplet = [1e-5];
+        let lists = [&singles[..], &triplet, &triplet, &triplet];
+        assert_eq!(choose(&lists, Limits { most: 9, ..LIMITS }), [8, 0, 0, 0]);
+        assert_eq!(choose(&lists, Limits { most: 11, ..LIMITS }), [8, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_limit_amid_a_large_multiplet_is_kept_to() {
+        let equal = [0.1; 10];
+        assert_eq!(choose(&[&equal], LIMITS), [4]);
+    }
+}

@@ -1,0 +1,108 @@
+//! `[dmrg]`: how many states DMRG keeps, and how it sweeps.
+//!
+//! | key | meaning | default |
+//! |---|---|---|
+//! | `states` | states kept at most (m): one number, reached over a quarter and a half of it, or a list of one a sweep | required |
+//! | `mode` | `"finite"`: sweeps over a chain of the lattice's sites | `"finite"` |
+//! | `sweeps` | sweeps, there and back, at most | 20 |
+//! | `tolerance` | the run ends when a sweep without noise changes the energy by less | 1e-9 |
+//! | `discarded` | weight that a truncation may drop although more states would be allowed | 0 |
+//! | `min_states` | states kept at least, whatever their weight | 1 |
+//! | `noise` | relative perturbation of the density matrices: a list of one a sweep, none after its end; 0 for none | [1e-4, 1e-5, 1e-6] |
+//! | `order` | the sites along the chain, each once | as numbered, or an order of shorter bonds |
+//! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of electrons, ⟨n n⟩ of every pair of sites, in report.json | false |
+//! | `seed` | of the random start | 1 |
+
+use super::problem::Wrong;
+use super::section::{Amount, Placed, Section};
+use serde::Serialize;
+
+/// `[dmrg]`, with defaults filled in.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DmrgSpec {
+    /// `states`.
+    pub states: Vec<usize>,
+    /// `sweeps`.
+    pub sweeps: usize,
+    /// `tolerance`.
+    pub tolerance: f64,
+    /// `discarded`.
+    pub discarded: f64,
+    /// `min_states`.
+    pub min_states: usize,
+    /// `noise`, if given.
+    pub noise: Option<Vec<f64>>,
+    /// `order`, if given.
+    pub order: Option<Vec<usize>>,
+    /// `correlations`.
+    pub correlations: bool,
+    /// `seed`.
+    pub seed: u64,
+}
+
+/// Reads `[dmrg]` for a lattice of so many sites.
+pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
+    section.require("states", "the number of states to keep: states = 256, or a list of one a sweep");
+    let given = section.counts("states", 1).map(|states| states.value);
+    let states = given.clone().unwrap_or(vec![1]);
+    if states.is_empty() {
+        let expected = "a number of states, or a list of one a sweep".into();
+        section.problem("states", Wrong::OutOfRange { key: "states".into(), expected, found: "[]".into() });
+    }
+    section.choice("mode", &[("finite", ())]);
+    let sweeps = section.count("sweeps", 1).map_or(20, |sweeps| sweeps.value);
+    let min_states = section.count("min_states", 1);
+    let above = |least: &&Placed<usize>| given.iter().flatten().any(|most| *most < least.value);
+    if let Some(least) = min_states.as_ref().filter(above) {
+        let (expected, found) = ("at most `states`".into(), least.value.to_string());
+        section.problem("min_states", Wrong::OutOfRange { key: "min_states".into(), expected, found });
+    }
+    let spec = DmrgSpec {
+        sweeps,
+        tolerance: fraction(&section, "tolerance", false).unwrap_or(1e-9),
+        discarded: fraction(&section, "discarded", true).unwrap_or(0.0),
+        min_states: min_states.map_or(1, |least| least.value),
+        noise: noise(&section),
+        order: order(&section, sites),
+        correlations: section.flag("correlations").unwrap_or(false),
+        seed: section.count("seed", 0).map_or(1, |seed| seed.value as u64),
+        states,
+    };
+    section.finish("key", |_| None);
+    spec
+}
+
+/// A number below 1, positive or at least not negative.
+fn fraction(section: &Section<'_>, key: &'static str, or_zero: bool) -> Option<f64> {
+    let Placed { value, span: _ } = section.number(key)?;
+    if !(0.0..1.0).contains(&value) || value == 0.0 && !or_zero {
+        let expected = if or_zero { "from 0 to below 1" } else { "between 0 and 1, such as 1e-9" };
+        section
+            .problem(key, Wrong::OutOfRange { key: key.into(), expected: expected.into(), found: value.to_string() });
+    }
+    Some(value)
+}
+
+fn noise(section: &Section<'_>) -> Option<Vec<f64>> {
+    let list = match section.amount("noise")?.value {
+        Amount::One(noise) => vec![noise],
+        Amount::Each(list) => list,
+    };
+    if let Some(wrong) = list.iter().find(|noise| !(0.0..1.0).contains(*noise)) {
+        let (expected, found) = ("from 0 to below 1, such as [1e-4, 1e-5]".into(), wrong.to_string());
+        section.problem("noise", Wrong::OutOfRange { key: "noise".into(), expected, found });
+    }
+    Some(list)
+}
+
+/// Every site of the lattice once.
+fn order(section: &Section<'_>, sites: Option<usize>) -> Option<Vec<usize>> {
+    let order = section.counts("order", 0)?.value;
+    if let Some(sites) = sites
+        && let Err(error) = crate::lattice::check_order(&order, sites)
+    {
+        let expected = format!("each of the {sites} sites once");
+        section.problem("order", Wrong::OutOfRange { key: "order".into(), expected, found: error });
+    }
+    Some(order)
+}

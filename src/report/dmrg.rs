@@ -1,0 +1,171 @@
+//! The record of a DMRG run: every field of its report.json, and its summary for a terminal.
+//!
+//! Energies are in the units of the model's amplitudes (t, J), times in seconds, memory in bytes. Sites are those of the
+//! lattice; cuts are numbered along the order of the run.
+
+use super::{MemoryRecord, ModelRecord, ReportError, text_file};
+use crate::dmrg::{Correlations, Cut, Extrapolated, SweepRecord};
+use crate::input::{DmrgSpec, SectorSpec};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Everything that is known of a run when it ends.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DmrgReport {
+    /// The model file.
+    pub model: ModelRecord,
+    /// Its `[dmrg]`, with what the command line changed.
+    pub dmrg: DmrgSpec,
+    /// One line: kind, lengths, boundaries, numbering of the sites.
+    pub lattice: String,
+    /// Conserved quantum numbers.
+    pub sector: SectorSpec,
+    /// The lattice site at each position of the chain.
+    pub order: Vec<usize>,
+    /// The longest bond along that order.
+    pub longest_bond: usize,
+    /// Most operators at a cut.
+    pub operator_sum_width: usize,
+    /// ⟨H⟩ of the state that was found: an upper bound.
+    pub energy: f64,
+    /// ⟨H²⟩ − ⟨H⟩²; `null` where it was not computed.
+    pub variance: Option<f64>,
+    /// At no discarded weight, where sweeps settled at several numbers of states.
+    pub extrapolated: Option<Extrapolated>,
+    /// The largest weight dropped at a cut in the last sweep.
+    pub discarded: f64,
+    /// "converged" or "sweeps".
+    pub stop: String,
+    /// One a sweep.
+    pub sweeps: Vec<SweepRecord>,
+    /// Sweeps that came from a checkpoint.
+    pub resumed_sweeps: usize,
+    /// One a cut, from left to right: entropy and the largest weights.
+    pub cuts: Vec<Cut>,
+    /// Averages by lattice site.
+    pub sites: SiteAverages,
+    /// Correlations by lattice site, if they were asked for.
+    pub correlations: Option<Correlations>,
+    /// Where it ran.
+    pub device: String,
+    /// Where the time went.
+    pub seconds: DmrgSeconds,
+    /// Operations of all products with H.
+    pub flops: f64,
+    /// Versions by name.
+    pub versions: BTreeMap<String, String>,
+    /// What a careful reader must know.
+    pub warnings: Vec<String>,
+    /// What the planner said would be resident.
+    pub memory: MemoryRecord,
+}
+
+/// Averages of each site of the lattice.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct SiteAverages {
+    /// ⟨n↑⟩; `null` for moments.
+    pub n_up: Option<Vec<f64>>,
+    /// ⟨n↓⟩.
+    pub n_dn: Option<Vec<f64>>,
+    /// ⟨n↑n↓⟩.
+    pub double_occupancy: Option<Vec<f64>>,
+    /// ⟨Sᶻ⟩.
+    pub sz: Vec<f64>,
+}
+
+/// Wall-clock seconds of each phase.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct DmrgSeconds {
+    /// Operator sum, charges.
+    pub setup: f64,
+    /// Sweeps.
+    pub sweeps: f64,
+    /// Variance, entropies, averages.
+    pub measure: f64,
+    /// From start to report.
+    pub total: f64,
+}
+
+impl DmrgReport {
+    /// Whether the sweeps settled.
+    pub fn converged(&self) -> bool {
+        self.stop == "converged"
+    }
+
+    /// The record as JSON, indented.
+    ///
+    /// # Errors
+    /// None that is known; the serialiser's, if ever.
+    pub fn to_json(&self) -> Result<String, ReportError> {
+        Ok(serde_json::to_string_pretty(self)?)
+    }
+
+    /// Writes `folder`/report.json; returns its path.
+    ///
+    /// # Errors
+    /// A folder that cannot be made or written.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, ReportError> {
+        text_file(&folder.join("report.json"), &(self.to_json()? + "\n"))
+    }
+
+    /// Text for a terminal, without colours, ending in a newline.
+    pub fn summary(&self) -> String {
+        let mut out = String::new();
+        // Writing to a String cannot fail.
+        let _ = self.write_summary(&mut out);
+        out
+    }
+
+    fn write_summary(&self, out: &mut String) -> std::fmt::Result {
+        writeln!(out, "{} on {}, {}", self.model.name, self.lattice, self.sector.describe())?;
+        writeln!(out)?;
+        writeln!(out, "  sweep   states    noise              energy   discarded   products   seconds")?;
+        for (number, sweep) in self.sweeps.iter().enumerate() {
+            let noise = if sweep.noise == 0.0 { "0".into() } else { format!("{:.0e}", sweep.noise) };
+            writeln!(
+                out,
+                "  {number:>5}   {:>6}   {noise:>6}   {:>17.10}   {:>9.2e}   {:>8}   {:>7.2}",
+                sweep.kept, sweep.energy, sweep.discarded, sweep.products, sweep.seconds
+            )?;
+        }
+        writeln!(out)?;
+        let flag = if self.converged() { "" } else { "   NOT CONVERGED" };
+        writeln!(out, "energy       {:>17.10}{flag}", self.energy)?;
+        match self.variance {
+            Some(variance) => writeln!(out, "variance     {variance:>17.2e}")?,
+            None => writeln!(out, "variance     not computed")?,
+        }
+        if let Some(Extrapolated { energy, error, points }) = self.extrapolated {
+            writeln!(out, "extrapolated {energy:>17.10} +- {error:.1e} from {points} numbers of states")?;
+        }
+        let most = self
+            .cuts
+            .iter()
+            .fold((0, 0.0), |most, cut| if cut.entropy > most.1 { (cut.left_sites, cut.entropy) } else { most });
+        writeln!(out, "entropy      {:>17.10} at most, behind {} sites", most.1, most.0)?;
+        self.write_averages(out)?;
+        let how = if self.converged() { "converged" } else { "STOPPED at the number of sweeps" };
+        let products: usize = self.sweeps.iter().map(|sweep| sweep.products).sum();
+        writeln!(out, "{how} by dmrg on {}: {} sweeps, {products} products", self.device, self.sweeps.len())?;
+        let DmrgSeconds { setup, sweeps, measure, total } = self.seconds;
+        let rate = if sweeps > 0.0 { self.flops / sweeps / 1e9 } else { 0.0 };
+        writeln!(
+            out,
+            "{total:.2} s: setup {setup:.2}, sweeps {sweeps:.2} ({rate:.1} GFLOP/s in products), measure {measure:.2}"
+        )?;
+        self.warnings.iter().try_for_each(|warning| writeln!(out, "warning: {warning}"))
+    }
+
+    fn write_averages(&self, out: &mut String) -> std::fmt::Result {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let sites = &self.sites;
+        if let (Some(up), Some(down), Some(double)) = (&sites.n_up, &sites.n_dn, &sites.double_occupancy) {
+            let (n, double) = (mean(up) + mean(down), mean(double));
+            writeln!(out, "average of a site: <n> {n:.6}, <n_up n_dn> {double:.6}")?;
+        }
+        let largest = sites.sz.iter().fold(0.0f64, |largest, sz| largest.max(sz.abs()));
+        writeln!(out, "largest |<Sz>| of a site: {largest:.2e}")
+    }
+}

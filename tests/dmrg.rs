@@ -1,0 +1,15 @@
+//! DMRG against exact solutions, another program, and this project's exact diagonalisation.
+//!
+//! In: tests/data/dmrg/references.json (each energy says where it is from) and random models. Out: energies to 1e-9 with
+//! variances below 1e-9, entropies, averages; operator sums as dense matrices; runs that were killed.
+
+mod dmrg {
+    pub mod random;
+
+    mod averages;
+    mod checkpoint;
+    mod exact;
+    mod operator_sum;
+    mod references;
+    mod refused;
+}

@@ -1,0 +1,62 @@
+//! What cannot be run is refused with the term, the site and the charge.
+
+use eigenforge::basis::Sector;
+use eigenforge::dmrg::{Chain, Options, run};
+use eigenforge::lattice::Lattice;
+use eigenforge::models::{hubbard, xxz};
+use eigenforge::operator::{Factor, Operator, Spin};
+
+fn heisenberg(sites: usize) -> Operator {
+    let lattice = Lattice::chain(sites).open();
+    let bonds = sites - 1;
+    xxz(&lattice, &vec![1.0; bonds], &vec![1.0; bonds], &vec![0.0; sites], &vec![0.0; sites])
+}
+
+fn why(operator: &Operator, sector: Sector, order: Option<Vec<usize>>) -> String {
+    Chain::new(operator, sector, order).err().expect("accepted").to_string()
+}
+
+#[test]
+fn sectors_that_the_sites_cannot_hold() {
+    let odd = why(&heisenberg(5), Sector::Spins { two_sz: 0 }, None);
+    assert!(odd.contains("2Sz = 0") && odd.contains("have odd 2Sz"), "{odd}");
+    let much = why(&heisenberg(6), Sector::Spins { two_sz: 8 }, None);
+    assert!(much.contains("between -6 and 6"), "{much}");
+    let lattice = Lattice::chain(4).open();
+    let model = hubbard(&lattice, &[1.0; 3], &[4.0; 4], &[0.0; 4], 0.0, &[0.0; 3]);
+    let full = why(&model, Sector::Fermions { up: 5, down: 1 }, None);
+    assert!(full.contains("5 up electrons need at least 5 sites"), "{full}");
+    let kind = why(&model, Sector::Spins { two_sz: 0 }, None);
+    assert!(kind.contains("numbers of up and down electrons"), "{kind}");
+}
+
+#[test]
+fn a_charge_that_a_term_changes() {
+    let pairing = Operator::product(&[Factor::Create(Spin::Up, 1), Factor::Create(Spin::Down, 2)]);
+    let operator = pairing.clone()
+        + pairing.adjoint()
+        + Operator::product(&[Factor::Create(Spin::Up, 3), Factor::Annihilate(Spin::Up, 3)]);
+    let said = why(&operator, Sector::Fermions { up: 1, down: 1 }, None);
+    assert!(said.contains("c†_1↑ c†_2↓") && said.contains("the number of up electrons by 1"), "{said}");
+}
+
+#[test]
+fn short_chains_wrong_orders_and_no_states() {
+    assert!(why(&heisenberg(2), Sector::Spins { two_sz: 0 }, None).contains("at least 3"));
+    let order = why(&heisenberg(4), Sector::Spins { two_sz: 0 }, Some(vec![0, 1, 2, 2]));
+    assert!(order.contains("found 2 twice"), "{order}");
+    let chain = Chain::new(&heisenberg(4), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let said = run(&chain, &Options { states: vec![0], ..Options::default() }, None, |_| {}).unwrap_err().to_string();
+    assert!(said.starts_with("states should be"), "{said}");
+}
+
+/// The ends of what a sector can be: one state, or nearly.
+#[test]
+fn sectors_of_a_single_state_and_chains_of_three_sites_work() {
+    let all_up = Chain::new(&heisenberg(6), Sector::Spins { two_sz: 6 }, None).unwrap();
+    let found = run(&all_up, &Options::default(), None, |_| {}).unwrap();
+    assert!((found.energy - 1.25).abs() < 1e-12, "five bonds of 1/4: {}", found.energy);
+    let three = Chain::new(&heisenberg(3), Sector::Spins { two_sz: 1 }, None).unwrap();
+    let found = run(&three, &Options::default(), None, |_| {}).unwrap();
+    assert!((found.energy + 1.0).abs() < 1e-12, "three spins: -1, not {}", found.energy);
+}
