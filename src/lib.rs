@@ -76,6 +76,7 @@ pub mod operator;
 pub mod report;
 mod solve_options;
 pub mod sparse;
+pub mod su3;
 
 pub use eigenforge_macros::gpu_operator;
 pub use eigenforge_runtime as runtime;

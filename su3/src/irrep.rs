@@ -80,8 +80,7 @@ impl fmt::Display for Irrep {
 /// assert_eq!(multiplicity(Irrep::new(1, 1), Irrep::new(1, 1), Irrep::new(1, 1)), 2); // 8 × 8 ∋ 8 + 8
 /// ```
 pub fn multiplicity(first: Irrep, second: Irrep, third: Irrep) -> u32 {
-    let [[l1, m1], [l2, m2], [l3, m3]] =
-        [first, second, third].map(|x| [i64::from(x.lambda), i64::from(x.mu)]);
+    let [[l1, m1], [l2, m2], [l3, m3]] = [first, second, third].map(|x| [i64::from(x.lambda), i64::from(x.mu)]);
     let shift = l1 - m1 + l2 - m2 - l3 + m3;
     if shift % 3 != 0 {
         return 0;

@@ -1,6 +1,6 @@
 //! SU(3) coupling coefficients.
 pub use branching::Branching;
-pub use coupling::{Block, BlockOfL3, Coupler, Row};
+pub use coupling::{Block, BlockOfL3, Column, Coupler, Row, SquareTable};
 pub use error::LabelError;
 pub use exact::SignedRoot;
 pub use extremal::Extremal;

@@ -208,7 +208,8 @@ mod tests {
                     if t < m || (t + m) % 2 != 0 || k > l || k > a {
                         continue;
                     }
-                    let value = short.overlap([p, q], [k, l, m], &short.inner_sums(p + q, k, l, m), short.front([p, q]));
+                    let value =
+                        short.overlap([p, q], [k, l, m], &short.inner_sums(p + q, k, l, m), short.front([p, q]));
                     let other = long.overlap([p, q], [k, l, m], &long.inner_sums(p + q, k, l, m), long.front([p, q]));
                     assert_eq!(value.to_bits(), other.to_bits(), "({a} {b}) p = {p}, q = {q}, K L M = {k} {l} {m}");
                 }

@@ -12,7 +12,9 @@
 //! u1ᵀ G u2 with G sparse: two small matrix products for all κ1L1, κ2L2 and all L3.
 
 mod block;
+mod square;
 mod tables;
 
 pub use block::{Block, BlockOfL3, Row};
+pub use square::{Column, SquareTable};
 pub use tables::Coupler;

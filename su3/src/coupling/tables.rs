@@ -58,6 +58,11 @@ impl Coupler {
         if multiplicity(first, second, third) == 0 {
             return Err(LabelError::NotInProduct { first, second, third });
         }
+        Ok(self.block_in_product([first, second, third], l3))
+    }
+
+    /// The same for a triple that is known to couple.
+    pub(super) fn block_in_product(&self, [first, second, third]: [Irrep; 3], l3: RangeInclusive<u32>) -> Block {
         let l3: Vec<u32> = l3.filter(|l| third.kappa_max(*l) > 0).collect();
         let projections: Vec<Arc<Projection>> = l3.iter().map(|l| self.projection(third, *l)).collect();
         let extremal = Extremal::new(first, second, third, third.uses_highest());
@@ -68,7 +73,7 @@ impl Coupler {
             projections,
             coupler: self,
         };
-        Ok(request.block())
+        request.block()
     }
 
     /// Blocks of many triples, on all cores.

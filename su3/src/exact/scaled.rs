@@ -55,7 +55,8 @@ impl Scaled {
 
     /// self + other.
     pub fn plus(self, other: Scaled) -> Scaled {
-        let (large, small) = if self.exponent_or_least() >= other.exponent_or_least() { (self, other) } else { (other, self) };
+        let (large, small) =
+            if self.exponent_or_least() >= other.exponent_or_least() { (self, other) } else { (other, self) };
         let gap = large.exponent.saturating_sub(small.exponent);
         if small.mantissa == 0.0 || gap > 1000 {
             return large;

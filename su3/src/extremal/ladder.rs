@@ -87,16 +87,15 @@ fn descended(triple: Triple, row: &[f64], [p1, q1]: [i64; 2], [p2, q2]: [i64; 2]
     let [a, b] = if by_q1 { [p1, q1 + 1] } else { [p1 + 1, q1] };
     let t1 = one.t(a, b);
     let source = |p2: i64, q2: i64| {
-        let inside = (0..=triple.l2).contains(&p2)
-            && (0..=triple.m2).contains(&q2)
-            && couples(t1, two.t(p2, q2), l3);
+        let inside = (0..=triple.l2).contains(&p2) && (0..=triple.m2).contains(&q2) && couples(t1, two.t(p2, q2), l3);
         if inside { row[triple.at(a, b, p2, 1)] } else { 0.0 }
     };
     let (raised_q, raised_p) = (source(p2, q2 - 1), source(p2 - 1, q2));
     let divisor = if by_q1 { (t1 + 1) as f64 * one.s(q1 + 1) } else { (t1 + 1) as f64 * one.r(p1 + 1) };
     let front = if by_q1 { t1 + 2 } else { t1 };
     let s_term = |product: i64| root(front * product, two.s(q2), divisor * ((t2 + 1) * (t2 + 2)) as f64);
-    let r_term = |product: i64| if t2 > 0 { root(front * product, two.r(p2), divisor * ((t2 + 1) * t2) as f64) } else { 0.0 };
+    let r_term =
+        |product: i64| if t2 > 0 { root(front * product, two.r(p2), divisor * ((t2 + 1) * t2) as f64) } else { 0.0 };
     let straight = (t2 + l3 - t1 + 1) * (l3 + t1 - t2 + 1);
     if by_q1 {
         -s_term(straight) * raised_q + r_term((t1 + t2 - l3 + 1) * (t1 + t2 + l3 + 3)) * raised_p

@@ -45,8 +45,7 @@ struct Triple {
 
 impl Triple {
     fn new(first: Irrep, second: Irrep, third: Irrep) -> Triple {
-        let [[l1, m1], [l2, m2], [l3, m3]] =
-            [first, second, third].map(|x| [i64::from(x.lambda), i64::from(x.mu)]);
+        let [[l1, m1], [l2, m2], [l3, m3]] = [first, second, third].map(|x| [i64::from(x.lambda), i64::from(x.mu)]);
         Triple { l1, m1, l2, m2, l3, m3 }
     }
 

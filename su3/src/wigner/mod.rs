@@ -9,7 +9,6 @@ mod nine_j;
 mod six_j;
 mod three_j;
 
-
 pub use fast::Symbols;
 pub use nine_j::wigner_9j;
 pub use six_j::wigner_6j;

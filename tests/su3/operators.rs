@@ -1,0 +1,1 @@
+//! Operators whose tensors are known beforehand.
