@@ -1,10 +1,10 @@
-//! Tables of labels and values as comma-separated text, read strictly and written whole or not at all.
+//! Tables of labels and values as comma-separated text, read strictly.
 //!
 //! In: a path and the columns that must be there. Out: rows, one at a time, whose fields say line, column, what was expected
-//! and what was found when they cannot be read. Files are written beside their place and renamed.
+//! and what was found when they cannot be read.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// Why a table cannot be used.
@@ -13,14 +13,6 @@ pub enum TableError {
     /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// The file cannot be written.
-    #[error("{} cannot be written: {source}", path.display())]
-    Write {
         /// The file.
         path: PathBuf,
         /// What the system says.
@@ -122,6 +114,28 @@ pub enum TableError {
         /// The largest na + nb.
         found: u32,
     },
+    /// The header of a binary file says something else than is needed.
+    #[error("{}, {what}: expected {expected}, found {found}", path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// Which entry.
+        what: String,
+        /// What is needed.
+        expected: u64,
+        /// What it says.
+        found: u64,
+    },
+    /// NaN or infinity in a binary file.
+    #[error("{}: number {at} of channel {channel} is not finite", path.display())]
+    NotFinite {
+        /// The file.
+        path: PathBuf,
+        /// pn, pp or nn.
+        channel: &'static str,
+        /// Position in the layout.
+        at: usize,
+    },
     /// No rows.
     #[error("{}: there is a header and no row", path.display())]
     Empty {
@@ -180,6 +194,14 @@ impl Reader {
         Ok(Reader { path, lines, names, positions, width, line, number: 1, fields: Vec::new(), header })
     }
 
+    /// Asks for one more column; `None` if the header has none of this name. Its index is that of the next column.
+    pub fn also(&mut self, column: &str) -> Option<usize> {
+        let position = self.header.split(',').position(|name| name.trim() == column)?;
+        self.positions.push(position);
+        self.names.push(column.into());
+        Some(self.positions.len() - 1)
+    }
+
     /// The header line.
     pub fn header(&self) -> &str {
         &self.header
@@ -228,6 +250,11 @@ impl Row<'_> {
         self.reader.line.trim_end()
     }
 
+    /// Number of the line, from 1.
+    pub fn number(&self) -> usize {
+        self.reader.number
+    }
+
     /// Text of the `index`-th column asked for.
     pub fn text(&self, index: usize) -> &str {
         let (start, end) = self.reader.fields[self.reader.positions[index]];
@@ -241,6 +268,15 @@ impl Row<'_> {
     /// It is something else.
     pub fn whole(&self, index: usize) -> Result<u32, TableError> {
         self.text(index).parse().map_err(|_| self.wrong(index, "a whole number, 0 or more"))
+    }
+
+    /// A whole number of either sign.
+    ///
+    /// # Errors
+    ///
+    /// It is something else.
+    pub fn integer(&self, index: usize) -> Result<i64, TableError> {
+        self.text(index).parse().map_err(|_| self.wrong(index, "a whole number"))
     }
 
     /// A finite number.
@@ -274,20 +310,4 @@ impl Row<'_> {
     pub fn twice(&self, labels: String) -> TableError {
         TableError::Twice { path: self.reader.path.clone(), line: self.reader.number, labels }
     }
-}
-
-/// Writes a file beside its place and renames it; until then nothing that was there is touched.
-///
-/// # Errors
-///
-/// What the system says.
-pub fn write_beside(path: &Path, fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), TableError> {
-    let failed = |source| TableError::Write { path: path.to_path_buf(), source };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::Builder::new().prefix(".eigenforge-").tempfile_in(folder).map_err(failed)?;
-    let mut out = BufWriter::with_capacity(1 << 20, file);
-    fill(&mut out).map_err(failed)?;
-    let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
 }

@@ -5,10 +5,11 @@
 //! any unit of energy; radial functions positive at infinity.
 
 use super::channel::{ByChannel, Channel};
-use super::csv::{Reader, Row, TableError, write_beside};
+use super::csv::{Reader, Row, TableError};
 use super::plan::Plan;
-use super::space::{JjState, ShellPair};
+use super::space::{JjState, ShellPair, momenta};
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::Path;
 
 /// The columns of a file.
@@ -68,21 +69,19 @@ pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
 ///
 /// # Errors
 ///
-/// The file cannot be written.
-pub fn write(path: &Path, plan: &Plan, elements: &ByChannel) -> Result<(), TableError> {
-    write_beside(path, |out| {
-        writeln!(out, "{}", COLUMNS.join(","))?;
-        for (at, [bra, ket], j, left, right) in places(plan) {
-            for (channel, vector) in &elements.vectors {
-                let JjState { la, two_ja, lb, two_jb } = left;
-                write!(out, "{},{},{},{},{}", channel.word(), bra.a, bra.b, ket.a, ket.b)?;
-                write!(out, ",{la},{two_ja},{lb},{two_jb}")?;
-                let JjState { la, two_ja, lb, two_jb } = right;
-                writeln!(out, ",{la},{two_ja},{lb},{two_jb},{j},{:e}", vector[at])?;
-            }
+/// What the writer says.
+pub fn write(out: &mut dyn Write, plan: &Plan, elements: &ByChannel) -> std::io::Result<()> {
+    writeln!(out, "{}", COLUMNS.join(","))?;
+    for (at, [bra, ket], j, left, right) in places(plan) {
+        for (channel, vector) in &elements.vectors {
+            let JjState { la, two_ja, lb, two_jb } = left;
+            write!(out, "{},{},{},{},{}", channel.word(), bra.a, bra.b, ket.a, ket.b)?;
+            write!(out, ",{la},{two_ja},{lb},{two_jb}")?;
+            let JjState { la, two_ja, lb, two_jb } = right;
+            writeln!(out, ",{la},{two_ja},{lb},{two_jb},{j},{:e}", vector[at])?;
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// Every element's place and labels, in the order of the layout.
@@ -140,8 +139,9 @@ pub(super) fn pairs(row: &Row, index: usize) -> Result<[ShellPair; 2], TableErro
 fn state(row: &Row, pair: ShellPair, index: usize) -> Result<JjState, TableError> {
     let orbit = |n: u32, index: usize| {
         let (l, two_j) = (row.whole(index)?, row.whole(index + 1)?);
-        if l > n || (n - l) % 2 != 0 {
-            return Err(row.wrong(index, &format!("l = {}, {}, …, {n} of the shell n = {n}", n % 2, n % 2 + 2)));
+        if l > n || !(n - l).is_multiple_of(2) {
+            let all: Vec<String> = momenta(n).map(|l| l.to_string()).collect();
+            return Err(row.wrong(index, &format!("l = {} of the shell n = {n}", all.join(", "))));
         }
         if two_j + 1 != 2 * l && two_j != 2 * l + 1 {
             let expected = if l == 0 {

@@ -4,12 +4,13 @@
 //! [[a†(na 0) × a†(nb 0)]^{(lf mf) Sf} × [ã(0 nd) × ã(0 nc)]^{(li mi) Si}]^{ρ0 (l0 m0)}_{κ0 (S0 S0) 0}.
 
 use super::channel::{ByChannel, Channel};
-use super::csv::{Reader, TableError, write_beside};
+use super::csv::{Reader, TableError};
 use super::elements::{channel, pairs};
 use super::plan::{Group, Plan, Product, SPINS, spins_of, tensor_labels};
 use super::space::ShellPair;
 use eigenforge_su3::Irrep;
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::Path;
 
 /// The columns of a file.
@@ -68,32 +69,30 @@ pub fn for_each(plan: &Plan, mut visit: impl FnMut(usize, Label)) {
 ///
 /// # Errors
 ///
-/// The file cannot be written.
-pub fn write(path: &Path, plan: &Plan, strengths: &ByChannel) -> Result<(), TableError> {
-    write_beside(path, |out| {
-        writeln!(out, "{}", COLUMNS.join(","))?;
-        for group in &plan.groups {
-            let labels: Vec<LabelsOf> = group.products.iter().map(LabelsOf::new).collect();
-            for (b, bra) in group.bras.iter().enumerate() {
-                for (k, ket) in group.kets.iter().enumerate() {
-                    for (channel, vector) in &strengths.vectors {
-                        let head = format!("{},{},{},{},{}", channel.word(), bra.a, bra.b, ket.a, ket.b);
-                        for spin in 0..SPINS.len() {
-                            for (product, labels) in group.products.iter().zip(&labels) {
-                                write_product(out, &head, group, product, labels, [b, k, spin], vector)?;
-                            }
+/// What the writer says.
+pub fn write(out: &mut dyn Write, plan: &Plan, strengths: &ByChannel) -> std::io::Result<()> {
+    writeln!(out, "{}", COLUMNS.join(","))?;
+    for group in &plan.groups {
+        let labels: Vec<LabelsOf> = group.products.iter().map(LabelsOf::new).collect();
+        for (b, bra) in group.bras.iter().enumerate() {
+            for (k, ket) in group.kets.iter().enumerate() {
+                for (channel, vector) in &strengths.vectors {
+                    let head = format!("{},{},{},{},{}", channel.word(), bra.a, bra.b, ket.a, ket.b);
+                    for spin in 0..SPINS.len() {
+                        for (product, labels) in group.products.iter().zip(&labels) {
+                            write_product(out, &head, group, product, labels, [b, k, spin], vector)?;
                         }
                     }
                 }
             }
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// Rows of one quadruple, product and spin.
 fn write_product(
-    out: &mut dyn std::io::Write,
+    out: &mut dyn Write,
     head: &str,
     group: &Group,
     product: &Product,

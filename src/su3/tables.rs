@@ -98,7 +98,7 @@ impl PairTables {
 
 impl OrbitalTable {
     /// From a table whose rows have the orbital angular momenta `momenta`, reordered to l and l' ascending.
-    fn new(table: &SquareTable, momenta: impl Fn(&eigenforge_su3::Row) -> (u32, u32)) -> OrbitalTable {
+    pub fn new(table: &SquareTable, momenta: impl Fn(&eigenforge_su3::Row) -> (u32, u32)) -> OrbitalTable {
         let order = table.rows.len();
         let mut positions: Vec<usize> = (0..order).collect();
         positions.sort_by_key(|row| momenta(&table.rows[*row]));

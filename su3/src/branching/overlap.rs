@@ -150,12 +150,13 @@ impl<'a, T: Whole> Overlaps<'a, T> {
 fn pascal<T: Whole>(last: i64) -> Vec<Vec<T>> {
     let mut rows = vec![vec![T::from(1)]];
     for n in 1..=last as usize {
-        let mut row = vec![T::from(1); n + 1];
-        for k in 1..n {
-            row[k] = rows[n - 1][k - 1].clone();
-            row[k] += &rows[n - 1][k];
-        }
-        rows.push(row);
+        let above = &rows[n - 1];
+        let inner = (1..n).map(|k| {
+            let mut sum = above[k - 1].clone();
+            sum += &above[k];
+            sum
+        });
+        rows.push(std::iter::once(T::from(1)).chain(inner).chain([T::from(1)]).collect());
     }
     rows
 }
