@@ -53,7 +53,8 @@
 //! ```
 //!
 //! [`lattice`] → [`operator`] → [`basis`] → [`exact`] → [`report`]; [`input`] reads model files into [`models`]. Molecules
-//! come from FCIDUMP files: [`ci`] → [`sparse`] (or no matrix at all) → the same solvers. Each
+//! come from FCIDUMP files: [`ci`] → [`sparse`] (or no matrix at all) → the same solvers. Nucleon–nucleon interactions become
+//! SU(3) tensors in [`su3`], with the coefficients of `eigenforge_su3`. Each
 //! stage is plain data and can be printed: `eigenforge inspect MODEL.toml --stage ir|plan|cuda|ptx|sass|resources|cost`.
 //!
 //! # Conventions

@@ -19,7 +19,7 @@ fn triple(largest: u32) -> impl Strategy<Value = [Irrep; 3]> {
 }
 
 fn phase(power: u32) -> f64 {
-    if power % 2 == 0 { 1.0 } else { -1.0 }
+    if power.is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
 /// λ + μ
@@ -149,21 +149,18 @@ proptest! {
     }
 }
 
-/// Where floating point alone has no digit left: labels of thirty and more, integers beyond 128 bits.
+/// Where floating point alone has no digit left: labels of thirty and more, integers beyond 128 bits, ρ_max up to 13. Of each
+/// product the irrep that occurs most often.
 #[test]
 fn large_irreps_stay_orthogonal() {
-    for [first, second, third] in [
-        [(30, 12), (6, 4), (28, 14)],
-        [(10, 33), (4, 4), (9, 35)],
-        [(20, 20), (5, 1), (21, 21)],
-        [(40, 3), (10, 0), (46, 5)],
-    ]
-    .map(|triple| triple.map(|(lambda, mu)| Irrep::new(lambda, mu)))
+    for [first, second] in
+        [[(30, 12), (6, 4)], [(10, 33), (4, 4)], [(20, 20), (5, 1)], [(40, 3), (10, 0)], [(16, 14), (12, 13)]]
+            .map(|pair| pair.map(|(lambda, mu)| Irrep::new(lambda, mu)))
     {
-        let Ok(block) = COUPLER.block(first, second, third, 0..=4) else {
-            panic!("{third} is in {first} x {second}: {:?}", product(first, second));
-        };
-        assert!(block.by_l3.iter().all(|of_l3| !of_l3.values.is_empty()));
+        let (third, rho_max) = product(first, second).into_iter().max_by_key(|(_, rho_max)| *rho_max).unwrap();
+        let block = COUPLER.block(first, second, third, 0..=4).unwrap();
+        println!("{first} x {second} -> {third}, rho_max = {rho_max}: defect {:.1e}", block.defect);
+        assert!(!block.by_l3.is_empty() && block.by_l3.iter().all(|of_l3| !of_l3.values.is_empty()));
         assert!(block.defect < 1e-12, "{first} x {second} -> {third}: {:e}", block.defect);
     }
 }
