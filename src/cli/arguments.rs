@@ -295,12 +295,22 @@ pub(super) struct Su3TransformArguments {
     /// ends in .bin; a summary goes beside it as .json
     #[arg(long, value_name = "OUT")]
     pub output: PathBuf,
+    /// factorised (a chain of matrix products), or paper: the published sum over all labels at once, to compare
+    #[arg(long, value_enum, default_value = "factorised")]
+    pub algorithm: Su3Algorithm,
     /// From strengths back to matrix elements
     #[arg(long)]
     pub inverse: bool,
     /// Print the summary as one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// How `su3 transform` sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Su3Algorithm {
+    Factorised,
+    Paper,
 }
 
 #[derive(Debug, Args)]

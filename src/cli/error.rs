@@ -73,6 +73,8 @@ pub(super) enum CommandError {
     Su3Table(Box<TableError>),
     #[error(transparent)]
     Su3Labels(Box<LabelError>),
+    #[error("--algorithm paper is of elements into strengths; leave it or --inverse out")]
+    Su3PaperInverse,
     #[error("{} is input and output at once; name another --output", path.display())]
     Su3SameFile { path: PathBuf },
     #[error(
@@ -100,6 +102,7 @@ impl CommandError {
             | CommandError::WideStrings { .. }
             | CommandError::Su3Table(_)
             | CommandError::Su3SameFile { .. }
+            | CommandError::Su3PaperInverse
             | CommandError::Su3Memory { .. }
             | CommandError::Model(_) => 2,
             CommandError::Ci(error) if error.is_of_the_input() => 2,

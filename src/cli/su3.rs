@@ -1,14 +1,15 @@
 //! `eigenforge su3 transform|coefficients|wigner|count`. The work is [`crate::su3`]'s.
 
 use super::Outcome;
-use super::arguments::{Su3CountArguments, Su3TableArguments, Su3TransformArguments, Su3Verb};
+use super::arguments::{Su3Algorithm, Su3CountArguments, Su3TableArguments, Su3TransformArguments, Su3Verb};
 use super::error::CommandError;
 use super::output::{bytes, print};
 use crate::input::grouped;
 use crate::report::{ReportError, publish};
 use crate::su3::binary::{self, Kind};
 use crate::su3::{
-    ByChannel, Plan, Space, Summary, TableError, Tables, elements, forward, inverse, label_table, relative, strengths,
+    ByChannel, Plan, Space, Summary, TableError, Tables, elements, forward, inverse, label_table, paper, relative,
+    strengths,
 };
 use eigenforge_runtime::Device;
 use std::fmt::Write as _;
@@ -20,7 +21,9 @@ use std::time::Instant;
 pub(super) fn run(verb: &Su3Verb) -> Result<Outcome, CommandError> {
     match verb {
         Su3Verb::Transform(arguments) => transform(arguments),
-        Su3Verb::Coefficients(arguments) => table(arguments, label_table::coefficients),
+        Su3Verb::Coefficients(arguments) => {
+            table(arguments, |path| label_table::coefficients(path, Device::cpu().memory().free))
+        }
         Su3Verb::Wigner(arguments) => table(arguments, label_table::symbols),
         Su3Verb::Count(arguments) => count(arguments),
     }
@@ -85,6 +88,9 @@ fn count(arguments: &Su3CountArguments) -> Result<Outcome, CommandError> {
 
 fn transform(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError> {
     refuse_to_overwrite(&arguments.interaction, &arguments.output)?;
+    if arguments.inverse && arguments.algorithm == Su3Algorithm::Paper {
+        return Err(CommandError::Su3PaperInverse);
+    }
     let started = Instant::now();
     let mut stages = Stages { seconds: Vec::new(), last: started };
     let plan = Plan::new(Space { n_max: arguments.n_max });
@@ -97,10 +103,20 @@ fn transform(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError>
     let tables = Tables::new(&plan).map_err(|error| CommandError::Su3Labels(Box::new(error)))?;
     stages.done("tables", format!("{} W0, defect {:.1e}", grouped(tables.w0 as u128), tables.defect));
 
-    let apply = if arguments.inverse { inverse } else { forward };
-    let vectors = input.vectors.iter().map(|(channel, vector)| (*channel, apply(&plan, &tables, vector)));
+    let mut terms = 0;
+    let mut apply = |vector: &[f64]| match (arguments.inverse, arguments.algorithm) {
+        (true, _) => inverse(&plan, &tables, vector),
+        (false, Su3Algorithm::Factorised) => forward(&plan, &tables, vector),
+        (false, Su3Algorithm::Paper) => {
+            let (strengths, added) = paper::forward(&plan, &tables, vector);
+            terms += added;
+            strengths
+        }
+    };
+    let vectors = input.vectors.iter().map(|(channel, vector)| (*channel, apply(vector)));
     let output = ByChannel { vectors: vectors.collect(), left_out: 0 };
-    stages.done("transform", format!("{} channels", output.vectors.len()));
+    let innermost = if terms > 0 { format!(", {} innermost terms", grouped(terms.into())) } else { String::new() };
+    stages.done("transform", format!("{} channels{innermost}", output.vectors.len()));
 
     let (u, c) = if arguments.inverse { (&output, &input) } else { (&input, &output) };
     let mut summary = Summary::new(&plan, u, c, input.left_out);

@@ -5,7 +5,7 @@
 //! value; the largest difference from a column `value`, if there is one.
 
 use super::csv::{Reader, Row, TableError};
-use eigenforge_su3::{Coupler, Irrep, LabelError, SignedRoot, wigner_3j, wigner_6j, wigner_9j};
+use eigenforge_su3::{Branching, Coupler, Irrep, LabelError, SignedRoot, wigner_3j, wigner_6j, wigner_9j};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::Path;
@@ -41,12 +41,12 @@ struct Line {
     computed: f64,
 }
 
-/// Adds coefficients to a table of labels.
+/// Adds coefficients to a table of labels; `memory` bytes may be taken by the branching tables of one row's irreps.
 ///
 /// # Errors
 ///
-/// A file that cannot be read, labels that name no coefficient; all rows are checked.
-pub fn coefficients(path: &Path) -> Result<Computed, TableError> {
+/// A file that cannot be read, labels that name no coefficient, irreps whose tables do not fit; all rows are checked.
+pub fn coefficients(path: &Path, memory: u64) -> Result<Computed, TableError> {
     let mut reader = open(path, &COEFFICIENT_COLUMNS)?;
     let value = reader.also("value");
     let header = reader.header().to_string();
@@ -55,6 +55,7 @@ pub fn coefficients(path: &Path) -> Result<Computed, TableError> {
     let mut blocks: HashMap<([Irrep; 3], u32), Vec<Request>> = HashMap::new();
     while let Some(row) = reader.next_row()? {
         let (key, request) = request(&row, lines.len())?;
+        check_memory(&row, key.0, memory)?;
         blocks.entry(key).or_default().push(request);
         lines.push(Line::new(&row, value)?);
     }
@@ -99,18 +100,32 @@ fn request(row: &Row, index: usize) -> Result<(([Irrep; 3], u32), Request), Tabl
     for (at, (irrep, state)) in irreps.iter_mut().zip(&mut states).enumerate() {
         *irrep = Irrep::new(row.whole(4 * at)?, row.whole(4 * at + 1)?);
         *state = [row.whole(4 * at + 2)?, row.whole(4 * at + 3)?];
-        // A label of ten digits is a slip of the pen, not an irrep.
-        if irrep.lambda > LARGEST_LABEL || irrep.mu > LARGEST_LABEL {
-            let column = if irrep.lambda > LARGEST_LABEL { 4 * at } else { 4 * at + 1 };
-            return Err(row.wrong(column, &format!("a label up to {LARGEST_LABEL}")));
+        // A label of ten digits is a slip of the pen; sums of labels must not leave 32 bits.
+        let beyond = [irrep.lambda, irrep.mu, state[0], state[1]].into_iter().position(|label| label > LARGEST_LABEL);
+        if let Some(column) = beyond {
+            return Err(row.wrong(4 * at + column, &format!("a label up to {LARGEST_LABEL}")));
         }
     }
     let request = Request { index, number: row.number(), states, rho: row.whole(12)? };
     Ok(((irreps, states[2][1]), request))
 }
 
-/// Beyond it a single block would fill any memory.
+/// Beyond it one irrep's table would fill any memory.
 const LARGEST_LABEL: u32 = 10_000;
+
+/// Refuses irreps whose tables do not fit, before they are made.
+fn check_memory(row: &Row, [first, second, _]: [Irrep; 3], memory: u64) -> Result<(), TableError> {
+    let needed = Branching::bytes(first).saturating_add(Branching::bytes(second));
+    if needed <= memory {
+        return Ok(());
+    }
+    let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
+    Err(row.labels(format!(
+        "the branching tables of {first} and {second} take {:.1} GiB, {:.1} are free: take smaller irreps",
+        gib(needed),
+        gib(memory)
+    )))
+}
 
 /// Adds the nearest doubles of Wigner symbols to a table of labels.
 ///

@@ -12,6 +12,7 @@
 //! | `plan` | where does every number stand? |
 //! | `recoupling`, `tables` | which coefficients does a plan need? |
 //! | `stage`, `transform` | how do elements become strengths, and back? |
+//! | `paper` | how did the authors do it? |
 //! | `channel`, `csv`, `elements`, `strengths`, `binary` | how do files hold them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
 //! | `summary` | what came out? |
@@ -30,6 +31,7 @@ pub mod csv;
 pub mod elements;
 pub mod label_table;
 mod matrices;
+pub mod paper;
 pub mod plan;
 mod recoupling;
 pub mod relative;

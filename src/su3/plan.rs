@@ -85,7 +85,7 @@ pub struct Product {
     pub bras: Vec<usize>,
     /// Positions in `kets` of the pairs that contain (λi μi).
     pub kets: Vec<usize>,
-    /// S0 = 0, 1, 2; matrices [(λ0 μ0) κ0 ρ0] × [bra pair][ket pair][spin].
+    /// S0 = 0, 1, 2; matrices of rows (λ0 μ0) κ0 ρ0 and columns bra pair, ket pair, spin.
     pub tensors: [TensorBlock; 3],
 }
 

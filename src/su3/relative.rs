@@ -5,7 +5,7 @@
 //! all channels in the layout of a plan,
 //!
 //! ```text
-//! u = M_N V_rel M_N'ᵀ,   M of [`super::brackets`];   pn: T from L + S + T odd;   pp, nn: twice the part of T = 1
+//! u = M_N V_rel M_N'ᵀ,   M of `brackets`;   pn: T from L + S + T odd;   pp, nn: twice the part of T = 1
 //! ```
 //! Elements with J beyond the file's J_max are zero.
 

@@ -12,11 +12,10 @@ use std::time::Instant;
 
 fn main() {
     let n_max: u32 = std::env::args().nth(1).and_then(|word| word.parse().ok()).unwrap_or(8);
-    // Every f of N = na + nb quanta is (N − 2k, k); N = N_max + 2 excludes the pair (0, N), not the irreps.
+    // f of N = na + nb quanta is (N − 2k, k); na, nb ≤ N_max + 1 leaves out the pair (0, N_max + 2), but none of its irreps.
     let two_bosons = |quanta: u32| (0..=quanta / 2).map(move |k| Irrep::new(quanta - 2 * k, k));
-
-    // f and i of the same parity; (N 0) with N = N_max + 2 needs a pair within both cuts, such as (1, N − 1).
     let all: Vec<Irrep> = (0..=n_max + 2).flat_map(two_bosons).collect();
+    // Parity is conserved: λf and μi are of the same.
     let pairs: Vec<[Irrep; 2]> = all
         .iter()
         .flat_map(|f| all.iter().map(move |i| [*f, i.conjugate()]))

@@ -48,7 +48,7 @@
 //! carries its measured defect of orthonormality: 2 · 10⁻¹⁵ at most for everything that a two-body interaction of
 //! N_max = 14 needs. There is no global state and no largest label; a [`Coupler`] may be shared among threads, and
 //! [`Coupler::blocks`] uses all of them. One core computes the 12,780,101 coefficients of 71,205 triples that N_max = 14
-//! needs in 2.4 s (`cargo run --release -p eigenforge-su3 --example w0_tables -- 14`).
+//! needs in 2.2 s (`cargo run --release -p eigenforge-su3 --example w0_tables -- 14`).
 
 mod branching;
 mod coupling;

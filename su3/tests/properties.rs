@@ -165,6 +165,26 @@ fn large_irreps_stay_orthogonal() {
     }
 }
 
+#[test]
+fn many_triples_at_once_are_the_same_as_one_by_one() {
+    let triples: Vec<[Irrep; 3]> = product(Irrep::new(4, 2), Irrep::new(2, 3))
+        .into_iter()
+        .map(|(third, _)| [Irrep::new(4, 2), Irrep::new(2, 3), third])
+        .collect();
+    let blocks = Coupler::new().blocks(&triples, 0..=2).unwrap();
+    assert_eq!(blocks.len(), triples.len());
+    for (triple, block) in triples.into_iter().zip(blocks) {
+        let [first, second, third] = triple;
+        let alone = COUPLER.block(first, second, third, 0..=2).unwrap();
+        assert_eq!(block.irreps, triple);
+        for (a, b) in block.by_l3.iter().zip(&alone.by_l3) {
+            assert_eq!((a.l3, &a.rows, &a.values), (b.l3, &b.rows, &b.values));
+        }
+    }
+    let outside = [Irrep::new(1, 0), Irrep::new(1, 0), Irrep::new(3, 0)];
+    assert!(Coupler::new().blocks(&[outside], 0..=2).is_err());
+}
+
 /// Edmonds (1957), eq. 6.4.14: a 9j with a zero is a 6j.
 #[test]
 fn a_nine_j_with_a_zero_is_a_six_j() {

@@ -106,6 +106,11 @@ fn an_interaction_goes_to_tensors_and_back() {
     assert!(original.iter().all(|(labels, value)| (returned[labels] - value).abs() < 1e-11));
     let beyond = run(&["transform", "--interaction", interaction, "--n-max", "19", "--output", &binary]);
     assert_eq!(beyond.status.code(), Some(2));
+    // The published algorithm.
+    let paper = path(folder.path(), "p.csv");
+    succeed(&["transform", "--interaction", input, "--n-max", "2", "--output", &paper, "--algorithm", "paper"]);
+    let paper = read(std::fs::read_to_string(&paper).unwrap());
+    assert!(found.iter().all(|(labels, value)| (paper[labels] - value).abs() < 1e-11));
     // A smaller space of the same file.
     let small = path(folder.path(), "small.csv");
     let said = succeed(&["transform", "--interaction", input, "--n-max", "1", "--output", &small]);
@@ -167,6 +172,16 @@ fn faults_of_labels_are_named() {
             "coefficients",
             format!("{header}2,0,1,2,2,0,1,-2,4,0,1,2,1\n"),
             "line 2, column `L2`: expected a whole number",
+        ),
+        (
+            "coefficients",
+            format!("{header}9000,9000,1,0,0,0,1,0,9000,9000,1,0,1\n"),
+            "the branching tables of (9000 9000) and (0 0) take",
+        ),
+        (
+            "coefficients",
+            format!("{header}2,4000000000,1,2,2,0,1,2,4,0,1,2,1\n"),
+            "column `mu1`: expected a label up to 10000",
         ),
         ("wigner", format!("{symbols}6j,2,2,2,2,2,-2,,,\n"), "line 2: 2j6 = -2"),
         ("wigner", format!("{symbols}3j,2,2,2,1,-1,0,,,\n"), "2m1 = 1 is no projection of 2j = 2"),

@@ -3,7 +3,7 @@
 use super::random::random;
 use eigenforge::su3::plan::Plan;
 use eigenforge::su3::space::Space;
-use eigenforge::su3::{Tables, elements, forward, inverse, strengths};
+use eigenforge::su3::{Tables, elements, forward, inverse, paper, strengths};
 use std::path::Path;
 
 /// 2J + 1 of every element.
@@ -40,6 +40,20 @@ fn the_map_is_orthogonal_and_its_transpose_the_inverse() {
         let back = inverse(&plan, &tables, &c);
         let worst = back.iter().zip(&u).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-13, "N_max {n_max}: {worst:e}");
+    }
+}
+
+/// The published sum over all labels at once gives the same strengths as the chain of products: random elements.
+#[test]
+fn the_papers_sum_and_the_chain_of_products_agree() {
+    for n_max in [1, 3] {
+        let plan = Plan::new(Space { n_max });
+        let tables = Tables::new(&plan).unwrap();
+        let u = random(23, plan.length);
+        let (chain, (sum, terms)) = (forward(&plan, &tables, &u), paper::forward(&plan, &tables, &u));
+        assert!(terms > plan.length as u64, "{terms}");
+        let worst = chain.iter().zip(&sum).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e-12, "N_max {n_max}: {worst:e}");
     }
 }
 

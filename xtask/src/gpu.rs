@@ -78,7 +78,11 @@ fn artifact(line: &str, root: &Path, tests: bool) -> Option<Built> {
     let name = text_after(target, "\"name\":\"")?.replace('-', "_");
     let file = text_after(line, "\"executable\":\"")?;
     let wanted = match tests {
-        true => ["lib", "test"].contains(&kind) && !LEFT_OUT.contains(&name.as_str()) && !WITHOUT_DEVICE.contains(&package.as_str()),
+        true => {
+            ["lib", "test"].contains(&kind)
+                && !LEFT_OUT.contains(&name.as_str())
+                && !WITHOUT_DEVICE.contains(&package.as_str())
+        }
         false => kind == "bin",
     };
     if !wanted || profile.contains("\"test\":true") != tests {

@@ -83,6 +83,14 @@ impl Branching {
         Branching { irrep, columns, first_column, blocks }
     }
 
+    /// Bytes that the table of an irrep takes, a little more than it needs: to ask before it is made.
+    pub fn bytes(irrep: Irrep) -> u64 {
+        let [l, m] = [u128::from(irrep.lambda), u128::from(irrep.mu)];
+        // Every M has at most half of the (λ+1)(μ+1) multiplets, and their number falls with M.
+        let multiplets = (l + 1) * (m + 1) / 2 + 1;
+        u64::try_from(8 * multiplets * multiplets * (l + m + 1)).unwrap_or(u64::MAX)
+    }
+
     /// The irrep.
     pub fn irrep(&self) -> Irrep {
         self.irrep

@@ -134,40 +134,23 @@ pub(super) fn stretch(triple: Triple, y: &[f64], l2: i64) -> Vec<f64> {
 
 /// From the row of (λ2 μ2)'s highest-weight state to all rows, every ρ at once.
 pub(super) fn fill(triple: Triple, values: &mut [f64], rho_max: usize) {
-    let (one, two) = lowerings(triple);
-    let (sum, l3) = (triple.sum(), triple.l3);
+    let sum = triple.sum();
     let first = sum - triple.l2 - triple.m2 + 1;
     for rows_sum in first.max(0)..=(triple.l1 + triple.m1).min(sum) {
         for p1 in 0.max(rows_sum - triple.m1)..=triple.l1.min(rows_sum) {
             let q1 = rows_sum - p1;
-            let t1 = one.t(p1, q1);
             for p2 in support(triple, sum, p1, q1) {
-                let q2 = sum - rows_sum - p2;
-                let t2 = two.t(p2, q2);
-                let by_q2 = q2 < triple.m2 && t2 > 0;
-                let (divisor, from_p1, from_q1, sign) = if by_q2 {
-                    let from_p1 = (t1 + t2 - l3) * (t1 + t2 + l3 + 2);
-                    let from_q1 = (t2 + l3 - t1) * (l3 + t1 - t2 + 2);
-                    (t2 as f64 * two.s(q2 + 1), from_p1, from_q1, -1.0)
-                } else {
-                    let from_p1 = (t2 + l3 - t1 + 2) * (l3 + t1 - t2);
-                    let from_q1 = (t1 + t2 - l3 + 2) * (t1 + t2 + l3 + 4);
-                    ((t2 + 2) as f64 * two.r(p2 + 1), from_p1, from_q1, 1.0)
-                };
-                let divisor = 4.0 * (t1 + 1) as f64 * divisor;
-                let from_p1 = -root((t2 + 1) * from_p1, one.r(p1), divisor * t1 as f64);
-                let from_q1 = sign * root((t2 + 1) * from_q1, one.s(q1), divisor * (t1 + 2) as f64);
-                let source = if by_q2 { p2 } else { p2 + 1 };
-                if source > triple.l2 {
+                let Some(Raised { p2: source, from_p1, from_q1 }) = raised(triple, [p1, q1], [p2, sum - rows_sum - p2])
+                else {
                     continue;
-                }
+                };
                 let target = triple.at(p1, q1, p2, rho_max);
                 for rho in 0..rho_max {
                     let mut w = 0.0;
-                    if p1 > 0 && t1 > 0 {
+                    if from_p1 != 0.0 {
                         w += from_p1 * values[triple.at(p1 - 1, q1, source, rho_max) + rho];
                     }
-                    if q1 > 0 {
+                    if from_q1 != 0.0 {
                         w += from_q1 * values[triple.at(p1, q1 - 1, source, rho_max) + rho];
                     }
                     values[target + rho] = w;
@@ -175,4 +158,38 @@ pub(super) fn fill(triple: Triple, values: &mut [f64], rho_max: usize) {
             }
         }
     }
+}
+
+/// Where a coefficient comes from in [`fill`]: (p1−1, q1; p2) and (p1, q1−1; p2) with these factors.
+struct Raised {
+    p2: i64,
+    from_p1: f64,
+    from_q1: f64,
+}
+
+/// By the step that changed q2 where there is one, else by that of p2; `None` where neither exists.
+fn raised(triple: Triple, [p1, q1]: [i64; 2], [p2, q2]: [i64; 2]) -> Option<Raised> {
+    let (one, two) = lowerings(triple);
+    let (l3, t1, t2) = (triple.l3, one.t(p1, q1), two.t(p2, q2));
+    let by_q2 = q2 < triple.m2 && t2 > 0;
+    let source = if by_q2 { p2 } else { p2 + 1 };
+    if source > triple.l2 {
+        return None;
+    }
+    let (divisor, inner_p, inner_q, sign) = if by_q2 {
+        let inner_p = (t1 + t2 - l3) * (t1 + t2 + l3 + 2);
+        let inner_q = (t2 + l3 - t1) * (l3 + t1 - t2 + 2);
+        (t2 as f64 * two.s(q2 + 1), inner_p, inner_q, -1.0)
+    } else {
+        let inner_p = (t2 + l3 - t1 + 2) * (l3 + t1 - t2);
+        let inner_q = (t1 + t2 - l3 + 2) * (t1 + t2 + l3 + 4);
+        ((t2 + 2) as f64 * two.r(p2 + 1), inner_p, inner_q, 1.0)
+    };
+    let divisor = 4.0 * (t1 + 1) as f64 * divisor;
+    let from = |exists: bool, inner: i64, scale: f64, t: i64| {
+        if exists { root((t2 + 1) * inner, scale, divisor * t as f64) } else { 0.0 }
+    };
+    let from_p1 = -from(p1 > 0 && t1 > 0, inner_p, one.r(p1), t1);
+    let from_q1 = sign * from(q1 > 0, inner_q, one.s(q1), t1 + 2);
+    Some(Raised { p2: source, from_p1, from_q1 })
 }
