@@ -285,7 +285,7 @@ pub(super) enum Su3Verb {
 #[derive(Debug, Args)]
 pub(super) struct Su3TransformArguments {
     /// Two-body matrix elements as CSV (channel,na,nb,nc,nd,la,twoja,lb,twojb,lc,twojc,ld,twojd,J,value), a `# RELATIVE LSJT`
-    /// file, or what this command wrote as .bin; with --inverse strengths
+    /// file, an H2 file (15099, text), or what this command wrote as .bin; with --inverse strengths
     #[arg(long, value_name = "FILE")]
     pub interaction: PathBuf,
     /// The space: shells n <= N + 1, pairs na + nb <= N + 2; rows beyond it are left out

@@ -8,7 +8,7 @@ use crate::input::grouped;
 use crate::report::{ReportError, publish};
 use crate::su3::binary::{self, Kind};
 use crate::su3::{
-    ByChannel, Plan, Space, Summary, TableError, Tables, elements, forward, inverse, label_table, paper, relative,
+    ByChannel, Plan, Space, Summary, TableError, Tables, elements, forward, h2, inverse, label_table, paper, relative,
     strengths,
 };
 use eigenforge_runtime::Device;
@@ -161,6 +161,9 @@ fn read(arguments: &Su3TransformArguments, plan: &Plan) -> Result<ByChannel, Com
     }
     if arguments.inverse {
         return Ok(strengths::read(path, plan)?);
+    }
+    if h2::recognised(path) {
+        return Ok(h2::read(path, plan)?);
     }
     if !relative::recognised(path) {
         return Ok(elements::read(path, plan)?);

@@ -85,7 +85,7 @@ pub fn write(out: &mut dyn Write, plan: &Plan, elements: &ByChannel) -> std::io:
 }
 
 /// Every element's place and labels, in the order of the layout.
-fn places(plan: &Plan) -> impl Iterator<Item = (usize, [ShellPair; 2], u32, JjState, JjState)> + '_ {
+pub(super) fn places(plan: &Plan) -> impl Iterator<Item = (usize, [ShellPair; 2], u32, JjState, JjState)> + '_ {
     plan.groups.iter().flat_map(|group| {
         group.quadruples.iter().enumerate().flat_map(move |(at, quadruple)| {
             let pairs = [group.bras[at / group.kets.len()], group.kets[at % group.kets.len()]];
@@ -99,7 +99,7 @@ fn places(plan: &Plan) -> impl Iterator<Item = (usize, [ShellPair; 2], u32, JjSt
     })
 }
 
-fn complete(path: &Path, plan: &Plan, channel: Channel, vector: &[f64]) -> Result<(), TableError> {
+pub(super) fn complete(path: &Path, plan: &Plan, channel: Channel, vector: &[f64]) -> Result<(), TableError> {
     let count = vector.iter().filter(|value| value.is_nan()).count();
     let Some((_, pairs, j, left, right)) = places(plan).find(|(at, ..)| vector[*at].is_nan()) else {
         return Ok(());
@@ -158,12 +158,12 @@ fn state(row: &Row, pair: ShellPair, index: usize) -> Result<JjState, TableError
 }
 
 /// Positions of jj states among those of their pair and J.
-struct StateIndex {
+pub(super) struct StateIndex {
     positions: HashMap<(ShellPair, u32), HashMap<JjState, usize>>,
 }
 
 impl StateIndex {
-    fn new(plan: &Plan) -> StateIndex {
+    pub fn new(plan: &Plan) -> StateIndex {
         let pairs = plan.groups.iter().flat_map(|group| &group.bras);
         let keys = pairs.flat_map(|pair| (0..=pair.j_max()).map(|j| (*pair, j)));
         let of = |(pair, j): (ShellPair, u32)| pair.jj_states(j).into_iter().zip(0..).collect();
@@ -171,7 +171,7 @@ impl StateIndex {
     }
 
     /// Where an element stands; `None` beyond the space.
-    fn place(&self, plan: &Plan, [bra, ket]: [ShellPair; 2], [left, right]: [JjState; 2], j: u32) -> Option<usize> {
+    pub fn place(&self, plan: &Plan, [bra, ket]: [ShellPair; 2], [left, right]: [JjState; 2], j: u32) -> Option<usize> {
         let row = *self.positions.get(&(bra, j))?.get(&left)?;
         let column = *self.positions.get(&(ket, j))?.get(&right)?;
         let group = plan.group(bra.quanta(), ket.quanta())?;

@@ -13,7 +13,7 @@
 //! | `recoupling`, `tables` | which coefficients does a plan need? |
 //! | `stage`, `transform` | how do elements become strengths, and back? |
 //! | `paper` | how did the authors do it? |
-//! | `channel`, `csv`, `elements`, `strengths`, `binary` | how do files hold them? |
+//! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary` | how do files hold them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
 //! | `summary` | what came out? |
 //! | `label_table` | what is the value of a coefficient that a table names? |
@@ -29,6 +29,7 @@ mod brackets;
 pub mod channel;
 pub mod csv;
 pub mod elements;
+pub mod h2;
 pub mod label_table;
 mod matrices;
 pub mod paper;

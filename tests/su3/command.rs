@@ -106,6 +106,12 @@ fn an_interaction_goes_to_tensors_and_back() {
     assert!(original.iter().all(|(labels, value)| (returned[labels] - value).abs() < 1e-11));
     let beyond = run(&["transform", "--interaction", interaction, "--n-max", "19", "--output", &binary]);
     assert_eq!(beyond.status.code(), Some(2));
+    // Of an H2 file; its weights end at two quanta.
+    let h2 = path(folder.path(), "h.csv");
+    let file = "tests/data/su3/jisp16_Nmax02_h2v15099.dat";
+    succeed(&["transform", "--interaction", file, "--n-max", "0", "--output", &h2]);
+    let h2 = read(std::fs::read_to_string(&h2).unwrap());
+    assert!(h2.iter().all(|(labels, value)| (from_relative[labels] - value).abs() < 1e-5) && h2.len() > 100);
     // The published algorithm.
     let paper = path(folder.path(), "p.csv");
     succeed(&["transform", "--interaction", input, "--n-max", "2", "--output", &paper, "--algorithm", "paper"]);
