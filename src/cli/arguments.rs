@@ -289,7 +289,7 @@ pub(super) struct Su3TransformArguments {
     #[arg(long, value_name = "FILE")]
     pub interaction: PathBuf,
     /// The space: shells n <= N + 1, pairs na + nb <= N + 2; rows beyond it are left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=40))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=30))]
     pub n_max: u32,
     /// Strengths as CSV (channel,na,nb,nc,nd,lf,mf,li,mi,l0,m0,Sf,Si,S0,kappa0,rho0,value), or as 8-byte numbers if the name
     /// ends in .bin; a summary goes beside it as .json
@@ -326,7 +326,7 @@ pub(super) struct Su3TableArguments {
 #[derive(Debug, Args)]
 pub(super) struct Su3CountArguments {
     /// N_max
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=200))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
     pub n_max: u32,
     /// Print one JSON object
     #[arg(long)]

@@ -91,6 +91,8 @@ fn transform(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError>
     if arguments.inverse && arguments.algorithm == Su3Algorithm::Paper {
         return Err(CommandError::Su3PaperInverse);
     }
+    let summary_file = summary_file(&arguments.output);
+    refuse_to_overwrite(&arguments.interaction, &summary_file)?;
     let started = Instant::now();
     let mut stages = Stages { seconds: Vec::new(), last: started };
     let plan = Plan::new(Space { n_max: arguments.n_max });
@@ -129,9 +131,8 @@ fn transform(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError>
     stages.done("write", arguments.output.display().to_string());
     let record = Record { summary: &summary, seconds: &stages.seconds, version: env!("CARGO_PKG_VERSION") };
     let json = serde_json::to_string_pretty(&record).map_err(ReportError::from)? + "\n";
-    let beside = arguments.output.with_extension("json");
-    publish(&beside, |file| {
-        file.write_all(json.as_bytes()).map_err(|source| ReportError::Write { file: beside.clone(), source })
+    publish(&summary_file, |file| {
+        file.write_all(json.as_bytes()).map_err(|source| ReportError::Write { file: summary_file.clone(), source })
     })?;
     if arguments.json {
         print(&json)?;
@@ -145,7 +146,7 @@ fn transform(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError>
         out,
         "\n{} and {}, {:.2} s",
         arguments.output.display(),
-        beside.display(),
+        summary_file.display(),
         started.elapsed().as_secs_f64()
     );
     print(&out)?;
@@ -228,6 +229,12 @@ fn check_memory(plan: &Plan) -> Result<(), CommandError> {
         return Err(CommandError::Su3Memory { n_max: plan.n_max, needed, free });
     }
     Ok(())
+}
+
+/// OUT with the ending .json, or .summary.json where OUT has that itself.
+fn summary_file(output: &Path) -> PathBuf {
+    let json = output.with_extension("json");
+    if json == output { output.with_extension("summary.json") } else { json }
 }
 
 /// FILE_suffix beside FILE.

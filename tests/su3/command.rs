@@ -67,6 +67,8 @@ fn an_interaction_goes_to_tensors_and_back() {
     let input = "tests/data/su3/jisp16_hw20_N2_V.csv";
     let said = succeed(&["transform", "--interaction", input, "--n-max", "2", "--output", &tensors]);
     assert!(said.contains("S0 = 2") && said.contains("(λ0 μ0)"), "{said}");
+    let same = run(&["transform", "--interaction", &tensors, "--n-max", "2", "--output", &tensors]);
+    assert_eq!(same.status.code(), Some(2), "an input is not written over");
     let json = std::fs::read_to_string(folder.path().join("c.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     for channel in json["channels"].as_array().unwrap() {
