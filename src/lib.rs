@@ -54,7 +54,8 @@
 //!
 //! [`lattice`] → [`operator`] → [`basis`] → [`exact`] → [`report`]; [`input`] reads model files into [`models`]. Molecules
 //! come from FCIDUMP files, or with terms of one's own from `#[gpu_operator]`: [`ci`] → [`sparse`] (or no matrix at all) →
-//! the same solvers. Chains too long for a vector go from the same operator IR to [`dmrg`]. Each
+//! the same solvers. Chains too long for a vector go from the same operator IR to [`dmrg`]. Nucleon–nucleon interactions
+//! become SU(3) tensors in [`su3`], with the coefficients of `eigenforge_su3`. Each
 //! stage is plain data and can be printed: `eigenforge inspect MODEL.toml --stage ir|plan|cuda|ptx|sass|resources|cost`.
 //!
 //! # Conventions
@@ -78,6 +79,7 @@ pub mod operator;
 pub mod report;
 mod solve_options;
 pub mod sparse;
+pub mod su3;
 
 pub use eigenforge_macros::gpu_operator;
 pub use eigenforge_runtime as runtime;

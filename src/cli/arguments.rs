@@ -35,6 +35,8 @@ pub(super) enum Command {
     Bench(BenchArguments),
     /// Multiply a sparse matrix: its rows, what each format would take, the format chosen, time and bandwidth
     Spmv(SpmvArguments),
+    /// SU(3) coefficients, and nucleon-nucleon interactions as SU(3) x SU(2) tensors
+    Su3(Su3Arguments),
 }
 
 /// `solve`: what is given here takes the place of the model file's [solve] and [output].
@@ -259,6 +261,75 @@ pub(super) struct SpmvArguments {
     /// Timed samples
     #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Su3Arguments {
+    #[command(subcommand)]
+    pub verb: Su3Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Su3Verb {
+    /// Turn two-body matrix elements into strengths of SU(3) x SU(2) tensors, or back
+    Transform(Su3TransformArguments),
+    /// Add a column `computed` to a table of SU(3) > SO(3) coupling coefficients (phases of Draayer and Akiyama)
+    Coefficients(Su3TableArguments),
+    /// Add a column `computed` to a table of 3j, 6j and 9j symbols
+    Wigner(Su3TableArguments),
+    /// Count orbits, pairs, elements in and strengths out
+    Count(Su3CountArguments),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Su3TransformArguments {
+    /// Two-body matrix elements as CSV (channel,na,nb,nc,nd,la,twoja,lb,twojb,lc,twojc,ld,twojd,J,value), a `# RELATIVE LSJT`
+    /// file, an H2 file (15099, text), or what this command wrote as .bin; with --inverse strengths
+    #[arg(long, value_name = "FILE")]
+    pub interaction: PathBuf,
+    /// The space: shells n <= N + 1, pairs na + nb <= N + 2; rows beyond it are left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=30))]
+    pub n_max: u32,
+    /// Strengths as CSV (channel,na,nb,nc,nd,lf,mf,li,mi,l0,m0,Sf,Si,S0,kappa0,rho0,value), or as 8-byte numbers if the name
+    /// ends in .bin; a summary goes beside it as .json
+    #[arg(long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// factorised (a chain of matrix products), or paper: the published sum over all labels at once, to compare
+    #[arg(long, value_enum, default_value = "factorised")]
+    pub algorithm: Su3Algorithm,
+    /// From strengths back to matrix elements
+    #[arg(long)]
+    pub inverse: bool,
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How `su3 transform` sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Su3Algorithm {
+    Factorised,
+    Paper,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Su3TableArguments {
+    /// A CSV file with the labels' columns; other columns are kept, `value` is compared
+    #[arg(long, value_name = "FILE")]
+    pub table: PathBuf,
+    /// Where to write the table with its new column [default: FILE_computed.csv beside it]
+    #[arg(long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Su3CountArguments {
+    /// N_max
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub n_max: u32,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

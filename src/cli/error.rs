@@ -12,8 +12,10 @@ use crate::input::{InputError, TooManyStates};
 use crate::operator::OperatorError;
 use crate::report::ReportError;
 use crate::sparse::SparseError;
+use crate::su3::TableError;
 use eigenforge_runtime::jit::{CompileFailure, JitError};
 use eigenforge_runtime::{DeviceError, SolveError};
+use eigenforge_su3::LabelError;
 use miette::Diagnostic;
 use std::path::PathBuf;
 
@@ -77,6 +79,18 @@ pub(super) enum CommandError {
     DmrgBench(Box<DmrgBenchError>),
     #[error(transparent)]
     Spmv(Box<SpmvError>),
+    #[error(transparent)]
+    Su3Table(Box<TableError>),
+    #[error(transparent)]
+    Su3Labels(Box<LabelError>),
+    #[error("--algorithm paper is of elements into strengths; leave it or --inverse out")]
+    Su3PaperInverse,
+    #[error("{} is input and output at once; name another --output", path.display())]
+    Su3SameFile { path: PathBuf },
+    #[error(
+        "N_max = {n_max} needs {needed} of memory for elements, strengths and coefficients; {free} are free: take a smaller --n-max"
+    )]
+    Su3Memory { n_max: u32, needed: String, free: String },
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
     #[error("cannot write to standard output: {0}")]
@@ -98,6 +112,10 @@ impl CommandError {
             | CommandError::NotOfDmrg { .. }
             | CommandError::StageOfDmrg { .. }
             | CommandError::WideStrings { .. }
+            | CommandError::Su3Table(_)
+            | CommandError::Su3SameFile { .. }
+            | CommandError::Su3PaperInverse
+            | CommandError::Su3Memory { .. }
             | CommandError::Model(_) => 2,
             CommandError::Ci(error) if error.is_of_the_input() => 2,
             CommandError::Dmrg(error) if error.is_of_the_input() => 2,
@@ -181,4 +199,5 @@ boxed!(
     Jit(JitError),
     Bench(BenchError),
     Spmv(SpmvError),
+    Su3Table(TableError),
 );

@@ -29,6 +29,7 @@ mod progress;
 mod record;
 mod solve;
 mod spmv;
+mod su3;
 mod tune;
 
 use arguments::{Command, CommandLine};
@@ -58,6 +59,7 @@ pub fn main() -> ExitCode {
         Command::Cache(arguments) => cache::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Spmv(arguments) => spmv::run(arguments),
+        Command::Su3(arguments) => su3::run(&arguments.verb),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

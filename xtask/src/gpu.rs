@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 
 /// Test programs that need Rust where they run.
 const LEFT_OUT: [&str; 2] = ["xtask", "gallery_of_errors"];
-/// A package that knows no device.
-const WITHOUT_DEVICE: &str = "templates";
+/// Packages that know no device.
+const WITHOUT_DEVICE: [&str; 2] = ["templates", "su3"];
 /// What may travel to the other machine.
 const LIMIT: u64 = 63 << 20;
 
@@ -78,7 +78,11 @@ fn artifact(line: &str, root: &Path, tests: bool) -> Option<Built> {
     let name = text_after(target, "\"name\":\"")?.replace('-', "_");
     let file = text_after(line, "\"executable\":\"")?;
     let wanted = match tests {
-        true => ["lib", "test"].contains(&kind) && !LEFT_OUT.contains(&name.as_str()) && package != WITHOUT_DEVICE,
+        true => {
+            ["lib", "test"].contains(&kind)
+                && !LEFT_OUT.contains(&name.as_str())
+                && !WITHOUT_DEVICE.contains(&package.as_str())
+        }
         false => kind == "bin",
     };
     if !wanted || profile.contains("\"test\":true") != tests {
@@ -136,6 +140,7 @@ mod tests {
             ["", "runtime/"].map(|package| artifact(&line(package, "test", true, "simulate"), true).unwrap().name);
         assert_eq!(names, ["simulate-test", "runtime.simulate-test"]);
         assert!(artifact(&line("templates/", "test", true, "every_branch"), true).is_none());
+        assert!(artifact(&line("su3/", "test", true, "properties"), true).is_none());
         assert!(artifact(&line("", "bin", false, "eigenforge"), true).is_none());
         assert_eq!(artifact(&line("", "bin", false, "eigenforge"), false).unwrap().name, "eigenforge");
         for (kind, name) in

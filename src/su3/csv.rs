@@ -1,0 +1,313 @@
+//! Tables of labels and values as comma-separated text, read strictly.
+//!
+//! In: a path and the columns that must be there. Out: rows, one at a time, whose fields say line, column, what was expected
+//! and what was found when they cannot be read.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// Why a table cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A column is not in the header.
+    #[error("{}, line 1: expected a column `{column}` in the header, found `{found}`", path.display())]
+    Header {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// The header.
+        found: String,
+    },
+    /// A column stands twice in the header.
+    #[error("{}, line 1: the column `{column}` stands twice in the header", path.display())]
+    ColumnTwice {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
+    /// A line has more or fewer fields than the header.
+    #[error("{}, line {line}: expected {expected} fields as in the header, found {found}", path.display())]
+    Fields {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// Fields of the header.
+        expected: usize,
+        /// Fields of the line.
+        found: usize,
+    },
+    /// A field cannot be read.
+    #[error("{}, line {line}, column `{column}`: expected {expected}, found `{found}`", path.display())]
+    Field {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// Name of the column.
+        column: String,
+        /// What is allowed.
+        expected: String,
+        /// The text.
+        found: String,
+    },
+    /// Labels that belong together do not.
+    #[error("{}, line {line}: {reason}", path.display())]
+    Labels {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// A row has come before.
+    #[error("{}, line {line}: {labels} stands twice; expected each once", path.display())]
+    Twice {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// The labels.
+        labels: String,
+    },
+    /// A row does not come at all.
+    #[error(
+        "{}: {count} of {of} rows of channel {channel} are missing, the first {labels}; N_max = {n_max} needs every state with \
+         na + nb <= {} and na, nb <= {}", path.display(), n_max + 2, n_max + 1
+    )]
+    Missing {
+        /// The file.
+        path: PathBuf,
+        /// pn, pp or nn.
+        channel: &'static str,
+        /// How many.
+        count: usize,
+        /// Of how many.
+        of: usize,
+        /// Labels of the first.
+        labels: String,
+        /// N_max.
+        n_max: u32,
+    },
+    /// The file ends below N_max.
+    #[error(
+        "{}: its largest na + nb is {found}, N_max = {n_max} needs {}; take --n-max {} or a larger file", path.display(),
+        n_max + 2, found.saturating_sub(2)
+    )]
+    Truncation {
+        /// The file.
+        path: PathBuf,
+        /// N_max.
+        n_max: u32,
+        /// The largest na + nb.
+        found: u32,
+    },
+    /// The header of a binary file says something else than is needed.
+    #[error("{}, {what}: expected {expected}, found {found}", path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// Which entry.
+        what: String,
+        /// What is needed.
+        expected: u64,
+        /// What it says.
+        found: u64,
+    },
+    /// NaN or infinity in a binary file.
+    #[error("{}: number {at} of channel {channel} is not finite", path.display())]
+    NotFinite {
+        /// The file.
+        path: PathBuf,
+        /// pn, pp or nn.
+        channel: &'static str,
+        /// Position in the layout.
+        at: usize,
+    },
+    /// No rows.
+    #[error("{}: there is a header and no row", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Reads a table line by line.
+pub struct Reader {
+    path: PathBuf,
+    lines: BufReader<File>,
+    header: String,
+    names: Vec<String>,
+    /// Position in a line of each column asked for.
+    positions: Vec<usize>,
+    width: usize,
+    line: String,
+    number: usize,
+    fields: Vec<(usize, usize)>,
+}
+
+/// One line of a [`Reader`].
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    reader: &'a Reader,
+}
+
+impl Reader {
+    /// Opens a file; `columns` must be in its header, in any order; others are passed over.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or a column is missing.
+    pub fn open(path: &Path, columns: &[&str]) -> Result<Reader, TableError> {
+        let read = |source| TableError::Read { path: path.to_path_buf(), source };
+        let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(read)?);
+        let mut header = String::new();
+        lines.read_line(&mut header).map_err(read)?;
+        let header = header.trim_end().trim_start_matches('\u{feff}').to_string();
+        let found: Vec<&str> = header.split(',').map(str::trim).collect();
+        let position = |column: &&str| {
+            let mut at = found.iter().enumerate().filter(|(_, name)| *name == column).map(|(at, _)| at);
+            let (first, second) = (at.next(), at.next());
+            if second.is_some() {
+                return Err(TableError::ColumnTwice { path: path.to_path_buf(), column: (*column).into() });
+            }
+            let missing =
+                || TableError::Header { path: path.to_path_buf(), column: (*column).into(), found: header.clone() };
+            first.ok_or_else(missing)
+        };
+        let positions = columns.iter().map(position).collect::<Result<Vec<_>, _>>()?;
+        let names = columns.iter().map(|name| name.to_string()).collect();
+        let width = found.len();
+        let (path, line) = (path.to_path_buf(), String::new());
+        Ok(Reader { path, lines, names, positions, width, line, number: 1, fields: Vec::new(), header })
+    }
+
+    /// Asks for one more column; `None` if the header has none of this name. Its index is that of the next column.
+    pub fn also(&mut self, column: &str) -> Option<usize> {
+        let position = self.header.split(',').position(|name| name.trim() == column)?;
+        self.positions.push(position);
+        self.names.push(column.into());
+        Some(self.positions.len() - 1)
+    }
+
+    /// The header line.
+    pub fn header(&self) -> &str {
+        &self.header
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The next line that is not blank; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or a line has another number of fields than the header.
+    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, TableError> {
+        loop {
+            self.line.clear();
+            let read = self.lines.read_line(&mut self.line);
+            let bytes = read.map_err(|source| TableError::Read { path: self.path.clone(), source })?;
+            if bytes == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if !self.line.trim().is_empty() {
+                break;
+            }
+        }
+        self.fields.clear();
+        let mut start = 0;
+        for field in self.line.trim_end().split(',') {
+            self.fields.push((start, start + field.len()));
+            start += field.len() + 1;
+        }
+        if self.fields.len() != self.width {
+            let (line, found) = (self.number, self.fields.len());
+            return Err(TableError::Fields { path: self.path.clone(), line, expected: self.width, found });
+        }
+        Ok(Some(Row { reader: self }))
+    }
+}
+
+impl Row<'_> {
+    /// The line as it stands.
+    pub fn line(&self) -> &str {
+        self.reader.line.trim_end()
+    }
+
+    /// Number of the line, from 1.
+    pub fn number(&self) -> usize {
+        self.reader.number
+    }
+
+    /// Text of the `index`-th column asked for.
+    pub fn text(&self, index: usize) -> &str {
+        let (start, end) = self.reader.fields[self.reader.positions[index]];
+        self.reader.line[start..end].trim()
+    }
+
+    /// A whole number, 0 or more.
+    ///
+    /// # Errors
+    ///
+    /// It is something else.
+    pub fn whole(&self, index: usize) -> Result<u32, TableError> {
+        self.text(index).parse().map_err(|_| self.wrong(index, "a whole number, 0 or more"))
+    }
+
+    /// A whole number of either sign.
+    ///
+    /// # Errors
+    ///
+    /// It is something else.
+    pub fn integer(&self, index: usize) -> Result<i64, TableError> {
+        self.text(index).parse().map_err(|_| self.wrong(index, "a whole number"))
+    }
+
+    /// A finite number.
+    ///
+    /// # Errors
+    ///
+    /// It is something else, NaN or infinity among it.
+    pub fn real(&self, index: usize) -> Result<f64, TableError> {
+        let value = self.text(index).parse().ok().filter(|value: &f64| value.is_finite());
+        value.ok_or_else(|| self.wrong(index, "a finite number"))
+    }
+
+    /// The error of a field.
+    pub fn wrong(&self, index: usize, expected: &str) -> TableError {
+        TableError::Field {
+            path: self.reader.path.clone(),
+            line: self.reader.number,
+            column: self.reader.names[index].clone(),
+            expected: expected.into(),
+            found: self.text(index).into(),
+        }
+    }
+
+    /// The error of labels that do not belong together.
+    pub fn labels(&self, reason: impl ToString) -> TableError {
+        let (path, line) = (self.reader.path.clone(), self.reader.number);
+        TableError::Labels { path, line, reason: reason.to_string() }
+    }
+
+    /// The error of a row that has come before.
+    pub fn twice(&self, labels: String) -> TableError {
+        TableError::Twice { path: self.reader.path.clone(), line: self.reader.number, labels }
+    }
+}

@@ -1,0 +1,183 @@
+//! Two-body matrix elements as a table of labels.
+//!
+//! Columns: `channel,na,nb,nc,nd,la,twoja,lb,twojb,lc,twojc,ld,twojd,J,value`, one row an element, both orders of every pair,
+//! bra and ket. The value is u: V for a proton and a neutron, √((1+δab)(1+δcd)) V of normalised states for two of a kind, in
+//! any unit of energy; radial functions positive at infinity.
+
+use super::channel::{ByChannel, Channel};
+use super::csv::{Reader, Row, TableError};
+use super::plan::Plan;
+use super::space::{JjState, ShellPair, momenta};
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+/// The columns of a file.
+pub const COLUMNS: [&str; 15] =
+    ["channel", "na", "nb", "nc", "nd", "la", "twoja", "lb", "twojb", "lc", "twojc", "ld", "twojd", "J", "value"];
+
+/// Reads the elements of a plan's space; elements beyond it are left out.
+///
+/// # Errors
+///
+/// A field or label that is none, an element twice or missing, a file that ends below N_max.
+pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
+    let mut reader = Reader::open(path, &COLUMNS)?;
+    let states = StateIndex::new(plan);
+    let mut vectors: Vec<Option<Vec<f64>>> = vec![None; Channel::ALL.len()];
+    let (mut left_out, mut largest) = (0, None);
+    while let Some(row) = reader.next_row()? {
+        let channel = channel(&row, 0)?;
+        let [bra, ket] = pairs(&row, 1)?;
+        largest = largest.max(Some(bra.quanta().max(ket.quanta())));
+        let [left, right] = [state(&row, bra, 5)?, state(&row, ket, 9)?];
+        let (j, value) = (row.whole(13)?, row.real(14)?);
+        if bra.quanta() % 2 != ket.quanta() % 2 {
+            return Err(row.labels("bra and ket differ in parity: na + nb and nc + nd must both be even or odd"));
+        }
+        for (name, state) in [("bra", left), ("ket", right)] {
+            if state.two_ja.abs_diff(state.two_jb) > 2 * j || 2 * j > state.two_ja + state.two_jb {
+                return Err(row.labels(format!(
+                    "J = {j} does not come from 2j = {} and {} of the {name}",
+                    state.two_ja, state.two_jb
+                )));
+            }
+        }
+        let Some(place) = states.place(plan, [bra, ket], [left, right], j) else {
+            left_out += 1;
+            continue;
+        };
+        let vector = vectors[channel as usize].get_or_insert_with(|| vec![f64::NAN; plan.length]);
+        if !vector[place].is_nan() {
+            return Err(row.twice(labels([bra, ket], [left, right], j)));
+        }
+        vector[place] = value;
+    }
+    let largest = largest.ok_or_else(|| TableError::Empty { path: path.to_path_buf() })?;
+    if largest < plan.space().quanta_max() {
+        return Err(TableError::Truncation { path: path.to_path_buf(), n_max: plan.n_max, found: largest });
+    }
+    let vectors: Vec<(Channel, Vec<f64>)> =
+        Channel::ALL.into_iter().zip(vectors).filter_map(|(channel, vector)| Some((channel, vector?))).collect();
+    for (channel, vector) in &vectors {
+        complete(path, plan, *channel, vector)?;
+    }
+    Ok(ByChannel { vectors, left_out })
+}
+
+/// Writes them, quadruple by quadruple, all channels of one quadruple together.
+///
+/// # Errors
+///
+/// What the writer says.
+pub fn write(out: &mut dyn Write, plan: &Plan, elements: &ByChannel) -> std::io::Result<()> {
+    writeln!(out, "{}", COLUMNS.join(","))?;
+    for (at, [bra, ket], j, left, right) in places(plan) {
+        for (channel, vector) in &elements.vectors {
+            let JjState { la, two_ja, lb, two_jb } = left;
+            write!(out, "{},{},{},{},{}", channel.word(), bra.a, bra.b, ket.a, ket.b)?;
+            write!(out, ",{la},{two_ja},{lb},{two_jb}")?;
+            let JjState { la, two_ja, lb, two_jb } = right;
+            writeln!(out, ",{la},{two_ja},{lb},{two_jb},{j},{:e}", vector[at])?;
+        }
+    }
+    Ok(())
+}
+
+/// Every element's place and labels, in the order of the layout.
+pub(super) fn places(plan: &Plan) -> impl Iterator<Item = (usize, [ShellPair; 2], u32, JjState, JjState)> + '_ {
+    plan.groups.iter().flat_map(|group| {
+        group.quadruples.iter().enumerate().flat_map(move |(at, quadruple)| {
+            let pairs = [group.bras[at / group.kets.len()], group.kets[at % group.kets.len()]];
+            quadruple.blocks.iter().flat_map(move |block| {
+                let [left, right] = pairs.map(|pair| pair.jj_states(block.j));
+                let first = group.start + quadruple.offset + block.offset;
+                (0..block.rows * block.columns)
+                    .map(move |at| (first + at, pairs, block.j, left[at / right.len()], right[at % right.len()]))
+            })
+        })
+    })
+}
+
+pub(super) fn complete(path: &Path, plan: &Plan, channel: Channel, vector: &[f64]) -> Result<(), TableError> {
+    let count = vector.iter().filter(|value| value.is_nan()).count();
+    let Some((_, pairs, j, left, right)) = places(plan).find(|(at, ..)| vector[*at].is_nan()) else {
+        return Ok(());
+    };
+    Err(TableError::Missing {
+        path: path.to_path_buf(),
+        channel: channel.word(),
+        count,
+        of: plan.length,
+        labels: labels(pairs, [left, right], j),
+        n_max: plan.n_max,
+    })
+}
+
+/// `n l 2j = 0 0 1, 1 1 3 | 0 0 1, 1 1 1; J = 1`
+fn labels([bra, ket]: [ShellPair; 2], [left, right]: [JjState; 2], j: u32) -> String {
+    let side = |pair: ShellPair, state: JjState| {
+        format!("{} {} {}, {} {} {}", pair.a, state.la, state.two_ja, pair.b, state.lb, state.two_jb)
+    };
+    format!("the element n l 2j = {} | {}; J = {j}", side(bra, left), side(ket, right))
+}
+
+/// The channel in a column.
+pub(super) fn channel(row: &Row, index: usize) -> Result<Channel, TableError> {
+    Channel::from_word(row.text(index)).ok_or_else(|| row.wrong(index, "pn, pp or nn"))
+}
+
+/// na, nb, nc, nd from a column on.
+pub(super) fn pairs(row: &Row, index: usize) -> Result<[ShellPair; 2], TableError> {
+    Ok([
+        ShellPair { a: row.whole(index)?, b: row.whole(index + 1)? },
+        ShellPair { a: row.whole(index + 2)?, b: row.whole(index + 3)? },
+    ])
+}
+
+/// l, 2j, l, 2j from a column on, each checked against its shell.
+fn state(row: &Row, pair: ShellPair, index: usize) -> Result<JjState, TableError> {
+    let orbit = |n: u32, index: usize| {
+        let (l, two_j) = (row.whole(index)?, row.whole(index + 1)?);
+        if l > n || !(n - l).is_multiple_of(2) {
+            let all: Vec<String> = momenta(n).map(|l| l.to_string()).collect();
+            return Err(row.wrong(index, &format!("l = {} of the shell n = {n}", all.join(", "))));
+        }
+        if two_j + 1 != 2 * l && two_j != 2 * l + 1 {
+            let expected = if l == 0 {
+                "2j = 1 of l = 0".into()
+            } else {
+                format!("2j = {} or {} of l = {l}", 2 * l - 1, 2 * l + 1)
+            };
+            return Err(row.wrong(index + 1, &expected));
+        }
+        Ok((l, two_j))
+    };
+    let ((la, two_ja), (lb, two_jb)) = (orbit(pair.a, index)?, orbit(pair.b, index + 2)?);
+    Ok(JjState { la, two_ja, lb, two_jb })
+}
+
+/// Positions of jj states among those of their pair and J.
+pub(super) struct StateIndex {
+    positions: HashMap<(ShellPair, u32), HashMap<JjState, usize>>,
+}
+
+impl StateIndex {
+    pub fn new(plan: &Plan) -> StateIndex {
+        let pairs = plan.groups.iter().flat_map(|group| &group.bras);
+        let keys = pairs.flat_map(|pair| (0..=pair.j_max()).map(|j| (*pair, j)));
+        let of = |(pair, j): (ShellPair, u32)| pair.jj_states(j).into_iter().zip(0..).collect();
+        StateIndex { positions: keys.map(|key| (key, of(key))).collect() }
+    }
+
+    /// Where an element stands; `None` beyond the space.
+    pub fn place(&self, plan: &Plan, [bra, ket]: [ShellPair; 2], [left, right]: [JjState; 2], j: u32) -> Option<usize> {
+        let row = *self.positions.get(&(bra, j))?.get(&left)?;
+        let column = *self.positions.get(&(ket, j))?.get(&right)?;
+        let group = plan.group(bra.quanta(), ket.quanta())?;
+        let at = group.bras.binary_search(&bra).ok()? * group.kets.len() + group.kets.binary_search(&ket).ok()?;
+        let quadruple = &group.quadruples[at];
+        let block = &quadruple.blocks[quadruple.blocks.binary_search_by_key(&j, |block| block.j).ok()?];
+        Some(group.start + quadruple.offset + block.offset + row * block.columns + column)
+    }
+}

@@ -1,0 +1,211 @@
+//! Tensor strengths as a table of labels.
+//!
+//! Columns: `channel,na,nb,nc,nd,lf,mf,li,mi,l0,m0,Sf,Si,S0,kappa0,rho0,value`: the strength of
+//! [[a†(na 0) × a†(nb 0)]^{(lf mf) Sf} × [ã(0 nd) × ã(0 nc)]^{(li mi) Si}]^{ρ0 (l0 m0)}_{κ0 (S0 S0) 0}.
+
+use super::channel::{ByChannel, Channel};
+use super::csv::{Reader, TableError};
+use super::elements::{channel, pairs};
+use super::plan::{Group, Plan, Product, SPINS, spins_of, tensor_labels};
+use super::space::ShellPair;
+use eigenforge_su3::Irrep;
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+/// The columns of a file.
+pub const COLUMNS: [&str; 17] = [
+    "channel", "na", "nb", "nc", "nd", "lf", "mf", "li", "mi", "l0", "m0", "Sf", "Si", "S0", "kappa0", "rho0", "value",
+];
+
+/// Labels of a strength.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label {
+    /// (na, nb), (nc, nd).
+    pub pairs: [ShellPair; 2],
+    /// (λf μf), (λi μi), (λ0 μ0).
+    pub irreps: [Irrep; 3],
+    /// Sf, Si, S0.
+    pub spins: [u32; 3],
+    /// κ0, from 1.
+    pub kappa: u32,
+    /// ρ0, from 1.
+    pub rho: u32,
+}
+
+impl std::fmt::Display for Label {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ([bra, ket], [x, y, z], [sf, si, s0]) = (self.pairs, self.irreps, self.spins);
+        write!(f, "n = {} {} | {} {}, {x} {y} {z}, S = {sf} {si} {s0}", bra.a, bra.b, ket.a, ket.b)?;
+        write!(f, ", kappa0 = {}, rho0 = {}", self.kappa, self.rho)
+    }
+}
+
+/// Calls `visit(place, label)` for every strength of a plan, in the order of the layout.
+pub fn for_each(plan: &Plan, mut visit: impl FnMut(usize, Label)) {
+    for group in &plan.groups {
+        for product in &group.products {
+            for s0 in 0..3u32 {
+                let labels = tensor_labels(product.bra_irrep(), product.ket_irrep(), s0);
+                let mut place = group.start + product.offset + product.tensors[s0 as usize].offset;
+                for (irrep, kappa, rho) in labels {
+                    for bra in &product.bras {
+                        for ket in &product.kets {
+                            for spin in spins_of(s0) {
+                                let pairs = [group.bras[*bra], group.kets[*ket]];
+                                let irreps = [product.bra_irrep(), product.ket_irrep(), irrep];
+                                visit(place, Label { pairs, irreps, spins: SPINS[*spin], kappa, rho });
+                                place += 1;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Writes them quadruple by quadruple, channels of one quadruple together, then by spins, irreps, κ0 and ρ0.
+///
+/// # Errors
+///
+/// What the writer says.
+pub fn write(out: &mut dyn Write, plan: &Plan, strengths: &ByChannel) -> std::io::Result<()> {
+    writeln!(out, "{}", COLUMNS.join(","))?;
+    for group in &plan.groups {
+        let labels: Vec<LabelsOf> = group.products.iter().map(LabelsOf::new).collect();
+        for (b, bra) in group.bras.iter().enumerate() {
+            for (k, ket) in group.kets.iter().enumerate() {
+                for (channel, vector) in &strengths.vectors {
+                    let head = format!("{},{},{},{},{}", channel.word(), bra.a, bra.b, ket.a, ket.b);
+                    for spin in 0..SPINS.len() {
+                        for (product, labels) in group.products.iter().zip(&labels) {
+                            write_product(out, &head, group, product, labels, [b, k, spin], vector)?;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Rows of one quadruple, product and spin.
+fn write_product(
+    out: &mut dyn Write,
+    head: &str,
+    group: &Group,
+    product: &Product,
+    labels: &LabelsOf,
+    [b, k, spin]: [usize; 3],
+    vector: &[f64],
+) -> std::io::Result<()> {
+    let [sf, si, s0] = SPINS[spin];
+    let Some(column) = column(product, [b, k], spin) else { return Ok(()) };
+    let block = &product.tensors[s0 as usize];
+    let start = group.start + product.offset + block.offset;
+    for (row, (irrep, kappa, rho)) in labels.by_s0[s0 as usize].iter().enumerate() {
+        write!(out, "{head},{},{},{},{}", product.bra[0], product.bra[1], product.ket[0], product.ket[1])?;
+        write!(out, ",{},{},{sf},{si},{s0},{kappa},{rho}", irrep.lambda, irrep.mu)?;
+        writeln!(out, ",{:e}", vector[start + row * block.columns + column])?;
+    }
+    Ok(())
+}
+
+/// The column of a [`super::plan::TensorBlock`]; `None` where a pair does not contain the irrep.
+fn column(product: &Product, [b, k]: [usize; 2], spin: usize) -> Option<usize> {
+    let spins = spins_of(SPINS[spin][2]);
+    let (bra, ket) = (product.bras.binary_search(&b).ok()?, product.kets.binary_search(&k).ok()?);
+    Some((bra * product.kets.len() + ket) * spins.len() + spins.iter().position(|s| *s == spin)?)
+}
+
+/// Labels of the rows of a product's three blocks, and back.
+struct LabelsOf {
+    by_s0: [Vec<(Irrep, u32, u32)>; 3],
+}
+
+impl LabelsOf {
+    fn new(product: &Product) -> LabelsOf {
+        LabelsOf { by_s0: [0, 1, 2].map(|s0| tensor_labels(product.bra_irrep(), product.ket_irrep(), s0)) }
+    }
+}
+
+/// Reads the strengths of a plan's space; strengths beyond it are left out.
+///
+/// # Errors
+///
+/// A field or label that is none, a strength twice or missing, a file that ends below N_max.
+pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
+    let mut reader = Reader::open(path, &COLUMNS)?;
+    let mut labels: HashMap<[Irrep; 2], LabelsOf> = HashMap::new();
+    let mut vectors: Vec<Option<Vec<f64>>> = vec![None; Channel::ALL.len()];
+    let (mut left_out, mut largest) = (0, None);
+    while let Some(row) = reader.next_row()? {
+        let channel = channel(&row, 0)?;
+        let pairs = pairs(&row, 1)?;
+        let irrep = |index: usize| Ok::<_, TableError>(Irrep::new(row.whole(index)?, row.whole(index + 1)?));
+        let irreps = [irrep(5)?, irrep(7)?, irrep(9)?];
+        let spins = [row.whole(11)?, row.whole(12)?, row.whole(13)?];
+        let label = Label { pairs, irreps, spins, kappa: row.whole(14)?, rho: row.whole(15)? };
+        let value = row.real(16)?;
+        largest = largest.max(Some(pairs[0].quanta().max(pairs[1].quanta())));
+        if !pairs.iter().all(|pair| plan.space().contains(*pair)) {
+            left_out += 1;
+            continue;
+        }
+        let place =
+            place(plan, &mut labels, &label).ok_or_else(|| row.labels(format!("there is no tensor {label}")))?;
+        let vector = vectors[channel as usize].get_or_insert_with(|| vec![f64::NAN; plan.length]);
+        if !vector[place].is_nan() {
+            return Err(row.twice(label.to_string()));
+        }
+        vector[place] = value;
+    }
+    let largest = largest.ok_or_else(|| TableError::Empty { path: path.to_path_buf() })?;
+    if largest < plan.space().quanta_max() {
+        return Err(TableError::Truncation { path: path.to_path_buf(), n_max: plan.n_max, found: largest });
+    }
+    let vectors: Vec<(Channel, Vec<f64>)> =
+        Channel::ALL.into_iter().zip(vectors).filter_map(|(channel, vector)| Some((channel, vector?))).collect();
+    for (channel, vector) in &vectors {
+        complete(path, plan, *channel, vector)?;
+    }
+    Ok(ByChannel { vectors, left_out })
+}
+
+fn complete(path: &Path, plan: &Plan, channel: Channel, vector: &[f64]) -> Result<(), TableError> {
+    let count = vector.iter().filter(|value| value.is_nan()).count();
+    if count == 0 {
+        return Ok(());
+    }
+    let mut first = None;
+    for_each(plan, |place, label| {
+        if vector[place].is_nan() && first.is_none() {
+            first = Some(label);
+        }
+    });
+    Err(TableError::Missing {
+        path: path.to_path_buf(),
+        channel: channel.word(),
+        count,
+        of: plan.length,
+        labels: first.map_or_else(String::new, |label| format!("the tensor {label}")),
+        n_max: plan.n_max,
+    })
+}
+
+/// Where a strength stands; `None` for labels that no tensor has.
+fn place(plan: &Plan, cache: &mut HashMap<[Irrep; 2], LabelsOf>, label: &Label) -> Option<usize> {
+    let [f, i, zero] = label.irreps;
+    let [bra, ket] = label.pairs;
+    let group = plan.group(bra.quanta(), ket.quanta())?;
+    let product = group.products.iter().find(|product| [product.bra_irrep(), product.ket_irrep()] == [f, i])?;
+    let spin = SPINS.iter().position(|spins| *spins == label.spins)?;
+    let (b, k) = (group.bras.binary_search(&bra).ok()?, group.kets.binary_search(&ket).ok()?);
+    let column = column(product, [b, k], spin)?;
+    let s0 = label.spins[2] as usize;
+    let labels = cache.entry([f, i]).or_insert_with(|| LabelsOf::new(product));
+    let row = labels.by_s0[s0].binary_search(&(zero, label.kappa, label.rho)).ok()?;
+    let block = &product.tensors[s0];
+    Some(group.start + product.offset + block.offset + row * block.columns + column)
+}

@@ -1,0 +1,12 @@
+//! Interactions as SU(3) × SU(2) tensors: one test binary, a module a subject.
+
+#[path = "su3/command.rs"]
+mod command;
+#[path = "su3/operators.rs"]
+mod operators;
+#[path = "su3/random.rs"]
+mod random;
+#[path = "su3/relative.rs"]
+mod relative;
+#[path = "su3/transform.rs"]
+mod transform;

@@ -1,0 +1,206 @@
+//! `eigenforge su3` as a user runs it: output, files, exit codes, what bad files are told.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+fn run(arguments: &[&str]) -> Output {
+    let program = std::env::var_os("EIGENFORGE_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_eigenforge").into());
+    std::process::Command::new(program).current_dir(root()).arg("su3").args(arguments).output().unwrap()
+}
+
+fn root() -> PathBuf {
+    std::env::var_os("EIGENFORGE_ROOT").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_string_lossy().into_owned()
+}
+
+/// Runs and gives standard output; the command must succeed.
+fn succeed(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn count_prints_the_papers_number() {
+    assert!(succeed(&["count", "--n-max", "8"]).contains("2,300,760"));
+    let json: serde_json::Value = serde_json::from_str(&succeed(&["count", "--n-max", "14", "--json"])).unwrap();
+    assert_eq!(json["elements"].as_u64().map(|n| 3 * n), Some(65_615_742));
+}
+
+#[test]
+fn tables_of_coefficients_and_symbols_get_a_column() {
+    let folder = tempfile::tempdir().unwrap();
+    for (verb, table, rows, close) in [
+        ("coefficients", "su3/tests/data/su3_reference.csv", 3014, 1e-14),
+        ("wigner", "su3/tests/data/wigner6j9j.csv", 500, 0.0),
+    ] {
+        let output = path(folder.path(), verb);
+        let said = succeed(&[verb, "--table", table, "--output", &output]);
+        assert!(said.contains(&format!("{rows} rows")), "{said}");
+        let written = std::fs::read_to_string(&output).unwrap();
+        let source = std::fs::read_to_string(root().join(table)).unwrap();
+        let column = source.lines().next().unwrap().split(',').position(|name| name == "value").unwrap();
+        assert!(written.lines().next().unwrap().ends_with(",computed"));
+        let mut compared = 0;
+        for (old, new) in source.lines().zip(written.lines()).skip(1) {
+            let (kept, computed) = new.rsplit_once(',').unwrap();
+            assert_eq!(kept, old);
+            let [computed, value] = [computed, old.split(',').nth(column).unwrap()].map(|x| x.parse::<f64>().unwrap());
+            assert!((computed - value).abs() <= close, "{new}");
+            compared += 1;
+        }
+        assert_eq!(compared, rows);
+    }
+}
+
+#[test]
+fn an_interaction_goes_to_tensors_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (tensors, back) = (path(folder.path(), "c.csv"), path(folder.path(), "v.csv"));
+    let input = "tests/data/su3/jisp16_hw20_N2_V.csv";
+    let said = succeed(&["transform", "--interaction", input, "--n-max", "2", "--output", &tensors]);
+    assert!(said.contains("S0 = 2") && said.contains("(λ0 μ0)"), "{said}");
+    let same = run(&["transform", "--interaction", &tensors, "--n-max", "2", "--output", &tensors]);
+    assert_eq!(same.status.code(), Some(2), "an input is not written over");
+    let json = std::fs::read_to_string(folder.path().join("c.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for channel in json["channels"].as_array().unwrap() {
+        let [before, after] = ["norm_of_elements", "norm_of_strengths"].map(|name| channel[name].as_f64().unwrap());
+        assert!(before > 1.0 && (after / before - 1.0).abs() < 1e-13, "{channel}");
+    }
+    // C of an independent program, row by row, whatever the order.
+    let read = |text: String| {
+        let rows = text.lines().skip(1).map(|line| {
+            let (labels, value) = line.rsplit_once(',').unwrap();
+            (labels.to_string(), value.parse::<f64>().unwrap())
+        });
+        rows.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let expected = read(std::fs::read_to_string(root().join("tests/data/su3/jisp16_hw20_N2_C.csv")).unwrap());
+    let found = read(std::fs::read_to_string(&tensors).unwrap());
+    assert_eq!((expected.len(), found.len()), (5520, 5520));
+    for (labels, value) in &expected {
+        assert!((found[labels] - value).abs() < 1e-12, "{labels}: {} {value}", found[labels]);
+    }
+    succeed(&["transform", "--interaction", &tensors, "--n-max", "2", "--output", &back, "--inverse"]);
+    let (original, returned) =
+        (read(std::fs::read_to_string(root().join(input)).unwrap()), read(std::fs::read_to_string(&back).unwrap()));
+    assert_eq!(original.len(), returned.len());
+    assert!(original.iter().all(|(labels, value)| (returned[labels] - value).abs() < 1e-12));
+    // The same from relative motion, and by way of the binary format.
+    let (direct, binary) = (path(folder.path(), "r.csv"), path(folder.path(), "b.bin"));
+    let interaction = "tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat";
+    succeed(&["transform", "--interaction", interaction, "--n-max", "2", "--output", &direct]);
+    let from_relative = read(std::fs::read_to_string(&direct).unwrap());
+    assert_eq!(from_relative.len(), 3 * 2760);
+    assert!(expected.iter().all(|(labels, value)| (from_relative[labels] - value).abs() < 1e-11));
+    succeed(&["transform", "--interaction", interaction, "--n-max", "2", "--output", &binary]);
+    let returned = path(folder.path(), "w.csv");
+    succeed(&["transform", "--interaction", &binary, "--n-max", "2", "--output", &returned, "--inverse"]);
+    let returned = read(std::fs::read_to_string(&returned).unwrap());
+    assert!(original.iter().all(|(labels, value)| (returned[labels] - value).abs() < 1e-11));
+    let beyond = run(&["transform", "--interaction", interaction, "--n-max", "19", "--output", &binary]);
+    assert_eq!(beyond.status.code(), Some(2));
+    // Of an H2 file; its weights end at two quanta.
+    let h2 = path(folder.path(), "h.csv");
+    let file = "tests/data/su3/jisp16_Nmax02_h2v15099.dat";
+    succeed(&["transform", "--interaction", file, "--n-max", "0", "--output", &h2]);
+    let h2 = read(std::fs::read_to_string(&h2).unwrap());
+    assert!(h2.iter().all(|(labels, value)| (from_relative[labels] - value).abs() < 1e-5) && h2.len() > 100);
+    // The published algorithm.
+    let paper = path(folder.path(), "p.csv");
+    succeed(&["transform", "--interaction", input, "--n-max", "2", "--output", &paper, "--algorithm", "paper"]);
+    let paper = read(std::fs::read_to_string(&paper).unwrap());
+    assert!(found.iter().all(|(labels, value)| (paper[labels] - value).abs() < 1e-11));
+    // A smaller space of the same file.
+    let small = path(folder.path(), "small.csv");
+    let said = succeed(&["transform", "--interaction", input, "--n-max", "1", "--output", &small]);
+    assert!(said.contains("left out"), "{said}");
+}
+
+/// Each fault is named by its place, what was expected and what was found; nothing is written; exit code 2.
+#[test]
+fn faults_of_tables_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = std::fs::read_to_string(root().join("tests/data/su3/jisp16_hw20_N2_V.csv")).unwrap();
+    let lines: Vec<&str> = good.lines().collect();
+    let with = |number: usize, line: &str| {
+        let mut lines = lines.clone();
+        lines[number - 1] = line;
+        lines.join("\n")
+    };
+    let header = lines[0];
+    for (file, n_max, said) in [
+        (with(1, &header.replace("twojc", "jc")), "2", "expected a column `twojc`"),
+        (
+            with(2, "pn,0,0,0,0,0,1,0,1,0,1,0,1,0,nan"),
+            "2",
+            "line 2, column `value`: expected a finite number, found `nan`",
+        ),
+        (with(3, "pn,0,0,0,0,0,1,0,2,0,1,0,1,1,1"), "2", "line 3, column `twojb`: expected 2j = 1 of l = 0, found `2`"),
+        (with(3, "pn,0,1,0,0,0,1,0,1,0,1,0,1,1,1"), "2", "line 3, column `lb`: expected l = 1"),
+        (with(3, "pn,0,0,0,1,0,1,0,1,0,1,1,1,1,1"), "2", "differ in parity"),
+        (with(3, "pn,0,0,0,0,0,1,0,1,0,1,0,1,2,1"), "2", "J = 2 does not come from"),
+        (with(3, "np,0,0,0,0,0,1,0,1,0,1,0,1,1,1"), "2", "column `channel`: expected pn, pp or nn, found `np`"),
+        (with(3, "pn,0,0,0,0,0,1,0,1,0,1,0,1,1"), "2", "line 3: expected 15 fields as in the header, found 14"),
+        (with(3, lines[1]), "2", "n l 2j = 0 0 1, 0 0 1 | 0 0 1, 0 0 1; J = 0 stands twice"),
+        (with(3, ""), "2", "1 of 2760 rows of channel pn are missing, the first the element n l 2j = 0 0 1, 0 0 1"),
+        (good.clone(), "4", "its largest na + nb is 4, N_max = 4 needs 6; take --n-max 2"),
+        (header.to_string(), "2", "no row"),
+    ] {
+        let (input, output) = (path(folder.path(), "in.csv"), path(folder.path(), "out.csv"));
+        std::fs::write(&input, file).unwrap();
+        let result = run(&["transform", "--interaction", &input, "--n-max", n_max, "--output", &output]);
+        // miette wraps lines; compare without white space and frames
+        let plain = |text: &str| text.chars().filter(|c| !c.is_whitespace() && *c != '│').collect::<String>();
+        assert!(plain(&text(&result.stderr)).contains(&plain(said)), "{said}\nis not in\n{}", text(&result.stderr));
+        assert_eq!(result.status.code(), Some(2));
+        assert!(!Path::new(&output).exists());
+    }
+}
+
+#[test]
+fn faults_of_labels_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = "lambda1,mu1,kappa1,L1,lambda2,mu2,kappa2,L2,lambda3,mu3,kappa3,L3,rho\n";
+    let symbols = "type,twoj1,twoj2,twoj3,twoj4,twoj5,twoj6,twoj7,twoj8,twoj9\n";
+    for (verb, file, said) in [
+        ("coefficients", format!("{header}2,0,1,2,2,0,1,2,5,0,1,2,1\n"), "(5 0) is not in the product (2 0) x (2 0)"),
+        ("coefficients", format!("{header}2,0,1,1,2,0,1,2,4,0,1,2,1\n"), "(2 0) has 0 states with L = 1"),
+        ("coefficients", format!("{header}2,0,1,2,2,0,1,0,4,0,1,4,1\n"), "|L1 - L2| <= L3"),
+        ("coefficients", format!("{header}2,0,1,2,2,0,1,2,4,0,1,2,2\n"), "expected rho from 1 to 1"),
+        (
+            "coefficients",
+            format!("{header}2,0,1,2,2,0,1,-2,4,0,1,2,1\n"),
+            "line 2, column `L2`: expected a whole number",
+        ),
+        (
+            "coefficients",
+            format!("{header}9000,9000,1,0,0,0,1,0,9000,9000,1,0,1\n"),
+            "the branching tables of (9000 9000) and (0 0) take",
+        ),
+        (
+            "coefficients",
+            format!("{header}2,4000000000,1,2,2,0,1,2,4,0,1,2,1\n"),
+            "column `mu1`: expected a label up to 10000",
+        ),
+        ("wigner", format!("{symbols}6j,2,2,2,2,2,-2,,,\n"), "line 2: 2j6 = -2"),
+        ("wigner", format!("{symbols}3j,2,2,2,1,-1,0,,,\n"), "2m1 = 1 is no projection of 2j = 2"),
+        ("wigner", format!("{symbols}12j,2,2,2,2,2,2,,,\n"), "column `type`: expected 3j, 6j or 9j, found `12j`"),
+    ] {
+        let input = path(folder.path(), "in.csv");
+        std::fs::write(&input, &file).unwrap();
+        let result = run(&[verb, "--table", &input]);
+        let plain = |text: &str| text.chars().filter(|c| !c.is_whitespace() && *c != '│').collect::<String>();
+        assert!(plain(&text(&result.stderr)).contains(&plain(said)), "{said}\nis not in\n{}", text(&result.stderr));
+        assert_eq!(result.status.code(), Some(2), "{file}");
+        assert!(!folder.path().join("in_computed.csv").exists());
+    }
+}
