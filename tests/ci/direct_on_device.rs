@@ -3,7 +3,7 @@
 
 use super::data;
 use super::random::Random;
-use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, Space};
+use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, Space, Storage};
 use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
 use eigenforge::runtime::{Checks, Device, LinearOperator};
 use eigenforge::sparse::Target;
