@@ -306,6 +306,8 @@ fn half_of(whole: Estimate, census: &Census, rows: u64, place: Place) -> Estimat
     Estimate {
         what: format!("half of {}, which would take {:.2} GiB", whole.what, gib(whole.bytes)),
         bytes: bytes(total),
+        // The whole, its triangle, and the tables of that.
+        host_bytes: whole.bytes.saturating_mul(2),
         product: whole.product + atomics,
         ..whole
     }

@@ -22,8 +22,8 @@ const WISH: Wish = Wish {
     values: ScalarType::F64,
 };
 
-/// A = U + triu(U, 1)ᵀ of a random U; `length(r)` draws of columns in row r, those below the diagonal moved above it.
-fn symmetric(rows: usize, seed: u64, length: impl Fn(usize) -> usize) -> Csr {
+/// A random symmetric matrix: `length(r)` columns drawn for row r, each for its transposed place too.
+pub fn symmetric(rows: usize, seed: u64, length: impl Fn(usize) -> usize) -> Csr {
     let drawn = random(rows, seed, length);
     let mut lines = vec![BTreeMap::new(); rows];
     for row in 0..rows {
