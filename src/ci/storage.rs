@@ -6,7 +6,7 @@
 //! is nearly all of that, so full CI goes direct unless its tables do not fit or too few α strings keep the card busy.
 
 use super::{Census, Integrals, Space};
-use crate::sparse::{FormatName, Target};
+use crate::sparse::{ATOMICS, FormatName, Target};
 use eigenforge_runtime::{Device, Memory};
 use std::fmt;
 
@@ -44,8 +44,6 @@ pub const PRODUCTS: f64 = 100.0;
 
 /// Bytes of a stored element: its value and its column.
 const ELEMENT: u128 = 12;
-/// Atomic adds a second of the multiply by half of a symmetric matrix.
-const CARD_ATOMICS: f64 = 1.5e11;
 /// Seconds of one core to make one element: full CI of water in 6-31G, 99.6 million in 1.1 s on the 16 cores beside an H200.
 const SECONDS_AN_ELEMENT: f64 = 1.8e-7;
 /// Seconds of one core to list one move.
@@ -302,7 +300,7 @@ fn half_of(whole: Estimate, census: &Census, rows: u64, place: Place) -> Estimat
     let upper = (census.non_zeros + u128::from(rows)) / 2;
     // Starts, diagonal, and the integer sums.
     let total = ELEMENT.saturating_mul(upper).saturating_add(24 * u128::from(rows));
-    let atomics = if place.kernels { upper as f64 / CARD_ATOMICS } else { 0.0 };
+    let atomics = if place.kernels { upper as f64 / ATOMICS } else { 0.0 };
     Estimate {
         what: format!("half of {}, which would take {:.2} GiB", whole.what, gib(whole.bytes)),
         bytes: bytes(total),

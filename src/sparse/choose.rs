@@ -36,7 +36,7 @@ const STAGE_OF_SEVERAL: f64 = 4e-6;
 /// of 137 non-zeros took 9.3, 7.1, 6.2 µs on an H200 with 80 blocks of 128, 256, 512 threads.
 const SMALL_ROWS: u64 = 64;
 /// Atomic adds a second to 64-bit words all over L2, and the seconds of the launches that go with them.
-const ATOMICS: f64 = 1.5e11;
+pub(crate) const ATOMICS: f64 = 1.5e11;
 const MORE_LAUNCHES: f64 = 5e-6;
 /// The bytes of sliced ELLPACK are counted without its padding: this part more is allowed for.
 const PADDING: u64 = 16;

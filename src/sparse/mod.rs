@@ -29,6 +29,7 @@ mod statistics;
 mod symmetric;
 mod synthetic;
 
+pub(crate) use choose::ATOMICS;
 pub use choose::{Candidate, Choice, FormatName, Wish};
 pub use csr::{Csr, CsrError};
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};
