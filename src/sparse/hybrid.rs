@@ -70,7 +70,7 @@ pub const SYMMETRY: f64 = 1e-12;
 pub enum LayoutError {
     /// Half of a matrix that is not symmetric.
     #[error("format \"symmetric\" keeps the upper triangle of a symmetric matrix: {0}; take another format")]
-    Asymmetric(#[from] CsrError),
+    Asymmetric(CsrError),
     /// The plan contradicts itself.
     #[error(transparent)]
     Plan(#[from] SparsePlanError),
@@ -116,7 +116,7 @@ impl Stored {
         values: ScalarType,
     ) -> Result<Stored, LayoutError> {
         let upper = if layout.is_half() {
-            matrix.check_symmetric(SYMMETRY)?;
+            matrix.check_symmetric(SYMMETRY).map_err(LayoutError::Asymmetric)?;
             Some(matrix.upper_triangle())
         } else {
             None

@@ -81,7 +81,6 @@ pub enum SpmvError {
         /// The file.
         file: PathBuf,
         /// The first pair that differs.
-        #[source]
         wrong: CsrError,
         /// What may be written in its place.
         instead: &'static str,
