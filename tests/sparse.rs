@@ -14,6 +14,8 @@ mod matrices;
 mod reference;
 #[path = "sparse/resources.rs"]
 mod resources;
+#[path = "sparse/symmetric.rs"]
+mod symmetric;
 
 use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
 use eigenforge::runtime::{Checks, Device};

@@ -167,7 +167,13 @@ impl<'a> Solve<'a> {
             let dimension = usize::try_from(rows).unwrap_or(usize::MAX);
             solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options)
         };
-        let asked = Asked { integrals: self.integrals, space: self.space, solver: &solver, storage: self.storage };
+        let asked = Asked {
+            integrals: self.integrals,
+            space: self.space,
+            solver: &solver,
+            storage: self.storage,
+            format: self.wish.format,
+        };
         asked.plan(place, device)
     }
 
@@ -211,11 +217,13 @@ impl<'a> Solve<'a> {
         let matrix = Arc::new(Hamiltonian::new(self.integrals, self.space, THRESHOLD)?.matrix()?);
         drop(making);
         let non_zeros = Some(matrix.non_zeros());
-        if !device.runs_kernels() {
+        if !device.runs_kernels() && self.wish.format != Some(FormatName::Symmetric) {
             let how = How { storage: "stored", format: Some("CSR".into()), reason: None, non_zeros };
             return Ok((Box::new(SparseOperator::new("ci", matrix, self.wish, device)?), how));
         }
-        let choice = Choice::new(&matrix, &RowStatistics::of(&matrix), Target::of(device), self.wish);
+        let (_, vectors) = solvers::resident(matrix.rows(), size_of::<f64>(), self.solver, &self.options);
+        let target = Target::of(device).beside(vectors);
+        let choice = Choice::new(&matrix, &RowStatistics::of(&matrix), target, self.wish);
         let best = choice.best();
         let operator = SparseOperator::with_layout("ci", matrix, &best.layout, self.wish, device)?;
         let format = Some(best.format.to_string());

@@ -6,7 +6,7 @@
 //! is nearly all of that, so full CI goes direct unless its tables do not fit or too few α strings keep the card busy.
 
 use super::{Census, Integrals, Space};
-use crate::sparse::Target;
+use crate::sparse::{ATOMICS, FormatName, Target};
 use eigenforge_runtime::{Device, Memory};
 use std::fmt;
 
@@ -129,6 +129,8 @@ pub(super) struct Asked<'a> {
     /// Bytes that the solver cannot do without, and in words what they are, for a space of so many determinants.
     pub solver: &'a dyn Fn(u64) -> (String, u64),
     pub storage: Storage,
+    /// Of a stored matrix, where one is asked for.
+    pub format: Option<FormatName>,
 }
 
 /// Where it is to run.
@@ -254,12 +256,24 @@ impl Asked<'_> {
     fn ways(&self, space: &Space, place: Place) -> Vec<Estimate> {
         let irreps = self.irreps(space);
         let census = Census::of(space, &irreps);
-        let mut ways = vec![stored(&census, space.len(), place)];
+        let mut ways = vec![self.stored(&census, space.len(), place)];
         if space.is_complete() {
             let different = irreps.iter().fold(0u8, |all, irrep| all | irrep);
             ways.push(direct(&census, space, u64::from(different + 1).next_power_of_two(), place));
         }
         ways
+    }
+
+    /// A matrix on the host, and on a card once more in its format: whole, or half of it where that is asked for or where
+    /// the whole does not fit a card.
+    fn stored(&self, census: &Census, rows: u64, place: Place) -> Estimate {
+        let whole = stored(census, rows, place);
+        let room = place.free.saturating_sub((self.solver)(rows).1);
+        match self.format {
+            Some(FormatName::Symmetric) => half_of(whole, census, rows, place),
+            None if place.kernels && whole.bytes > room => half_of(whole, census, rows, place),
+            _ => whole,
+        }
     }
 
     /// Of the orbitals, from 0; all 0 where the integrals do not keep them.
@@ -279,6 +293,22 @@ fn bytes(exact: u128) -> u64 {
 
 fn cores() -> f64 {
     rayon::current_num_threads() as f64
+}
+
+/// The upper triangle in place of the whole matrix.
+fn half_of(whole: Estimate, census: &Census, rows: u64, place: Place) -> Estimate {
+    let upper = (census.non_zeros + u128::from(rows)) / 2;
+    // Starts, diagonal, and the integer sums.
+    let total = ELEMENT.saturating_mul(upper).saturating_add(24 * u128::from(rows));
+    let atomics = if place.kernels { upper as f64 / ATOMICS } else { 0.0 };
+    Estimate {
+        what: format!("half of {}, which would take {:.2} GiB", whole.what, gib(whole.bytes)),
+        bytes: bytes(total),
+        // The whole, its triangle, and the tables of that.
+        host_bytes: whole.bytes.saturating_mul(2),
+        product: whole.product + atomics,
+        ..whole
+    }
 }
 
 /// A matrix on the host, and on a card once more in its format.
@@ -349,9 +379,18 @@ mod tests {
     use super::*;
 
     fn plan(storage: Storage, space: &Space, place: Place) -> Result<StoragePlan, StorageError> {
+        plan_of(storage, None, space, place)
+    }
+
+    fn plan_of(
+        storage: Storage,
+        format: Option<FormatName>,
+        space: &Space,
+        place: Place,
+    ) -> Result<StoragePlan, StorageError> {
         let integrals = Integrals::zero(space.orbitals());
         let solver = |rows: u64| ("20 vectors".to_string(), 160 * rows);
-        Asked { integrals: &integrals, space, solver: &solver, storage }.plan(place, "a card")
+        Asked { integrals: &integrals, space, solver: &solver, storage, format }.plan(place, "a card")
     }
 
     #[test]
@@ -372,10 +411,20 @@ mod tests {
         let full = Space::full(10, 5, 5).unwrap();
         let all = plan(Storage::Stored, &full, Place::h200()).unwrap();
         let (stored, vectors) = (all.ways[0].bytes, 160 * full.len());
+        // Half of the matrix, where that is all there is room for; no other format may be asked for then.
+        let tight = Place { free: vectors + stored - 1, ..Place::h200() };
+        let half = plan(Storage::Stored, &full, tight).unwrap();
+        assert_eq!(half.way, Way::Stored);
+        assert!(half.ways[0].what.contains("half of a matrix of at most"), "{}", half.ways[0].what);
+        assert!(plan_of(Storage::Stored, Some(FormatName::Csr), &full, tight).is_err());
+        let wished = plan_of(Storage::Stored, Some(FormatName::Symmetric), &full, Place::h200()).unwrap();
+        assert_eq!(wished.ways[0].bytes, half.ways[0].bytes);
+        assert!((0.5..0.52).contains(&(wished.ways[0].bytes as f64 / stored as f64)));
+        let stored = wished.ways[0].bytes;
         let small = Place { free: vectors + stored - 1, ..Place::h200() };
         let forced = plan(Storage::Stored, &full, small).unwrap_err().to_string();
         assert!(
-            forced.contains("63504 determinants take 20 vectors") && forced.contains("stored: a matrix of"),
+            forced.contains("63504 determinants take 20 vectors") && forced.contains("stored: half of a matrix of"),
             "{forced}"
         );
         assert!(forced.contains("space = { excitations = "), "{forced}");

@@ -240,7 +240,7 @@ pub(super) struct SpmvArguments {
     /// auto, cpu, cuda, cuda:N or sim
     #[arg(long, default_value = "auto")]
     pub device: String,
-    /// auto, hybrid, csr, sliced-ell or panels
+    /// auto, hybrid, csr, sliced-ell, panels or symmetric (the upper triangle only: half of the memory)
     #[arg(long, default_value = "auto", value_parser = format)]
     pub format: SpmvFormat,
     /// Non-zeros of a row in the ELLPACK part of a hybrid

@@ -205,6 +205,7 @@ pub(super) fn format(choice: FormatChoice) -> Option<FormatName> {
         FormatChoice::Csr => Some(FormatName::Csr),
         FormatChoice::SlicedEll => Some(FormatName::SlicedEll),
         FormatChoice::Panels => Some(FormatName::Panels),
+        FormatChoice::Symmetric => Some(FormatName::Symmetric),
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) fn run(file: &CiFile, stage: StageName) -> Result<(), CommandError> {
     let molecule = Molecule::read(&file.ci)?;
     let solve = Solve::new(&molecule.integrals, &molecule.space)
         .storage(super::ci::storage(file.ci.storage))
+        .format(super::ci::format(file.ci.format))
         .states(file.solve.states);
     let plan = solve.storage_plan_of_h200().map_err(CiError::from)?;
     let text = match plan.way {

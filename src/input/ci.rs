@@ -10,7 +10,7 @@
 //! | `irrep` | only determinants of this irreducible representation, in Molpro's numbering from 1 | all |
 //! | `states` | as in `[solve]` | 1 |
 //! | `storage` | `"stored"`, `"direct"` (full CI, no matrix), or `"auto"` by memory and modelled time | `"auto"` |
-//! | `format` | of a stored matrix: `"auto"`, `"hybrid"`, `"csr"`, `"sliced-ell"`, `"panels"` | `"auto"` |
+//! | `format` | of a stored matrix: `"auto"`, `"hybrid"`, `"csr"`, `"sliced-ell"`, `"panels"`, `"symmetric"` | `"auto"` |
 //! | `dipole` | path of dipole integrals over all orbitals of `fcidump` ([`crate::ci::OneElectron`]) | none |
 //! | `density` | with an output folder: also density.npz, one- and two-body density matrices | false |
 
@@ -72,6 +72,8 @@ pub enum FormatChoice {
     SlicedEll,
     /// Leading columns in windows of x in shared memory.
     Panels,
+    /// The upper triangle only: half of the memory.
+    Symmetric,
 }
 
 impl StorageChoice {
@@ -82,12 +84,13 @@ impl StorageChoice {
 
 impl FormatChoice {
     /// The words of a model file.
-    pub const WORDS: [(&'static str, FormatChoice); 5] = [
+    pub const WORDS: [(&'static str, FormatChoice); 6] = [
         ("auto", FormatChoice::Auto),
         ("hybrid", FormatChoice::Hybrid),
         ("csr", FormatChoice::Csr),
         ("sliced-ell", FormatChoice::SlicedEll),
         ("panels", FormatChoice::Panels),
+        ("symmetric", FormatChoice::Symmetric),
     ];
 }
 

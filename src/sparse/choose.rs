@@ -8,8 +8,12 @@
 //! A sector holds the x of four columns, so neighbouring columns of a row share one; what fits L1 is not gathered from
 //! L2. A hybrid's BOUNDARY is the number of non-zeros that every row has within a window of x, the shortest row's
 //! length, or the longest's: with any other, ELLPACK stores padding that CSR would not.
+//!
+//! Half of a symmetric matrix takes half of the bytes, but an atomic add an element: it is for a matrix that fits in no
+//! other format, and is taken of itself where that is so or where the model finds it quicker.
 
 use super::Csr;
+use super::hybrid::SYMMETRY;
 use super::layout::{Cut, Format, Layout, PartLayout, StorageKind, Target};
 use super::statistics::RowStatistics;
 use eigenforge_templates::ScalarType;
@@ -31,6 +35,12 @@ const STAGE_OF_SEVERAL: f64 = 4e-6;
 /// Fewer rows a multiprocessor than this are few for its threads: then blocks are large and a row has many lanes. 2,556 rows
 /// of 137 non-zeros took 9.3, 7.1, 6.2 µs on an H200 with 80 blocks of 128, 256, 512 threads.
 const SMALL_ROWS: u64 = 64;
+/// Atomic adds a second to 64-bit words all over L2 (one H200: 5.2e10 to 1.2e11 on five matrices), and the seconds of the
+/// launches that go with them.
+pub(crate) const ATOMICS: f64 = 8e10;
+const MORE_LAUNCHES: f64 = 1.2e-5;
+/// The bytes of sliced ELLPACK are counted without its padding: this part more is allowed for.
+const PADDING: u64 = 16;
 /// Bytes of a sector of L2.
 const SECTOR: u64 = 32;
 /// Windows that are tried for the columns of an ELLPACK part.
@@ -66,6 +76,8 @@ pub enum FormatName {
     SlicedEll,
     /// Leading columns in windows of x in shared memory
     Panels,
+    /// Upper triangle of a symmetric matrix
+    Symmetric,
 }
 
 impl Default for Wish {
@@ -118,12 +130,16 @@ impl Choice {
                 candidates.extend(shape.panels(1));
             }
         }
+        if wish.format == Some(FormatName::Symmetric) {
+            candidates.push(shape.half());
+        }
         if candidates.is_empty() {
             // No window pays: the columns after none of them are the whole matrix.
             candidates.push(shape.single(Format::Panels { width: 0, windows: 0 }, StorageKind::SlicedEll));
         }
         candidates.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
-        let reason = reason(&candidates, wish);
+        let least = if wish.format.is_none() { shape.leave_what_fits(&mut candidates) } else { None };
+        let reason = reason(&candidates, wish, least.as_ref());
         Choice { candidates, reason }
     }
 
@@ -133,9 +149,20 @@ impl Choice {
     }
 }
 
-/// The choice in words.
-fn reason(candidates: &[Candidate], wish: Wish) -> String {
+/// The choice in words; `least` is the smallest candidate where none but half of the matrix fits.
+fn reason(candidates: &[Candidate], wish: Wish, least: Option<&NoRoom>) -> String {
     let best = &candidates[0];
+    if let Some(NoRoom { format, bytes, free }) = least {
+        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+        return format!(
+            "{}: {:.3} ms by modelled bytes; {format}, the smallest of the other formats, takes {:.3} GiB, and {:.3} GiB are \
+             free",
+            best.format,
+            best.milliseconds,
+            gib(*bytes),
+            gib(*free)
+        );
+    }
     let chosen = format!("{}: {:.3} ms by modelled bytes", best.format, best.milliseconds);
     let staged: u64 = best.layout.parts.iter().map(|part| u64::from(part.staged)).sum();
     let window = match staged {
@@ -149,6 +176,13 @@ fn reason(candidates: &[Candidate], wish: Wish) -> String {
         (None, None) => String::new(),
     };
     format!("{chosen} ({window}){against}")
+}
+
+/// The smallest candidate, which does not fit either.
+struct NoRoom {
+    format: Format,
+    bytes: u64,
+    free: u64,
 }
 
 /// What layouts are made from.
@@ -224,6 +258,49 @@ impl Shape<'_> {
         let frame = self.frame(0);
         let part = self.part(&frame, Cut::End, storage, self.whole(), false, None);
         self.candidate(format, vec![part], frame)
+    }
+
+    /// Half of a symmetric matrix, one vector after the other.
+    fn half(&self) -> Candidate {
+        let upper = self.matrix.upper_triangle();
+        let wish = Wish { vectors: 1, ..self.wish };
+        let shape = Shape { matrix: &upper, statistics: &RowStatistics::of(&upper), target: self.target, wish };
+        let mut half = shape.single(Format::Symmetric, StorageKind::UpperCsr);
+        // The integer sums are read and written as y is.
+        half.bytes += 8 * self.statistics.rows as u64;
+        let seconds = 1e-3 * half.milliseconds + half_at_least(upper.non_zeros());
+        half.milliseconds = 1e3 * f64::from(self.wish.vectors) * seconds;
+        half
+    }
+
+    /// Takes out what does not fit the memory that there is. Half of a symmetric matrix comes in where nothing else fits,
+    /// which is told, or where it is quicker.
+    fn leave_what_fits(&self, candidates: &mut Vec<Candidate>) -> Option<NoRoom> {
+        let vectors = 2 * u64::from(self.wish.vectors) * self.statistics.rows as u64 * self.wish.scalar.bytes() as u64;
+        let free = self.target.free_bytes.saturating_sub(vectors);
+        let fits = |candidate: &Candidate| candidate.bytes + candidate.bytes / PADDING <= free;
+        let room = candidates.iter().any(fits);
+        if room {
+            candidates.retain(fits);
+        }
+        let quickest = candidates[0].milliseconds;
+        let at_best = 1e3 * f64::from(self.wish.vectors) * half_at_least(self.statistics.non_zeros / 2);
+        if (room && at_best >= quickest) || self.matrix.check_symmetric(SYMMETRY).is_err() {
+            return None;
+        }
+        let half = self.half();
+        if room {
+            let at = candidates.partition_point(|candidate| candidate.milliseconds <= half.milliseconds);
+            candidates.insert(at, half);
+            return None;
+        }
+        if !fits(&half) {
+            return None;
+        }
+        let least = candidates.iter().min_by_key(|candidate| candidate.bytes);
+        let told = least.map(|least| NoRoom { format: least.format, bytes: least.bytes, free });
+        *candidates = vec![half];
+        told
     }
 
     /// At most `most` windows from the left, as long as one saves more of L2 than it takes to bring it to every block.
@@ -374,7 +451,8 @@ impl Shape<'_> {
             // base.
             let per_lane = self.statistics.mean / f64::from(part.lanes);
             let wide = part.columns == ColumnWord::Absolute32;
-            if wide && per_lane >= 8.0 && part.staged == 0 && self.steps_fit(&layout(&parts), number) {
+            let steps = part.staged == 0 && part.storage != StorageKind::UpperCsr;
+            if wide && per_lane >= 8.0 && steps && self.steps_fit(&layout(&parts), number) {
                 parts[number].columns = ColumnWord::Delta16;
             }
         }
@@ -392,7 +470,7 @@ impl Shape<'_> {
             let tables = match part.storage {
                 StorageKind::Ell => 0,
                 StorageKind::SlicedEll => 2 * rows + rows * u64::from(part.lanes) / 8,
-                StorageKind::Csr => 4 * rows,
+                StorageKind::Csr | StorageKind::UpperCsr => 4 * rows,
             };
             bytes += stored * (self.wish.values.bytes() as u64 + part.columns.bytes()) + tables + lane_bases;
             if part.staged == 0 {
@@ -420,7 +498,7 @@ impl Shape<'_> {
             let apart = columns.windows(2).filter(|pair| pair[0] / a_sector != pair[1] / a_sector).count() as u64;
             let touched = if columns.is_empty() { 0 } else { apart + 1 };
             let step = match part.storage {
-                StorageKind::Csr => part.pack,
+                StorageKind::Csr | StorageKind::UpperCsr => part.pack,
                 StorageKind::Ell | StorageKind::SlicedEll => part.pack * part.lanes,
             };
             (columns.len().next_multiple_of(step as usize) as u64, touched * sectors_each)
@@ -443,6 +521,11 @@ impl Shape<'_> {
             !columns.iter().zip(columns.iter().skip(stride)).any(far)
         })
     }
+}
+
+/// Seconds that half of a matrix takes at least, by the elements of its triangle.
+fn half_at_least(elements: u64) -> f64 {
+    elements as f64 / ATOMICS + MORE_LAUNCHES
 }
 
 /// Threads and blocks of a layout.
@@ -468,7 +551,7 @@ fn lanes_and_pack(storage: StorageKind, mean: f64, wish: Wish, frame: &Frame) ->
     let by_rows = (frame.threads / rows).max(1).next_power_of_two().min(32);
     let lanes: u32 = match storage {
         // Lane by lane down the rows is coalesced for slices; CSR needs neighbouring lanes on one row for that.
-        StorageKind::Csr => by_length.max(by_rows).max(2),
+        StorageKind::Csr | StorageKind::UpperCsr => by_length.max(by_rows).max(2),
         StorageKind::SlicedEll => by_rows.min(by_length.max(1)).max(if mean >= 256.0 { 8 } else { 1 }),
         StorageKind::Ell => by_rows.max(if mean >= 64.0 { 8 } else { 1 }).min(by_length.max(1)),
     };

@@ -6,8 +6,8 @@
 //! slot, and its sum is left out; ELLPACK with such rows is stored as sliced ELLPACK. All is filled in parallel, slice by
 //! slice.
 
-use super::Csr;
 use super::layout::{Layout, PartLayout, StorageKind};
+use super::{Csr, CsrError};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::IndexWord;
 use eigenforge_templates::sparse::{ColumnWord, PartPlan, SparsePlan, SparsePlanError, Storage};
@@ -62,9 +62,15 @@ pub struct Stored {
     pub parts: Vec<PartTables>,
 }
 
+/// A(i, j) and A(j, i) of a matrix that is stored by half agree to so much, relatively.
+pub const SYMMETRY: f64 = 1e-12;
+
 /// Why a layout does not fit a matrix.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LayoutError {
+    /// Half of a matrix that is not symmetric.
+    #[error("format \"symmetric\" keeps the upper triangle of a symmetric matrix: {0}; take another format")]
+    Asymmetric(CsrError),
     /// The plan contradicts itself.
     #[error(transparent)]
     Plan(#[from] SparsePlanError),
@@ -109,6 +115,13 @@ impl Stored {
         scalar: ScalarType,
         values: ScalarType,
     ) -> Result<Stored, LayoutError> {
+        let upper = if layout.is_half() {
+            matrix.check_symmetric(SYMMETRY).map_err(LayoutError::Asymmetric)?;
+            Some(matrix.upper_triangle())
+        } else {
+            None
+        };
+        let matrix = upper.as_ref().unwrap_or(matrix);
         let block_start = layout.block_start(matrix);
         let most = block_start.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         let blocks = block_start.len() as u32 - 1;
@@ -172,13 +185,16 @@ impl Filling<'_> {
         let wide = part.lanes * part.pack;
         let order = if part.storage == StorageKind::SlicedEll { self.order(&lengths) } else { vec![] };
         // Units of rows that are filled together: a slice, or 32 rows of CSR; packs before each.
-        let unit_rows = if part.storage == StorageKind::Csr { 32 } else { 32 / part.lanes as usize };
+        let by_rows = matches!(part.storage, StorageKind::Csr | StorageKind::UpperCsr);
+        let unit_rows = if by_rows { 32 } else { 32 / part.lanes as usize };
         let longest = lengths.par_iter().copied().max().unwrap_or(0);
         let unit_packs = |unit: usize| -> u64 {
             let slots = unit * unit_rows..((unit + 1) * unit_rows);
             let length = |slot: usize| self.row_at(&order, slot).map_or(0, |row| lengths[row]);
             match part.storage {
-                StorageKind::Csr => slots.map(|slot| u64::from(length(slot).div_ceil(part.pack))).sum(),
+                StorageKind::Csr | StorageKind::UpperCsr => {
+                    slots.map(|slot| u64::from(length(slot).div_ceil(part.pack))).sum()
+                }
                 StorageKind::Ell => 32 * u64::from(longest.div_ceil(wide)),
                 StorageKind::SlicedEll => 32 * u64::from(slots.map(length).max().unwrap_or(0).div_ceil(wide)),
             }
@@ -202,13 +218,16 @@ impl Filling<'_> {
         let start = match part.storage {
             StorageKind::Ell => vec![],
             StorageKind::SlicedEll => starts_of(&mut packs.iter().map(|packs| packs / 32)),
-            StorageKind::Csr => starts_of(&mut lengths.iter().map(|length| u64::from(length.div_ceil(part.pack)))),
+            StorageKind::Csr | StorageKind::UpperCsr => {
+                starts_of(&mut lengths.iter().map(|length| u64::from(length.div_ceil(part.pack))))
+            }
         };
         let plan = PartPlan {
             storage: match part.storage {
                 StorageKind::Ell => Storage::Ell { steps: longest.div_ceil(wide) },
                 StorageKind::SlicedEll => Storage::SlicedEll,
                 StorageKind::Csr => Storage::Csr,
+                StorageKind::UpperCsr => Storage::UpperCsr,
             },
             columns: part.columns,
             lanes: part.lanes,
@@ -263,7 +282,7 @@ impl Filling<'_> {
     fn fill(&self, order: &[u16], slot: usize, share: Share<'_>) -> Result<(), LayoutError> {
         let part = &self.part;
         let (lanes, pack) = (part.lanes as usize, part.pack as usize);
-        if part.storage == StorageKind::Csr {
+        if matches!(part.storage, StorageKind::Csr | StorageKind::UpperCsr) {
             let (mut at, mut base) = (0, share.base.chunks_mut(lanes));
             for row in slot..(slot + 32).min(self.matrix.rows()) {
                 let stored = self.row(row).0.len().next_multiple_of(pack);

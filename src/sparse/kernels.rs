@@ -15,11 +15,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 const X: [&str; MOST_VECTORS] = ["x_0", "x_1", "x_2", "x_3", "x_4", "x_5", "x_6", "x_7"];
 const Y: [&str; MOST_VECTORS] = ["y_0", "y_1", "y_2", "y_3", "y_4", "y_5", "y_6", "y_7"];
 
+/// Tables by the names of their parameters.
+pub(super) type Tables = Vec<(String, Box<dyn OnDevice + Send + Sync>)>;
+
 /// The multiply as generated kernels, one text a number of vectors.
 pub(super) struct Kernels {
     device: Device,
     pub(super) plan: SparsePlan,
-    tables: Vec<(String, Box<dyn OnDevice + Send + Sync>)>,
+    tables: Tables,
     pub(super) diagonal: Arc<Buffer<f64>>,
     compiled: Mutex<HashMap<u32, Compiled>>,
     shared_bytes: u64,
@@ -36,33 +39,7 @@ struct Compiled {
 
 impl Kernels {
     pub(super) fn new(stored: Stored, diagonal: &[f64], device: &Device) -> Result<Kernels, SparseError> {
-        let _uploading = trace::span("set up", "matrix to the device");
-        let Stored { plan, block_start, parts } = stored;
-        device.check_memory(&format!("the matrix {}", plan.name), plan.matrix_bytes())?;
-        let mut tables: Vec<(String, Box<dyn OnDevice + Send + Sync>)> =
-            vec![("block_start".into(), Box::new(device.buffer(&block_start)?))];
-        for (number, (part, layout)) in parts.into_iter().zip(&plan.parts).enumerate() {
-            let mut add = |name: &str, memory| tables.push((format!("{name}_{number}"), memory));
-            match &part.values {
-                Values::F64(values) => add("values", boxed(device.buffer(values)?)),
-                Values::F32(values) => add("values", boxed(device.buffer(values)?)),
-            }
-            match &part.columns {
-                Columns::U16(columns) => add("columns", boxed(device.buffer(columns)?)),
-                Columns::U32(columns) => add("columns", boxed(device.buffer(columns)?)),
-            }
-            if !part.base.is_empty() {
-                add("base", boxed(device.buffer(&part.base)?));
-            }
-            match plan.starts {
-                _ if part.start.is_empty() => {}
-                IndexWord::U64 => add("start", boxed(device.buffer(&part.start)?)),
-                _ => add("start", boxed(device.buffer(&part.start.iter().map(|at| *at as u32).collect::<Vec<_>>())?)),
-            }
-            if layout.storage == Storage::SlicedEll {
-                add("order", boxed(device.buffer(&part.order)?));
-            }
-        }
+        let (plan, tables) = upload(stored, device)?;
         let shared_bytes = u64::from(Target::of(device).shared_bytes);
         let diagonal = Arc::new(device.buffer(diagonal)?);
         let kernels =
@@ -161,6 +138,37 @@ impl Kernels {
         }
         if summed { dots.download() } else { Ok(vec![f64::NAN; x.len()]) }
     }
+}
+
+/// Brings the tables to the device, if they fit.
+pub(super) fn upload(stored: Stored, device: &Device) -> Result<(SparsePlan, Tables), SparseError> {
+    let _uploading = trace::span("set up", "matrix to the device");
+    let Stored { plan, block_start, parts } = stored;
+    device.check_memory(&format!("the matrix {}", plan.name), plan.matrix_bytes())?;
+    let mut tables: Tables = vec![("block_start".into(), Box::new(device.buffer(&block_start)?))];
+    for (number, (part, layout)) in parts.into_iter().zip(&plan.parts).enumerate() {
+        let mut add = |name: &str, memory| tables.push((format!("{name}_{number}"), memory));
+        match &part.values {
+            Values::F64(values) => add("values", boxed(device.buffer(values)?)),
+            Values::F32(values) => add("values", boxed(device.buffer(values)?)),
+        }
+        match &part.columns {
+            Columns::U16(columns) => add("columns", boxed(device.buffer(columns)?)),
+            Columns::U32(columns) => add("columns", boxed(device.buffer(columns)?)),
+        }
+        if !part.base.is_empty() {
+            add("base", boxed(device.buffer(&part.base)?));
+        }
+        match plan.starts {
+            _ if part.start.is_empty() => {}
+            IndexWord::U64 => add("start", boxed(device.buffer(&part.start)?)),
+            _ => add("start", boxed(device.buffer(&part.start.iter().map(|at| *at as u32).collect::<Vec<_>>())?)),
+        }
+        if layout.storage == Storage::SlicedEll {
+            add("order", boxed(device.buffer(&part.order)?));
+        }
+    }
+    Ok((plan, tables))
 }
 
 fn boxed<U: Pod>(buffer: Buffer<U>) -> Box<dyn OnDevice + Send + Sync> {

@@ -27,6 +27,8 @@ pub enum Format {
         /// Windows.
         windows: u32,
     },
+    /// The upper triangle of a symmetric matrix in compressed sparse rows, in place of all of it.
+    Symmetric,
 }
 
 impl Format {
@@ -37,6 +39,7 @@ impl Format {
             Format::Csr => "csr",
             Format::SlicedEll => "sliced-ell",
             Format::Panels { .. } => "panels",
+            Format::Symmetric => "symmetric",
         }
     }
 }
@@ -48,6 +51,7 @@ impl fmt::Display for Format {
             Format::Csr => write!(f, "CSR"),
             Format::SlicedEll => write!(f, "sliced ELLPACK"),
             Format::Panels { width, windows } => write!(f, "{windows} panels of {width} columns"),
+            Format::Symmetric => write!(f, "symmetric half"),
         }
     }
 }
@@ -72,6 +76,8 @@ pub enum StorageKind {
     SlicedEll,
     /// Row after row.
     Csr,
+    /// Row after row from the diagonal on, of a symmetric matrix: the only part then.
+    UpperCsr,
 }
 
 /// One part of every row: from where the part before it ends.
@@ -129,6 +135,11 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Whether the upper triangle stands for all of a symmetric matrix.
+    pub fn is_half(&self) -> bool {
+        self.parts.iter().any(|part| part.storage == StorageKind::UpperCsr)
+    }
+
     /// The non-zeros of a row that belong to part `number`, as a range of the row's own.
     pub fn range(&self, columns: &[u32], number: usize) -> std::ops::Range<usize> {
         let mut start = 0;
@@ -181,21 +192,29 @@ pub struct Target {
     pub multiprocessors: u32,
     /// Shared memory that a block may have, in bytes.
     pub shared_bytes: u32,
+    /// Bytes that the matrix may take.
+    pub free_bytes: u64,
 }
 
 impl Target {
     /// One H200.
-    pub const H200: Target = Target { multiprocessors: 132, shared_bytes: 227 << 10 };
+    pub const H200: Target = Target { multiprocessors: 132, shared_bytes: 227 << 10, free_bytes: 140 << 30 };
 
-    /// Of a device; where no card is asked, of an H200.
+    /// Of a device, all of whose free memory the matrix may take; where no card is asked, the shape is an H200's.
     pub fn of(device: &Device) -> Target {
+        let free_bytes = device.memory().free;
         match device {
             Device::Cuda(card) => {
                 let shared = card.shared_bytes_per_block().unwrap_or(Target::H200.shared_bytes);
-                Target { multiprocessors: card.multiprocessors(), shared_bytes: shared }
+                Target { multiprocessors: card.multiprocessors(), shared_bytes: shared, free_bytes }
             }
-            Device::Cpu(_) | Device::Sim(_) => Target::H200,
+            Device::Cpu(_) | Device::Sim(_) => Target { free_bytes, ..Target::H200 },
         }
+    }
+
+    /// The same with `bytes` taken by others.
+    pub fn beside(self, bytes: u64) -> Target {
+        Target { free_bytes: self.free_bytes.saturating_sub(bytes), ..self }
     }
 }
 

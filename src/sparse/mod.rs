@@ -14,6 +14,7 @@
 //! | `choose` | which layout, by modelled bytes? |
 //! | `hybrid` | what do the kernels read? |
 //! | `operator`, `host`, `kernels` | y = A x on a device |
+//! | `symmetric` | the same by the upper triangle alone |
 
 mod choose;
 mod csr;
@@ -25,11 +26,13 @@ mod matrix_market;
 mod npz;
 mod operator;
 mod statistics;
+mod symmetric;
 mod synthetic;
 
+pub(crate) use choose::ATOMICS;
 pub use choose::{Candidate, Choice, FormatName, Wish};
 pub use csr::{Csr, CsrError};
-pub use hybrid::{Columns, LayoutError, PartTables, Stored, Values, start_word};
+pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};
 pub use layout::{Cut, Format, Layout, PartLayout, StorageKind, Target};
 pub use matrix_market::{MatrixMarketError, read_matrix_market};
 pub use npz::{NpzError, Triangle, read_npz, read_npz_vector};

@@ -2,15 +2,17 @@
 //!
 //! On the CPU rows are shared out by non-zeros and multiplied as they stand in compressed rows; where kernels run, the
 //! matrix is stored as its layout says and multiplied by the text generated for that. Several vectors are multiplied
-//! with one pass over the matrix on either. Sums are in f64 and in a fixed order.
+//! with one pass over the matrix on either. Sums are in f64 and in a fixed order. Half of a symmetric matrix is the exception:
+//! [`super::symmetric`] multiplies one vector at a time, its sums being integers.
 
 use super::Csr;
-use super::choose::{Choice, Wish};
+use super::choose::{Choice, FormatName, Wish};
 use super::host;
 use super::hybrid::{LayoutError, Stored};
 use super::kernels::Kernels;
 use super::layout::{Layout, Target};
 use super::statistics::RowStatistics;
+use super::symmetric::Half;
 use eigenforge_runtime::{
     Device, DeviceError, ElementArgument, ElementFunction, LinearOperator, Scalar, Vector, trace,
 };
@@ -49,6 +51,7 @@ pub struct SparseOperator {
 enum Engine {
     Cpu { matrix: Arc<Csr>, tasks: Vec<usize> },
     Kernels(Box<Kernels>),
+    Half(Box<Half>),
 }
 
 impl SparseOperator {
@@ -57,7 +60,7 @@ impl SparseOperator {
     /// # Errors
     /// The device's: too little memory, kernels that do not compile.
     pub fn new(name: &str, matrix: Arc<Csr>, wish: Wish, device: &Device) -> Result<SparseOperator, SparseError> {
-        if !device.runs_kernels() {
+        if !device.runs_kernels() && wish.format != Some(FormatName::Symmetric) {
             return Ok(SparseOperator::on_cpu(matrix, device));
         }
         let statistics = RowStatistics::of(&matrix);
@@ -65,7 +68,8 @@ impl SparseOperator {
         SparseOperator::with_layout(name, matrix, &choice.best().layout, wish, device)
     }
 
-    /// The matrix in a layout of one's own, which the CPU does not use.
+    /// The matrix in a layout of one's own. The CPU uses only that of a symmetric half; else it multiplies the rows as they
+    /// stand.
     ///
     /// # Errors
     /// A layout that does not fit the matrix, or the device's.
@@ -78,7 +82,9 @@ impl SparseOperator {
     ) -> Result<SparseOperator, SparseError> {
         if !device.runs_kernels() {
             device.check_overrides()?;
-            return Ok(SparseOperator::on_cpu(matrix, device));
+            if !layout.is_half() {
+                return Ok(SparseOperator::on_cpu(matrix, device));
+            }
         }
         let stored = {
             let _storing = trace::span("set up", "matrix to its format");
@@ -87,7 +93,7 @@ impl SparseOperator {
         SparseOperator::with_stored(&matrix, stored, device)
     }
 
-    /// A matrix that is stored already, on a device that runs kernels.
+    /// A matrix that is stored already, on a device that runs kernels; half of a symmetric one on any.
     ///
     /// # Errors
     /// The device's.
@@ -95,8 +101,11 @@ impl SparseOperator {
         device.check_work(&format!("one multiply of {}", stored.plan.name), stored.plan.cost().flops)?;
         let (rows, diagonal) = (matrix.rows(), diagonal(matrix));
         let (cost, norm_bound) = (stored.plan.cost(), norm_bound(matrix));
-        let kernels = Kernels::new(stored, &diagonal, device)?;
-        let engine = Engine::Kernels(Box::new(kernels));
+        let engine = if stored.plan.is_half() {
+            Engine::Half(Box::new(Half::new(stored, &diagonal, norm_bound, device)?))
+        } else {
+            Engine::Kernels(Box::new(Kernels::new(stored, &diagonal, device)?))
+        };
         Ok(SparseOperator { device: device.clone(), rows, norm_bound, cost, diagonal: Arc::new(diagonal), engine })
     }
 
@@ -125,9 +134,10 @@ impl SparseOperator {
         self.run(x, y, false).map(drop)
     }
 
-    /// The plan, where kernels run.
+    /// The plan, where kernels run, and of a symmetric half everywhere.
     pub fn plan(&self) -> Option<&SparsePlan> {
         match &self.engine {
+            Engine::Half(half) => Some(&half.plan),
             Engine::Cpu { .. } => None,
             Engine::Kernels(kernels) => Some(&kernels.plan),
         }
@@ -154,6 +164,11 @@ impl SparseOperator {
                 let most = kernels.most_vectors();
                 for (x, y) in x.chunks(most).zip(y.chunks_mut(most)) {
                     dots.extend(kernels.apply(x, y, summed)?);
+                }
+            }
+            Engine::Half(half) => {
+                for (x, y) in x.iter().zip(y) {
+                    dots.push(half.apply(x, y, summed)?);
                 }
             }
             Engine::Cpu { matrix, tasks } => {
@@ -199,14 +214,18 @@ impl<T: Scalar> LinearOperator<T> for SparseOperator {
     }
 
     fn diagonal(&self) -> Option<ElementFunction> {
-        let (text, arguments) = match &self.engine {
-            Engine::Cpu { .. } => {
+        let on_device = match &self.engine {
+            Engine::Kernels(kernels) => Some(&kernels.diagonal),
+            Engine::Half(half) => half.diagonal.as_ref(),
+            Engine::Cpu { .. } => None,
+        };
+        let (text, arguments) = match on_device {
+            None => {
                 (ElementFunctionText { name: "diagonal".into(), source: String::new(), parameters: vec![] }, vec![])
             }
-            Engine::Kernels(kernels) => (
-                SparsePlan::diagonal_element(self.rows as u64),
-                vec![ElementArgument::Memory(kernels.diagonal.clone())],
-            ),
+            Some(diagonal) => {
+                (SparsePlan::diagonal_element(self.rows as u64), vec![ElementArgument::Memory(diagonal.clone())])
+            }
         };
         let diagonal = self.diagonal.clone();
         let fill = move |start: usize, out: &mut [f64]| out.copy_from_slice(&diagonal[start..start + out.len()]);

@@ -4,6 +4,7 @@
 //! Mahmoud, Hoffmann and Reza (2018, section 4.1) would take with 8-byte values and 4-byte columns.
 
 use super::Csr;
+use super::hybrid::SYMMETRY;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -81,22 +82,26 @@ pub struct FormatBytes {
 }
 
 /// CSR, ELLPACK, sliced ELLPACK of 32 rows as they stand, and the hybrid at `boundary`, as the paper counts them (Table
-/// 8); for the hybrid start and end of each tail are included.
+/// 8); for the hybrid start and end of each tail are included. Of a symmetric matrix also its upper triangle in CSR, with the
+/// 64-bit sums that its multiply needs.
 pub fn memory_table(matrix: &Csr, statistics: &RowStatistics, boundary: u32) -> Vec<FormatBytes> {
     let (rows, non_zeros) = (statistics.rows as u64, statistics.non_zeros);
     let slices = matrix.row_start().windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<u64>>();
     let sliced: u64 = slices.chunks(32).map(|rows| 32 * rows.iter().max().copied().unwrap_or(0)).sum();
     let tail = statistics.tail(boundary);
     let ends = if tail > 0 { 8 * rows } else { 0 };
-    [
+    let mut formats = vec![
         ("CSR".to_string(), 12 * non_zeros + 4 * (rows + 1)),
         ("ELLPACK".into(), 12 * rows * u64::from(statistics.longest)),
         ("sliced ELLPACK (32 rows)".into(), 12 * sliced + 4 * (rows.div_ceil(32) + 1)),
         (format!("hybrid, BOUNDARY {boundary}"), 12 * (rows * u64::from(boundary) + tail) + ends),
-    ]
-    .into_iter()
-    .map(|(format, bytes)| FormatBytes { format, bytes })
-    .collect()
+    ];
+    if matrix.check_symmetric(SYMMETRY).is_ok() {
+        let of_row = |row: usize| (matrix.row(row).0.len() - matrix.diagonal_on(row)) as u64;
+        let upper: u64 = (0..statistics.rows).into_par_iter().map(of_row).sum();
+        formats.push(("symmetric half".into(), 12 * upper + 4 * (rows + 1) + 8 * rows));
+    }
+    formats.into_iter().map(|(format, bytes)| FormatBytes { format, bytes }).collect()
 }
 
 #[cfg(test)]
@@ -127,5 +132,9 @@ mod tests {
         let bytes: Vec<u64> = memory_table(&matrix, &statistics, 3).iter().map(|line| line.bytes).collect();
         assert_eq!(bytes, [12 * 8 + 20, 12 * 16, 12 * 32 * 4 + 8, 12 * (12 + 1) + 32]);
         assert_eq!(memory_table(&matrix, &statistics, 4)[3].bytes, 12 * 16);
+        // Symmetric: two of the diagonal and one of a pair stand for four elements.
+        let symmetric = Csr::new(vec![0, 2, 4, 4], vec![0, 1, 0, 1], vec![2.0, -1.0, -1.0, 2.0]).unwrap();
+        let half = memory_table(&symmetric, &RowStatistics::of(&symmetric), 1).pop().unwrap();
+        assert_eq!((half.format.as_str(), half.bytes), ("symmetric half", 12 * 3 + 4 * 4 + 8 * 3));
     }
 }

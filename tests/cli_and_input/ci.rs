@@ -58,6 +58,9 @@ fn stored_and_simulated_agree_with_direct() {
     let direct = solved(&[&input, "--device", "cpu"]);
     near(&numbers(&direct["dipole"]), &[10.5], 1e-9);
     let stored = file(folder.path(), "H2O_sto3g_0.96", "states = 2\nfrozen = 1\nstorage = \"stored\"\n");
+    let wish = "states = 2\nfrozen = 1\nstorage = \"stored\"\nformat = \"symmetric\"\n";
+    let folder_of_half = tempfile::tempdir().unwrap();
+    let half = file(folder_of_half.path(), "H2O_sto3g_0.96", wish);
     for device in ["cpu", "sim"] {
         if device == "sim" && eigenforge::runtime::simulate::Simulator::find().is_err() {
             eprintln!("skipped: no C++ compiler");
@@ -66,6 +69,11 @@ fn stored_and_simulated_agree_with_direct() {
         let found = solved(&[&stored, "--device", device, "--solver", "davidson"]);
         near(&numbers(&found["energies"]), &numbers(&direct["energies"]), 1e-9);
         assert_eq!(found["storage"].as_str(), Some("stored"));
+        let found = solved(&[&half, "--device", device, "--solver", "davidson"]);
+        near(&numbers(&found["energies"]), &numbers(&direct["energies"]), 1e-9);
+        assert_eq!(found["format"].as_str(), Some("symmetric half"));
+        let items = found["memory"]["items"].as_array().unwrap();
+        assert!(items[0]["name"].as_str().unwrap().contains("half of a matrix"), "{items:?}");
     }
     // Where kernels run full CI takes none either, unless asked to, and says why; the plan of memory has its tables.
     if eigenforge::runtime::simulate::Simulator::find().is_ok() {

@@ -30,12 +30,37 @@ fn a_report_on_the_cpu() {
 }
 
 #[test]
+fn half_of_a_symmetric_matrix_is_half_of_the_memory() {
+    let output = spmv(&[&water(), "--device", "cpu", "--format", "symmetric", "--json", "--repeats", "1"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["format"], "symmetric half");
+    assert!(report["reason"].as_str().unwrap().contains("as asked for"), "{report}");
+    // 441 of the diagonal and 9,000 above it, with columns of 16 bits; starts, and the integer sums.
+    let (elements, tables) = (9_441, 4 * 442 + 8 * 441);
+    let stored = report["stored_bytes"].as_u64().unwrap();
+    assert!((10 * elements + tables..11 * elements + tables).contains(&stored), "{stored}");
+    let line = report["memory"].as_array().unwrap().last().unwrap().clone();
+    let expected = serde_json::json!({ "format": "symmetric half", "bytes": 12 * elements + tables });
+    assert_eq!(line, expected);
+}
+
+#[test]
 fn what_cannot_be_run_is_said() {
     let folder = std::env::temp_dir().join(format!("eigenforge-spmv-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let broken = folder.join("broken.mtx");
     std::fs::write(&broken, "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n").unwrap();
+    let skew = folder.join("skew.mtx");
+    let header = "%%MatrixMarket matrix coordinate real general";
+    std::fs::write(&skew, format!("{header}\n3 3 3\n1 1 1.0\n1 3 2.0\n3 1 2.5\n")).unwrap();
     for (arguments, said) in [
+        (
+            vec![skew.to_str().unwrap()],
+            "expected a symmetric matrix, as Hamiltonians are; the matrix is not symmetric: A(0, 2) = 2e0, but A(2, 0) = \
+             2.5e0 (rows and columns from 0); write the lower triangle under the header `symmetric`",
+        ),
+        (vec!["synthetic:32768:1", "--format", "symmetric"], "keeps the upper triangle of a symmetric matrix"),
         (vec![broken.to_str().unwrap()], "line 3: 1 elements instead of the 2"),
         (
             vec!["nowhere.npz"],
@@ -45,7 +70,7 @@ fn what_cannot_be_run_is_said() {
         (vec!["nowhere.toml"], "FILE.toml with [ci]"),
         (vec!["synthetic:7:1"], "synthetic:32768:SEED"),
         (vec!["matrix.txt"], "FILE.mtx, FILE.npz"),
-        (vec!["nowhere.npz", "--format", "coo"], "expected auto, hybrid, csr, sliced-ell, panels"),
+        (vec!["nowhere.npz", "--format", "coo"], "expected auto, hybrid, csr, sliced-ell, panels, symmetric"),
         (vec!["nowhere.npz", "--vectors", "9"], "9 is not in 1..=8"),
     ] {
         let output = spmv(&[&arguments[..], &["--device", "cpu"]].concat());

@@ -2,10 +2,11 @@
 //! repulsion, see the table), with x, y = A x summed in long double, and the lowest eigenvalues.
 
 use super::kernel_devices;
+use eigenforge::bench::spmv::MatrixSource;
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::solvers::{SolveOptions, Solver, solve};
 use eigenforge::runtime::{Device, LinearOperator, Vector};
-use eigenforge::sparse::{Csr, SparseOperator, Triangle, Wish, read_npz, read_npz_vector};
+use eigenforge::sparse::{Csr, FormatName, SparseOperator, Triangle, Wish, read_npz, read_npz_vector};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -55,6 +56,10 @@ fn products_of_real_matrices() {
             let operator = SparseOperator::new(name, matrix.clone(), Wish::default(), &device).unwrap();
             let error = error_of(&operator, &x, &y);
             assert!(error < 1e-15, "{name} on {}: {error:e}", device.name());
+            let wish = Wish { format: Some(FormatName::Symmetric), ..Wish::default() };
+            let half = SparseOperator::new(name, matrix.clone(), wish, &device).unwrap();
+            let error = error_of(&half, &x, &y);
+            assert!(error < 1e-15, "half of {name} on {}: {error:e}", device.name());
         }
         // A product that one element in ten thousand is missing from is told from the right one.
         let spoiled: Vec<f64> =
@@ -98,6 +103,10 @@ fn an_upper_triangle_is_made_whole() {
     let lower = read_npz(&path, Triangle::Full).unwrap();
     assert!((0..whole.rows()).all(|row| lower.row(row).0.iter().all(|column| *column as usize <= row)));
     assert_eq!(lower.non_zeros(), upper.iter().map(|row| row.len() as u64).sum::<u64>());
+    // Without --upper that is a matrix that is not symmetric, which the command refuses.
+    let source: MatrixSource = path.to_str().unwrap().parse().unwrap();
+    let error = source.read(Triangle::Full).unwrap_err();
+    assert!(error.is_of_the_input() && error.to_string().contains("or --upper where the file holds"), "{error}");
     write_scipy(&path, "coo", &upper);
     let error = read_npz(&path, Triangle::Full).unwrap_err().to_string();
     assert!(error.contains("array `format` says 'coo'"), "{error}");

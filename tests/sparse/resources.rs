@@ -1,9 +1,10 @@
 //! What the compiler makes of every format, without a card: no spills, registers for 1,024 threads a multiprocessor,
 //! and values in loads of 16 bytes where a lane takes two at a time.
 
+use super::symmetric::symmetric;
 use eigenforge::exact::footprints;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
-use eigenforge::sparse::{Choice, RowStatistics, Stored, Synthetic, Target, Wish};
+use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Synthetic, Target, Wish};
 use eigenforge_templates::ScalarType;
 
 #[test]
@@ -16,10 +17,21 @@ fn the_kernels_of_every_format_fit_the_card() {
     };
     let Some(jit) = Jit::for_tests(&settings) else { return };
     let disassembler = Disassembler::find(&settings).ok();
+    // Half of a symmetric matrix.
+    let half = symmetric(2048, 4, |_| 60);
+    let wish = Wish { format: Some(FormatName::Symmetric), ..Wish::default() };
+    let layout = &Choice::new(&half, &RowStatistics::of(&half), Target::H200, wish).best().layout.clone();
+    let plan = Stored::new("footprint", &half, layout, ScalarType::F64, ScalarType::F64).unwrap().plan;
+    let cubin =
+        jit.compile(&plan.text().unwrap(), Arch::from_capability(9, 0)).unwrap_or_else(|error| panic!("{error}"));
+    for kernel in footprints(&cubin, disassembler.as_ref(), &plan.launches().unwrap()).unwrap() {
+        assert_eq!((kernel.spilled, kernel.stack), (Some(0), 0), "{kernel}");
+        assert!(kernel.registers <= 64, "{kernel}");
+    }
     // The paper's smaller family at an eighth of its rows, on an eighth of a card.
     let matrix = Synthetic { rows: 4096, reference_columns: 409, reference: 80, expansion: 150_000, seed: 3 };
     let matrix = matrix.matrix().unwrap();
-    let target = Target { multiprocessors: 16, shared_bytes: 28 << 10 };
+    let target = Target { multiprocessors: 16, shared_bytes: 28 << 10, ..Target::H200 };
     let choice = Choice::new(&matrix, &RowStatistics::of(&matrix), target, Wish::default());
     let mut seen = std::collections::BTreeSet::new();
     for candidate in choice.candidates.iter().filter(|candidate| seen.insert(candidate.format.word())) {

@@ -114,6 +114,8 @@ EIGENFORGE_INLINE double __longlong_as_double(long long bits)
     __builtin_memcpy(&x, &bits, sizeof x);
     return x;
 }
+// To the nearest, ties to even, as the host rounds.
+EIGENFORGE_INLINE long long __double2ll_rn(double x) { return __builtin_llrint(x); }
 EIGENFORGE_INLINE int __double2hiint(double x) { return (int)(__double_as_longlong(x) >> 32); }
 EIGENFORGE_INLINE int __double2loint(double x) { return (int)__double_as_longlong(x); }
 EIGENFORGE_INLINE double __hiloint2double(int high, int low)

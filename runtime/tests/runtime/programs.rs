@@ -319,7 +319,7 @@ fn belts_of_every_width_memcheck() {
             }
         }
         let one: Vector<f64> = device.upload(&[1.0]).unwrap();
-        let error = belts.queue(&vec![&one; BELT + 1], &one).unwrap_err().to_string();
+        let error = belts.queue(&[&one; BELT + 1], &one).unwrap_err().to_string();
         assert!(error.contains("1 to 24 vectors") && error.contains("25"), "{error}");
     }
 }

@@ -18,8 +18,8 @@ use super::{median, seeded};
 use crate::ci::{MatrixError, MoleculeError};
 use crate::input::InputError;
 use crate::sparse::{
-    Candidate, Choice, Csr, CsrError, Layout, MatrixMarketError, NpzError, RowStatistics, SparseError, SparseOperator,
-    Target, Wish, memory_table,
+    Candidate, Choice, Csr, CsrError, Layout, LayoutError, MatrixMarketError, NpzError, RowStatistics, SparseError,
+    SparseOperator, Target, Wish, memory_table,
 };
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector};
 use eigenforge_templates::ScalarType;
@@ -75,6 +75,16 @@ pub enum SpmvError {
         /// What is wrong with it.
         wrong: MatrixMarketError,
     },
+    /// A file whose matrix is not symmetric.
+    #[error("{}: expected a symmetric matrix, as Hamiltonians are; {wrong} (rows and columns from 0); write {instead}", file.display())]
+    Asymmetric {
+        /// The file.
+        file: PathBuf,
+        /// The first pair that differs.
+        wrong: CsrError,
+        /// What may be written in its place.
+        instead: &'static str,
+    },
     /// A SciPy archive.
     #[error(transparent)]
     Npz(#[from] NpzError),
@@ -122,6 +132,8 @@ impl SpmvError {
         match self {
             SpmvError::Missing { .. }
             | SpmvError::File { .. }
+            | SpmvError::Asymmetric { .. }
+            | SpmvError::Sparse(SparseError::Layout(LayoutError::Asymmetric(_)))
             | SpmvError::Npz(_)
             | SpmvError::Matrix(_)
             | SpmvError::Input(_) => true,
@@ -194,6 +206,16 @@ pub fn run(name: &str, matrix: Csr, options: &SpmvOptions, device: &Device) -> R
     })
 }
 
+/// How far a product may be from the plain one: relative to Σ |A x| of the row, and beside that.
+#[derive(Clone, Copy)]
+struct Precision {
+    relative: f64,
+    absolute: f64,
+}
+
+/// Of a sum in f64.
+const PRECISION: Precision = Precision { relative: 1e-12, absolute: 0.0 };
+
 /// A matrix with its vectors and the plain product.
 struct Problem<'a> {
     matrix: &'a Arc<Csr>,
@@ -224,9 +246,9 @@ impl<'a> Problem<'a> {
     }
 
     /// Holds a product of the first vector against the plain one.
-    fn agree(&self, what: &str, y: &[f64], precision: f64) -> Result<(), SpmvError> {
+    fn agree(&self, what: &str, y: &[f64], precision: Precision) -> Result<(), SpmvError> {
         let off = |(row, (y, (exact, size))): (usize, (&f64, &(f64, f64)))| {
-            let wrong = (y - exact).abs() > precision * size || y.is_nan();
+            let wrong = (y - exact).abs() > precision.relative * size + precision.absolute || y.is_nan();
             wrong.then_some((row, *y, *exact))
         };
         match y.iter().zip(&self.exact).enumerate().find_map(off) {
@@ -238,6 +260,21 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// What a product may be off by.
+    fn precision(&self, operator: &SparseOperator) -> Precision {
+        let Some(plan) = operator.plan() else { return PRECISION };
+        let relative = if self.wish.values == ScalarType::F32 { 1e-7 } else { PRECISION.relative };
+        let absolute = if plan.is_half() {
+            // Each product is rounded to 2^-62 of the largest that a row may come to.
+            let longest = self.matrix.row_start().windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+            let most = self.host.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            longest as f64 * 2f64.powi(-62) * LinearOperator::<f64>::norm_bound(operator) * most
+        } else {
+            0.0
+        };
+        Precision { relative, absolute }
+    }
+
     /// Median milliseconds of one multiply of all vectors, after its product was checked.
     fn time(&self, operator: &SparseOperator, samples: usize, what: &str) -> Result<f64, SpmvError> {
         let n = self.matrix.rows();
@@ -245,11 +282,13 @@ impl<'a> Problem<'a> {
         let mut y = self.x.iter().map(|_| self.device.upload(&nan)).collect::<Result<Vec<Vector<f64>>, _>>()?;
         let x: Vec<&Vector<f64>> = self.x.iter().collect();
         let dots = operator.apply_block(&x, &mut y)?;
-        let precision = if operator.plan().is_some() && self.wish.values == ScalarType::F32 { 1e-7 } else { 1e-12 };
+        let precision = self.precision(operator);
         self.agree(what, &y[0].download()?, precision)?;
         let dot: f64 = self.exact.iter().zip(&self.host).map(|((y, _), x)| x * y).sum();
         let size: f64 = self.exact.iter().zip(&self.host).map(|((_, size), x)| x.abs() * size).sum();
-        if (dots[0] - dot).abs() > precision * size || dots[0].is_nan() {
+        let x_size: f64 = self.host.iter().map(|x| x.abs()).sum();
+        let allowed = precision.relative * size + precision.absolute * x_size;
+        if (dots[0] - dot).abs() > allowed || dots[0].is_nan() {
             let what = format!("{what}, x·A x in place of a row");
             return Err(SpmvError::Disagree { what, row: n, found: dots[0], expected: dot });
         }
@@ -327,7 +366,7 @@ impl<'a> Problem<'a> {
                 }
             };
             for one in found.iter().filter(|one| one.outcome.is_ok()) {
-                self.agree(&one.name, &one.y, 1e-12)?;
+                self.agree(&one.name, &one.y, PRECISION)?;
             }
             let other = |one: vendor::VendorSpmv| Other {
                 name: one.name,
@@ -347,7 +386,7 @@ impl<'a> Problem<'a> {
         };
         once();
         let times: Vec<f64> = (0..options.repeats.min(11)).map(|_| once()).collect();
-        self.agree("the plain loop", &y, 1e-12)?;
+        self.agree("the plain loop", &y, PRECISION)?;
         let name = "plain loop over compressed rows".into();
         Ok(vec![Other { name, milliseconds: Some(median(&times)), note: None }])
     }
@@ -401,14 +440,14 @@ mod tests {
         let device = Device::cpu();
         let problem = Problem::new(&matrix, Wish::default(), &device).unwrap();
         let mut y: Vec<f64> = problem.exact.iter().map(|(y, _)| *y).collect();
-        problem.agree("right", &y, 1e-12).unwrap();
+        problem.agree("right", &y, PRECISION).unwrap();
         let kept = y[17];
         for wrong in [kept + 1e-6, f64::NAN] {
             y[17] = wrong;
-            let error = problem.agree("wrong", &y, 1e-12).unwrap_err().to_string();
+            let error = problem.agree("wrong", &y, PRECISION).unwrap_err().to_string();
             assert!(error.contains("row 17 of A x"), "{error}");
         }
-        assert!(problem.agree("short", &y[..3], 1e-12).is_err());
+        assert!(problem.agree("short", &y[..3], PRECISION).is_err());
     }
 
     #[test]

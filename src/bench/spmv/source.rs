@@ -4,11 +4,11 @@ use super::SpmvError;
 use crate::ci::{self, Molecule};
 use crate::input::InputFile;
 use crate::sparse::{
-    Csr, FormatName, MatrixMarketError, Synthetic, SyntheticError, Triangle, read_matrix_market, read_npz,
+    Csr, FormatName, MatrixMarketError, SYMMETRY, Synthetic, SyntheticError, Triangle, read_matrix_market, read_npz,
 };
 use std::fmt;
 use std::io::BufReader;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Where a matrix comes from.
@@ -60,7 +60,12 @@ impl MatrixSource {
         }
         Ok(match self {
             MatrixSource::Synthetic(synthetic) => synthetic.matrix()?,
-            MatrixSource::Npz(path) => read_npz(path, triangle)?,
+            MatrixSource::Npz(path) => {
+                let matrix = read_npz(path, triangle)?;
+                let instead =
+                    "scipy.sparse.save_npz of (A + A.T) / 2, or --upper where the file holds the upper triangle";
+                symmetric(path, matrix, instead)?
+            }
             MatrixSource::Molecule(path) => {
                 let InputFile::Ci(file) = InputFile::read(path)? else {
                     return Err(SpmvError::NoMolecule { file: path.clone() });
@@ -72,9 +77,19 @@ impl MatrixSource {
                 let failed = |wrong| SpmvError::File { file: path.clone(), wrong };
                 let file =
                     std::fs::File::open(path).map_err(|source| failed(MatrixMarketError::Read { line: 0, source }))?;
-                read_matrix_market(BufReader::new(file)).map_err(failed)?
+                let matrix = read_matrix_market(BufReader::new(file)).map_err(failed)?;
+                let instead = "the lower triangle under the header `symmetric`, or (A + Aᵀ) / 2";
+                symmetric(path, matrix, instead)?
             }
         })
+    }
+}
+
+/// A matrix of a file, if it is symmetric; `instead` says what may be written in its place.
+fn symmetric(file: &Path, matrix: Csr, instead: &'static str) -> Result<Csr, SpmvError> {
+    match matrix.check_symmetric(SYMMETRY) {
+        Ok(()) => Ok(matrix),
+        Err(wrong) => Err(SpmvError::Asymmetric { file: file.into(), wrong, instead }),
     }
 }
 
@@ -84,12 +99,13 @@ pub struct FormatWish(Option<FormatName>);
 
 impl FormatWish {
     /// The words of the command line.
-    pub const WORDS: [(&'static str, FormatWish); 5] = [
+    pub const WORDS: [(&'static str, FormatWish); 6] = [
         ("auto", FormatWish(None)),
         ("hybrid", FormatWish(Some(FormatName::Hybrid))),
         ("csr", FormatWish(Some(FormatName::Csr))),
         ("sliced-ell", FormatWish(Some(FormatName::SlicedEll))),
         ("panels", FormatWish(Some(FormatName::Panels))),
+        ("symmetric", FormatWish(Some(FormatName::Symmetric))),
     ];
 
     /// The format; a hybrid where nothing but a boundary was given.

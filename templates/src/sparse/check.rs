@@ -1,6 +1,6 @@
 //! Is a plan one that the text can be written for? A plan may come from a file.
 
-use super::{SparsePlan, Storage};
+use super::{ColumnWord, SparsePlan, Storage};
 
 /// A plan that contradicts itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +16,15 @@ pub enum SparsePlanError {
         found: u64,
         /// What it may be.
         expected: &'static str,
+    },
+    /// The upper triangle with something that its kernels have no text for.
+    #[error(
+        "the plan of {name} stores the upper triangle of a symmetric matrix; that takes one part, one vector, absolute \
+         columns counted from 0, and no window of x in shared memory"
+    )]
+    Half {
+        /// The matrix.
+        name: String,
     },
     /// No part at all.
     #[error("the plan of {name} has no parts; even a matrix without non-zeros has an empty one")]
@@ -63,6 +72,13 @@ impl SparsePlan {
             let end = u64::from(part.first_column) + u64::from(part.staged);
             if end > self.rows {
                 return refuse(&field("staged"), u64::from(part.staged), "a window within x");
+            }
+            if part.storage == Storage::UpperCsr {
+                let alone = self.parts.len() == 1 && self.vectors == 1;
+                let plain = part.staged == 0 && part.first_column == 0 && part.columns != ColumnWord::Delta16;
+                if !alone || !plain {
+                    return Err(SparsePlanError::Half { name: self.name.clone() });
+                }
             }
             if let Storage::Ell { steps } = part.storage {
                 let packs = self.slots() * u64::from(part.lanes) * u64::from(steps);

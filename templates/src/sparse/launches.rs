@@ -12,13 +12,19 @@ const INTERLEAVE_THREADS: u32 = 256;
 const FINISH_THREADS: u32 = 1024;
 
 impl SparsePlan {
-    /// Partial sums of all x·y: one a block and vector.
+    /// Partial sums of all x·y: one a block and vector, the blocks being those that write y.
     pub fn partials(&self) -> u64 {
+        if self.is_half() {
+            return self.symmetric_partials();
+        }
         u64::from(self.blocks) * u64::from(self.vectors)
     }
 
     /// The kernels of one multiply, in order.
     pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        if self.is_half() {
+            return self.symmetric_launches();
+        }
         let (real, vectors) = (self.scalar.element(), u64::from(self.vectors));
         let mut launches = vec![];
         if vectors > 1 {
@@ -35,13 +41,19 @@ impl SparsePlan {
         parameters.extend(self.tables());
         let (blocks, shared) = (u64::from(self.blocks), self.shared_bytes());
         launches.push(Launch::new("multiply", blocks, self.threads, shared, parameters)?);
+        launches.push(self.dot_launch()?);
+        Ok(launches)
+    }
+
+    /// The kernel that adds the partial sums of x·y.
+    pub(super) fn dot_launch(&self) -> Result<Launch, LaunchError> {
+        let vectors = u64::from(self.vectors);
         let parameters = vec![
             Parameter::table("partials", Element::F64, self.partials()),
             Parameter::number("count", Number::I64),
             Parameter::memory("x_dot_y", Element::F64, Access::Out, vectors),
         ];
-        launches.push(Launch::new("multiply_finish", vectors, FINISH_THREADS, 0, parameters)?);
-        Ok(launches)
+        Launch::new("multiply_finish", vectors, FINISH_THREADS, 0, parameters)
     }
 
     /// The tables of the multiply as parameters, in order.

@@ -49,6 +49,9 @@ pub enum Storage {
     SlicedEll,
     /// Compressed sparse rows with a start a row.
     Csr,
+    /// The same of the upper triangle of a symmetric matrix, each element multiplied for its row and for its column
+    /// ([`SparsePlan::is_half`]).
+    UpperCsr,
 }
 
 /// One part of every row.
@@ -122,7 +125,12 @@ pub struct SparsePlan {
 }
 
 impl SparsePlan {
-    /// Non-zeros of the matrix.
+    /// Whether the upper triangle of a symmetric matrix stands for all of it; the text is another then.
+    pub fn is_half(&self) -> bool {
+        self.parts.iter().any(|part| part.storage == Storage::UpperCsr)
+    }
+
+    /// Non-zeros of the matrix that are stored.
     pub fn non_zeros(&self) -> u64 {
         self.parts.iter().map(|part| part.non_zeros).sum()
     }
@@ -137,7 +145,7 @@ impl SparsePlan {
         match part.storage {
             Storage::Ell { .. } => 0,
             Storage::SlicedEll => self.slots() / u64::from(part.slice_rows()) + 1,
-            Storage::Csr => self.rows + 1,
+            Storage::Csr | Storage::UpperCsr => self.rows + 1,
         }
     }
 
@@ -151,16 +159,19 @@ impl SparsePlan {
             + order
     }
 
-    /// Bytes of the whole matrix as it is stored.
+    /// Bytes of the whole matrix as it is stored; with half of it, also those of the integer sums that go with it.
     pub fn matrix_bytes(&self) -> u64 {
-        self.parts.iter().map(|part| self.part_bytes(part)).sum()
+        let sums = if self.is_half() { 8 * self.rows } else { 0 };
+        self.parts.iter().map(|part| self.part_bytes(part)).sum::<u64>() + sums
     }
 
-    /// The stored matrix read once, x read once and y written once; two operations a non-zero and vector.
+    /// The stored matrix read once, x read once and y written once; two operations a non-zero and vector, four where it
+    /// stands for two.
     pub fn cost(&self) -> Cost {
         let vectors = f64::from(self.vectors);
+        let each = if self.is_half() { 4.0 } else { 2.0 };
         Cost {
-            flops: 2.0 * vectors * self.non_zeros() as f64,
+            flops: each * vectors * self.non_zeros() as f64,
             bytes: self.matrix_bytes() as f64 + 2.0 * vectors * self.rows as f64 * self.scalar.bytes() as f64,
         }
     }
@@ -188,6 +199,9 @@ impl SparsePlan {
 
     /// Dynamic shared memory of a block: the window of x, and the sums of its rows.
     pub fn shared_bytes(&self) -> u64 {
+        if self.is_half() {
+            return 0;
+        }
         self.window_bytes() + 8 * u64::from(self.block_rows) * u64::from(self.width())
     }
 
@@ -208,6 +222,7 @@ impl fmt::Display for PartPlan {
             Storage::Ell { steps } => write!(f, "ELLPACK of {} elements a row", steps * self.lanes * self.pack)?,
             Storage::SlicedEll => write!(f, "sliced ELLPACK")?,
             Storage::Csr => write!(f, "CSR")?,
+            Storage::UpperCsr => write!(f, "CSR of the upper triangle")?,
         }
         let columns = match self.columns {
             ColumnWord::Absolute16 => "16-bit columns",

@@ -45,7 +45,7 @@ struct PartView {
 
 /// One pack of a batch.
 #[derive(Serialize)]
-struct PackView {
+pub(super) struct PackView {
     /// Packs after the batch's first, in strides.
     number: u32,
     loads: Vec<LoadView>,
@@ -95,6 +95,9 @@ impl SparsePlan {
     /// # Errors
     /// A fault of the template. A plan that [`SparsePlan::check`] refuses gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
+        if self.is_half() {
+            return self.symmetric_text();
+        }
         let vectors = self.vectors;
         let view = View {
             plan: self,
@@ -150,7 +153,7 @@ impl SparsePlan {
             kind: match part.storage {
                 Storage::Ell { .. } => "ell",
                 Storage::SlicedEll => "sliced",
-                Storage::Csr => "csr",
+                Storage::Csr | Storage::UpperCsr => "csr",
             },
             lanes: part.lanes,
             slice_rows: part.slice_rows(),
@@ -174,7 +177,7 @@ impl SparsePlan {
     }
 
     /// Pack `pack` of a batch of part `number`.
-    fn pack_view(&self, number: usize, part: &PartPlan, pack: u32) -> PackView {
+    pub(super) fn pack_view(&self, number: usize, part: &PartPlan, pack: u32) -> PackView {
         let at = if pack == 0 { "k".to_string() } else { format!("k + {pack} * STRIDE") };
         let values = loads::values(self.values, part.pack, &format!("values_{number}"), &at, pack);
         let columns = loads::columns(part.columns.bytes(), part.pack, &format!("columns_{number}"), &at, pack);
