@@ -61,7 +61,7 @@ fn compare<T: Scalar>(devices: &[Device], program: &VectorProgram, lengths: &[us
     let text = program.text(T::TYPE, &texts).unwrap();
     for &n in lengths {
         let launch = program.launch(n, T::TYPE, &texts).unwrap();
-        assert_eq!(text.entries, [launch.entry.clone()]);
+        assert_eq!(text.entries, std::slice::from_ref(&launch.entry));
         let signature = Signature::read(&text.text, &launch.entry).unwrap();
         signature.check(&launch).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(signature.threads, Some(launch.block));
