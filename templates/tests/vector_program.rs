@@ -141,7 +141,7 @@ fn the_text_reads_like_the_program() {
             rr += r * r;
         }
 
-        extern "C" __global__ void __launch_bounds__(256) jacobi_step(
+        extern "C" __global__ void __launch_bounds__(256, 2) jacobi_step(
             T* __restrict__ x_vector,
             const T* __restrict__ ax_vector,
             T* __restrict__ w_vector,

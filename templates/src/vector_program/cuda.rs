@@ -63,6 +63,8 @@ struct Plan<'a> {
     real: &'static str,
     /// Elements in 16 bytes.
     width: usize,
+    /// Arguments of the launch bounds.
+    bounds: String,
     threads: u32,
     vectors: Vec<VectorPlan<'a>>,
     sums: &'a [String],
@@ -137,6 +139,7 @@ impl VectorProgram {
             passes: self.passes(),
             real: scalar.cuda(),
             width: 16 / scalar.bytes(),
+            bounds: self.bounds(),
             threads: THREADS,
             vectors: self
                 .vectors
@@ -190,6 +193,16 @@ impl VectorProgram {
         }
         parameters.push(Parameter::number("n", Number::I64));
         Launch::new(&self.name, grid, THREADS, 0, parameters)
+    }
+
+    /// With sums: two blocks a multiprocessor keep memory busy, and 128 registers hold what up to 17 vectors need; more
+    /// vectors may take all registers. Either way ptxas aims at no more blocks, for which it would spill.
+    fn bounds(&self) -> String {
+        match self.vectors.len() {
+            _ if self.sums.is_empty() => THREADS.to_string(),
+            ..=17 => format!("{THREADS}, 2"),
+            _ => format!("{THREADS}, 1"),
+        }
     }
 
     fn statement(&self, statement: &Statement, scalar: ScalarType) -> String {
