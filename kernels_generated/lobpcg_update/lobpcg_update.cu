@@ -161,7 +161,7 @@ __device__ __forceinline__ void lobpcg_update_element(
     wap += w * ap;
 }
 
-extern "C" __global__ void __launch_bounds__(256, 2) lobpcg_update(
+extern "C" __global__ void __launch_bounds__(256) lobpcg_update(
     T* __restrict__ x_vector,
     T* __restrict__ ax_vector,
     T* __restrict__ p_vector,

@@ -195,11 +195,14 @@ impl VectorProgram {
         Launch::new(&self.name, grid, THREADS, 0, parameters)
     }
 
-    /// With sums: two blocks a multiprocessor keep memory busy, and 128 registers hold what up to 17 vectors need; more
-    /// vectors may take all registers. Either way ptxas aims at no more blocks, for which it would spill.
+    /// With sums: two blocks a multiprocessor keep memory busy, and 128 registers hold up to 17 vectors that are only read;
+    /// more may take all registers. Without this ptxas aims at more blocks, and spills for them. Several vectors that
+    /// are written as well are left to it: the eleven-pass update gets 76 registers and three blocks.
     fn bounds(&self) -> String {
+        let writes = self.vectors.iter().any(|v| v.access != Access::In);
         match self.vectors.len() {
             _ if self.sums.is_empty() => THREADS.to_string(),
+            6.. if writes => THREADS.to_string(),
             ..=17 => format!("{THREADS}, 2"),
             _ => format!("{THREADS}, 1"),
         }
