@@ -17,6 +17,7 @@ mod ci {
     mod front_end;
     mod matrices;
     mod natural;
+    mod on_the_fly;
     mod second_quantised;
     mod spaces;
     mod spin;

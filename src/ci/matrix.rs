@@ -89,19 +89,21 @@ pub enum MatrixError {
 
 /// H in a determinant space, ready to give any row.
 pub struct Hamiltonian<'a> {
-    space: &'a Space,
+    pub(super) space: &'a Space,
     threshold: f64,
     /// Rows and columns of `coulomb` and `repulsion`.
-    pairs: usize,
-    orbitals: usize,
+    pub(super) pairs: usize,
+    pub(super) orbitals: usize,
     /// (pq|rs), all pairs pq and rs: a row is what the singles of one spin feel of one single of the other.
-    coulomb: Vec<f64>,
+    pub(super) coulomb: Vec<f64>,
     /// (pq|rr), pairs pq and orbitals r.
-    repulsion: Vec<f64>,
+    pub(super) repulsion: Vec<f64>,
     /// Product of irreps of each pair of orbitals, from 0; all 0 where the integrals do not obey them.
-    irreps: Vec<u8>,
-    alpha: StringTable,
-    beta: StringTable,
+    pub(super) irreps: Vec<u8>,
+    /// Of each orbital, from 0, likewise.
+    pub(super) orbital_irreps: Vec<u8>,
+    pub(super) alpha: StringTable,
+    pub(super) beta: StringTable,
 }
 
 /// A determinant: ranks of its strings, and the orbitals they occupy.
@@ -157,6 +159,7 @@ impl<'a> Hamiltonian<'a> {
             coulomb: coulomb.collect(),
             repulsion: pair_list().flat_map(|(p, q)| (0..orbitals).map(move |r| integrals.two(p, q, r, r))).collect(),
             irreps: pair_list().map(|(p, q)| of_orbital[p] ^ of_orbital[q]).collect(),
+            orbital_irreps: of_orbital.clone(),
             alpha,
             beta,
         })

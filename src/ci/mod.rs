@@ -87,6 +87,8 @@
 //! | `string_table` | where do one or two moves lead from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
 //! | `direct` | what is σ = H C of a full space, without a matrix? |
+//! | `on_the_fly` | what is σ = H C of any space, its rows made anew in each product? |
+//! | `device_table` | how do tables get to a device? |
 //! | `non_zeros` | how many elements has the matrix, before it is made? |
 //! | `storage` | stored or from the integrals: what does each take, and which is it to be? |
 //! | `molecule` | which integrals and determinants does a file ask for? |
@@ -97,6 +99,7 @@
 
 pub mod count;
 pub mod density;
+mod device_table;
 pub mod direct;
 pub mod fcidump;
 pub mod integrals;
@@ -104,6 +107,7 @@ pub mod matrix;
 mod molecule;
 pub mod natural;
 mod non_zeros;
+pub mod on_the_fly;
 pub mod operator;
 mod orbital_window;
 pub mod slater_condon;
@@ -122,6 +126,7 @@ pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};
 pub use natural::NaturalOrbitals;
 pub use non_zeros::Census;
+pub use on_the_fly::{OnTheFly, OnTheFlyError};
 pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
 pub use solve::{CiError, How, Solution, Solve};

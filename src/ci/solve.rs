@@ -17,11 +17,12 @@
 //! ```
 //!
 //! H is multiplied in one of two ways ([`Storage`]): as a sparse matrix of which every row is made once from string
-//! tables, in a generated kernel's format where kernels run; or, for full CI, straight from the integrals. A plan of
-//! memory and time ([`Solve::storage_plan`]) says which, before anything is made.
+//! tables, in a generated kernel's format where kernels run; or straight from the integrals, full CI by dense products of
+//! its own, other spaces row by row. A plan of memory and time ([`Solve::storage_plan`]) says which, before anything is made.
 
 use super::direct::{DirectError, DirectFullCi};
 use super::matrix::{Hamiltonian, MatrixError, THRESHOLD};
+use super::on_the_fly::{OnTheFly, OnTheFlyError};
 use super::storage::{Asked, Place, Storage, StorageError, StoragePlan, Way};
 use super::{Integrals, Space};
 use crate::solve_options::solve_options;
@@ -40,6 +41,9 @@ pub enum CiError {
     /// There is no product straight from the integrals.
     #[error(transparent)]
     Direct(#[from] DirectError),
+    /// Rows cannot be made anew in each product.
+    #[error(transparent)]
+    OnTheFly(#[from] OnTheFlyError),
     /// It could not be put on the device.
     #[error(transparent)]
     Sparse(#[from] SparseError),
@@ -69,6 +73,9 @@ impl CiError {
             CiError::States { .. } | CiError::Storage(StorageError::NotDirect { .. }) => true,
             CiError::Matrix(error) => !matches!(error, MatrixError::Memory(_)),
             CiError::Direct(error) => !matches!(error, DirectError::Memory(_)),
+            CiError::OnTheFly(error) => {
+                !matches!(error, OnTheFlyError::Device(_) | OnTheFlyError::Matrix(MatrixError::Memory(_)))
+            }
             _ => false,
         }
     }
@@ -78,7 +85,8 @@ impl CiError {
         match self {
             CiError::Device(error)
             | CiError::Sparse(SparseError::Device(error))
-            | CiError::Direct(DirectError::Memory(error)) => Some(error),
+            | CiError::Direct(DirectError::Memory(error))
+            | CiError::OnTheFly(OnTheFlyError::Device(error)) => Some(error),
             CiError::Solve(SolveError::Device(error)) => Some(error),
             _ => None,
         }
@@ -205,14 +213,17 @@ impl<'a> Solve<'a> {
         })
     }
 
-    fn direct(&self, device: &Device, reason: String) -> Result<(Box<dyn LinearOperator<f64>>, How), CiError> {
+    fn direct(&self, device: &Device, reason: String) -> Result<(Box<dyn LinearOperator<f64> + 'a>, How), CiError> {
         let _listing = trace::span("set up", "moves of the strings");
-        let operator = DirectFullCi::new(self.integrals, self.space, device)?;
+        let operator: Box<dyn LinearOperator<f64> + 'a> = match self.space.is_complete() {
+            true => Box::new(DirectFullCi::new(self.integrals, self.space, device)?),
+            false => Box::new(OnTheFly::new(self.integrals, self.space, device)?),
+        };
         let reason = device.runs_kernels().then_some(reason);
-        Ok((Box::new(operator), How { storage: "direct", format: None, reason, non_zeros: None }))
+        Ok((operator, How { storage: "direct", format: None, reason, non_zeros: None }))
     }
 
-    fn stored(&self, device: &Device) -> Result<(Box<dyn LinearOperator<f64>>, How), CiError> {
+    fn stored(&self, device: &Device) -> Result<(Box<dyn LinearOperator<f64> + 'a>, How), CiError> {
         let making = trace::span("set up", "matrix elements");
         let matrix = Arc::new(Hamiltonian::new(self.integrals, self.space, THRESHOLD)?.matrix()?);
         drop(making);

@@ -3,7 +3,9 @@
 //! In: integrals, a space, what the solver itself will hold, a device, and a wish ([`Storage`]). Out: a [`StoragePlan`],
 //! made from counts alone ([`Census`]), before anything large is. The seconds are a model: bytes and operations over
 //! rates that were measured, for a solve of [`PRODUCTS`] products. On a card the making of a stored matrix on the host
-//! is nearly all of that, so full CI goes direct unless its tables do not fit or too few α strings keep the card busy.
+//! is nearly all of that, so products go direct there unless the tables do not fit or too few α strings keep the card
+//! busy. On the CPU only full CI does by itself: other spaces' rows take long to make, and are made anew in each product
+//! where a matrix does not fit.
 
 use super::{Census, Integrals, Space};
 use crate::sparse::{ATOMICS, FormatName, Target};
@@ -17,7 +19,7 @@ pub enum Storage {
     Auto,
     /// As a sparse matrix.
     Stored,
-    /// From the integrals: full CI, of all irreps or of one.
+    /// From the integrals.
     Direct,
 }
 
@@ -54,6 +56,9 @@ const CORE_BYTES: f64 = 1.2e10;
 /// Operations a second of a direct product on a card (one H200: water in 6-31G, whole and in one irrep) and on a core.
 const CARD_FLOPS: f64 = 4.5e12;
 const CORE_FLOPS: f64 = 1.5e10;
+/// Elements a second of a product row by row, on a card and on a core.
+const CARD_ROW_ELEMENTS: f64 = 1e11;
+const CORE_ROW_ELEMENTS: f64 = 2e7;
 /// Seconds of any product on a card: launches, and barriers of blocks with little work.
 const CARD_LATENCY: f64 = 2e-5;
 
@@ -97,12 +102,14 @@ pub struct StoragePlan {
 pub enum StorageError {
     /// A product straight from the integrals was asked for where there is none.
     #[error(
-        "storage = \"direct\" is for full CI, of all irreps or of one; found {found}: take storage = \"stored\" or space = \
-         \"fci\""
+        "storage = \"direct\" with a list of {rows} determinants on {device}: there the rows of full CI and of spaces up to \
+         a level of excitation are made, not a list's; take storage = \"stored\" or --device cpu"
     )]
     NotDirect {
-        /// What was asked for.
-        found: String,
+        /// Determinants of the list.
+        rows: u64,
+        /// The device.
+        device: String,
     },
     /// Too little memory.
     #[error("{plan}\nnone of it fits {device} with {free:.2} GiB free: {nearest}")]
@@ -164,18 +171,20 @@ impl Asked<'_> {
         let ways = self.ways(self.space, place);
         let direct = ways.iter().find(|way| way.way == Way::Direct);
         if self.storage == Storage::Direct && direct.is_none() {
-            return Err(StorageError::NotDirect { found: "a part of it".into() });
+            return Err(StorageError::NotDirect { rows: self.space.len(), device: device.into() });
         }
         let vectors = (self.solver)(self.space.len()).1;
         let fits =
             |way: &&Estimate| way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free;
         let wished = |way: &&Estimate| match self.storage {
-            Storage::Auto => true,
+            // A format is a stored matrix's.
+            Storage::Auto => self.format.is_none() || way.way == Way::Stored,
             Storage::Stored => way.way == Way::Stored,
             Storage::Direct => way.way == Way::Direct,
         };
-        // On the CPU the direct product is the quicker of the two at any size that was measured.
-        let preferred = |way: &&Estimate| if place.kernels || way.way == Way::Stored { way.seconds() } else { 0.0 };
+        // On the CPU the direct product of full CI is the quicker of the two at any size that was measured.
+        let by_model = |way: &Estimate| place.kernels || way.way == Way::Stored || !self.space.is_complete();
+        let preferred = |way: &&Estimate| if by_model(way) { way.seconds() } else { 0.0 };
         let candidates = ways.iter().filter(wished).filter(fits);
         let Some(chosen) = candidates.min_by(|a, b| preferred(a).total_cmp(&preferred(b))) else {
             return Err(self.refusal(&ways, place, device));
@@ -188,7 +197,8 @@ impl Asked<'_> {
         let seconds =
             |way: &Estimate| format!("{} {:.2} s + {:.3} ms a product", way.way, way.set_up, 1e3 * way.product);
         match (self.storage, ways) {
-            (Storage::Auto, [only]) => format!("{}, the only way for a space that is not full CI", only.way),
+            (Storage::Auto, _) if self.format.is_some() => format!("{way}, for a format was asked for"),
+            (Storage::Auto, [only]) => format!("{}, the only way for a list of determinants here", only.way),
             (Storage::Auto, ways) if ways.iter().all(|way| fits(&way)) => {
                 format!("{way}, by model: {}", ways.iter().map(seconds).collect::<Vec<_>>().join(", "))
             }
@@ -257,9 +267,11 @@ impl Asked<'_> {
         let irreps = self.irreps(space);
         let census = Census::of(space, &irreps);
         let mut ways = vec![self.stored(&census, space.len(), place)];
+        let different = u64::from(irreps.iter().fold(0u8, |all, irrep| all | irrep) + 1).next_power_of_two();
         if space.is_complete() {
-            let different = irreps.iter().fold(0u8, |all, irrep| all | irrep);
-            ways.push(direct(&census, space, u64::from(different + 1).next_power_of_two(), place));
+            ways.push(direct(&census, space, different, place));
+        } else if !(space.is_list() && place.kernels) {
+            ways.push(row_by_row(&census, space, different, place));
         }
         ways
     }
@@ -374,6 +386,32 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate
     }
 }
 
+/// Tables of moves, with their targets and values, integrals, the diagonal, and on a card the strings of each row.
+fn row_by_row(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate {
+    let orbitals = space.orbitals() as u64;
+    let pairs = orbitals * (orbitals + 1) / 2;
+    let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
+    let (singles, same) = (census.singles.iter().sum::<u64>(), census.same.iter().sum::<u64>());
+    let slots = space.product_tables().map_or(1, |tables| tables.slots as u64);
+    let tables = 14 * singles + 12 * same + strings[0] * (30 + 8 * slots) + strings[1] * (30 + 8 * irreps + 10 * 8);
+    let rows = if place.kernels { 16 * space.len() } else { 8 * space.len() };
+    let elements = census.non_zeros as f64;
+    let product = match place.kernels {
+        true => CARD_LATENCY + elements / CARD_ROW_ELEMENTS,
+        false => elements / (CORE_ROW_ELEMENTS * cores()),
+    };
+    let total = tables.saturating_add(rows).saturating_add(8 * pairs * (pairs + orbitals));
+    Estimate {
+        way: Way::Direct,
+        what: "moves of the strings, integrals, the diagonal".into(),
+        bytes: total,
+        // The tables as they are listed, and once more as they are uploaded.
+        host_bytes: if place.kernels { total.saturating_mul(2) } else { total },
+        set_up: SECONDS_A_MOVE * (singles + same) as f64 / cores() + product,
+        product,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -394,15 +432,29 @@ mod tests {
     }
 
     #[test]
-    fn full_ci_goes_direct_and_a_part_of_it_is_stored() {
+    fn on_a_card_spaces_of_strings_go_direct_and_on_the_cpu_full_ci_alone() {
         let full = Space::full(10, 5, 5).unwrap();
+        let part = Space::excitations(10, 5, 5, 2).unwrap();
+        let list: Vec<_> = (0..part.len()).map(|row| part.determinant(row)).collect();
+        let list = Space::from_determinants(10, &list).unwrap();
         for place in [Place::h200(), Place { kernels: false, ..Place::h200() }] {
-            assert_eq!(plan(Storage::Auto, &full, place).unwrap().way, Way::Direct);
-            assert_eq!(plan(Storage::Stored, &full, place).unwrap().way, Way::Stored);
-            let part = Space::excitations(10, 5, 5, 2).unwrap();
-            assert_eq!(plan(Storage::Auto, &part, place).unwrap().way, Way::Stored);
-            let error = plan(Storage::Direct, &part, place).unwrap_err().to_string();
-            assert!(error.contains("storage = \"direct\" is for full CI"), "{error}");
+            for (space, way) in [(&full, Way::Direct), (&part, if place.kernels { Way::Direct } else { Way::Stored })] {
+                assert_eq!(plan(Storage::Auto, space, place).unwrap().way, way);
+                assert_eq!(plan(Storage::Stored, space, place).unwrap().way, Way::Stored);
+                assert_eq!(plan(Storage::Direct, space, place).unwrap().way, Way::Direct);
+            }
+            assert_eq!(plan(Storage::Auto, &list, place).unwrap().way, Way::Stored);
+        }
+        let error = plan(Storage::Direct, &list, Place::h200()).unwrap_err().to_string();
+        assert!(error.contains("storage = \"direct\" with a list of 876 determinants on a card"), "{error}");
+        // Where a matrix does not fit a CPU, its rows are made anew.
+        let host = Place { kernels: false, ..Place::h200() };
+        for space in [&part, &list] {
+            let ways = plan(Storage::Auto, space, host).unwrap().ways;
+            let vectors = 160 * space.len();
+            let tight = Place { free: vectors + ways[1].bytes, ..host };
+            assert!(ways[1].bytes < ways[0].bytes, "{ways:?}");
+            assert_eq!(plan(Storage::Auto, space, tight).unwrap().way, Way::Direct);
         }
     }
 

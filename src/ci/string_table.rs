@@ -61,6 +61,11 @@ impl Singles<'_> {
         usize::from(self.pair[k] & 0x7fff)
     }
 
+    /// Pair and sign of each single: the pair in the lower 15 bits, −1 in the highest.
+    pub fn packed(&self) -> &[u16] {
+        self.pair
+    }
+
     /// +1 or −1.
     pub fn sign(&self, k: usize) -> f64 {
         if self.pair[k] >> 15 == 1 { -1.0 } else { 1.0 }

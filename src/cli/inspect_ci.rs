@@ -4,7 +4,7 @@
 use super::arguments::StageName;
 use super::error::CommandError;
 use super::output::print;
-use crate::ci::{self, CiError, DirectFullCi, Molecule, Solve, StoragePlan, Way};
+use crate::ci::{self, CiError, DirectFullCi, Molecule, OnTheFly, Solve, StoragePlan, Way};
 use crate::input::CiFile;
 use crate::sparse::{Choice, Format, RowStatistics, SparseError, Stored, Target, Wish, memory_table};
 use std::fmt::Write;
@@ -21,7 +21,8 @@ pub(super) fn run(file: &CiFile, stage: StageName) -> Result<(), CommandError> {
         .states(file.solve.states);
     let plan = solve.storage_plan_of_h200().map_err(CiError::from)?;
     let text = match plan.way {
-        Way::Direct => direct(&molecule, &plan, stage)?,
+        Way::Direct if molecule.space.is_complete() => direct(&molecule, &plan, stage)?,
+        Way::Direct => on_the_fly(&molecule, &plan, stage)?,
         Way::Stored => stored(file, &molecule, &plan, stage)?,
     };
     Ok(print(&text)?)
@@ -58,6 +59,21 @@ fn direct(molecule: &Molecule, plan: &StoragePlan, stage: StageName) -> Result<S
             let (cost, bytes) = (kernel.cost(), kernel.table_bytes() as f64 / 1e6);
             let _ = writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}");
             let _ = writeln!(out, "one product: {:.3e} flop, {:.3e} bytes", cost.flops, cost.bytes);
+            out
+        }
+    })
+}
+
+fn on_the_fly(molecule: &Molecule, plan: &StoragePlan, stage: StageName) -> Result<String, CommandError> {
+    let kernel = OnTheFly::plan(&molecule.integrals, &molecule.space, Target::H200).map_err(CiError::from)?;
+    Ok(match stage {
+        StageName::Plan => eigenforge_templates::ron(&kernel) + "\n",
+        StageName::Cuda => kernel.text().map_err(|error| CiError::from(ci::OnTheFlyError::from(error)))?.text,
+        _ => {
+            let mut out = ways(molecule, plan);
+            let bytes = kernel.table_bytes() as f64 / 1e6;
+            let _ = writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}");
+            let _ = writeln!(out, "one product: at most {:.3e} elements, made anew", kernel.elements as f64);
             out
         }
     })

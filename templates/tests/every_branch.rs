@@ -2,7 +2,7 @@
 //! itself; here the lists are filled in every way too, so that the fields of their elements are looked at, and each text is
 //! free of what an engine leaves behind when it goes wrong.
 
-use eigenforge_templates::ci::{FullCiPlan, Staging as FieldStaging, TableCounts, grouped};
+use eigenforge_templates::ci::{FullCiPlan, RowsCounts, RowsPlan, Staging as FieldStaging, TableCounts, grouped};
 use eigenforge_templates::exact::*;
 use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::vector_program::VectorProgram;
@@ -136,6 +136,48 @@ fn the_product_of_full_ci() {
                 // A group of pairs that the irreps do not have, pairs that are missing.
                 let wrong = FullCiPlan { groups: grouped(&pairs[..pairs.len() - 1], 4), ..plan };
                 assert!(wrong.check().unwrap_err().to_string().contains("pairs of all groups"));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_product_of_configuration_interaction_row_by_row() {
+    let counts = RowsCounts { singles: [9, 8], doubles: [7, 6], runs: 5 };
+    for irreps in [1, 4] {
+        for lanes in [1, 8, 32] {
+            let plan = RowsPlan {
+                name: "water".into(),
+                orbitals: 4,
+                up: 2,
+                down: 1,
+                alpha_strings: 6,
+                beta_strings: 4,
+                slots: 3,
+                irreps,
+                rows: 20,
+                elements: 99,
+                lanes,
+                threads: 64,
+                blocks: 6,
+                counts,
+            };
+            assert_eq!(plan.check(), Ok(()));
+            let text = whole(plan.text());
+            assert_eq!(text.text.contains("pair_irrep[pair]"), irreps > 1);
+            let launches = plan.launches().unwrap().into_iter().chain(plan.set_up_launches().unwrap());
+            for launch in launches {
+                let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
+                assert_eq!(declared.unwrap().check(&launch), Ok(()));
+            }
+            for (wrong, part) in [
+                (RowsPlan { lanes: 6, ..plan.clone() }, "lanes = 6"),
+                (RowsPlan { threads: 48, ..plan.clone() }, "threads = 48"),
+                (RowsPlan { irreps: 3, ..plan.clone() }, "irreps = 3"),
+                (RowsPlan { blocks: 0, ..plan.clone() }, "blocks = 0"),
+                (RowsPlan { orbitals: 181, ..plan }, "orbitals = 181"),
+            ] {
+                assert!(wrong.check().unwrap_err().to_string().contains(part), "{part}");
             }
         }
     }

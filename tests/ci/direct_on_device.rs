@@ -14,7 +14,7 @@ fn on_card() -> bool {
     std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda")
 }
 
-fn devices(schedule: Schedule) -> Vec<Device> {
+pub(super) fn devices(schedule: Schedule) -> Vec<Device> {
     let mut devices = vec![];
     match Simulator::find() {
         Ok(simulator) => devices.push(Device::simulated_by(simulator, schedule, Checks::Every)),

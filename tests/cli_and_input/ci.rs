@@ -96,9 +96,14 @@ fn truncated_spaces_and_irreps() {
     let found = solved(&[&input, "--device", "cpu"]);
     // PySCF and an explicit matrix: CISD_lowest_roots_no_symmetry
     near(&numbers(&found["energies"]), &[-76.11335625368594, -75.76096553832076, -75.73465996670754], 1e-9);
-    let irrep = file(folder.path(), "H2O_631g_fc_0.96", "space = { excitations = 2 }\nirrep = 1\n");
-    let found = solved(&[&irrep, "--device", "cpu"]);
-    near(&numbers(&found["energies"]), &[-76.11335625368594], 1e-9);
+    assert_eq!(found["storage"].as_str(), Some("stored"));
+    for storage in ["stored", "direct"] {
+        let more = format!("space = {{ excitations = 2 }}\nirrep = 1\nstorage = \"{storage}\"\n");
+        let irrep = file(folder.path(), "H2O_631g_fc_0.96", &more);
+        let found = solved(&[&irrep, "--device", "cpu"]);
+        near(&numbers(&found["energies"]), &[-76.11335625368594], 1e-9);
+        assert_eq!(found["storage"].as_str(), Some(storage));
+    }
 }
 
 #[test]
@@ -107,8 +112,7 @@ fn what_cannot_be_solved_is_refused() {
     let path = folder.path();
     std::fs::write(path.join("one.txt"), "1000000 1000000\n").unwrap();
     for (more, arguments, part) in [
-        ("space = \"cisd\"\nstorage = \"direct\"\n", &[][..], "storage = \"direct\" is for full CI"),
-        ("states = 442\n", &[], "441 determinants: ask for at most 441"),
+        ("states = 442\n", &[][..], "441 determinants: ask for at most 441"),
         ("frozen = 6\n", &[], "frozen"),
         ("two_sz = 1\n", &[], "do not fit together"),
         ("space = { file = \"nothing.txt\" }\n", &[], "nothing.txt"),
@@ -166,6 +170,14 @@ fn the_matrix_can_be_inspected() {
         assert!(cost.contains(part), "{part}: {cost}");
     }
     assert!(stdout(&inspect("cuda")).contains("__global__") && stdout(&inspect("plan")).contains("rows: 1425"));
+    // Without a format its rows are made anew in each product, on a card.
+    let input_rows = file(folder.path(), "H2O_631g_fc_0.96", "space = \"cisd\"\n");
+    let inspect_rows = |stage: &str| stdout(&run(&["inspect", &input_rows, "--stage", stage])).to_string();
+    let cost = inspect_rows("cost");
+    for part in ["stored ", "a row a warp", "direct, by model", "at most 9.8"] {
+        assert!(cost.contains(part), "{part}: {cost}");
+    }
+    assert!(inspect_rows("plan").contains("slots: ") && inspect_rows("cuda").contains("first_row"));
     // Full CI goes without a matrix; the counts of both ways stand beside each other.
     let input_full = file(folder.path(), "H2O_sto3g_0.96", "frozen = 1\n");
     let inspect_full = |stage: &str| stdout(&run(&["inspect", &input_full, "--stage", stage])).to_string();

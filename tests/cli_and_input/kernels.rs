@@ -9,7 +9,7 @@
 
 use super::budget::{BLESS, Budget, exceeded, measured, table, verdict};
 use super::gallery::root;
-use eigenforge::ci::{self, DirectFullCi, Molecule};
+use eigenforge::ci::{self, DirectFullCi, Molecule, OnTheFly};
 use eigenforge::exact::{KernelFootprint, OperatorIr, footprints};
 use eigenforge::input::{InputFile, ModelFile, StorageChoice};
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
@@ -76,6 +76,11 @@ fn of_molecule(folder: &Path) -> Text {
     };
     let molecule = Molecule::read(&file.ci).unwrap();
     let named = |text, launches| Text { stem: "multiply".into(), plan: "plan.ron".into(), text, launches };
+    if file.ci.storage == StorageChoice::Direct && !molecule.space.is_complete() {
+        let plan = OnTheFly::plan(&molecule.integrals, &molecule.space, Target::H200).unwrap();
+        let launches = plan.launches().unwrap().into_iter().chain(plan.set_up_launches().unwrap());
+        return named(plan.text().unwrap(), launches.collect());
+    }
     if file.ci.storage == StorageChoice::Direct {
         let plan = DirectFullCi::plan(&molecule.integrals, &molecule.space, Target::H200).unwrap();
         let launches = plan.launches().unwrap().into_iter().chain([plan.diagonal_launch().unwrap()]);

@@ -4,6 +4,7 @@
 //! [`FullCiPlan`] and its tables by name. β strings stand class by class in slices of 32; what belongs to a string is
 //! its lane of each step of its slice, and shorter strings are filled up with what adds 0.
 
+use super::super::device_table::Table;
 use super::super::integrals::{Integrals, pair, triangle};
 use super::super::string_table::StringTable;
 use super::super::strings::{Word, occupied};
@@ -29,14 +30,6 @@ impl Words {
             _ => Words::U32(values),
         }
     }
-}
-
-/// One table.
-pub(super) enum Table {
-    U16(Vec<u16>),
-    U32(Vec<u32>),
-    U64(Vec<u64>),
-    F64(Vec<f64>),
 }
 
 impl From<Words> for Table {

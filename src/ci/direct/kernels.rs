@@ -1,15 +1,14 @@
 //! σ = H C by the generated kernel: tables uploaded once, launches with their arguments by name.
 
+use super::super::device_table::{Tables, read_all, upload};
 use super::DirectError;
-use super::device_tables::{DeviceTables, Table};
+use super::device_tables::DeviceTables;
 use eigenforge_runtime::{
-    Arguments, Buffer, Device, DeviceError, ElementArgument, ElementFunction, Kernel, OnDevice, Vector, trace,
+    Arguments, Buffer, Device, DeviceError, ElementArgument, ElementFunction, Kernel, Vector, trace,
 };
 use eigenforge_templates::Launch;
 use eigenforge_templates::ci::FullCiPlan;
 use std::sync::{Arc, Mutex, PoisonError};
-
-type Tables = Vec<(&'static str, Box<dyn OnDevice + Send + Sync>)>;
 
 /// The product on a device that runs kernels.
 pub(super) struct Kernels {
@@ -85,23 +84,6 @@ impl Kernels {
             host: Arc::new(fill),
         }
     }
-}
-
-fn upload(device: &Device, tables: Vec<(&'static str, Table)>) -> Result<Tables, DeviceError> {
-    let one = |(name, table): (&'static str, Table)| {
-        let memory: Box<dyn OnDevice + Send + Sync> = match table {
-            Table::U16(values) => Box::new(device.buffer(&values)?),
-            Table::U32(values) => Box::new(device.buffer(&values)?),
-            Table::U64(values) => Box::new(device.buffer(&values)?),
-            Table::F64(values) => Box::new(device.buffer(&values)?),
-        };
-        Ok((name, memory))
-    };
-    tables.into_iter().map(one).collect()
-}
-
-fn read_all<'a>(arguments: Arguments<'a>, tables: &'a Tables) -> Arguments<'a> {
-    tables.iter().fold(arguments, |arguments, (name, memory)| arguments.read(name, &**memory))
 }
 
 fn fill_diagonal(

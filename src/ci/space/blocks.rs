@@ -74,6 +74,16 @@ impl Blocks {
         self.places[beta as usize].0
     }
 
+    /// First row of each α string with each slot, [`NONE`] where there is none; slot and place of each β string.
+    pub fn tables(&self) -> (&[u64], &[(u16, u32)]) {
+        (&self.start, &self.places)
+    }
+
+    /// Slots of β strings.
+    pub fn slots(&self) -> usize {
+        self.members.len()
+    }
+
     /// α and β ranks of a row.
     pub fn ranks(&self, row: u64) -> (u32, u32) {
         let segment = self.segments[self.segments.partition_point(|segment| segment.first <= row) - 1];

@@ -37,6 +37,16 @@ enum Order {
     Listed(Listed),
 }
 
+/// How a space of products of strings finds rows: row of (α, β) = first row of (α, slot of β) + place of β.
+pub(super) struct ProductTables<'a> {
+    /// Slots of β strings.
+    pub slots: usize,
+    /// [α × slots + slot]; all bits set where the space has none.
+    pub first_row: &'a [u64],
+    /// Slot and place of each β string.
+    pub places: &'a [(u16, u32)],
+}
+
 /// A determinant space.
 #[derive(Clone, Debug)]
 pub struct Space {
@@ -272,6 +282,13 @@ impl Space {
             Order::Blocks(blocks) => blocks.rows_among(alpha, slot, betas, found),
             Order::Listed(listed) => listed.rows_among(alpha, betas, found),
         }
+    }
+
+    /// Where rows are found, for a space that is no list.
+    pub(super) fn product_tables(&self) -> Option<ProductTables<'_>> {
+        let Order::Blocks(blocks) = &self.order else { return None };
+        let (first_row, places) = blocks.tables();
+        Some(ProductTables { slots: blocks.slots(), first_row, places })
     }
 
     fn words(&self, (alpha, beta): (u32, u32)) -> (Word, Word) {

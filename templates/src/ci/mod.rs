@@ -1,15 +1,18 @@
-//! Full configuration interaction without a matrix: plans of σ = H C straight from integrals, and their CUDA text.
+//! Configuration interaction without a matrix: plans of σ = H C straight from integrals, and their CUDA text.
 //!
 //! * [`FullCiPlan`]: strings, classes of strings, groups of orbital pairs, and the shape of a block ([`Shape`]).
+//! * [`RowsPlan`]: any other space of strings, every row of H made anew in each product.
 //!
 //! Every number of a plan is a constant in its text; the tables of strings and integrals are given at the launch.
 
 mod check;
 mod launches;
 mod plan;
+mod rows;
 mod shape;
 mod text;
 
 pub use check::FullCiPlanError;
 pub use plan::{FullCiPlan, GroupPlan, Staging, TableCounts};
+pub use rows::{RowsCounts, RowsPlan};
 pub use shape::{Shape, Strings, grouped};

@@ -1,0 +1,33 @@
+//! Tables that generated kernels read: made on the host, uploaded once, passed by name.
+
+use eigenforge_runtime::{Arguments, Device, DeviceError, OnDevice};
+
+/// One table on the host.
+pub(super) enum Table {
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    F64(Vec<f64>),
+}
+
+/// Tables on a device, by the names of their parameters.
+pub(super) type Tables = Vec<(&'static str, Box<dyn OnDevice + Send + Sync>)>;
+
+/// Uploads them, each given up as soon as it is there.
+pub(super) fn upload(device: &Device, tables: Vec<(&'static str, Table)>) -> Result<Tables, DeviceError> {
+    let one = |(name, table): (&'static str, Table)| {
+        let memory: Box<dyn OnDevice + Send + Sync> = match table {
+            Table::U16(values) => Box::new(device.buffer(&values)?),
+            Table::U32(values) => Box::new(device.buffer(&values)?),
+            Table::U64(values) => Box::new(device.buffer(&values)?),
+            Table::F64(values) => Box::new(device.buffer(&values)?),
+        };
+        Ok((name, memory))
+    };
+    tables.into_iter().map(one).collect()
+}
+
+/// All of them as arguments that are read.
+pub(super) fn read_all<'a>(arguments: Arguments<'a>, tables: &'a Tables) -> Arguments<'a> {
+    tables.iter().fold(arguments, |arguments, (name, memory)| arguments.read(name, &**memory))
+}

@@ -1,0 +1,179 @@
+//! What the generated kernel reads: where rows are, the moves of both spins' strings, the integrals; and the plan.
+//!
+//! In: a [`Hamiltonian`] of a space of products of strings, a card's multiprocessors. Out: a [`RowsPlan`] and its tables
+//! by name.
+
+use super::super::device_table::Table;
+use super::super::matrix::Hamiltonian;
+use super::super::non_zeros::Census;
+use super::super::string_table::StringTable;
+use super::super::strings::{Strings, occupied};
+use super::OnTheFlyError;
+use crate::sparse::Target;
+use eigenforge_templates::ci::{RowsCounts, RowsPlan};
+
+/// Threads of a block, and blocks a multiprocessor: 64 warps hide the latency of dependent loads.
+const THREADS: u32 = 256;
+const BLOCKS: u32 = 8;
+
+/// The plan and all that is uploaded.
+pub(super) struct DeviceTables {
+    pub plan: RowsPlan,
+    /// In the order of the plan's tables.
+    pub tables: Vec<(&'static str, Table)>,
+}
+
+/// Elements of H, at most.
+pub(super) fn elements(hamiltonian: &Hamiltonian<'_>) -> u64 {
+    let census = Census::of(hamiltonian.space, &hamiltonian.orbital_irreps);
+    u64::try_from(census.non_zeros).unwrap_or(u64::MAX)
+}
+
+/// The plan and its tables, with the lanes of the model or with so many.
+pub(super) fn tables(
+    hamiltonian: &Hamiltonian<'_>,
+    name: &str,
+    target: Target,
+    lanes: Option<u32>,
+) -> Result<DeviceTables, OnTheFlyError> {
+    let space = hamiltonian.space;
+    let rows = space.len();
+    let Some(places) = space.product_tables() else { return Err(OnTheFlyError::List { rows }) };
+    let (alpha, beta) = (space.alpha(), space.beta());
+    let irreps = hamiltonian.irreps.iter().max().map_or(1, |most| usize::from(*most) + 1).next_power_of_two();
+    let runs = runs(&hamiltonian.beta, irreps, beta.words().len(), places.places);
+    let [up_moves, down_moves] = [&hamiltonian.alpha, &hamiltonian.beta];
+    let (alphas, betas) = (alpha.words().len() as u32, beta.words().len() as u32);
+    let up = of_strings(up_moves, alphas);
+    let up_doubles = doubles(up_moves, alphas);
+    let down_doubles = doubles(down_moves, betas);
+    let singles = [up.target.len() as u64, runs.place.len() as u64];
+    let mean_run = runs.place.len() as f64 / runs.slot.len().max(1) as f64;
+    let warps = rows.div_ceil(u64::from(THREADS / 32)).max(1);
+    let plan = RowsPlan {
+        name: name.into(),
+        orbitals: hamiltonian.orbitals as u32,
+        up: alpha.electrons() as u32,
+        down: beta.electrons() as u32,
+        alpha_strings: alphas,
+        beta_strings: betas,
+        slots: places.slots as u32,
+        irreps: irreps as u32,
+        rows,
+        elements: elements(hamiltonian),
+        lanes: lanes.unwrap_or_else(|| RowsPlan::lanes_of(mean_run)),
+        threads: THREADS,
+        blocks: u32::try_from(warps).unwrap_or(u32::MAX).min(BLOCKS * target.multiprocessors.max(1)),
+        counts: RowsCounts {
+            singles,
+            doubles: [up_doubles.target.len() as u64, down_doubles.target.len() as u64],
+            runs: runs.slot.len() as u64,
+        },
+    };
+    plan.check()?;
+    let ranks: Vec<(u32, u32)> = (0..rows).map(|row| space.ranks(row)).collect();
+    let tables = vec![
+        ("row_alpha", Table::U32(ranks.iter().map(|ranks| ranks.0).collect())),
+        ("row_beta", Table::U32(ranks.iter().map(|ranks| ranks.1).collect())),
+        ("first_row", Table::U64(places.first_row.to_vec())),
+        ("beta_slot", Table::U16(places.places.iter().map(|place| place.0).collect())),
+        ("beta_place", Table::U32(places.places.iter().map(|place| place.1).collect())),
+        ("alpha_energy", Table::F64(up_moves.energy.clone())),
+        ("beta_energy", Table::F64(down_moves.energy.clone())),
+        ("alpha_orbital", Table::U16(orbitals(alpha))),
+        ("beta_orbital", Table::U16(orbitals(beta))),
+        ("alpha_single_start", Table::U64(up.start)),
+        ("alpha_single", Table::U32(up.target)),
+        ("alpha_pair", Table::U16(up.pair)),
+        ("alpha_own", Table::F64(up.own)),
+        ("alpha_double_start", Table::U64(up_doubles.start)),
+        ("alpha_double", Table::U32(up_doubles.target)),
+        ("alpha_value", Table::F64(up_doubles.value)),
+        ("run_start", Table::U64(runs.start)),
+        ("run_slot", Table::U16(runs.slot)),
+        ("run_first", Table::U64(runs.first)),
+        ("single_place", Table::U32(runs.place)),
+        ("beta_pair", Table::U16(runs.pair)),
+        ("beta_own", Table::F64(runs.own)),
+        ("beta_double_start", Table::U64(down_doubles.start)),
+        ("beta_double", Table::U32(down_doubles.target)),
+        ("beta_value", Table::F64(down_doubles.value)),
+        ("pair_irrep", Table::U16(hamiltonian.irreps.iter().map(|irrep| u16::from(*irrep)).collect())),
+        ("coulomb", Table::F64(hamiltonian.coulomb.clone())),
+        ("repulsion", Table::F64(hamiltonian.repulsion.clone())),
+    ];
+    Ok(DeviceTables { plan, tables })
+}
+
+fn orbitals(strings: &Strings) -> Vec<u16> {
+    strings.words().iter().flat_map(|word| occupied(*word).map(|p| p as u16)).collect()
+}
+
+/// Singles of all strings, one after another.
+struct Singles {
+    start: Vec<u64>,
+    target: Vec<u32>,
+    pair: Vec<u16>,
+    own: Vec<f64>,
+}
+
+fn of_strings(table: &StringTable, strings: u32) -> Singles {
+    let mut all = Singles { start: vec![0], target: Vec::new(), pair: Vec::new(), own: Vec::new() };
+    for rank in 0..strings {
+        let singles = table.singles(rank);
+        all.target.extend_from_slice(singles.target);
+        all.pair.extend_from_slice(singles.packed());
+        all.own.extend_from_slice(singles.own);
+        all.start.push(all.target.len() as u64);
+    }
+    all
+}
+
+/// Doubles of all strings.
+struct Doubles {
+    start: Vec<u64>,
+    target: Vec<u32>,
+    value: Vec<f64>,
+}
+
+fn doubles(table: &StringTable, strings: u32) -> Doubles {
+    let mut all = Doubles { start: vec![0], target: Vec::new(), value: Vec::new() };
+    for rank in 0..strings {
+        let (targets, values) = table.doubles(rank);
+        all.target.extend_from_slice(targets);
+        all.value.extend_from_slice(values);
+        all.start.push(all.target.len() as u64);
+    }
+    all
+}
+
+/// Singles of the β strings run by run, places in place of ranks.
+struct Runs {
+    /// First run of each string and irrep.
+    start: Vec<u64>,
+    slot: Vec<u16>,
+    /// First single of each run, and at the end their number.
+    first: Vec<u64>,
+    place: Vec<u32>,
+    pair: Vec<u16>,
+    own: Vec<f64>,
+}
+
+fn runs(table: &StringTable, irreps: usize, strings: usize, places: &[(u16, u32)]) -> Runs {
+    let mut all =
+        Runs { start: vec![0], slot: Vec::new(), first: vec![0], place: Vec::new(), pair: Vec::new(), own: Vec::new() };
+    for rank in 0..strings as u32 {
+        for irrep in 0..irreps {
+            for run in table.runs(rank).iter().filter(|run| usize::from(run.irrep) == irrep) {
+                let singles = table.run(rank, run);
+                all.slot.push(run.slot);
+                all.place.extend(singles.target.iter().map(|target| places[*target as usize].1));
+                all.pair.extend_from_slice(singles.packed());
+                all.own.extend_from_slice(singles.own);
+                all.first.push(all.place.len() as u64);
+            }
+            all.start.push(all.slot.len() as u64);
+        }
+    }
+    all
+}

@@ -1,0 +1,84 @@
+//! σ = H C by the generated kernel: tables uploaded once, diagonal and bound of the norm made there.
+
+use super::super::device_table::{Tables, read_all, upload};
+use super::OnTheFlyError;
+use super::device_tables::DeviceTables;
+use eigenforge_runtime::{
+    Arguments, Buffer, Device, DeviceError, ElementArgument, ElementFunction, Kernel, Vector, trace,
+};
+use eigenforge_templates::Launch;
+use eigenforge_templates::ci::{FullCiPlan, RowsPlan};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The product on a device that runs kernels.
+pub(super) struct Kernels {
+    plan: RowsPlan,
+    kernel: Kernel,
+    launches: Vec<Launch>,
+    tables: Tables,
+    diagonal: Arc<Buffer<f64>>,
+    scratch: Mutex<Scratch>,
+    /// Largest row sum of |H|.
+    pub norm_bound: f64,
+}
+
+/// What a product writes beside σ.
+struct Scratch {
+    partials: Buffer<f64>,
+    dot: Buffer<f64>,
+}
+
+impl Kernels {
+    /// Compiles the text, uploads the tables, fills the diagonal, sums the rows.
+    pub fn new(tables: DeviceTables, device: &Device) -> Result<Kernels, OnTheFlyError> {
+        let DeviceTables { plan, tables } = tables;
+        device.check_work(&format!("one product of {}", plan.name), plan.cost().flops)?;
+        device.check_memory("tables of the product row by row and its diagonal", plan.table_bytes())?;
+        let kernel = device.compile(&plan.text()?)?;
+        let launches = plan.launches().map_err(DeviceError::from)?;
+        let set_up = plan.set_up_launches().map_err(DeviceError::from)?;
+        launches.iter().chain(&set_up).try_for_each(|launch| kernel.check(launch))?;
+        let _uploading = trace::span("set up", "tables to the device");
+        let tables = upload(device, tables)?;
+        let nothing = |len: usize| device.buffer(&vec![f64::NAN; len]);
+        let (mut diagonal, blocks) = (nothing(plan.rows as usize)?, plan.blocks as usize);
+        kernel.launch(&set_up[0], read_all(Arguments::new().write("diagonal_out", &mut diagonal), &tables))?;
+        let mut largest = nothing(blocks)?;
+        let arguments = Arguments::new().read("diagonal", &diagonal).write("largest", &mut largest);
+        kernel.launch(&set_up[1], read_all(arguments, &tables))?;
+        let norm_bound = largest.download()?.into_iter().fold(0.0, f64::max);
+        let scratch = Mutex::new(Scratch { partials: nothing(blocks)?, dot: nothing(1)? });
+        Ok(Kernels { plan, kernel, launches, tables, diagonal: Arc::new(diagonal), scratch, norm_bound })
+    }
+
+    /// y = H x; x·y if `summed`, which waits for the device, else NaN.
+    pub fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
+        let mut guard = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let Scratch { partials, dot } = &mut *guard;
+        let count = partials.len() as i64;
+        let arguments =
+            Arguments::new().read("diagonal", &*self.diagonal).read("x", x).write("y", y).write("partials", partials);
+        self.kernel.launch(&self.launches[0], read_all(arguments, &self.tables))?;
+        if !summed {
+            return Ok(f64::NAN);
+        }
+        let arguments = Arguments::new().read("partials", partials).i64("count", count).write("x_dot_y", dot);
+        self.kernel.launch(&self.launches[1], arguments)?;
+        Ok(dot.download()?[0])
+    }
+
+    /// The diagonal as a function of the index.
+    pub fn diagonal(&self) -> ElementFunction {
+        let memory = self.diagonal.clone();
+        // Vector programs of a device that runs kernels read the memory; nobody calls the host's function there.
+        let fill = move |start: usize, out: &mut [f64]| match memory.download() {
+            Ok(all) => out.copy_from_slice(&all[start..start + out.len()]),
+            Err(_) => out.fill(f64::NAN),
+        };
+        ElementFunction {
+            text: FullCiPlan::diagonal_element(self.plan.rows),
+            arguments: vec![ElementArgument::Memory(self.diagonal.clone())],
+            host: Arc::new(fill),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! H row by row, made again in each product: σ = H C in any space, nothing stored but the moves of its strings.
+//!
+//! In: integrals and a space. Out: σ, the diagonal, a bound of the norm (the largest row sum of |H|, Gershgorin 1931), as
+//! a [`LinearOperator`] without the core energy, in Hartree. On the CPU the rows are those of [`Hamiltonian`], and any
+//! space will do; it is the way where a matrix does not fit, for making a row takes far longer than reading it. Where
+//! kernels run, [`eigenforge_templates::ci::RowsPlan`] makes them faster than a CPU could store them, for spaces of
+//! products of strings: full or up to a level, whole or of one irrep.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `device_tables` | what does the generated kernel read? |
+//! | `kernels` | σ on a device that runs kernels |
+
+mod device_tables;
+mod kernels;
+
+use super::matrix::{Hamiltonian, MatrixError, THRESHOLD};
+use super::{Integrals, Space};
+use crate::sparse::Target;
+use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
+use eigenforge_templates::ci::{FullCiPlanError, RowsPlan};
+use eigenforge_templates::{Cost, ElementFunctionText, TextError};
+use kernels::Kernels;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Rows that a task works on; their sums of x·σ are added in this order.
+const CHUNK: usize = 64;
+
+/// Why there is no product.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the text of each says what its values are
+pub enum OnTheFlyError {
+    #[error(
+        "a list of determinants ({rows} of them) where kernels run: their rows are found by looking up every move; store \
+         the matrix, or run it on the CPU"
+    )]
+    List { rows: u64 },
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+    #[error(transparent)]
+    Plan(#[from] FullCiPlanError),
+    #[error(transparent)]
+    Text(#[from] TextError),
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+/// H of a space, to be multiplied with.
+pub struct OnTheFly<'a> {
+    device: Device,
+    rows: usize,
+    engine: Engine<'a>,
+    norm_bound: f64,
+    cost: Cost,
+}
+
+enum Engine<'a> {
+    Cpu { hamiltonian: Hamiltonian<'a>, diagonal: Arc<Vec<f64>> },
+    Kernels(Box<Kernels>),
+}
+
+impl<'a> OnTheFly<'a> {
+    /// Lists the moves of the space's strings.
+    ///
+    /// # Errors
+    /// Integrals that do not fit the space, a list where kernels run, memory.
+    pub fn new(integrals: &Integrals, space: &'a Space, device: &Device) -> Result<OnTheFly<'a>, OnTheFlyError> {
+        OnTheFly::with_lanes(integrals, space, None, device)
+    }
+
+    /// The same with so many lanes over the moves of a β string, where kernels run.
+    ///
+    /// # Errors
+    /// As [`OnTheFly::new`]'s; lanes that cannot be.
+    pub fn with_lanes(
+        integrals: &Integrals,
+        space: &'a Space,
+        lanes: Option<u32>,
+        device: &Device,
+    ) -> Result<OnTheFly<'a>, OnTheFlyError> {
+        let hamiltonian = Hamiltonian::new(integrals, space, THRESHOLD)?;
+        let rows = space.len() as usize;
+        let device = device.clone();
+        if device.runs_kernels() {
+            let tables = device_tables::tables(&hamiltonian, "ci", Target::of(&device), lanes)?;
+            let cost = tables.plan.cost();
+            let kernels = Kernels::new(tables, &device)?;
+            let norm_bound = kernels.norm_bound;
+            return Ok(OnTheFly { device, rows, engine: Engine::Kernels(Box::new(kernels)), norm_bound, cost });
+        }
+        device.check_memory(&format!("the diagonal of {rows} determinants"), 8 * rows as u64)?;
+        let all = || (0..rows).into_par_iter().with_min_len(CHUNK);
+        let diagonal: Vec<f64> = all().map(|row| hamiltonian.diagonal(row as u64)).collect();
+        let row_sum = |row: usize| {
+            let mut sum = 0.0;
+            hamiltonian.for_each(row as u64, |_, value| sum += value.abs());
+            sum
+        };
+        let norm_bound = all().map(row_sum).reduce(|| 0.0, f64::max);
+        let cost = Cost { flops: 2.0 * device_tables::elements(&hamiltonian) as f64, bytes: 16.0 * rows as f64 };
+        Ok(OnTheFly {
+            device,
+            rows,
+            engine: Engine::Cpu { hamiltonian, diagonal: Arc::new(diagonal) },
+            norm_bound,
+            cost,
+        })
+    }
+
+    /// The plan of the generated kernel on a card like this, without a device.
+    ///
+    /// # Errors
+    /// As [`OnTheFly::new`]'s.
+    pub fn plan(integrals: &Integrals, space: &Space, target: Target) -> Result<RowsPlan, OnTheFlyError> {
+        let hamiltonian = Hamiltonian::new(integrals, space, THRESHOLD)?;
+        Ok(device_tables::tables(&hamiltonian, "ci", target, None)?.plan)
+    }
+
+    /// y = H x, and x·y if `summed` (on the CPU in any case).
+    fn run(&self, x: &Vector<f64>, y: &mut Vector<f64>, summed: bool) -> Result<f64, DeviceError> {
+        let n = self.rows;
+        if x.len() != n || y.len() != n {
+            let (expected, found) = (format!("vectors of {n} elements"), format!("{} and {}", x.len(), y.len()));
+            return Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found });
+        }
+        let hamiltonian = match &self.engine {
+            Engine::Kernels(kernels) => return kernels.apply(x, y, summed),
+            Engine::Cpu { hamiltonian, .. } => hamiltonian,
+        };
+        let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
+            let (expected, found) = ("vectors on the CPU".into(), "device memory".into());
+            return Err(DeviceError::WrongDevice { what: "multiply by H".into(), expected, found });
+        };
+        let of_chunk = |(chunk, y): (usize, &mut [f64])| {
+            let mut dot = 0.0;
+            for (row, y) in (chunk * CHUNK..).zip(y) {
+                let mut sum = 0.0;
+                hamiltonian.for_each(row as u64, |column, value| sum += value * x[column as usize]);
+                *y = sum;
+                dot += x[row] * sum;
+            }
+            dot
+        };
+        let dots: Vec<f64> = y.par_chunks_mut(CHUNK).enumerate().map(of_chunk).collect();
+        Ok(dots.iter().sum())
+    }
+}
+
+impl LinearOperator<f64> for OnTheFly<'_> {
+    fn dimension(&self) -> usize {
+        self.rows
+    }
+
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<f64, DeviceError> {
+        self.run(x, y, true)
+    }
+
+    fn multiply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<(), DeviceError> {
+        self.run(x, y, false).map(drop)
+    }
+
+    fn diagonal(&self) -> Option<ElementFunction> {
+        let diagonal = match &self.engine {
+            Engine::Kernels(kernels) => return Some(kernels.diagonal()),
+            Engine::Cpu { diagonal, .. } => diagonal.clone(),
+        };
+        let text = ElementFunctionText { name: "diagonal".into(), source: String::new(), parameters: vec![] };
+        let fill = move |start: usize, out: &mut [f64]| out.copy_from_slice(&diagonal[start..start + out.len()]);
+        Some(ElementFunction { text, arguments: vec![], host: Arc::new(fill) })
+    }
+
+    fn norm_bound(&self) -> f64 {
+        self.norm_bound
+    }
+
+    fn cost(&self) -> Cost {
+        self.cost
+    }
+}

@@ -1,0 +1,225 @@
+//! Configuration interaction without a matrix in any space made of products of strings: full, or up to a level of
+//! excitation, whole or of one irrep. Every row of H is made again in each product.
+//!
+//! σ(I, K) = Σ H(I K, J L) C(J, L), H in determinants joined by one or two moves (Slater 1929; Condon 1930; strings as
+//! in Knowles and Handy 1984). A warp takes one row (I, K):
+//!
+//! | part | who |
+//! |---|---|
+//! | moves of α strings, K looking on; pairs of moves | lanes over the list of I |
+//! | moves of β strings, I looking on; pairs of moves | lanes over the list of K |
+//! | a move of each | `32 / lanes` moves of I at once, each with `lanes` lanes over the moves of K |
+//!
+//! Moves of K stand in *runs*: one product of irreps, one *slot* (level and irrep) of target. Rows of one α string with the
+//! β strings of one slot are contiguous, so a run is gathered within a piece of C whose start a small table has, or which
+//! is not in the space. An element takes one gather of C and one of (pq|rs), both from the cache as a rule, so what
+//! counts is elements, not bytes. Every sum has a fixed order and nothing is atomic.
+
+use super::FullCiPlanError;
+use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Moves of a run from which lanes share it.
+const LONG_RUN: f64 = 64.0;
+/// Threads of the block that adds partial sums.
+const FINISH_THREADS: u32 = 1024;
+
+/// Entries of tables whose lengths only the strings tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowsCounts {
+    /// One electron's moves of all α and of all β strings.
+    pub singles: [u64; 2],
+    /// Two electrons' moves.
+    pub doubles: [u64; 2],
+    /// Runs of the moves of β strings.
+    pub runs: u64,
+}
+
+/// Every number of a product row by row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowsPlan {
+    /// Name of the problem, for people.
+    pub name: String,
+    /// Orbitals.
+    pub orbitals: u32,
+    /// α electrons.
+    pub up: u32,
+    /// β electrons.
+    pub down: u32,
+    /// α strings.
+    pub alpha_strings: u32,
+    /// β strings.
+    pub beta_strings: u32,
+    /// Slots of β strings: levels and irreps that are told apart.
+    pub slots: u32,
+    /// Irreps that products of two orbitals have: 1, 2, 4 or 8.
+    pub irreps: u32,
+    /// Determinants.
+    pub rows: u64,
+    /// Elements of H, at most.
+    pub elements: u64,
+    /// Lanes over the moves of a β string: 1 to 32, a power of two.
+    pub lanes: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Blocks.
+    pub blocks: u32,
+    /// Lengths of tables.
+    pub counts: RowsCounts,
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    plan: &'a RowsPlan,
+    prelude: &'a str,
+    pairs: u64,
+    tables: Vec<String>,
+    cost: Cost,
+}
+
+impl RowsPlan {
+    /// Lanes for runs of this mean length. One lane a move of α is the quickest for short runs: none idles. Water in 6-31G
+    /// up to level 6, runs of 3 to 4, took 0.84 ms with 1 lane, 0.96 with 4, 1.59 with 16 (H200).
+    pub fn lanes_of(mean_run: f64) -> u32 {
+        if mean_run < LONG_RUN { 1 } else { 8 }
+    }
+
+    /// Pairs of orbitals.
+    pub fn pairs(&self) -> u64 {
+        let orbitals = u64::from(self.orbitals);
+        orbitals * (orbitals + 1) / 2
+    }
+
+    /// An error that names the first number that cannot be.
+    pub fn check(&self) -> Result<(), FullCiPlanError> {
+        let refuse =
+            |what, found: u64, expected| Err(FullCiPlanError { name: self.name.clone(), what, found, expected });
+        if self.threads == 0 || !self.threads.is_multiple_of(32) || self.threads > 1024 {
+            return refuse("threads", u64::from(self.threads), "a multiple of 32, at most 1024");
+        }
+        if !self.lanes.is_power_of_two() || self.lanes > 32 {
+            return refuse("lanes", u64::from(self.lanes), "1, 2, 4, 8, 16 or 32");
+        }
+        if ![1, 2, 4, 8].contains(&self.irreps) {
+            return refuse("irreps", u64::from(self.irreps), "1, 2, 4 or 8");
+        }
+        if self.blocks == 0 {
+            return refuse("blocks", 0, "at least 1");
+        }
+        if self.orbitals > 180 {
+            return refuse("orbitals", u64::from(self.orbitals), "at most 180, for pairs are 15-bit numbers");
+        }
+        Ok(())
+    }
+
+    /// The tables of every kernel, in order.
+    pub fn tables(&self) -> Vec<Parameter> {
+        let (alpha, beta, counts) = (u64::from(self.alpha_strings), u64::from(self.beta_strings), &self.counts);
+        let table = Parameter::table;
+        vec![
+            table("row_alpha", Element::U32, self.rows),
+            table("row_beta", Element::U32, self.rows),
+            table("first_row", Element::U64, alpha * u64::from(self.slots)),
+            table("beta_slot", Element::U16, beta),
+            table("beta_place", Element::U32, beta),
+            table("alpha_energy", Element::F64, alpha),
+            table("beta_energy", Element::F64, beta),
+            table("alpha_orbital", Element::U16, alpha * u64::from(self.up)),
+            table("beta_orbital", Element::U16, beta * u64::from(self.down)),
+            table("alpha_single_start", Element::U64, alpha + 1),
+            table("alpha_single", Element::U32, counts.singles[0]),
+            table("alpha_pair", Element::U16, counts.singles[0]),
+            table("alpha_own", Element::F64, counts.singles[0]),
+            table("alpha_double_start", Element::U64, alpha + 1),
+            table("alpha_double", Element::U32, counts.doubles[0]),
+            table("alpha_value", Element::F64, counts.doubles[0]),
+            table("run_start", Element::U64, beta * u64::from(self.irreps) + 1),
+            table("run_slot", Element::U16, counts.runs),
+            table("run_first", Element::U64, counts.runs + 1),
+            table("single_place", Element::U32, counts.singles[1]),
+            table("beta_pair", Element::U16, counts.singles[1]),
+            table("beta_own", Element::F64, counts.singles[1]),
+            table("beta_double_start", Element::U64, beta + 1),
+            table("beta_double", Element::U32, counts.doubles[1]),
+            table("beta_value", Element::F64, counts.doubles[1]),
+            table("pair_irrep", Element::U16, self.pairs()),
+            table("coulomb", Element::F64, self.pairs() * self.pairs()),
+            table("repulsion", Element::F64, self.pairs() * u64::from(self.orbitals)),
+        ]
+    }
+
+    /// The kernels of one product, in order.
+    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let partials = u64::from(self.blocks);
+        let vectors = vec![
+            Parameter::table("diagonal", Element::F64, self.rows),
+            Parameter::table("x", Element::F64, self.rows),
+            Parameter::memory("y", Element::F64, Access::Out, self.rows),
+            Parameter::memory("partials", Element::F64, Access::Out, partials),
+        ];
+        let multiply = Launch::new("multiply", partials, self.threads, 0, self.and_tables(vectors))?;
+        let parameters = vec![
+            Parameter::table("partials", Element::F64, partials),
+            Parameter::number("count", Number::I64),
+            Parameter::memory("x_dot_y", Element::F64, Access::Out, 1),
+        ];
+        Ok(vec![multiply, Launch::new("multiply_finish", 1, FINISH_THREADS, 0, parameters)?])
+    }
+
+    /// The kernels that write the diagonal, and the sums of |elements| of every row with the largest of each block.
+    pub fn set_up_launches(&self) -> Result<[Launch; 2], LaunchError> {
+        let out = |name: &str, len| Parameter::memory(name, Element::F64, Access::Out, len);
+        let grid = u64::from(self.blocks);
+        let diagonal = self.and_tables(vec![out("diagonal_out", self.rows)]);
+        let largest = vec![Parameter::table("diagonal", Element::F64, self.rows), out("largest", grid)];
+        Ok([
+            Launch::new("diagonal_of_all", grid, self.threads, 0, diagonal)?,
+            Launch::new("largest_row_sums", grid, self.threads, 0, self.and_tables(largest))?,
+        ])
+    }
+
+    fn and_tables(&self, mut parameters: Vec<Parameter>) -> Vec<Parameter> {
+        parameters.extend(self.tables());
+        parameters
+    }
+
+    /// Bytes of all tables, and of the diagonal.
+    pub fn table_bytes(&self) -> u64 {
+        let (alpha, beta, counts) = (u64::from(self.alpha_strings), u64::from(self.beta_strings), &self.counts);
+        let strings = alpha * (24 + 8 * u64::from(self.slots) + 2 * u64::from(self.up))
+            + beta * (22 + 8 * u64::from(self.irreps) + 2 * u64::from(self.down));
+        let moves = counts.singles.iter().sum::<u64>() * 14 + counts.doubles.iter().sum::<u64>() * 12;
+        let integrals = self.pairs() * (8 * (self.pairs() + u64::from(self.orbitals)) + 2);
+        16 * self.rows + strings + moves + 10 * counts.runs + integrals + 8 * u64::from(self.blocks)
+    }
+
+    /// A multiplication and an addition an element; C read once and σ written once.
+    pub fn cost(&self) -> Cost {
+        Cost { flops: 2.0 * self.elements as f64, bytes: 16.0 * self.rows as f64 }
+    }
+
+    /// The CUDA text.
+    ///
+    /// # Errors
+    /// A fault of the template. A plan that [`RowsPlan::check`] refuses gives a text that does not compile.
+    pub fn text(&self) -> Result<KernelText, TextError> {
+        let tables = self.tables().iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect();
+        let view = View { plan: self, prelude: PRELUDE, pairs: self.pairs(), tables, cost: self.cost() };
+        let text = render("ci_rows.cu.jinja", include_str!("../../cuda/ci_rows.cu.jinja"), &view)?;
+        let entries = ["multiply", "multiply_finish", "diagonal_of_all", "largest_row_sums"].map(String::from).to_vec();
+        Ok(KernelText { name: format!("{}_rows", self.name), text, plan: crate::text::ron_of_depth(self, 2), entries })
+    }
+}
+
+impl fmt::Display for RowsPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (singles, doubles) = (self.counts.singles, self.counts.doubles);
+        write!(
+            f,
+            "{} x {} strings, {} + {} moves, {} + {} pairs of moves; a row a warp, {} lanes over a run",
+            self.alpha_strings, self.beta_strings, singles[0], singles[1], doubles[0], doubles[1], self.lanes
+        )
+    }
+}

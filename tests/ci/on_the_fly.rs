@@ -1,0 +1,187 @@
+//! Products row by row against the stored matrix: on the CPU, on the simulated device under every check, and on the card
+//! where `EIGENFORGE_TEST_DEVICE=cuda`.
+
+use super::data;
+use super::direct_on_device::devices;
+use super::random::Random;
+use eigenforge::ci::{self, Integrals, OnTheFly, OnTheFlyError, Solve, Space, Storage};
+use eigenforge::runtime::simulate::Schedule;
+use eigenforge::runtime::{Device, LinearOperator};
+
+/// Row by row to 1e-13 of Σ |H x| of the stored matrix's row; x·σ, diagonal and norm beside it; the same bits again.
+#[track_caller]
+fn compare(what: &str, integrals: &Integrals, space: &Space, lanes: Option<u32>, device: &Device) {
+    let what = format!("{what}, lanes {lanes:?}, {}", device.name());
+    let matrix = ci::matrix(integrals, space, 0.0).unwrap();
+    let ours = OnTheFly::with_lanes(integrals, space, lanes, device).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(ours.dimension(), space.len() as usize, "{what}");
+    let x = Random(81).vector(space.len());
+    let (on_device, mut y) = (device.upload(&x).unwrap(), device.upload(&vec![f64::NAN; x.len()]).unwrap());
+    let dot = ours.apply(&on_device, &mut y).unwrap();
+    let y = y.download().unwrap();
+    let (mut expected_dot, mut size_of_dot, mut norm) = (0.0, 0.0, 0.0f64);
+    for (row, found) in y.iter().enumerate() {
+        let (columns, values) = matrix.row(row);
+        let products = || columns.iter().zip(values).map(|(column, value)| value * x[*column as usize]);
+        let (expected, size) = (products().sum::<f64>(), products().map(f64::abs).sum::<f64>());
+        let message = format!("{what}, row {row}: {found} instead of {expected}");
+        assert!((found - expected).abs() <= 1e-13 * size.max(1.0), "{message}");
+        expected_dot += x[row] * expected;
+        size_of_dot += x[row].abs() * size;
+        norm = norm.max(values.iter().map(|value| value.abs()).sum());
+    }
+    assert!((dot - expected_dot).abs() <= 1e-13 * size_of_dot.max(1.0), "{what}: {dot} instead of {expected_dot}");
+    assert!((ours.norm_bound() - norm).abs() <= 1e-12 * norm, "{what}: {} instead of {norm}", ours.norm_bound());
+    let mut diagonal = vec![f64::NAN; y.len()];
+    (ours.diagonal().unwrap().host)(0, &mut diagonal);
+    for (row, found) in diagonal.iter().enumerate() {
+        let expected = matrix.at(row, row as u32);
+        assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{what}: {found} instead of {expected}");
+    }
+    let mut again = device.upload(&vec![1e300; x.len()]).unwrap();
+    ours.multiply(&on_device, &mut again).unwrap();
+    assert!(y.iter().zip(again.download().unwrap()).all(|(a, b)| a.to_bits() == b.to_bits()), "{what}: other bits");
+}
+
+fn with_cpu(schedule: Schedule) -> Vec<Device> {
+    std::iter::once(Device::cpu()).chain(devices(schedule)).collect()
+}
+
+#[test]
+fn spaces_by_level_and_irrep_of_random_integrals() {
+    let mut random = Random(41);
+    let mut cut = 0;
+    for device in with_cpu(Schedule::Forward) {
+        // Every text is compiled for the simulation: few irreps there.
+        let irreps = if device.runs_kernels() && !device.is_cuda() { 1..=2 } else { 1..=8 };
+        for (orbitals, up, down, level) in
+            [(5, 2, 2, 1), (6, 3, 2, 2), (6, 2, 3, 3), (5, 0, 2, 2), (4, 4, 2, 2), (1, 1, 1, 1), (6, 1, 4, 9)]
+        {
+            let what = format!("{orbitals} orbitals, {up} + {down}, level {level}");
+            let space = Space::excitations(orbitals, up, down, level).unwrap();
+            compare(&what, &random.integrals(orbitals, up, down), &space, None, &device);
+            let integrals = random.integrals_with_irreps(orbitals, up, down);
+            compare(&format!("{what}, irreps kept"), &integrals, &space, None, &device);
+            for irrep in irreps.clone() {
+                let Ok(space) = space.clone().in_irrep(&integrals.irreps, irrep) else { continue };
+                compare(&format!("{what}, irrep {irrep}"), &integrals, &space, None, &device);
+                cut += 1;
+            }
+        }
+        let full = Space::full(5, 2, 3).unwrap();
+        compare("full", &random.integrals(5, 2, 3), &full, None, &device);
+    }
+    assert!(cut > 15, "{cut}");
+}
+
+#[test]
+fn every_number_of_lanes_gives_the_same_product_under_memcheck() {
+    let mut random = Random(42);
+    let integrals = random.integrals_with_irreps(6, 3, 3);
+    let space = Space::excitations(6, 3, 3, 3).unwrap();
+    for device in devices(Schedule::Random { seed: 6 }) {
+        for lanes in [1, 2, 4, 8, 16, 32] {
+            compare("6 orbitals, 3 + 3", &integrals, &space, Some(lanes), &device);
+        }
+        let error = OnTheFly::with_lanes(&integrals, &space, Some(3), &device).map(drop).unwrap_err();
+        assert!(error.to_string().contains("lanes = 3; it must be 1, 2, 4, 8, 16 or 32"), "{error}");
+    }
+}
+
+#[test]
+fn lists_run_on_the_cpu_and_are_refused_where_kernels_run() {
+    let mut random = Random(43);
+    let integrals = random.integrals(7, 3, 3);
+    let full = Space::full(7, 3, 3).unwrap();
+    let list: Vec<_> = (0..full.len()).step_by(3).map(|row| full.determinant(row)).collect();
+    let space = Space::from_determinants(7, &list).unwrap();
+    compare("a list", &integrals, &space, None, &Device::cpu());
+    for device in devices(Schedule::Forward) {
+        let error = OnTheFly::new(&integrals, &space, &device).map(drop).unwrap_err();
+        assert!(matches!(error, OnTheFlyError::List { rows: 409 }), "{error}");
+        let solve = Solve::new(&integrals, &space).storage(Storage::Direct);
+        assert!(solve.run(&device).unwrap_err().to_string().contains("a list of 409 determinants"));
+    }
+}
+
+/// Energies of the reference data (PySCF) by level, in the reference's irrep, on every device: nothing is stored.
+#[test]
+fn energies_by_level_of_the_reference_data_without_a_matrix() {
+    let mut solved = 0;
+    for device in with_cpu(Schedule::Forward) {
+        let most = if device.is_cuda() {
+            u64::MAX
+        } else if device.runs_kernels() {
+            60
+        } else {
+            2000
+        };
+        for case in data::energies() {
+            for truncated in case.truncated.iter().filter(|truncated| truncated.dets <= most) {
+                let integrals = data::integrals(&case.id);
+                let whole = Space::excitations(case.norb, case.n_alpha, case.n_beta, truncated.level).unwrap();
+                let irrep = whole.reference_irrep(&integrals.irreps).unwrap();
+                let space = whole.in_irrep(&integrals.irreps, irrep).unwrap();
+                let solve = Solve::new(&integrals, &space).storage(Storage::Direct).certify(false);
+                let found = solve.run(&device).unwrap();
+                assert_eq!(found.how().storage, "direct", "{}", case.id);
+                let (found, expected, level) = (found.energies()[0], truncated.energy, truncated.level);
+                assert!((found - expected).abs() < 1e-9, "{}, {level}: {found} instead of {expected}", case.id);
+                solved += 1;
+            }
+        }
+    }
+    assert!(solved >= 5, "{solved}");
+}
+
+/// Milliseconds of a product by lanes, and of a matrix that is stored; on a card, by hand.
+#[test]
+#[ignore = "prints times: run it alone on a card"]
+fn times_of_lanes() {
+    let device = Device::cuda(0).unwrap();
+    for (id, level, irrep) in [
+        ("H2O_631g_fc_0.96", 4, Some(1)),
+        ("H2O_631g_fc_0.96", 6, None),
+        ("N2_631g_fc_cas10o_1.8", 4, None),
+        // Long runs: 18 orbitals without irreps.
+        ("random", 4, None),
+    ] {
+        let integrals = if id == "random" { Random(44).integrals(18, 3, 3) } else { data::integrals(id) };
+        let (up, down) = integrals.spins();
+        let whole = Space::excitations(integrals.orbitals, up, down, level).unwrap();
+        let space = match irrep {
+            Some(irrep) => whole.in_irrep(&integrals.irreps, irrep).unwrap(),
+            None => whole,
+        };
+        let x = device.upload(&Random(9).vector(space.len())).unwrap();
+        let mut y = device.zeros::<f64>(x.len()).unwrap();
+        let mut time = |operator: &dyn LinearOperator<f64>| {
+            let best = (0..5).map(|_| {
+                let many = || (0..10).try_for_each(|_| operator.multiply(&x, &mut y));
+                let (done, milliseconds) = device.time(many).unwrap();
+                done.unwrap();
+                milliseconds / 10.0
+            });
+            best.fold(f64::INFINITY, f64::min)
+        };
+        let start = std::time::Instant::now();
+        let first = OnTheFly::new(&integrals, &space, &device).unwrap();
+        let ready = start.elapsed().as_secs_f64();
+        let plan = OnTheFly::plan(&integrals, &space, eigenforge::sparse::Target::of(&device)).unwrap();
+        let milliseconds = time(&first);
+        let rate = plan.elements as f64 / milliseconds / 1e6;
+        println!(
+            "{id} level {level} irrep {irrep:?}: {} rows, {} elements, ready in {ready:.3} s",
+            plan.rows, plan.elements
+        );
+        println!("  {plan}: {milliseconds:.4} ms, {rate:.1} G elements/s");
+        for lanes in [1, 2, 4, 8, 16, 32] {
+            let operator = OnTheFly::with_lanes(&integrals, &space, Some(lanes), &device).unwrap();
+            println!("  {lanes} lanes: {:.4} ms", time(&operator));
+        }
+        let start = std::time::Instant::now();
+        let matrix = std::sync::Arc::new(ci::matrix(&integrals, &space, ci::THRESHOLD).unwrap());
+        let stored = eigenforge::sparse::SparseOperator::new("ci", matrix, Default::default(), &device).unwrap();
+        println!("  stored: ready in {:.3} s, {:.4} ms", start.elapsed().as_secs_f64(), time(&stored));
+    }
+}
