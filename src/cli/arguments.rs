@@ -29,7 +29,7 @@ pub(super) enum Command {
     Tune(TuneArguments),
     /// Count determinants and configuration state functions by excitation level
     Count(CountArguments),
-    /// The cache of compiled kernels
+    /// The cache of compiled kernels and of SU(3) coefficients
     Cache(CacheArguments),
     /// Time eigenforge beside the vendor's libraries
     Bench(BenchArguments),

@@ -11,6 +11,7 @@
 //! | `space` | which states are there, and how many? |
 //! | `plan` | where does every number stand? |
 //! | `recoupling`, `tables` | which coefficients does a plan need? |
+//! | `table_cache` | which of them are known from an earlier run? |
 //! | `stage`, `transform` | how do elements become strengths, and back? |
 //! | `paper` | how did the authors do it? |
 //! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary` | how do files hold them? |
@@ -40,6 +41,7 @@ pub mod space;
 mod stage;
 pub mod strengths;
 pub mod summary;
+pub mod table_cache;
 mod tables;
 mod transform;
 
@@ -48,5 +50,6 @@ pub use csv::TableError;
 pub use plan::Plan;
 pub use space::{Counts, Space};
 pub use summary::Summary;
+pub use table_cache::TableCache;
 pub use tables::Tables;
 pub use transform::{forward, inverse};
