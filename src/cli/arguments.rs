@@ -287,7 +287,8 @@ pub(super) enum Su3Verb {
 #[derive(Debug, Args)]
 pub(super) struct Su3TransformArguments {
     /// Two-body matrix elements as CSV (channel,na,nb,nc,nd,la,twoja,lb,twojb,lc,twojc,ld,twojd,J,value), a `# RELATIVE LSJT`
-    /// file, an H2 file (15099, text), or what this command wrote as .bin; with --inverse strengths
+    /// file, an H2 file (15099, text), a force computed here ([force] in a .toml file), or what this command wrote as .bin;
+    /// with --inverse strengths
     #[arg(long, value_name = "FILE")]
     pub interaction: PathBuf,
     /// The space: shells n <= N + 1, pairs na + nb <= N + 2; rows beyond it are left out
@@ -303,6 +304,9 @@ pub(super) struct Su3TransformArguments {
     /// From strengths back to matrix elements
     #[arg(long)]
     pub inverse: bool,
+    /// Memory to stay within, such as 4GiB; what does not fit is done piece by piece [default: four fifths of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
     /// Print the summary as one JSON object
     #[arg(long)]
     pub json: bool,
@@ -357,6 +361,11 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 fn tolerance(text: &str) -> Result<f64, String> {
     let inside = |number: &f64| *number > 0.0 && *number < 1.0;
     text.parse().ok().filter(inside).ok_or_else(|| "expected a number between 0 and 1, such as 1e-8".into())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let expected = || "expected a size such as 2GiB, 500M or a number of bytes".to_string();
+    eigenforge_runtime::jit::parse_bytes(text).filter(|bytes| *bytes > 0).ok_or_else(expected)
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -13,6 +13,7 @@ use crate::operator::OperatorError;
 use crate::report::ReportError;
 use crate::sparse::SparseError;
 use crate::su3::TableError;
+use crate::su3::interaction::InteractionError;
 use eigenforge_runtime::jit::{CompileFailure, JitError};
 use eigenforge_runtime::{DeviceError, SolveError};
 use eigenforge_su3::LabelError;
@@ -88,9 +89,13 @@ pub(super) enum CommandError {
     #[error("{} is input and output at once; name another --output", path.display())]
     Su3SameFile { path: PathBuf },
     #[error(
-        "N_max = {n_max} needs {needed} of memory for elements, strengths and coefficients; {free} are free: take a smaller --n-max"
+        "N_max = {n_max} needs {needed} for the largest group of quadruples (strengths are done group by group) beside {resident} \
+         held all the time; {limit} are allowed: free memory or raise --memory, take a smaller --n-max, or give an input that is \
+         not held, a .bin file or relative motion"
     )]
-    Su3Memory { n_max: u32, needed: String, free: String },
+    Su3Memory { n_max: u32, needed: String, resident: String, limit: String },
+    #[error(transparent)]
+    Su3Interaction(Box<InteractionError>),
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
     #[error("cannot write to standard output: {0}")]
@@ -113,6 +118,7 @@ impl CommandError {
             | CommandError::StageOfDmrg { .. }
             | CommandError::WideStrings { .. }
             | CommandError::Su3Table(_)
+            | CommandError::Su3Interaction(_)
             | CommandError::Su3SameFile { .. }
             | CommandError::Su3PaperInverse
             | CommandError::Su3Memory { .. }
@@ -200,4 +206,5 @@ boxed!(
     Bench(BenchError),
     Spmv(SpmvError),
     Su3Table(TableError),
+    Su3Interaction(InteractionError),
 );

@@ -30,6 +30,7 @@ mod record;
 mod solve;
 mod spmv;
 mod su3;
+mod su3_transform;
 mod tune;
 
 use arguments::{Command, CommandLine};

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! N_max → Space → Plan (offsets, shapes) → Tables (W^f, W^i, W⁰) ─┐
-//! file → elements u, by channel ──────────────── forward, inverse ┴→ strengths C → file, Summary
+//! file, force → Source of elements u, by group ─ forward, inverse ┴→ strengths C → Partial → file, Summary
 //! ```
 //!
 //! | file | question it answers |
@@ -13,7 +13,10 @@
 //! | `recoupling`, `tables` | which coefficients does a plan need? |
 //! | `table_cache` | which of them are known from an earlier run? |
 //! | `stage`, `transform` | how do elements become strengths, and back? |
+//! | `exchange` | what need not be computed, two nucleons being alike? |
 //! | `paper` | how did the authors do it? |
+//! | `interaction`, `output` | which format is it? |
+//! | `source`, `work`, `partial` | how is it done piece by piece, and gone on with? |
 //! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary` | how do files hold them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
 //! | `summary` | what came out? |
@@ -30,13 +33,18 @@ mod brackets;
 pub mod channel;
 pub mod csv;
 pub mod elements;
+mod exchange;
 pub mod h2;
+pub mod interaction;
 pub mod label_table;
 mod matrices;
+pub mod output;
 pub mod paper;
+pub mod partial;
 pub mod plan;
 mod recoupling;
 pub mod relative;
+pub mod source;
 pub mod space;
 mod stage;
 pub mod strengths;
@@ -44,6 +52,7 @@ pub mod summary;
 pub mod table_cache;
 mod tables;
 mod transform;
+pub mod work;
 
 pub use channel::{ByChannel, Channel};
 pub use csv::TableError;
@@ -52,4 +61,4 @@ pub use space::{Counts, Space};
 pub use summary::Summary;
 pub use table_cache::TableCache;
 pub use tables::Tables;
-pub use transform::{forward, inverse};
+pub use transform::{forward, forward_group, inverse, inverse_group};

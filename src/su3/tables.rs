@@ -108,6 +108,21 @@ impl Tables {
         }
     }
 
+    /// Number of pairs of shells.
+    pub fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Bytes of the coefficients of pairs, which are held all the time.
+    pub fn resident(&self) -> u64 {
+        let orbital = |tables: &[OrbitalTable]| tables.iter().map(|table| 8 * table.values.len()).sum::<usize>();
+        let of_pair = |pair: &PairTables| {
+            let terms = pair.recoupling.iter().flat_map(|of_j| &of_j.terms).map(|terms| 16 * terms.len() + 24);
+            orbital(&pair.bra) + orbital(&pair.ket) + terms.sum::<usize>()
+        };
+        self.pairs.values().map(of_pair).sum::<usize>() as u64
+    }
+
     /// Where tables are kept.
     pub fn cache(&self) -> &TableCache {
         &self.cache
