@@ -14,6 +14,8 @@ use crate::report::ReportError;
 use crate::sparse::SparseError;
 use crate::su3::TableError;
 use crate::su3::interaction::InteractionError;
+use crate::su3::output::Format;
+use crate::su3::team::TeamError;
 use eigenforge_runtime::jit::{CompileFailure, JitError};
 use eigenforge_runtime::{DeviceError, SolveError};
 use eigenforge_su3::LabelError;
@@ -95,6 +97,15 @@ pub(super) enum CommandError {
     )]
     Su3Memory { n_max: u32, needed: String, resident: String, limit: String },
     #[error(transparent)]
+    Team(Box<TeamError>),
+    #[error(
+        "{size} processes were started together, and this eigenforge was built without MPI: build it with --features mpi, or \
+         start one"
+    )]
+    WithoutMpi { size: usize },
+    #[error("--format {} holds {holds}, what comes out are {found}", format.word())]
+    Su3Format { format: Format, holds: &'static str, found: &'static str },
+    #[error(transparent)]
     Su3Interaction(Box<InteractionError>),
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
@@ -118,6 +129,8 @@ impl CommandError {
             | CommandError::StageOfDmrg { .. }
             | CommandError::WideStrings { .. }
             | CommandError::Su3Table(_)
+            | CommandError::Su3Format { .. }
+            | CommandError::WithoutMpi { .. }
             | CommandError::Su3Interaction(_)
             | CommandError::Su3SameFile { .. }
             | CommandError::Su3PaperInverse
@@ -207,4 +220,5 @@ boxed!(
     Spmv(SpmvError),
     Su3Table(TableError),
     Su3Interaction(InteractionError),
+    Team(TeamError),
 );

@@ -1,10 +1,10 @@
-//! `eigenforge su3 coefficients|wigner|count`; `transform` is [`super::su3_transform`]'s. The work is [`crate::su3`]'s.
+//! `eigenforge su3 coefficients|wigner|count`; `transform` and `elements` have files of their own. The work is [`crate::su3`]'s.
 
 use super::Outcome;
 use super::arguments::{Su3CountArguments, Su3TableArguments, Su3Verb};
 use super::error::CommandError;
 use super::output::print;
-use super::su3_transform;
+use super::{su3_elements, su3_transform};
 use crate::input::grouped;
 use crate::report::{ReportError, publish};
 use crate::su3::{Space, TableError, label_table};
@@ -18,6 +18,7 @@ use std::time::Instant;
 pub(super) fn run(verb: &Su3Verb) -> Result<Outcome, CommandError> {
     match verb {
         Su3Verb::Transform(arguments) => su3_transform::run(arguments),
+        Su3Verb::Elements(arguments) => su3_elements::run(arguments),
         Su3Verb::Coefficients(arguments) => {
             table(arguments, |path| label_table::coefficients(path, Device::cpu().memory().free))
         }

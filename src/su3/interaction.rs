@@ -1,8 +1,10 @@
 //! Which format a file has, and its numbers as a [`Source`].
 //!
-//! In: a path, a plan. Out: what gives elements (or strengths) by group; the beginning of the file says how it is read.
+//! In: a path, a plan. Out: what gives elements (or strengths) by group; the beginning of the file says how it is read, the
+//! ending .toml that it is a force.
 
 use super::csv::TableError;
+use super::force::{self, ForceError};
 use super::plan::Plan;
 use super::relative::{self, Relative, RotatedElements};
 use super::source::Source;
@@ -18,6 +20,9 @@ pub enum InteractionError {
     /// Of a file.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// Of a force.
+    #[error(transparent)]
+    Force(#[from] ForceError),
     /// Of the coefficients.
     #[error(transparent)]
     Labels(#[from] LabelError),
@@ -39,6 +44,9 @@ pub fn open(
     }
     if direction == Direction::Inverse {
         return Ok(Box::new(strengths::read(path, plan)?));
+    }
+    if force::recognised(path) {
+        return rotated(force::read(path)?.relative(plan), plan, cache);
     }
     if h2::recognised(path) {
         return Ok(Box::new(h2::read(path, plan)?));

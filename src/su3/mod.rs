@@ -17,8 +17,10 @@
 //! | `paper` | how did the authors do it? |
 //! | `interaction`, `output` | which format is it? |
 //! | `source`, `work`, `partial` | how is it done piece by piece, and gone on with? |
-//! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary` | how do files hold them? |
+//! | `team`, `mpi` | how do several processes share it? |
+//! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files hold them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
+//! | `force` | which interaction do Gaussians make? |
 //! | `summary` | what came out? |
 //! | `label_table` | what is the value of a coefficient that a table names? |
 //!
@@ -34,14 +36,18 @@ pub mod channel;
 pub mod csv;
 pub mod elements;
 mod exchange;
+pub mod force;
 pub mod h2;
 pub mod interaction;
 pub mod label_table;
 mod matrices;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub mod output;
 pub mod paper;
 pub mod partial;
 pub mod plan;
+pub mod recoupler;
 mod recoupling;
 pub mod relative;
 pub mod source;
@@ -51,6 +57,7 @@ pub mod strengths;
 pub mod summary;
 pub mod table_cache;
 mod tables;
+pub mod team;
 mod transform;
 pub mod work;
 

@@ -5,8 +5,9 @@
 //! are on the disk before their line is. The first line is a name of the run made of everything that determines the numbers
 //! (input, N_max, direction, version); under another name, or with a line or a group torn, the work is done again.
 
-use super::binary::{self, Kind};
+use super::binary::{self, BinaryFile, Kind};
 use super::channel::Channel;
+use super::csv::TableError;
 use super::plan::Plan;
 use super::summary::Share;
 use super::work::Finished;
@@ -23,7 +24,16 @@ pub struct Partial {
     file: File,
     journal: File,
     channels: Vec<Channel>,
-    shares: BTreeMap<usize, Vec<Share>>,
+    known: BTreeMap<usize, Known>,
+}
+
+/// What is said of a group that stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Known {
+    /// The largest deviation from orthogonality of its W⁰.
+    pub defect: f64,
+    /// Of each channel.
+    pub shares: Vec<Share>,
 }
 
 /// A line of the journal.
@@ -31,7 +41,7 @@ pub struct Partial {
 struct Entry {
     group: usize,
     blake3: String,
-    shares: Vec<Share>,
+    known: Known,
 }
 
 /// What determines the numbers.
@@ -60,7 +70,7 @@ impl Partial {
         let (file, mut journal) = (options().open(&path)?, options().open(&journal_path)?);
         let mut text = Vec::new();
         journal.read_to_end(&mut text)?;
-        let mut partial = Partial { path, file, journal, channels: run.channels.to_vec(), shares: BTreeMap::new() };
+        let mut partial = Partial { path, file, journal, channels: run.channels.to_vec(), known: BTreeMap::new() };
         let sound = partial.recover(run, &String::from_utf8_lossy(&text))?;
         if !sound {
             partial.begin(run)?;
@@ -80,27 +90,27 @@ impl Partial {
             return Ok(false);
         }
         for entry in lines.map_while(|line| ron::from_str::<Entry>(line).ok()) {
-            if entry.group >= run.plan.groups.len() || entry.shares.len() != self.channels.len() {
+            if entry.group >= run.plan.groups.len() || entry.known.shares.len() != self.channels.len() {
                 return Ok(false);
             }
             let vectors = self.bytes(run.plan, entry.group)?;
             if hash(&vectors) == entry.blake3 {
-                self.shares.insert(entry.group, entry.shares);
+                self.known.insert(entry.group, entry.known);
             }
         }
         // A line may end in its middle: the journal is written anew from what is known.
         self.journal.set_len(0)?;
         self.journal.rewind()?;
         let mut lines = run.name.clone() + "\n";
-        for (group, shares) in &self.shares.clone() {
-            lines += &line(*group, hash(&self.bytes(run.plan, *group)?), shares)?;
+        for (group, known) in &self.known.clone() {
+            lines += &line(*group, hash(&self.bytes(run.plan, *group)?), known)?;
         }
         self.journal.write_all(lines.as_bytes())?;
         Ok(true)
     }
 
     fn begin(&mut self, run: &Run) -> io::Result<()> {
-        self.shares.clear();
+        self.known.clear();
         self.journal.set_len(0)?;
         self.journal.rewind()?;
         self.file.set_len(0)?;
@@ -110,9 +120,9 @@ impl Partial {
         self.journal.write_all((run.name.clone() + "\n").as_bytes())
     }
 
-    /// Groups that stand in it, in their order, and their shares.
-    pub fn shares(&self) -> &BTreeMap<usize, Vec<Share>> {
-        &self.shares
+    /// Groups that stand in it, in their order.
+    pub fn known(&self) -> &BTreeMap<usize, Known> {
+        &self.known
     }
 
     /// Writes groups, and then that they stand.
@@ -122,14 +132,15 @@ impl Partial {
     /// What the file system says.
     pub fn put(&mut self, plan: &Plan, finished: Vec<Finished>) -> io::Result<()> {
         let mut lines = String::new();
-        for Finished { group, vectors, shares } in finished {
+        for Finished { group, vectors, defect, shares } in finished {
             let bytes: Vec<Vec<u8>> = vectors.iter().map(|vector| binary::bytes_of(vector)).collect();
             for (at, bytes) in bytes.iter().enumerate() {
                 self.file.seek(SeekFrom::Start(binary::position(plan, &plan.groups[group], at)))?;
                 self.file.write_all(bytes)?;
             }
-            lines += &line(group, hash(&bytes), &shares)?;
-            self.shares.insert(group, shares);
+            let known = Known { defect, shares };
+            lines += &line(group, hash(&bytes), &known)?;
+            self.known.insert(group, known);
         }
         self.file.sync_data()?;
         self.journal.write_all(lines.as_bytes())?;
@@ -143,6 +154,15 @@ impl Partial {
     /// What the file system says.
     pub fn group(&mut self, plan: &Plan, group: usize) -> io::Result<Vec<Vec<f64>>> {
         Ok(self.bytes(plan, group)?.iter().map(|bytes| binary::numbers_of(bytes)).collect())
+    }
+
+    /// The numbers as a source; the file must be complete.
+    ///
+    /// # Errors
+    ///
+    /// A file that was changed meanwhile.
+    pub fn source(&self, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
+        BinaryFile::open(&self.path, plan, kind)
     }
 
     fn bytes(&mut self, plan: &Plan, group: usize) -> io::Result<Vec<Vec<u8>>> {
@@ -193,8 +213,8 @@ fn hash(vectors: &[Vec<u8>]) -> String {
     hasher.finalize().to_hex()[..16].to_string()
 }
 
-fn line(group: usize, blake3: String, shares: &[Share]) -> io::Result<String> {
-    let entry = Entry { group, blake3, shares: shares.to_vec() };
+fn line(group: usize, blake3: String, known: &Known) -> io::Result<String> {
+    let entry = Entry { group, blake3, known: known.clone() };
     Ok(ron::to_string(&entry).map_err(io::Error::other)? + "\n")
 }
 
@@ -208,7 +228,7 @@ mod tests {
         let vectors: Vec<Vec<f64>> =
             [1.0, -3.0].map(|scale| (0..of.length).map(|i| factor * scale / (i + 7) as f64).collect()).into();
         let shares = vectors.iter().map(|vector| Share::new(of, vector, vector)).collect();
-        Finished { group, vectors, shares }
+        Finished { group, vectors, defect: 0.1 / (group + 1) as f64, shares }
     }
 
     /// What stands is known again with the same bits; another run, a torn line, altered numbers and a short file are not trusted.
@@ -219,11 +239,11 @@ mod tests {
         let output = folder.path().join("out.bin");
         let channels = [Channel::Pn, Channel::Nn];
         let run = |name: &str| Run { plan: &plan, kind: Kind::Strengths, channels: &channels, name: name.into() };
-        let groups = |name: &str| Partial::open(&output, &run(name)).unwrap().shares().clone();
+        let groups = |name: &str| Partial::open(&output, &run(name)).unwrap().known().clone();
         let mut partial = Partial::open(&output, &run("first")).unwrap();
         partial.put(&plan, vec![finished(&plan, 0, 1.0), finished(&plan, 2, 0.1)]).unwrap();
         partial.put(&plan, vec![finished(&plan, 3, 0.3)]).unwrap();
-        let known = partial.shares().clone();
+        let known = partial.known().clone();
         assert_eq!(partial.group(&plan, 2).unwrap(), finished(&plan, 2, 0.1).vectors);
         drop(partial);
         assert_eq!(groups("first"), known);

@@ -90,7 +90,29 @@ pub fn read(path: &Path) -> Result<Relative, TableError> {
     if relative.values.is_empty() {
         return Err(TableError::Empty { path: path.to_path_buf() });
     }
-    Ok(relative)
+    match relative.missing()[..] {
+        [] => Ok(relative),
+        [[n, l, n2, l2, s, j], ..] => {
+            let (count, quanta_max, j_max) = (relative.missing().len(), relative.quanta_max, relative.j_max);
+            let reason = format!(
+                "of the elements up to the header's Nmax = {quanta_max}, Jmax = {j_max}, {count} (both orders counted) are \
+                 missing, the first N' L' N L S J = {n} {l} {n2} {l2} {s} {j}"
+            );
+            Err(TableError::Content { path: path.to_path_buf(), reason })
+        }
+    }
+}
+
+/// (N', L', N, L, S, J) of all elements, both orders; T is that which makes L + S + T odd.
+fn keys(quanta_max: u32, j_max: u32) -> impl Iterator<Item = [u32; 6]> {
+    let states = move |n: u32, s: u32, j: u32| momenta(n).filter(move |l| l.abs_diff(s) <= j && j <= l + s);
+    let spins = (0..=j_max).flat_map(|j| [0, 1].map(|s| (s, j)));
+    spins.flat_map(move |(s, j)| {
+        let quanta = (0..=quanta_max).flat_map(move |n| (n % 2..=quanta_max).step_by(2).map(move |n2| (n, n2)));
+        quanta.flat_map(move |(n, n2)| {
+            states(n, s, j).flat_map(move |l| states(n2, s, j).map(move |l2| [n, l, n2, l2, s, j]))
+        })
+    })
 }
 
 /// ([N', L', S, J], [N, L], value) of a line.
@@ -127,23 +149,21 @@ impl Relative {
     /// From ⟨N' L' S J|V|N L S J⟩ with radial functions positive at infinity, for all antisymmetric states up to some quanta.
     pub fn of_formula(quanta_max: u32, value: impl Fn([u32; 2], [u32; 2], u32, u32) -> f64) -> Relative {
         let j_max = quanta_max + 1;
-        let mut values = HashMap::new();
-        for n in 0..=quanta_max {
-            for l in momenta(n) {
-                for (s, j) in [(0, l), (1, l.saturating_sub(1)), (1, l), (1, l + 1)] {
-                    if l.abs_diff(j) > s || j > l + s {
-                        continue;
-                    }
-                    for n2 in (n % 2..=quanta_max).step_by(2) {
-                        let near = momenta(n2).filter(|l2| l2.abs_diff(j) <= s && j <= l2 + s && l2.abs_diff(l) <= 2);
-                        for l2 in near {
-                            values.insert([n, l, n2, l2, s, j], value([n, l], [n2, l2], s, j));
-                        }
-                    }
-                }
-            }
-        }
-        Relative { quanta_max, j_max, values }
+        let of = |key: [u32; 6]| {
+            let [n, l, n2, l2, s, j] = key;
+            (key, value([n, l], [n2, l2], s, j))
+        };
+        Relative { quanta_max, j_max, values: keys(quanta_max, j_max).map(of).collect() }
+    }
+
+    /// ⟨N' L' S J|V|N L S J⟩ with functions positive at infinity, if it is there.
+    pub fn element(&self, bra: [u32; 2], ket: [u32; 2], s: u32, j: u32) -> Option<f64> {
+        self.values.get(&[bra[0], bra[1], ket[0], ket[1], s, j]).copied()
+    }
+
+    /// Labels that no line has.
+    fn missing(&self) -> Vec<[u32; 6]> {
+        keys(self.quanta_max, self.j_max).filter(|key| !self.values.contains_key(key)).collect()
     }
 
     /// Whether it holds all that N_max needs.

@@ -80,6 +80,8 @@ pub struct Finished {
     pub group: usize,
     /// Its numbers, a vector a channel.
     pub vectors: Vec<Vec<f64>>,
+    /// The largest deviation from orthogonality of its W⁰.
+    pub defect: f64,
     /// Of each channel.
     pub shares: Vec<Share>,
 }
@@ -111,7 +113,7 @@ impl Job<'_> {
                     Direction::Inverse => Share::new(group, output, input),
                 });
                 let shares = shares.collect();
-                (Finished { group: *at, vectors, shares }, terms)
+                (Finished { group: *at, vectors, defect: self.tables.defect_of(group), shares }, terms)
             })
             .collect();
         self.spent.terms += done.iter().map(|(_, terms)| terms).sum::<u64>();
@@ -144,11 +146,15 @@ impl Job<'_> {
     }
 }
 
+/// Numbers W⁰ of a group.
+pub fn w0_of(group: &Group) -> u64 {
+    let tensors = group.products.iter().flat_map(|product| &product.tensors);
+    tensors.map(|block| (block.rows * block.rows) as u64).sum()
+}
+
 /// Bytes that a group takes while it is worked on: input, output and intermediate numbers, and W⁰.
 pub fn bytes_of(group: &Group, channels: usize) -> u64 {
-    let tensors = group.products.iter().flat_map(|product| &product.tensors);
-    let w0: u64 = tensors.map(|block| (block.rows * block.rows) as u64).sum();
-    8 * (4 * (channels * group.length) as u64 + 2 * group.length as u64 + w0)
+    8 * (4 * (channels * group.length) as u64 + 2 * group.length as u64 + w0_of(group))
 }
 
 /// Groups that are worked on together: consecutive ones of `wanted` up to so many bytes, each group at least by itself.
