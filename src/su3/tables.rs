@@ -27,6 +27,8 @@ pub struct Tables {
     cache: TableCache,
     /// The largest deviation from orthogonality of any matrix so far, measured when it was computed.
     pub defect: f64,
+    /// Numbers W⁰ so far.
+    pub w0: usize,
 }
 
 /// Coefficients of one pair of shells.
@@ -87,7 +89,7 @@ impl Tables {
         let pairs = pairs.collect::<Result<HashMap<_, _>, _>>()?;
         let defect = of_quanta.iter().flatten().map(|table| table.defect).fold(0.0, f64::max);
         let spins = SpinFactors::new(coupler.symbols(), quanta_max)?;
-        Ok(Tables { pairs, products: HashMap::new(), spins, coupler, cache, defect })
+        Ok(Tables { pairs, products: HashMap::new(), spins, coupler, cache, defect, w0: 0 })
     }
 
     /// Takes up W⁰ of some groups in place of those it holds; (λf μf) and (λi μi) tell their group.
@@ -96,6 +98,7 @@ impl Tables {
         let (coupler, cache) = (&self.coupler, &self.cache);
         let made: Vec<Vec<SquareTable>> = groups.par_iter().map(|group| w0_tables(coupler, cache, group)).collect();
         for (group, tables) in groups.iter().zip(made) {
+            self.w0 += tables.iter().map(|table| table.values.len()).sum::<usize>();
             self.defect = tables.iter().map(|table| table.defect).fold(self.defect, f64::max);
             let mut tables = tables.into_iter();
             for product in &group.products {

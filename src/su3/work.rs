@@ -5,6 +5,7 @@
 //!
 //! [`Summary`]: super::Summary
 
+use super::channel::ByChannel;
 use super::csv::TableError;
 use super::plan::{Group, Plan};
 use super::source::Source;
@@ -32,6 +33,15 @@ impl Direction {
     /// What comes out.
     pub fn output(self) -> binary::Kind {
         if self == Direction::Forward { binary::Kind::Strengths } else { binary::Kind::Elements }
+    }
+}
+
+impl Direction {
+    fn share(self, group: &Group, input: &[f64], output: &[f64]) -> Share {
+        match self {
+            Direction::Forward => Share::new(group, input, output),
+            Direction::Inverse => Share::new(group, output, input),
+        }
     }
 }
 
@@ -108,11 +118,7 @@ impl Job<'_> {
                 let group = &self.plan.groups[*at];
                 let (vectors, terms) = self.transform(group, &input);
                 let pairs = input.par_iter().zip(&vectors);
-                let shares = pairs.map(|(input, output)| match self.direction {
-                    Direction::Forward => Share::new(group, input, output),
-                    Direction::Inverse => Share::new(group, output, input),
-                });
-                let shares = shares.collect();
+                let shares = pairs.map(|(input, output)| self.direction.share(group, input, output)).collect();
                 (Finished { group: *at, vectors, defect: self.tables.defect_of(group), shares }, terms)
             })
             .collect();
@@ -144,6 +150,24 @@ impl Job<'_> {
         }
         (out, terms)
     }
+}
+
+/// Groups of a result that was computed for all of a plan at once, as a device does; W⁰ of all groups must be taken up.
+pub fn of_whole(
+    plan: &Plan,
+    tables: &Tables,
+    direction: Direction,
+    input: &ByChannel,
+    output: &ByChannel,
+) -> Vec<Finished> {
+    let of = |(at, group): (usize, &Group)| {
+        let part = |vector: &[f64]| vector[group.start..][..group.length].to_vec();
+        let vectors: Vec<Vec<f64>> = output.vectors.iter().map(|(_, vector)| part(vector)).collect();
+        let pairs = input.vectors.iter().zip(&vectors);
+        let shares = pairs.map(|((_, input), output)| direction.share(group, &part(input), output)).collect();
+        Finished { group: at, vectors, defect: tables.defect_of(group), shares }
+    };
+    plan.groups.par_iter().enumerate().map(of).collect()
 }
 
 /// Numbers W⁰ of a group.
@@ -180,6 +204,26 @@ pub fn pieces(plan: &Plan, wanted: impl Iterator<Item = usize>, channels: usize,
 mod tests {
     use super::super::space::Space;
     use super::*;
+
+    /// What was done at once is the same, group by group, as what was done in pieces; both ways.
+    #[test]
+    fn whole_results_are_cut_into_the_same_groups() {
+        use super::super::{TableCache, forward, inverse};
+        let plan = Plan::new(Space { n_max: 2 });
+        let u: Vec<f64> = (0..plan.length).map(|i| ((i * i) as f64).sin()).collect();
+        let tables = Tables::new(&plan).expect("small labels");
+        let of = |vector| ByChannel { vectors: vec![(super::super::Channel::Nn, vector)], left_out: 0 };
+        let c = of(forward(&plan, &tables, &u));
+        let back = of(inverse(&plan, &tables, &c.vectors[0].1));
+        for (direction, input, output) in [(Direction::Forward, of(u), &c), (Direction::Inverse, c.clone(), &back)] {
+            let tables = Tables::of_pairs(&plan, TableCache::off()).expect("small labels");
+            let (source, algorithm) = (&input, Algorithm::Factorised);
+            let mut job = Job { plan: &plan, source, tables, direction, algorithm, spent: Spent::default() };
+            let pieces = pieces(&plan, 0..plan.groups.len(), 1, 0);
+            let done: Vec<Finished> = pieces.iter().flat_map(|piece| job.work(piece).expect("in memory")).collect();
+            assert_eq!(done, of_whole(&plan, &Tables::new(&plan).expect("small labels"), direction, &input, output));
+        }
+    }
 
     #[test]
     fn pieces_keep_the_limit_and_hold_every_group_once() {

@@ -221,7 +221,12 @@ fn faults_of_an_h2_file_are_named() {
         (good.replacen("6 6 6\n", "6 8 6\n", 1), 0, "this line says [6, 8, 6]"),
         (good.clone() + "1 1 1 1 0 0 11 1.0\n", 0, "expected the end after 174 elements"),
         (cut, 0, "found the end of the file"),
-        (good.replacen(" 22 ", " 11 ", 1), 0, "has come before"),
+        (good.replacen(" 22 ", " 11 ", 1), 0, "found [33, 31, 110]"),
+        (
+            good.replacen("   1   1   4   0   0 11", "   1   1   1   0   0 11", 1),
+            0,
+            "has come before with another value",
+        ),
         (good.replacen("   2   0   1   1   1 ", "   2   0   1   5   1 ", 1), 0, "is no orbital"),
         (good.clone(), 2, "its largest na + nb is 2, N_max = 2 needs 4"),
     ] {

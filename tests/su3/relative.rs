@@ -40,7 +40,7 @@ fn faults_of_a_relative_file_are_named() {
             "line 6: the element N' L' N L S J = 2 0 0 0 0 0",
         ),
         (head.to_string(), "no row"),
-        (format!("{head}0 0 0 0 0 1 0 0 0 0 1 1.5\n"), "is missing, the first N' L' N L S J = 0 0 2 0 0 0"),
+        (format!("{head}0 0 0 0 0 1 0 0 0 0 1 1.5\n"), "missing, the first N' L' N L S J = 0 0 2 0 0 0"),
     ] {
         std::fs::write(&path, file).unwrap();
         let error = relative::read(&path).unwrap_err().to_string();
