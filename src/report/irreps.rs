@@ -10,8 +10,10 @@ use plotters::prelude::*;
 
 /// Width and height of a panel.
 const PANEL: u32 = 420;
-/// Radius in pixels of a circle that had all of the norm.
-const FULL: f64 = 60.0;
+/// Pixels of a panel beside its axes' range.
+const EDGE: u32 = 80;
+/// Radius of a circle that had all of the norm, in steps of λ0: a tenth of the norm reaches to the neighbours.
+const FULL: f64 = 3.0;
 /// Below this share an irrep is a dot.
 const FAINT: f64 = 1e-6;
 
@@ -53,7 +55,7 @@ fn panel(
         .build_cartesian_2d(-1.0..end, -1.0..end)?;
     chart
         .configure_mesh()
-        .light_line_style(WHITE)
+        .disable_mesh()
         .x_desc("λ0")
         .y_desc("μ0")
         .x_label_formatter(&|x| format!("{x:.0}"))
@@ -61,13 +63,14 @@ fn panel(
         .label_style(("sans-serif", 13))
         .draw()?;
     let blue = RGBColor(0, 90, 181);
+    let step = f64::from(PANEL - EDGE) / (end + 1.0);
     chart.draw_series(irreps().map(|irrep| {
         let share = irrep.norm / channel.norm_of_strengths;
         let at = (f64::from(irrep.lambda), f64::from(irrep.mu));
         if share < FAINT {
             return Circle::new(at, 1, BLACK.mix(0.35).filled());
         }
-        Circle::new(at, (FULL * share.sqrt()).round().max(2.0) as i32, blue.mix(0.6).filled())
+        Circle::new(at, (FULL * step * share.sqrt()).round().max(2.0) as i32, blue.mix(0.6).filled())
     }))?;
     Ok(())
 }

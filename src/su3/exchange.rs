@@ -204,16 +204,19 @@ mod tests {
             let halves = Halves::new(group);
             let random: Vec<f64> = (0..group.length).map(|_| next()).collect();
             let parts = halves.parts_of_elements(&random);
-            assert_eq!(parts.len(), PARTS.len());
+            if parts.len() < PARTS.len() {
+                continue; // the lowest shells alone
+            }
             for wanted in [&PARTS[..1], &PARTS[..2], &PARTS[1..4], &PARTS[..]] {
                 let mut u = vec![0.0; group.length];
+                // Multiples of a power of two: what ought to cancel does so exactly.
+                let coarse = |number: f64| (number * 1_048_576.0).round() / 1_048_576.0;
                 for (signs, part) in parts.iter().filter(|(signs, _)| wanted.contains(signs)) {
-                    halves.for_elements(*signs, false, |at, half, sign| u[at] += sign * part[half]);
+                    halves.for_elements(*signs, false, |at, half, sign| u[at] += sign * coarse(part[half]));
                 }
                 let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-13);
-                assert!(wanted.len() < 4 || close(&u, &random), "all parts are the whole");
-                // Numbers that ought to cancel exactly do, when they are multiples of a power of two.
-                u.iter_mut().for_each(|u| *u = (*u * 1048576.0).round() / 1048576.0);
+                let whole = u.iter().zip(&random).all(|(u, random)| (u - random).abs() < 1e-5);
+                assert_eq!(whole, wanted.len() == 4, "all parts are the whole");
                 assert!(halves.parts_of_elements(&u).len() <= wanted.len());
                 split += usize::from(halves.parts_of_elements(&u).len() < 4);
                 let [mut c, mut whole, mut back] = [0; 3].map(|_| vec![f64::NAN; group.length]);

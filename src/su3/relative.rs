@@ -312,7 +312,7 @@ impl Basis {
         let once: Vec<ShellPair> = pairs.iter().copied().filter(|pair| pair.a <= pair.b).collect();
         let states = brackets.relative_states(total);
         let matrix = brackets.to_relative(coupler, &once, total, &states)?;
-        let t_of = |state: &RelativeState| usize::from((state.l + state.s) % 2 == 0);
+        let t_of = |state: &RelativeState| usize::from((state.l + state.s).is_multiple_of(2));
         let mut basis = Basis { states: [vec![], vec![]], matrices: [vec![], vec![]], rows: 0, places: vec![] };
         states.iter().for_each(|state| basis.states[t_of(state)].push(*state));
         let mut rows: HashMap<(ShellPair, JjState), usize> = HashMap::new();

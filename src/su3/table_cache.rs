@@ -5,7 +5,7 @@
 //! key = blake3(schema, [`SquareTable::VERSION`], every λ1 μ1 λ2 μ2 L3_max, in 4 little-endian bytes each)
 //!
 //! A file is `su3-tables/<name>-<key16>.table` in the folder of the kernel cache: `EIGENSU3`, u32 schema, key (32 bytes), u64
-//! numbers, blake3 of what follows (32 bytes), then for each table its defect and its values, 8-byte little-endian. It is
+//! numbers, blake3 of the key and of what follows (32 bytes), then for each table its defect and its values, 8-byte little-endian. It is
 //! written beside and renamed; of two programs that make the same one wins and both are right. A short, torn or altered file
 //! is computed again and replaced; a folder that cannot be written is no error. W⁰ of quanta (N_f, N_i) serves every N_max.
 
@@ -167,7 +167,7 @@ impl TableCache {
     /// Removes what was used least recently until the limit is kept. A run calls it when it ends.
     pub fn evict(&self) {
         let Ok(mut files) = self.list() else { return };
-        files.sort_by(|a, b| a.unused.cmp(&b.unused));
+        files.sort_by_key(|file| file.unused);
         let mut total: u64 = files.iter().map(|file| file.bytes).sum();
         while total > self.limit {
             let Some(file) = files.pop() else { return };
@@ -213,6 +213,11 @@ fn decode(payload: &[u8], factors: &[Factors]) -> Result<Vec<SquareTable>, Strin
     if numbers.next().is_some() { Err("it is too long".into()) } else { Ok(tables) }
 }
 
+/// A hash of key and content together.
+fn seal(key: &blake3::Hash, payload: &[u8]) -> blake3::Hash {
+    blake3::Hasher::new().update(key.as_bytes()).update(payload).finalize()
+}
+
 /// Header and content.
 fn publish(path: &Path, key: &blake3::Hash, payload: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -222,7 +227,7 @@ fn publish(path: &Path, key: &blake3::Hash, payload: &[u8]) -> io::Result<()> {
     file.write_all(&SCHEMA.to_le_bytes())?;
     file.write_all(key.as_bytes())?;
     file.write_all(&(payload.len() as u64 / 8).to_le_bytes())?;
-    file.write_all(blake3::hash(payload).as_bytes())?;
+    file.write_all(seal(key, payload).as_bytes())?;
     file.write_all(payload)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
@@ -236,8 +241,8 @@ fn read(path: &Path, key: &blake3::Hash) -> Result<Vec<u8>, String> {
     if header[..HEADER - 32] != expected.concat() {
         return Err("its header is of another schema, key or length".into());
     }
-    if header[HEADER - 32..] != *blake3::hash(payload).as_bytes() {
-        return Err("its content is altered".into());
+    if header[HEADER - 32..] != *seal(key, payload).as_bytes() {
+        return Err("its key or content is altered".into());
     }
     Ok(bytes.split_off(HEADER))
 }
