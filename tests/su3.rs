@@ -2,11 +2,17 @@
 
 #[path = "su3/command.rs"]
 mod command;
+#[path = "su3/forces.rs"]
+mod forces;
+#[path = "su3/h2.rs"]
+mod h2;
 #[path = "su3/operators.rs"]
 mod operators;
 #[path = "su3/random.rs"]
 mod random;
 #[path = "su3/relative.rs"]
 mod relative;
+#[path = "su3/runs.rs"]
+mod runs;
 #[path = "su3/transform.rs"]
 mod transform;

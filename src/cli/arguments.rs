@@ -29,7 +29,7 @@ pub(super) enum Command {
     Tune(TuneArguments),
     /// Count determinants and configuration state functions by excitation level
     Count(CountArguments),
-    /// The cache of compiled kernels
+    /// The cache of compiled kernels and of SU(3) coefficients
     Cache(CacheArguments),
     /// Time eigenforge beside the vendor's libraries
     Bench(BenchArguments),
@@ -276,6 +276,8 @@ pub(super) struct Su3Arguments {
 pub(super) enum Su3Verb {
     /// Turn two-body matrix elements into strengths of SU(3) x SU(2) tensors, or back
     Transform(Su3TransformArguments),
+    /// Write an interaction of any format, or a force, as two-body matrix elements in another format
+    Elements(Su3ElementsArguments),
     /// Add a column `computed` to a table of SU(3) > SO(3) coupling coefficients (phases of Draayer and Akiyama)
     Coefficients(Su3TableArguments),
     /// Add a column `computed` to a table of 3j, 6j and 9j symbols
@@ -287,25 +289,60 @@ pub(super) enum Su3Verb {
 #[derive(Debug, Args)]
 pub(super) struct Su3TransformArguments {
     /// Two-body matrix elements as CSV (channel,na,nb,nc,nd,la,twoja,lb,twojb,lc,twojc,ld,twojd,J,value), a `# RELATIVE LSJT`
-    /// file, an H2 file (15099, text), or what this command wrote as .bin; with --inverse strengths
+    /// file, an H2 file (version 0, 15099 or 15200, text or binary), a force computed here ([force] in a .toml file), or what
+    /// this command wrote as .bin; with --inverse strengths
     #[arg(long, value_name = "FILE")]
     pub interaction: PathBuf,
     /// The space: shells n <= N + 1, pairs na + nb <= N + 2; rows beyond it are left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=30))]
     pub n_max: u32,
-    /// Strengths as CSV (channel,na,nb,nc,nd,lf,mf,li,mi,l0,m0,Sf,Si,S0,kappa0,rho0,value), or as 8-byte numbers if the name
-    /// ends in .bin; a summary goes beside it as .json
+    /// Strengths as CSV (channel,na,nb,nc,nd,lf,mf,li,mi,l0,m0,Sf,Si,S0,kappa0,rho0,value), or in another --format; a summary
+    /// goes beside it as .json, a picture as .svg
     #[arg(long, value_name = "OUT")]
     pub output: PathBuf,
+    /// labels (CSV), binary (8-byte numbers; names that end in .bin), recoupler (LSU3shell's layout; .recoupler), or for
+    /// elements h2-0, h2-15099, h2-15200 (MFDn's)
+    #[arg(long, value_parser = su3_format)]
+    pub format: Option<Su3Format>,
     /// factorised (a chain of matrix products), or paper: the published sum over all labels at once, to compare
     #[arg(long, value_enum, default_value = "factorised")]
     pub algorithm: Su3Algorithm,
     /// From strengths back to matrix elements
     #[arg(long)]
     pub inverse: bool,
+    /// Memory to stay within, such as 4GiB; what does not fit is done piece by piece [default: four fifths of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
     /// Print the summary as one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// `su3 elements`.
+#[derive(Debug, Args)]
+pub(super) struct Su3ElementsArguments {
+    /// As of transform: a table of labels, a `# RELATIVE LSJT` file, an H2 file, a force (.toml), or binary
+    #[arg(long, value_name = "FILE")]
+    pub interaction: PathBuf,
+    /// The space: shells n <= N + 1, pairs na + nb <= N + 2
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=30))]
+    pub n_max: u32,
+    /// The two-body matrix elements
+    #[arg(long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// labels (CSV), binary (names that end in .bin), h2-0, h2-15099 (.dat), h2-15200; H2 as Fortran records if the name ends in
+    /// .bin
+    #[arg(long, value_parser = su3_format)]
+    pub format: Option<Su3Format>,
+}
+
+/// A format of `su3`.
+pub(super) type Su3Format = crate::su3::output::Format;
+
+fn su3_format(word: &str) -> Result<Su3Format, String> {
+    let known = Su3Format::WORDS;
+    let found = known.iter().find(|(name, _)| *name == word).map(|(_, format)| *format);
+    found.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
 }
 
 /// How `su3 transform` sums.
@@ -357,6 +394,11 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 fn tolerance(text: &str) -> Result<f64, String> {
     let inside = |number: &f64| *number > 0.0 && *number < 1.0;
     text.parse().ok().filter(inside).ok_or_else(|| "expected a number between 0 and 1, such as 1e-8".into())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let expected = || "expected a size such as 2GiB, 500M or a number of bytes".to_string();
+    eigenforge_runtime::jit::parse_bytes(text).filter(|bytes| *bytes > 0).ok_or_else(expected)
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

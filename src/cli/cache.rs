@@ -1,15 +1,18 @@
-//! `eigenforge cache list|verify|clear`: the folder of compiled kernels.
+//! `eigenforge cache list|verify|clear`: the folder of compiled kernels, and in it that of SU(3) coefficients.
 
 use super::Outcome;
 use super::arguments::{CacheArguments, CacheVerb};
 use super::error::CommandError;
 use super::output::{bytes, print, span};
-use eigenforge_runtime::jit::{Cache, Settings};
+use crate::su3::TableCache;
+use crate::su3::table_cache::TableFile;
+use eigenforge_runtime::jit::{Cache, Entry, Settings};
 use std::fmt::Write;
 
 /// Runs the verb. A damaged entry does no harm (it is never used), but `verify` then ends with exit code 1.
 pub(super) fn run(arguments: &CacheArguments) -> Result<Outcome, CommandError> {
-    let cache = Cache::open(&Settings::from_env()?);
+    let settings = Settings::from_env()?;
+    let (cache, coefficients) = (Cache::open(&settings), TableCache::open(&settings));
     let Some(folder) = cache.root().map(ToOwned::to_owned) else {
         print("the kernel cache is off\n")?;
         return Ok(Outcome::Done);
@@ -18,8 +21,11 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<Outcome, CommandError> {
     let (text, outcome) = match &arguments.verb {
         CacheVerb::List { json } => {
             let entries = cache.list().map_err(failed)?;
+            let tables = coefficients.list().map_err(failed)?;
             if *json {
-                let text = serde_json::to_string_pretty(&entries).map_err(crate::report::ReportError::from)?;
+                let all: Vec<Listed> =
+                    entries.iter().map(Listed::Kernel).chain(tables.iter().map(Listed::Coefficients)).collect();
+                let text = serde_json::to_string_pretty(&all).map_err(crate::report::ReportError::from)?;
                 print(&(text + "\n"))?;
                 return Ok(Outcome::Done);
             }
@@ -39,21 +45,46 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<Outcome, CommandError> {
             }
             let total = entries.iter().map(|entry| entry.bytes).sum();
             let _ = writeln!(text, "{} entries, {} in {}", entries.len(), bytes(total), folder.display());
+            if let Some(last) = tables.iter().map(|table| table.unused).min() {
+                let total = tables.iter().map(|table| table.bytes).sum();
+                let unused = span(last.as_secs_f64());
+                let _ = writeln!(
+                    text,
+                    "{} tables of SU(3) coefficients, {}, used {unused} ago (named by --json)",
+                    tables.len(),
+                    bytes(total)
+                );
+            }
             (text, Outcome::Done)
         }
         CacheVerb::Verify => {
             let verdicts = cache.verify().map_err(failed)?;
             let faults = verdicts.iter().filter_map(|verdict| Some((&verdict.folder, verdict.fault.as_ref()?)));
             let mut text: String = faults.map(|(folder, fault)| format!("{}: {fault}\n", folder.display())).collect();
-            let bad = verdicts.iter().filter(|verdict| verdict.fault.is_some()).count();
-            let _ = writeln!(text, "{} entries checked, {bad} faulty, in {}", verdicts.len(), folder.display());
+            let tables = coefficients.verify().map_err(failed)?;
+            let faults = tables.iter().filter_map(|(path, fault)| Some((path, fault.as_ref()?)));
+            faults.for_each(|(path, fault)| text += &format!("{}: {fault}\n", path.display()));
+            let bad = verdicts.iter().filter(|verdict| verdict.fault.is_some()).count()
+                + tables.iter().filter(|(_, fault)| fault.is_some()).count();
+            let checked = verdicts.len() + tables.len();
+            let _ = writeln!(text, "{checked} entries checked, {bad} faulty, in {}", folder.display());
             (text, if bad == 0 { Outcome::Done } else { Outcome::Fault })
         }
         CacheVerb::Clear => {
-            let (entries, freed) = cache.clear().map_err(failed)?;
+            let (kernels, freed) = cache.clear().map_err(failed)?;
+            let (tables, freed_too) = coefficients.clear().map_err(failed)?;
+            let (entries, freed) = (kernels + tables, freed + freed_too);
             (format!("{entries} entries removed, {} freed in {}\n", bytes(freed), folder.display()), Outcome::Done)
         }
     };
     print(&text)?;
     Ok(outcome)
+}
+
+/// An element of the list in JSON.
+#[derive(serde::Serialize)]
+#[serde(untagged)]
+enum Listed<'a> {
+    Kernel(&'a Entry),
+    Coefficients(&'a TableFile),
 }

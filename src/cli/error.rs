@@ -13,6 +13,9 @@ use crate::operator::OperatorError;
 use crate::report::ReportError;
 use crate::sparse::SparseError;
 use crate::su3::TableError;
+use crate::su3::interaction::InteractionError;
+use crate::su3::output::Format;
+use crate::su3::team::TeamError;
 use eigenforge_runtime::jit::{CompileFailure, JitError};
 use eigenforge_runtime::{DeviceError, SolveError};
 use eigenforge_su3::LabelError;
@@ -88,9 +91,22 @@ pub(super) enum CommandError {
     #[error("{} is input and output at once; name another --output", path.display())]
     Su3SameFile { path: PathBuf },
     #[error(
-        "N_max = {n_max} needs {needed} of memory for elements, strengths and coefficients; {free} are free: take a smaller --n-max"
+        "N_max = {n_max} needs {needed} for the largest group of quadruples (strengths are done group by group) beside {resident} \
+         held all the time; {limit} are allowed: free memory or raise --memory, take a smaller --n-max, or give an input that is \
+         not held, a .bin file or relative motion"
     )]
-    Su3Memory { n_max: u32, needed: String, free: String },
+    Su3Memory { n_max: u32, needed: String, resident: String, limit: String },
+    #[error(transparent)]
+    Team(Box<TeamError>),
+    #[error(
+        "{size} processes were started together, and this eigenforge was built without MPI: build it with --features mpi, or \
+         start one"
+    )]
+    WithoutMpi { size: usize },
+    #[error("--format {} holds {holds}, what comes out are {found}", format.word())]
+    Su3Format { format: Format, holds: &'static str, found: &'static str },
+    #[error(transparent)]
+    Su3Interaction(Box<InteractionError>),
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
     #[error("cannot write to standard output: {0}")]
@@ -113,6 +129,9 @@ impl CommandError {
             | CommandError::StageOfDmrg { .. }
             | CommandError::WideStrings { .. }
             | CommandError::Su3Table(_)
+            | CommandError::Su3Format { .. }
+            | CommandError::WithoutMpi { .. }
+            | CommandError::Su3Interaction(_)
             | CommandError::Su3SameFile { .. }
             | CommandError::Su3PaperInverse
             | CommandError::Su3Memory { .. }
@@ -200,4 +219,6 @@ boxed!(
     Bench(BenchError),
     Spmv(SpmvError),
     Su3Table(TableError),
+    Su3Interaction(InteractionError),
+    Team(TeamError),
 );

@@ -30,6 +30,9 @@ mod record;
 mod solve;
 mod spmv;
 mod su3;
+mod su3_elements;
+mod su3_team;
+mod su3_transform;
 mod tune;
 
 use arguments::{Command, CommandLine};

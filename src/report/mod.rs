@@ -9,6 +9,7 @@
 mod ci;
 mod dmrg;
 mod error;
+mod irreps;
 mod picture;
 mod record;
 mod summary;

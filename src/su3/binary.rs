@@ -5,13 +5,17 @@
 
 use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
-use super::plan::Plan;
+use super::plan::{Group, Plan};
+use super::source::{Source, whole};
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
-use std::path::Path;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 const MAGIC: &[u8; 8] = b"EIGENSU3";
 const VERSION: u32 = 1;
+/// Bytes before the first number.
+const HEADER: u64 = 32;
 
 /// What the numbers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +27,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn word(self) -> &'static str {
+    /// As messages have it.
+    pub fn word(self) -> &'static str {
         match self {
             Kind::Elements => "elements",
             Kind::Strengths => "strengths",
@@ -37,71 +42,136 @@ pub fn recognised(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }
 
-/// Writes.
+/// What stands before the numbers.
+pub(super) fn header(plan: &Plan, kind: Kind, channels: &[Channel]) -> [u8; HEADER as usize] {
+    let bits = channels.iter().fold(0u32, |bits, channel| bits | 1 << (*channel as u32));
+    let mut header = [0; HEADER as usize];
+    header[..8].copy_from_slice(MAGIC);
+    for (at, word) in [VERSION, kind as u32, plan.n_max, bits].into_iter().enumerate() {
+        header[8 + 4 * at..][..4].copy_from_slice(&word.to_le_bytes());
+    }
+    header[24..].copy_from_slice(&(plan.length as u64).to_le_bytes());
+    header
+}
+
+/// Bytes of a whole file.
+pub(super) fn size(plan: &Plan, channels: usize) -> u64 {
+    HEADER + 8 * (channels * plan.length) as u64
+}
+
+/// Where the numbers of a group begin, of the channel that is the `at`-th of the file.
+pub(super) fn position(plan: &Plan, group: &Group, at: usize) -> u64 {
+    HEADER + 8 * (at * plan.length + group.start) as u64
+}
+
+/// Numbers as they stand in a file.
+pub(super) fn bytes_of(numbers: &[f64]) -> Vec<u8> {
+    let mut bytes = vec![0; 8 * numbers.len()];
+    bytes.chunks_exact_mut(8).zip(numbers).for_each(|(bytes, number)| bytes.copy_from_slice(&number.to_le_bytes()));
+    bytes
+}
+
+/// Numbers from a file's bytes.
+pub(super) fn numbers_of(bytes: &[u8]) -> Vec<f64> {
+    bytes.chunks_exact(8).map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap_or([0; 8]))).collect()
+}
+
+/// Writes a whole file.
 ///
 /// # Errors
 ///
 /// What the writer says.
 pub fn write(out: &mut dyn Write, plan: &Plan, kind: Kind, numbers: &ByChannel) -> std::io::Result<()> {
-    let channels = numbers.vectors.iter().fold(0u32, |bits, (channel, _)| bits | 1 << (*channel as u32));
-    out.write_all(MAGIC)?;
-    for word in [VERSION, kind as u32, plan.n_max, channels] {
-        out.write_all(&word.to_le_bytes())?;
-    }
-    out.write_all(&(plan.length as u64).to_le_bytes())?;
-    for (_, vector) in &numbers.vectors {
-        for number in vector {
-            out.write_all(&number.to_le_bytes())?;
-        }
-    }
-    Ok(())
+    out.write_all(&header(plan, kind, &numbers.channels()))?;
+    numbers.vectors.iter().try_for_each(|(_, vector)| out.write_all(&bytes_of(vector)))
 }
 
-/// Reads a file of this kind and N_max.
+/// Reads a whole file of this kind and N_max.
 ///
 /// # Errors
 ///
 /// A header that says something else, a file that is shorter or longer than it, a number that is not finite.
 pub fn read(path: &Path, plan: &Plan, kind: Kind) -> Result<ByChannel, TableError> {
-    let failed = |source| TableError::Read { path: path.to_path_buf(), source };
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
-    let bytes = file.get_ref().metadata().map_err(failed)?.len();
-    let mut header = [0; 32];
-    file.read_exact(&mut header).map_err(failed)?;
-    let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-    let length = u64::from(word(24)) | u64::from(word(28)) << 32;
-    let channels: Vec<Channel> =
-        Channel::ALL.into_iter().filter(|channel| word(20) >> *channel as u32 & 1 == 1).collect();
-    let expected = 32 + 8 * (channels.len() * plan.length) as u64;
-    for (name, expected, found) in [
-        ("version", u64::from(VERSION), u64::from(word(8))),
-        (&*format!("kind ({})", kind.word()), kind as u64, u64::from(word(12))),
-        ("N_max", u64::from(plan.n_max), u64::from(word(16))),
-        ("numbers a channel", plan.length as u64, length),
-        ("bytes of the file", expected, bytes),
-    ] {
-        if expected != found {
-            let (path, what) = (path.to_path_buf(), name.to_string());
-            return Err(TableError::Binary { path, what, expected, found });
-        }
-    }
-    let mut vectors = Vec::new();
-    for channel in channels {
-        let mut vector = vec![0.0; plan.length];
-        let mut number = [0; 8];
-        for (at, value) in vector.iter_mut().enumerate() {
-            file.read_exact(&mut number).map_err(failed)?;
-            *value = f64::from_le_bytes(number);
-            if !value.is_finite() {
-                return Err(TableError::NotFinite { path: path.to_path_buf(), channel: channel.word(), at });
+    whole(plan, &BinaryFile::open(path, plan, kind)?)
+}
+
+/// A file whose groups are read when they are needed.
+#[derive(Debug)]
+pub struct BinaryFile {
+    path: PathBuf,
+    file: Mutex<File>,
+    channels: Vec<Channel>,
+    /// Numbers a channel.
+    length: usize,
+}
+
+impl BinaryFile {
+    /// Opens a file of this kind and N_max.
+    ///
+    /// # Errors
+    ///
+    /// A header that says something else, a file that is shorter or longer than it.
+    pub fn open(path: &Path, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
+        let failed = |source| TableError::Read { path: path.to_path_buf(), source };
+        let mut file = File::open(path).map_err(failed)?;
+        let bytes = file.metadata().map_err(failed)?.len();
+        let mut header = [0; HEADER as usize];
+        file.read_exact(&mut header).map_err(failed)?;
+        let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let length = u64::from(word(24)) | u64::from(word(28)) << 32;
+        let channels: Vec<Channel> =
+            Channel::ALL.into_iter().filter(|channel| word(20) >> *channel as u32 & 1 == 1).collect();
+        for (name, expected, found) in [
+            ("version", u64::from(VERSION), u64::from(word(8))),
+            (&*format!("kind ({})", kind.word()), kind as u64, u64::from(word(12))),
+            ("N_max", u64::from(plan.n_max), u64::from(word(16))),
+            ("numbers a channel", plan.length as u64, length),
+            ("bytes of the file", size(plan, channels.len()), bytes),
+        ] {
+            if expected != found {
+                let (path, what) = (path.to_path_buf(), name.to_string());
+                return Err(TableError::Binary { path, what, expected, found });
             }
         }
-        vectors.push((channel, vector));
+        Ok(BinaryFile { path: path.to_path_buf(), file: Mutex::new(file), channels, length: plan.length })
     }
-    if vectors.is_empty() {
-        return Err(TableError::Empty { path: path.to_path_buf() });
+
+    fn bytes(&self, group: &Group, at: usize) -> std::io::Result<Vec<u8>> {
+        let mut bytes = vec![0; 8 * group.length];
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(HEADER + 8 * (at * self.length + group.start) as u64))?;
+        file.read_exact(&mut bytes)?;
+        Ok(bytes)
     }
-    Ok(ByChannel { vectors, left_out: 0 })
+}
+
+impl Source for BinaryFile {
+    fn channels(&self) -> Vec<Channel> {
+        self.channels.clone()
+    }
+
+    fn group(&self, group: &Group) -> Result<Vec<Vec<f64>>, TableError> {
+        let mut vectors = Vec::new();
+        for (at, channel) in self.channels.iter().enumerate() {
+            let bytes = self.bytes(group, at);
+            let bytes = bytes.map_err(|source| TableError::Read { path: self.path.clone(), source })?;
+            let numbers = numbers_of(&bytes);
+            if let Some(at) = numbers.iter().position(|number| !number.is_finite()) {
+                let (path, at) = (self.path.clone(), group.start + at);
+                return Err(TableError::NotFinite { path, channel: channel.word(), at });
+            }
+            vectors.push(numbers);
+        }
+        Ok(vectors)
+    }
+
+    fn resident(&self) -> u64 {
+        0
+    }
+
+    fn manner(&self) -> &'static str {
+        "read group by group"
+    }
 }
 
 #[cfg(test)]

@@ -12,8 +12,9 @@
 
 use super::recoupling::Recoupling;
 use super::space::{ShellPair, momenta};
-use super::tables::OrbitalTable;
-use eigenforge_su3::{Coupler, Irrep, LabelError};
+use super::table_cache::TableCache;
+use super::tables::{OrbitalTable, orbital_tables};
+use eigenforge_su3::{Coupler, LabelError, SquareTable};
 
 /// |nR lR, (nr lr S) j; J⟩, J apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,7 @@ pub struct RelativeState {
 }
 
 /// Brackets of all states with N quanta.
+#[derive(Debug)]
 pub(super) struct Brackets {
     quanta: u32,
     /// By n1, then by L: ⟨(n1 0)l1; (N−n1 0)l2 ‖ f κ L⟩.
@@ -40,14 +42,16 @@ pub(super) struct Brackets {
 }
 
 impl Brackets {
-    pub fn new(coupler: &Coupler, quanta: u32) -> Brackets {
-        let pairs = (0..=quanta).map(|a| ShellPair { a, b: quanta - a });
-        let tables = pairs.map(|pair| {
-            let squares = coupler.square_tables(Irrep::new(pair.a, 0), Irrep::new(pair.b, 0), 0..=quanta);
+    pub fn new(coupler: &Coupler, cache: &TableCache, quanta: u32) -> Brackets {
+        let squares = orbital_tables(coupler, cache, quanta);
+        // Of each pair W^f by L, then W^i.
+        let of_pairs = squares.chunks_exact(2 * (quanta as usize + 1)).map(|tables| &tables[..tables.len() / 2]);
+        let ordered = |squares: &[SquareTable]| {
             squares.iter().map(|table| OrbitalTable::new(table, |row| (row.l1, row.l2))).collect()
-        });
+        };
+        let tables = of_pairs.map(ordered).collect();
         let rotations = (0..=quanta / 2).map(|k| quarter_turn((quanta - 2 * k) as usize)).collect();
-        Brackets { quanta, tables: tables.collect(), rotations }
+        Brackets { quanta, tables, rotations }
     }
 
     /// The bracket matrix of L: rows the pairs (l1, l2) of (n1, N−n1), columns (lR, lr) of (nR, N−nR).
@@ -176,7 +180,7 @@ mod tests {
     /// J. Talmi (1952) and M. Moshinsky (1959): ⟨(1 1)(0 0); 1|(1 1)(0 0); 1⟩ = 1/√2 for R = (r1+r2)/√2; two quanta in s and d.
     #[test]
     fn the_lowest_brackets() {
-        let brackets = Brackets::new(&Coupler::new(), 1);
+        let brackets = Brackets::new(&Coupler::new(), &TableCache::off(), 1);
         let half = 0.5f64.sqrt();
         // r1 = (R + r)/√2, r2 = (R − r)/√2
         for (n1, centre, expected) in [(1, 1, half), (1, 0, half), (0, 1, half), (0, 0, -half)] {
@@ -189,7 +193,7 @@ mod tests {
     fn jj_to_relative_is_orthogonal() {
         let coupler = Coupler::new();
         for quanta in [0u32, 1, 4, 5] {
-            let brackets = Brackets::new(&coupler, quanta);
+            let brackets = Brackets::new(&coupler, &TableCache::off(), quanta);
             let pairs: Vec<ShellPair> = (0..=quanta).map(|a| ShellPair { a, b: quanta - a }).collect();
             for total in 0..=quanta + 1 {
                 let states = brackets.relative_states(total);

@@ -126,6 +126,14 @@ pub enum TableError {
         /// What it says.
         found: u64,
     },
+    /// A binary file is not what it should be.
+    #[error("{}: {reason}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// Where, what was expected and found.
+        reason: String,
+    },
     /// NaN or infinity in a binary file.
     #[error("{}: number {at} of channel {channel} is not finite", path.display())]
     NotFinite {

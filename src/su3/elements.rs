@@ -6,7 +6,7 @@
 
 use super::channel::{ByChannel, Channel};
 use super::csv::{Reader, Row, TableError};
-use super::plan::Plan;
+use super::plan::{Group, Plan};
 use super::space::{JjState, ShellPair, momenta};
 use std::collections::HashMap;
 use std::io::Write;
@@ -65,15 +65,23 @@ pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     Ok(ByChannel { vectors, left_out })
 }
 
-/// Writes them, quadruple by quadruple, all channels of one quadruple together.
+/// The line of column names.
 ///
 /// # Errors
 ///
 /// What the writer says.
-pub fn write(out: &mut dyn Write, plan: &Plan, elements: &ByChannel) -> std::io::Result<()> {
-    writeln!(out, "{}", COLUMNS.join(","))?;
-    for (at, [bra, ket], j, left, right) in places(plan) {
-        for (channel, vector) in &elements.vectors {
+pub fn write_header(out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "{}", COLUMNS.join(","))
+}
+
+/// Writes a group, quadruple by quadruple, all channels of one element together.
+///
+/// # Errors
+///
+/// What the writer says.
+pub fn write(out: &mut dyn Write, group: &Group, channels: &[Channel], vectors: &[Vec<f64>]) -> std::io::Result<()> {
+    for (at, [bra, ket], j, left, right) in places_of(group) {
+        for (channel, vector) in channels.iter().zip(vectors) {
             let JjState { la, two_ja, lb, two_jb } = left;
             write!(out, "{},{},{},{},{}", channel.word(), bra.a, bra.b, ket.a, ket.b)?;
             write!(out, ",{la},{two_ja},{lb},{two_jb}")?;
@@ -84,17 +92,24 @@ pub fn write(out: &mut dyn Write, plan: &Plan, elements: &ByChannel) -> std::io:
     Ok(())
 }
 
-/// Every element's place and labels, in the order of the layout.
-pub(super) fn places(plan: &Plan) -> impl Iterator<Item = (usize, [ShellPair; 2], u32, JjState, JjState)> + '_ {
-    plan.groups.iter().flat_map(|group| {
-        group.quadruples.iter().enumerate().flat_map(move |(at, quadruple)| {
-            let pairs = [group.bras[at / group.kets.len()], group.kets[at % group.kets.len()]];
-            quadruple.blocks.iter().flat_map(move |block| {
-                let [left, right] = pairs.map(|pair| pair.jj_states(block.j));
-                let first = group.start + quadruple.offset + block.offset;
-                (0..block.rows * block.columns)
-                    .map(move |at| (first + at, pairs, block.j, left[at / right.len()], right[at % right.len()]))
-            })
+/// An element's place, pairs of shells, J and states.
+pub(super) type Place = (usize, [ShellPair; 2], u32, JjState, JjState);
+
+/// Every element of a plan, in the order of the layout.
+pub(super) fn places(plan: &Plan) -> impl Iterator<Item = Place> + '_ {
+    let of = |group| places_of(group).map(|(at, pairs, j, left, right)| (group.start + at, pairs, j, left, right));
+    plan.groups.iter().flat_map(of)
+}
+
+/// Every element of a group, places from the group's start.
+pub(super) fn places_of(group: &Group) -> impl Iterator<Item = Place> + '_ {
+    group.quadruples.iter().enumerate().flat_map(move |(at, quadruple)| {
+        let pairs = [group.bras[at / group.kets.len()], group.kets[at % group.kets.len()]];
+        quadruple.blocks.iter().flat_map(move |block| {
+            let [left, right] = pairs.map(|pair| pair.jj_states(block.j));
+            let first = quadruple.offset + block.offset;
+            (0..block.rows * block.columns)
+                .map(move |at| (first + at, pairs, block.j, left[at / right.len()], right[at % right.len()]))
         })
     })
 }

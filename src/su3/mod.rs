@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! N_max → Space → Plan (offsets, shapes) → Tables (W^f, W^i, W⁰) ─┐
-//! file → elements u, by channel ──────────────── forward, inverse ┴→ strengths C → file, Summary
+//! file, force → Source of elements u, by group ─ forward, inverse ┴→ strengths C → Partial → file, Summary
 //! ```
 //!
 //! | file | question it answers |
@@ -11,10 +11,16 @@
 //! | `space` | which states are there, and how many? |
 //! | `plan` | where does every number stand? |
 //! | `recoupling`, `tables` | which coefficients does a plan need? |
+//! | `table_cache` | which of them are known from an earlier run? |
 //! | `stage`, `transform` | how do elements become strengths, and back? |
+//! | `exchange` | what need not be computed, two nucleons being alike? |
 //! | `paper` | how did the authors do it? |
-//! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary` | how do files hold them? |
+//! | `interaction`, `output` | which format is it? |
+//! | `source`, `work`, `partial` | how is it done piece by piece, and gone on with? |
+//! | `team`, `mpi` | how do several processes share it? |
+//! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files hold them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
+//! | `force` | which interaction do Gaussians make? |
 //! | `summary` | what came out? |
 //! | `label_table` | what is the value of a coefficient that a table names? |
 //!
@@ -29,24 +35,37 @@ mod brackets;
 pub mod channel;
 pub mod csv;
 pub mod elements;
+mod exchange;
+pub mod force;
 pub mod h2;
+pub mod interaction;
 pub mod label_table;
 mod matrices;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+pub mod output;
 pub mod paper;
+pub mod partial;
 pub mod plan;
+pub mod recoupler;
 mod recoupling;
 pub mod relative;
+pub mod source;
 pub mod space;
 mod stage;
 pub mod strengths;
 pub mod summary;
+pub mod table_cache;
 mod tables;
+pub mod team;
 mod transform;
+pub mod work;
 
 pub use channel::{ByChannel, Channel};
 pub use csv::TableError;
 pub use plan::Plan;
 pub use space::{Counts, Space};
 pub use summary::Summary;
+pub use table_cache::TableCache;
 pub use tables::Tables;
-pub use transform::{forward, inverse};
+pub use transform::{forward, forward_group, inverse, inverse_group};

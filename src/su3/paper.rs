@@ -19,21 +19,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Strengths of one channel from its elements, and how often the innermost term was added.
 pub fn forward(plan: &Plan, tables: &Tables, elements: &[f64]) -> (Vec<f64>, u64) {
     let mut strengths = vec![0.0; plan.length];
-    let terms = AtomicU64::new(0);
-    let mut rest = &mut strengths[..];
+    let mut terms = 0;
     for group in &plan.groups {
-        let mut slices = Vec::with_capacity(group.products.len());
-        for product in &group.products {
-            let (slice, after) = std::mem::take(&mut rest).split_at_mut(product.length);
-            slices.push(slice);
-            rest = after;
-        }
-        let elements = &elements[group.start..][..group.length];
-        group.products.par_iter().zip(slices).for_each(|(product, strengths)| {
-            terms.fetch_add(tensors(group, product, tables, elements, strengths), Ordering::Relaxed);
-        });
+        let range = group.start..group.start + group.length;
+        terms += forward_group(group, tables, &elements[range.clone()], &mut strengths[range]);
     }
-    (strengths, terms.into_inner())
+    (strengths, terms)
+}
+
+/// Those of one group.
+pub fn forward_group(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) -> u64 {
+    let terms = AtomicU64::new(0);
+    let mut slices = Vec::with_capacity(group.products.len());
+    let mut rest = strengths;
+    for product in &group.products {
+        let (slice, after) = std::mem::take(&mut rest).split_at_mut(product.length);
+        slices.push(slice);
+        rest = after;
+    }
+    group.products.par_iter().zip(slices).for_each(|(product, strengths)| {
+        terms.fetch_add(tensors(group, product, tables, elements, strengths), Ordering::Relaxed);
+    });
+    terms.into_inner()
 }
 
 /// All strengths of two irreps; gives the number of terms.

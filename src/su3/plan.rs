@@ -142,6 +142,12 @@ impl Plan {
         Space { n_max: self.n_max }
     }
 
+    /// Place of the group with bra and ket exchanged.
+    pub fn adjoint(&self, group: &Group) -> Option<usize> {
+        let key = (group.ket_quanta, group.bra_quanta);
+        self.groups.binary_search_by_key(&key, |group| (group.bra_quanta, group.ket_quanta)).ok()
+    }
+
     /// The group of these quanta, which must be of the same parity and within the space.
     pub fn group(&self, bra_quanta: u32, ket_quanta: u32) -> Option<&Group> {
         let key = (bra_quanta, ket_quanta);
@@ -152,8 +158,17 @@ impl Plan {
 
 impl Group {
     fn new(space: Space, bra_quanta: u32, ket_quanta: u32, start: usize) -> Group {
-        let bras: Vec<ShellPair> = space.pairs_of(bra_quanta).collect();
-        let kets: Vec<ShellPair> = space.pairs_of(ket_quanta).collect();
+        Group::of_pairs([bra_quanta, ket_quanta], space.pairs_of(bra_quanta), space.pairs_of(ket_quanta), start)
+    }
+
+    /// The group of some of the pairs with these quanta, ascending; numbers begin at `start`.
+    pub fn of_pairs(
+        [bra_quanta, ket_quanta]: [u32; 2],
+        bras: impl Iterator<Item = ShellPair>,
+        kets: impl Iterator<Item = ShellPair>,
+        start: usize,
+    ) -> Group {
+        let (bras, kets): (Vec<ShellPair>, Vec<ShellPair>) = (bras.collect(), kets.collect());
         let (mut quadruples, mut length) = (Vec::new(), 0);
         for bra in &bras {
             for ket in &kets {

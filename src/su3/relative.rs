@@ -7,13 +7,18 @@
 //! ```text
 //! u = M_N V_rel M_N'ᵀ,   M of `brackets`;   pn: T from L + S + T odd;   pp, nn: twice the part of T = 1
 //! ```
+//! V_rel keeps the centre of mass, S and J, so a row of it has few elements; the second product is taken between states that
+//! the exchange of the nucleons does not bring forth from one another, and T = 0 and 1 apart: an eighth of the work of the whole.
 //! Elements with J beyond the file's J_max are zero.
 
 use super::brackets::{Brackets, RelativeState};
 use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
-use super::matrices::{multiply, multiply_by_transpose};
+use super::matrices::multiply_by_transpose;
 use super::plan::{Group, Plan};
+use super::source::{Source, whole};
+use super::space::{JjState, ShellPair, momenta};
+use super::table_cache::TableCache;
 use eigenforge_su3::{Coupler, LabelError};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -85,7 +90,29 @@ pub fn read(path: &Path) -> Result<Relative, TableError> {
     if relative.values.is_empty() {
         return Err(TableError::Empty { path: path.to_path_buf() });
     }
-    Ok(relative)
+    match relative.missing()[..] {
+        [] => Ok(relative),
+        [[n, l, n2, l2, s, j], ..] => {
+            let (count, quanta_max, j_max) = (relative.missing().len(), relative.quanta_max, relative.j_max);
+            let reason = format!(
+                "of the elements up to the header's Nmax = {quanta_max}, Jmax = {j_max}, {count} (both orders counted) are \
+                 missing, the first N' L' N L S J = {n} {l} {n2} {l2} {s} {j}"
+            );
+            Err(TableError::Content { path: path.to_path_buf(), reason })
+        }
+    }
+}
+
+/// (N', L', N, L, S, J) of all elements, both orders; T is that which makes L + S + T odd.
+fn keys(quanta_max: u32, j_max: u32) -> impl Iterator<Item = [u32; 6]> {
+    let states = move |n: u32, s: u32, j: u32| momenta(n).filter(move |l| l.abs_diff(s) <= j && j <= l + s);
+    let spins = (0..=j_max).flat_map(|j| [0, 1].map(|s| (s, j)));
+    spins.flat_map(move |(s, j)| {
+        let quanta = (0..=quanta_max).flat_map(move |n| (n % 2..=quanta_max).step_by(2).map(move |n2| (n, n2)));
+        quanta.flat_map(move |(n, n2)| {
+            states(n, s, j).flat_map(move |l| states(n2, s, j).map(move |l2| [n, l, n2, l2, s, j]))
+        })
+    })
 }
 
 /// ([N', L', S, J], [N, L], value) of a line.
@@ -119,104 +146,207 @@ fn element(words: &[&str], limits: &Relative) -> Result<Element, String> {
 }
 
 impl Relative {
-    /// Whether the file holds all that N_max needs.
+    /// From ⟨N' L' S J|V|N L S J⟩ with radial functions positive at infinity, for all antisymmetric states up to some quanta.
+    pub fn of_formula(quanta_max: u32, value: impl Fn([u32; 2], [u32; 2], u32, u32) -> f64) -> Relative {
+        let j_max = quanta_max + 1;
+        let of = |key: [u32; 6]| {
+            let [n, l, n2, l2, s, j] = key;
+            (key, value([n, l], [n2, l2], s, j))
+        };
+        Relative { quanta_max, j_max, values: keys(quanta_max, j_max).map(of).collect() }
+    }
+
+    /// ⟨N' L' S J|V|N L S J⟩ with functions positive at infinity, if it is there.
+    pub fn element(&self, bra: [u32; 2], ket: [u32; 2], s: u32, j: u32) -> Option<f64> {
+        self.values.get(&[bra[0], bra[1], ket[0], ket[1], s, j]).copied()
+    }
+
+    /// Labels that no line has.
+    fn missing(&self) -> Vec<[u32; 6]> {
+        keys(self.quanta_max, self.j_max).filter(|key| !self.values.contains_key(key)).collect()
+    }
+
+    /// Whether it holds all that N_max needs.
     pub fn reaches(&self, plan: &Plan) -> bool {
         self.quanta_max >= plan.space().quanta_max()
     }
 
-    /// u of pn, pp and nn.
+    /// u of pn, pp and nn, all at once.
     ///
     /// # Errors
     ///
     /// Angular momenta beyond what the symbols serve.
     pub fn elements(&self, plan: &Plan) -> Result<ByChannel, LabelError> {
-        let coupler = Coupler::new();
-        let quanta: Vec<u32> = (0..=plan.space().quanta_max()).collect();
-        let bases: Vec<Vec<Basis>> =
-            quanta.par_iter().map(|n| Basis::of_quanta(&coupler, plan, *n)).collect::<Result<_, _>>()?;
-        let mut vectors = vec![vec![0.0; plan.length]; 2];
-        let [pn, pp] = &mut vectors[..] else { return Ok(ByChannel { vectors: Vec::new(), left_out: 0 }) };
-        for group in &plan.groups {
-            let [bra, ket] = [group.bra_quanta, group.ket_quanta].map(|n| &bases[n as usize]);
-            let both: Vec<[Vec<f64>; 2]> = bra.par_iter().zip(ket).map(|(bra, ket)| self.rotated(bra, ket)).collect();
-            for (total, [all, isovector]) in both.iter().enumerate() {
-                put(group, total as u32, [&bra[total], &ket[total]], all, pn);
-                put(group, total as u32, [&bra[total], &ket[total]], isovector, pp);
-            }
-        }
-        pp.iter_mut().for_each(|u| *u *= 2.0);
-        let pp = vectors.pop().unwrap_or_default();
-        let pn = vectors.pop().unwrap_or_default();
-        Ok(ByChannel { vectors: vec![(Channel::Pn, pn), (Channel::Pp, pp.clone()), (Channel::Nn, pp)], left_out: 0 })
-    }
-
-    /// M V Mᵀ of one J: with all T, and with T = 1 only.
-    fn rotated(&self, bra: &Basis, ket: &Basis) -> [Vec<f64>; 2] {
-        let (n, m) = (bra.states.len(), ket.states.len());
-        let (rows, columns) = (bra.matrix.len() / n.max(1), ket.matrix.len() / m.max(1));
-        [false, true].map(|isovector| {
-            let mut v = vec![0.0; n * m];
-            for (i, left) in bra.states.iter().enumerate() {
-                for (k, right) in ket.states.iter().enumerate() {
-                    // T = 1 has L + S even.
-                    if !isovector || (left.l + left.s) % 2 == 0 {
-                        v[i * m + k] = self.value(left, right);
-                    }
-                }
-            }
-            let (mut half, mut whole) = (vec![0.0; rows * m], vec![0.0; rows * columns]);
-            multiply(&bra.matrix, &v, &mut half, [rows, n, m]);
-            multiply_by_transpose(&half, &ket.matrix, &mut whole, [rows, m, columns]);
-            whole
-        })
+        let rotated = RotatedElements::new(self.clone(), plan, &TableCache::off())?;
+        // Numbers that are computed have no file to fail.
+        Ok(whole(plan, &rotated).unwrap_or(ByChannel { vectors: Vec::new(), left_out: 0 }))
     }
 
     fn value(&self, left: &RelativeState, right: &RelativeState) -> f64 {
-        let same = left.centre == right.centre && (left.s, left.j) == (right.s, right.j);
-        let key = [left.n, left.l, right.n, right.l, left.s, left.j];
-        if same { self.values.get(&key).copied().unwrap_or(0.0) } else { 0.0 }
+        self.values.get(&[left.n, left.l, right.n, right.l, left.s, left.j]).copied().unwrap_or(0.0)
     }
 }
 
-/// jj states of some quanta and one J in relative motion.
+/// Two-body elements of an interaction of relative motion, a group at a time.
+///
+/// Exactly symmetric: what the exchange of a and b, of c and d, or of bra and ket brings forth is copied, not computed.
+#[derive(Debug)]
+pub struct RotatedElements {
+    relative: Relative,
+    /// By quanta, then by J.
+    bases: Vec<Vec<Basis>>,
+}
+
+/// jj states of some quanta and one J in relative motion, isospin 0 and 1 apart.
+#[derive(Debug)]
 struct Basis {
-    states: Vec<RelativeState>,
-    /// At [jj state, pair by pair][relative state].
-    matrix: Vec<f64>,
-    /// First jj state of each pair.
-    first: Vec<usize>,
+    /// By T: relative states with L + S + T odd.
+    states: [Vec<RelativeState>; 2],
+    /// By T, at [row][relative state].
+    matrices: [Vec<f64>; 2],
+    /// Number of jj states taken once: those with (na la ja) before or at (nb lb jb).
+    rows: usize,
+    /// Every state of every pair of shells: its row, and by T the sign it has it with.
+    places: Vec<Vec<(usize, [f64; 2])>>,
+}
+
+impl RotatedElements {
+    /// Prepares the rotations of a plan.
+    ///
+    /// # Errors
+    ///
+    /// Angular momenta beyond what the symbols serve.
+    pub fn new(relative: Relative, plan: &Plan, cache: &TableCache) -> Result<RotatedElements, LabelError> {
+        let coupler = Coupler::new();
+        let quanta: Vec<u32> = (0..=plan.space().quanta_max()).collect();
+        let bases = quanta.par_iter().map(|n| Basis::of_quanta(&coupler, cache, plan, *n)).collect::<Result<_, _>>()?;
+        Ok(RotatedElements { relative, bases })
+    }
+
+    /// M V Mᵀ between rows, by T; of equal quanta the upper triangle twice.
+    fn rotated(&self, bra: &Basis, ket: &Basis) -> [Vec<f64>; 2] {
+        [0, 1].map(|t| {
+            let (n, m) = (bra.states[t].len(), ket.states[t].len());
+            let mut half = vec![0.0; bra.rows * m];
+            for (k, right) in ket.states[t].iter().enumerate() {
+                for (i, left) in bra.states[t].iter().enumerate() {
+                    let same = left.centre == right.centre && (left.s, left.j) == (right.s, right.j);
+                    let v = if same { self.relative.value(left, right) } else { 0.0 };
+                    if v != 0.0 {
+                        (0..bra.rows).for_each(|row| half[row * m + k] += bra.matrices[t][row * n + i] * v);
+                    }
+                }
+            }
+            let mut whole = vec![0.0; bra.rows * ket.rows];
+            multiply_by_transpose(&half, &ket.matrices[t], &mut whole, [bra.rows, m, ket.rows]);
+            if std::ptr::eq(bra, ket) {
+                for row in 1..bra.rows {
+                    (0..row).for_each(|column| whole[row * bra.rows + column] = whole[column * bra.rows + row]);
+                }
+            }
+            whole
+        })
+    }
+}
+
+impl Source for RotatedElements {
+    fn channels(&self) -> Vec<Channel> {
+        Channel::ALL.to_vec()
+    }
+
+    fn group(&self, group: &Group) -> Result<Vec<Vec<f64>>, TableError> {
+        let [mut pn, mut pp] = [vec![0.0; group.length], vec![0.0; group.length]];
+        let [bra, ket] = [group.bra_quanta, group.ket_quanta].map(|n| &self.bases[n as usize]);
+        let both: Vec<[Vec<f64>; 2]> = bra
+            .par_iter()
+            .zip(ket)
+            .map(|(bra, ket)| {
+                let lower = group.bra_quanta > group.ket_quanta;
+                if lower { self.rotated(ket, bra) } else { self.rotated(bra, ket) }
+            })
+            .collect();
+        for (at, quadruple) in group.quadruples.iter().enumerate() {
+            let (b, k) = (at / group.kets.len(), at % group.kets.len());
+            for block in &quadruple.blocks {
+                let j = block.j as usize;
+                let start = quadruple.offset + block.offset;
+                let [isoscalar, isovector] = &both[j];
+                let mut place = start;
+                for (row, left) in &bra[j].places[b] {
+                    for (column, right) in &ket[j].places[k] {
+                        let from = if group.bra_quanta > group.ket_quanta {
+                            column * bra[j].rows + row
+                        } else {
+                            row * ket[j].rows + column
+                        };
+                        let [zero, one] = [left[0] * right[0] * isoscalar[from], left[1] * right[1] * isovector[from]];
+                        pn[place] = zero + one;
+                        pp[place] = 2.0 * one;
+                        place += 1;
+                    }
+                }
+            }
+        }
+        Ok(vec![pn, pp.clone(), pp])
+    }
+
+    fn resident(&self) -> u64 {
+        let numbers = self.bases.iter().flatten().flat_map(|basis| &basis.matrices).map(Vec::len).sum::<usize>();
+        8 * numbers as u64
+    }
+
+    fn manner(&self) -> &'static str {
+        "rotated from relative motion group by group"
+    }
 }
 
 impl Basis {
     /// By J.
-    fn of_quanta(coupler: &Coupler, plan: &Plan, quanta: u32) -> Result<Vec<Basis>, LabelError> {
-        let brackets = Brackets::new(coupler, quanta);
-        let pairs: Vec<_> = plan.space().pairs_of(quanta).collect();
-        (0..=quanta + 1)
-            .map(|total| {
-                let states = brackets.relative_states(total);
-                let matrix = brackets.to_relative(coupler, &pairs, total, &states)?;
-                let mut first = vec![0];
-                for pair in &pairs {
-                    first.push(first.last().copied().unwrap_or(0) + pair.jj_states(total).len());
+    fn of_quanta(coupler: &Coupler, cache: &TableCache, plan: &Plan, quanta: u32) -> Result<Vec<Basis>, LabelError> {
+        let brackets = Brackets::new(coupler, cache, quanta);
+        let pairs: Vec<ShellPair> = plan.space().pairs_of(quanta).collect();
+        (0..=quanta + 1).into_par_iter().map(|total| Basis::new(coupler, &brackets, &pairs, total)).collect()
+    }
+
+    fn new(coupler: &Coupler, brackets: &Brackets, pairs: &[ShellPair], total: u32) -> Result<Basis, LabelError> {
+        let once: Vec<ShellPair> = pairs.iter().copied().filter(|pair| pair.a <= pair.b).collect();
+        let states = brackets.relative_states(total);
+        let matrix = brackets.to_relative(coupler, &once, total, &states)?;
+        let t_of = |state: &RelativeState| usize::from((state.l + state.s).is_multiple_of(2));
+        let mut basis = Basis { states: [vec![], vec![]], matrices: [vec![], vec![]], rows: 0, places: vec![] };
+        states.iter().for_each(|state| basis.states[t_of(state)].push(*state));
+        let mut rows: HashMap<(ShellPair, JjState), usize> = HashMap::new();
+        let all = once.iter().flat_map(|pair| pair.jj_states(total).into_iter().map(|state| (*pair, state)));
+        for ((pair, state), row) in all.zip(matrix.chunks_exact(states.len().max(1))) {
+            let exchanged = (pair.exchanged(), state.exchanged());
+            if (pair, state) > exchanged {
+                continue;
+            }
+            rows.insert((pair, state), basis.rows);
+            basis.rows += 1;
+            for t in [0, 1] {
+                // Two nucleons in one orbital have J + T odd.
+                let forbidden = (pair, state) == exchanged && exchange_sign(state, total, t) < 0.0;
+                let of_t = states.iter().zip(row).filter(|(state, _)| t_of(state) == t);
+                basis.matrices[t].extend(of_t.map(|(_, m)| if forbidden { 0.0 } else { *m }));
+            }
+        }
+        for pair in pairs {
+            let place = |state: JjState| match rows.get(&(*pair, state)) {
+                Some(row) => (*row, [1.0; 2]),
+                None => {
+                    let row = rows[&(pair.exchanged(), state.exchanged())];
+                    (row, [0, 1].map(|t| exchange_sign(state, total, t)))
                 }
-                Ok(Basis { states, matrix, first })
-            })
-            .collect()
+            };
+            basis.places.push(pair.jj_states(total).into_iter().map(place).collect());
+        }
+        Ok(basis)
     }
 }
 
-/// Cuts the matrix of one J into the quadruples' blocks.
-fn put(group: &Group, total: u32, [bra, ket]: [&Basis; 2], matrix: &[f64], u: &mut [f64]) {
-    let width = ket.first.last().copied().unwrap_or(0);
-    for (at, quadruple) in group.quadruples.iter().enumerate() {
-        let (b, k) = (at / group.kets.len(), at % group.kets.len());
-        let Ok(position) = quadruple.blocks.binary_search_by_key(&total, |block| block.j) else { continue };
-        let block = &quadruple.blocks[position];
-        let start = group.start + quadruple.offset + block.offset;
-        for row in 0..block.rows {
-            let source = &matrix[(bra.first[b] + row) * width + ket.first[k]..][..block.columns];
-            u[start + row * block.columns..][..block.columns].copy_from_slice(source);
-        }
-    }
+/// |b a; J T⟩ = −(−1)^{ja+jb−J} |a b; J T⟩ for T = 1, with the other sign for T = 0.
+fn exchange_sign(state: JjState, j: u32, t: usize) -> f64 {
+    let even = ((state.two_ja + state.two_jb) / 2 + j).is_multiple_of(2);
+    if even == (t == 1) { -1.0 } else { 1.0 }
 }

@@ -35,7 +35,19 @@ pub struct Space {
     pub n_max: u32,
 }
 
+impl JjState {
+    /// The state with a and b exchanged, its sign apart.
+    pub fn exchanged(self) -> JjState {
+        JjState { la: self.lb, two_ja: self.two_jb, lb: self.la, two_jb: self.two_ja }
+    }
+}
+
 impl ShellPair {
+    /// (nb, na).
+    pub fn exchanged(self) -> ShellPair {
+        ShellPair { a: self.b, b: self.a }
+    }
+
     /// na + nb.
     pub fn quanta(self) -> u32 {
         self.a + self.b

@@ -44,44 +44,88 @@ impl std::fmt::Display for Label {
 /// Calls `visit(place, label)` for every strength of a plan, in the order of the layout.
 pub fn for_each(plan: &Plan, mut visit: impl FnMut(usize, Label)) {
     for group in &plan.groups {
-        for product in &group.products {
-            for s0 in 0..3u32 {
-                let labels = tensor_labels(product.bra_irrep(), product.ket_irrep(), s0);
-                let mut place = group.start + product.offset + product.tensors[s0 as usize].offset;
-                for (irrep, kappa, rho) in labels {
-                    for bra in &product.bras {
-                        for ket in &product.kets {
-                            for spin in spins_of(s0) {
-                                let pairs = [group.bras[*bra], group.kets[*ket]];
-                                let irreps = [product.bra_irrep(), product.ket_irrep(), irrep];
-                                visit(place, Label { pairs, irreps, spins: SPINS[*spin], kappa, rho });
-                                place += 1;
-                            }
-                        }
-                    }
-                }
+        for_each_row(group, |first, row| {
+            for (column, label) in row.labels(group).enumerate() {
+                visit(group.start + first + column, label);
+            }
+        });
+    }
+}
+
+/// Strengths of one (λf μf), (λi μi), S0, (λ0 μ0), κ0, ρ0: the columns of a [`super::plan::TensorBlock`].
+#[derive(Clone, Copy)]
+pub(super) struct TensorRow<'a> {
+    product: &'a Product,
+    pub s0: u32,
+    /// (λ0 μ0).
+    pub irrep: Irrep,
+    kappa: u32,
+    rho: u32,
+}
+
+impl TensorRow<'_> {
+    /// Number of strengths.
+    pub fn length(&self) -> usize {
+        self.product.tensors[self.s0 as usize].columns
+    }
+
+    /// The label of a column.
+    pub fn label(&self, group: &Group, column: usize) -> Label {
+        let spins = spins_of(self.s0);
+        let (quadruple, spin) = (column / spins.len(), spins[column % spins.len()]);
+        let kets = &self.product.kets;
+        let (bra, ket) = (self.product.bras[quadruple / kets.len()], kets[quadruple % kets.len()]);
+        Label {
+            pairs: [group.bras[bra], group.kets[ket]],
+            irreps: [self.product.bra_irrep(), self.product.ket_irrep(), self.irrep],
+            spins: SPINS[spin],
+            kappa: self.kappa,
+            rho: self.rho,
+        }
+    }
+
+    fn labels<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = Label> + 'a {
+        (0..self.length()).map(|column| self.label(group, column))
+    }
+}
+
+/// Calls `visit(place of its first strength, row)` for every row of a group, in the order of the layout.
+pub(super) fn for_each_row<'a>(group: &'a Group, mut visit: impl FnMut(usize, TensorRow<'a>)) {
+    for product in &group.products {
+        for s0 in 0..3u32 {
+            let block = &product.tensors[s0 as usize];
+            let labels = tensor_labels(product.bra_irrep(), product.ket_irrep(), s0);
+            for (row, (irrep, kappa, rho)) in labels.into_iter().enumerate() {
+                let place = product.offset + block.offset + row * block.columns;
+                visit(place, TensorRow { product, s0, irrep, kappa, rho });
             }
         }
     }
 }
 
-/// Writes them quadruple by quadruple, channels of one quadruple together, then by spins, irreps, κ0 and ρ0.
+/// The line of column names.
 ///
 /// # Errors
 ///
 /// What the writer says.
-pub fn write(out: &mut dyn Write, plan: &Plan, strengths: &ByChannel) -> std::io::Result<()> {
-    writeln!(out, "{}", COLUMNS.join(","))?;
-    for group in &plan.groups {
-        let labels: Vec<LabelsOf> = group.products.iter().map(LabelsOf::new).collect();
-        for (b, bra) in group.bras.iter().enumerate() {
-            for (k, ket) in group.kets.iter().enumerate() {
-                for (channel, vector) in &strengths.vectors {
-                    let head = format!("{},{},{},{},{}", channel.word(), bra.a, bra.b, ket.a, ket.b);
-                    for spin in 0..SPINS.len() {
-                        for (product, labels) in group.products.iter().zip(&labels) {
-                            write_product(out, &head, group, product, labels, [b, k, spin], vector)?;
-                        }
+pub fn write_header(out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "{}", COLUMNS.join(","))
+}
+
+/// Writes a group quadruple by quadruple, channels of one quadruple together, then by spins, irreps, κ0 and ρ0.
+///
+/// # Errors
+///
+/// What the writer says.
+pub fn write(out: &mut dyn Write, group: &Group, channels: &[Channel], vectors: &[Vec<f64>]) -> std::io::Result<()> {
+    let labels: Vec<LabelsOf> = group.products.iter().map(LabelsOf::new).collect();
+    for (b, bra) in group.bras.iter().enumerate() {
+        for (k, ket) in group.kets.iter().enumerate() {
+            for (channel, vector) in channels.iter().zip(vectors) {
+                let head = format!("{},{},{},{},{}", channel.word(), bra.a, bra.b, ket.a, ket.b);
+                for spin in 0..SPINS.len() {
+                    for (product, labels) in group.products.iter().zip(&labels) {
+                        write_product(out, &head, product, labels, [b, k, spin], vector)?;
                     }
                 }
             }
@@ -94,7 +138,6 @@ pub fn write(out: &mut dyn Write, plan: &Plan, strengths: &ByChannel) -> std::io
 fn write_product(
     out: &mut dyn Write,
     head: &str,
-    group: &Group,
     product: &Product,
     labels: &LabelsOf,
     [b, k, spin]: [usize; 3],
@@ -103,7 +146,7 @@ fn write_product(
     let [sf, si, s0] = SPINS[spin];
     let Some(column) = column(product, [b, k], spin) else { return Ok(()) };
     let block = &product.tensors[s0 as usize];
-    let start = group.start + product.offset + block.offset;
+    let start = product.offset + block.offset;
     for (row, (irrep, kappa, rho)) in labels.by_s0[s0 as usize].iter().enumerate() {
         write!(out, "{head},{},{},{},{}", product.bra[0], product.bra[1], product.ket[0], product.ket[1])?;
         write!(out, ",{},{},{sf},{si},{s0},{kappa},{rho}", irrep.lambda, irrep.mu)?;

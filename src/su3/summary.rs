@@ -1,16 +1,17 @@
 //! What a transformation did: norms, the largest tensors, where the norm sits.
 //!
-//! In: elements and strengths of each channel. Out: Σ (2J+1) u² and Σ C², which are equal (the map is orthogonal), the latter
-//! also by S0 and by (λ0 μ0), and the largest strengths.
+//! In: elements and strengths of a group, then all groups' shares. Out: Σ (2J+1) u² and Σ C², which are equal (the map is
+//! orthogonal), the latter also by S0 and by (λ0 μ0), and the largest strengths. Shares are added in the order of the groups,
+//! whoever computed them, so that the sums have the same bits.
 
-use super::channel::{ByChannel, Channel};
-use super::plan::Plan;
-use super::strengths::{Label, for_each};
-use serde::Serialize;
+use super::channel::Channel;
+use super::plan::{Group, Plan};
+use super::strengths::{TensorRow, for_each_row};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Strengths shown.
+/// Strengths and irreps shown.
 const SHOWN: usize = 8;
 
 /// Of all channels.
@@ -20,7 +21,7 @@ pub struct Summary {
     pub n_max: u32,
     /// Elements a channel, and strengths.
     pub elements: usize,
-    /// Coefficients W⁰ computed.
+    /// Coefficients W⁰ taken up, computed or read.
     pub w0: usize,
     /// The largest measured deviation of a coefficient matrix from orthogonality.
     pub defect: f64,
@@ -41,14 +42,14 @@ pub struct ChannelSummary {
     pub norm_of_strengths: f64,
     /// Σ C² by S0 = 0, 1, 2.
     pub norm_by_s0: [f64; 3],
-    /// Σ C² by (λ0 μ0), the largest first; the sum of all others is left out.
+    /// Σ C² by (λ0 μ0), the largest first.
     pub norm_by_irrep: Vec<IrrepNorm>,
     /// The largest |C|.
     pub largest: Vec<Strength>,
 }
 
 /// The share of an irrep.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IrrepNorm {
     /// λ0.
     pub lambda: u32,
@@ -59,7 +60,7 @@ pub struct IrrepNorm {
 }
 
 /// One strength.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Strength {
     /// Its labels.
     pub tensor: String,
@@ -67,55 +68,107 @@ pub struct Strength {
     pub value: f64,
 }
 
-impl Summary {
-    /// Of a transformation in either direction.
-    pub fn new(plan: &Plan, elements: &ByChannel, strengths: &ByChannel, left_out: usize) -> Summary {
-        let channels = elements.vectors.iter().zip(&strengths.vectors);
-        let channels = channels.map(|((channel, u), (_, c))| ChannelSummary::new(plan, *channel, u, c)).collect();
-        Summary { n_max: plan.n_max, elements: plan.length, w0: 0, defect: 0.0, left_out, channels }
+/// What one group adds to one channel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    norm_of_elements: f64,
+    norm_by_s0: [f64; 3],
+    norm_by_irrep: Vec<IrrepNorm>,
+    largest: Vec<Strength>,
+}
+
+impl Share {
+    /// Of elements and strengths, both from the group's start.
+    pub fn new(group: &Group, elements: &[f64], strengths: &[f64]) -> Share {
+        let mut norm_by_s0 = [0.0; 3];
+        let mut by_irrep: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+        let mut largest = Vec::new();
+        for_each_row(group, |first, row| {
+            let values = &strengths[first..][..row.length()];
+            let norm: f64 = values.iter().map(|c| c * c).sum();
+            norm_by_s0[row.s0 as usize] += norm;
+            *by_irrep.entry((row.irrep.lambda, row.irrep.mu)).or_default() += norm;
+            take_largest(&row, values, &mut largest);
+        });
+        let irreps = by_irrep.into_iter().map(|((lambda, mu), norm)| IrrepNorm { lambda, mu, norm });
+        let largest = largest.into_iter().map(|(value, row, column): (f64, TensorRow, usize)| Strength {
+            tensor: row.label(group, column).to_string(),
+            value,
+        });
+        Share {
+            norm_of_elements: norm_of_elements(group, elements),
+            norm_by_s0,
+            norm_by_irrep: irreps.collect(),
+            largest: largest.collect(),
+        }
     }
 }
 
-impl ChannelSummary {
-    fn new(plan: &Plan, channel: Channel, u: &[f64], c: &[f64]) -> ChannelSummary {
-        let mut norm_by_s0 = [0.0; 3];
-        let mut by_irrep: BTreeMap<(u32, u32), f64> = BTreeMap::new();
-        let mut largest: Vec<(f64, Label)> = Vec::new();
-        for_each(plan, |place, label| {
-            let value = c[place];
-            norm_by_s0[label.spins[2] as usize] += value * value;
-            *by_irrep.entry((label.irreps[2].lambda, label.irreps[2].mu)).or_default() += value * value;
-            let smallest = largest.last().map_or(0.0, |(value, _)| value.abs());
-            if value != 0.0 && (largest.len() < SHOWN || value.abs() > smallest) {
-                let at = largest.partition_point(|(other, _)| other.abs() >= value.abs());
-                largest.insert(at, (value, label));
-                largest.truncate(SHOWN);
-            }
-        });
-        let mut norm_by_irrep: Vec<IrrepNorm> =
-            by_irrep.into_iter().map(|((lambda, mu), norm)| IrrepNorm { lambda, mu, norm }).collect();
-        norm_by_irrep.sort_by(|a, b| b.norm.total_cmp(&a.norm));
-        norm_by_irrep.truncate(SHOWN);
-        ChannelSummary {
-            channel,
-            norm_of_elements: norm_of_elements(plan, u),
-            norm_of_strengths: norm_by_s0.iter().sum(),
-            norm_by_s0,
-            norm_by_irrep,
-            largest: largest.into_iter().map(|(value, label)| Strength { tensor: label.to_string(), value }).collect(),
+/// Keeps the largest, the first of equal ones.
+fn take_largest<'a>(row: &TensorRow<'a>, values: &[f64], largest: &mut Vec<(f64, TensorRow<'a>, usize)>) {
+    for (column, value) in values.iter().enumerate() {
+        let smallest = if largest.len() < SHOWN { 0.0 } else { largest.last().map_or(0.0, |(value, ..)| value.abs()) };
+        if value.abs() > smallest {
+            let at = largest.partition_point(|(other, ..)| other.abs() >= value.abs());
+            largest.insert(at, (*value, *row, column));
+            largest.truncate(SHOWN);
         }
     }
 }
 
 /// Σ (2J+1) u².
-fn norm_of_elements(plan: &Plan, u: &[f64]) -> f64 {
-    let quadruples = plan.groups.iter().flat_map(|group| group.quadruples.iter().map(move |q| (group, q)));
-    let blocks = quadruples.flat_map(|(group, q)| q.blocks.iter().map(move |block| (group.start + q.offset, block)));
+fn norm_of_elements(group: &Group, u: &[f64]) -> f64 {
+    let blocks = group.quadruples.iter().flat_map(|q| q.blocks.iter().map(move |block| (q.offset, block)));
     let of = |(start, block): (usize, &super::plan::JBlock)| {
         let elements = &u[start + block.offset..][..block.rows * block.columns];
         f64::from(2 * block.j + 1) * elements.iter().map(|u| u * u).sum::<f64>()
     };
     blocks.map(of).sum()
+}
+
+impl Summary {
+    /// From the shares of all groups in their order, each with one of every channel.
+    pub fn new<'a>(plan: &Plan, channels: &[Channel], shares: impl Iterator<Item = &'a [Share]>) -> Summary {
+        let mut sums: Vec<ChannelSummary> = channels.iter().map(|channel| ChannelSummary::empty(*channel)).collect();
+        for shares in shares {
+            sums.iter_mut().zip(shares).for_each(|(sum, share)| sum.add(share));
+        }
+        sums.iter_mut().for_each(ChannelSummary::finish);
+        Summary { n_max: plan.n_max, elements: plan.length, w0: 0, defect: 0.0, left_out: 0, channels: sums }
+    }
+}
+
+impl ChannelSummary {
+    fn empty(channel: Channel) -> ChannelSummary {
+        ChannelSummary {
+            channel,
+            norm_of_elements: 0.0,
+            norm_of_strengths: 0.0,
+            norm_by_s0: [0.0; 3],
+            norm_by_irrep: Vec::new(),
+            largest: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, share: &Share) {
+        self.norm_of_elements += share.norm_of_elements;
+        self.norm_by_s0.iter_mut().zip(share.norm_by_s0).for_each(|(sum, norm)| *sum += norm);
+        for of in &share.norm_by_irrep {
+            let known = &mut self.norm_by_irrep;
+            match known.binary_search_by_key(&(of.lambda, of.mu), |x| (x.lambda, x.mu)) {
+                Ok(at) => known[at].norm += of.norm,
+                Err(at) => known.insert(at, of.clone()),
+            }
+        }
+        self.largest.extend(share.largest.iter().cloned());
+        self.largest.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs())); // stable: the first of equal ones stays
+        self.largest.truncate(SHOWN);
+    }
+
+    fn finish(&mut self) {
+        self.norm_of_strengths = self.norm_by_s0.iter().sum();
+        self.norm_by_irrep.sort_by(|a, b| b.norm.total_cmp(&a.norm));
+    }
 }
 
 impl fmt::Display for Summary {
@@ -138,7 +191,8 @@ impl fmt::Display for Summary {
         for channel in &self.channels {
             let share =
                 |x: &IrrepNorm| format!("({} {}) {:.1} %", x.lambda, x.mu, 100.0 * x.norm / channel.norm_of_strengths);
-            let shares: Vec<String> = channel.norm_by_irrep.iter().filter(|x| x.norm > 0.0).map(share).collect();
+            let shares: Vec<String> =
+                channel.norm_by_irrep.iter().filter(|x| x.norm > 0.0).take(SHOWN).map(share).collect();
             writeln!(f, "\n  {}: where the norm sits in (λ0 μ0): {}", channel.channel.word(), shares.join(", "))?;
             for strength in &channel.largest {
                 writeln!(f, "    {:>14.6}  {}", strength.value, strength.tensor)?;

@@ -1,6 +1,6 @@
-//! All coefficients of a transformation, computed once for a plan.
+//! All coefficients of a transformation, computed once and kept in the [`TableCache`].
 //!
-//! In: a [`Plan`]. Out: jj → LS matrices of every pair of shells, W^f of every bra pair and W^i of every ket pair as square
+//! In: a [`Plan`]; the groups of it that are worked on. Out: jj → LS matrices of every pair of shells, W^f of every bra pair and W^i of every ket pair as square
 //! orthogonal matrices a total L, W⁰ of every product of irreps as square orthogonal matrices an S0, on all cores.
 //!
 //! ```text
@@ -8,9 +8,10 @@
 //! W⁰ = ⟨(λf μf) κf Lf; (λi μi) κi Li ‖ (λ0 μ0) κ0 S0⟩_ρ0
 //! ```
 
-use super::plan::Plan;
+use super::plan::{Group, Plan};
 use super::recoupling::{Recoupling, SpinFactors};
 use super::space::ShellPair;
+use super::table_cache::{Factors, TableCache};
 use eigenforge_su3::{Coupler, Irrep, LabelError, SquareTable};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -19,11 +20,14 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub struct Tables {
     pub(super) pairs: HashMap<ShellPair, PairTables>,
+    /// Of the groups asked for last, at most.
     pub(super) products: HashMap<[Irrep; 2], Vec<SquareTable>>,
     pub(super) spins: SpinFactors,
-    /// The largest deviation from orthogonality of any matrix, measured.
+    coupler: Coupler,
+    cache: TableCache,
+    /// The largest deviation from orthogonality of any matrix so far, measured when it was computed.
     pub defect: f64,
-    /// Numbers W⁰.
+    /// Numbers W⁰ so far.
     pub w0: usize,
 }
 
@@ -50,49 +54,120 @@ pub(super) struct OrbitalTable {
 }
 
 impl Tables {
-    /// Computes them.
+    /// Computes those of a whole plan.
     ///
     /// # Errors
     ///
     /// Angular momenta beyond what the exact sums serve.
     pub fn new(plan: &Plan) -> Result<Tables, LabelError> {
+        let mut tables = Tables::of_pairs(plan, TableCache::off())?;
+        tables.take_up(&plan.groups.iter().collect::<Vec<_>>());
+        Ok(tables)
+    }
+
+    /// Those of the pairs of shells, without W⁰.
+    ///
+    /// # Errors
+    ///
+    /// Angular momenta beyond what the exact sums serve.
+    pub fn of_pairs(plan: &Plan, cache: TableCache) -> Result<Tables, LabelError> {
         let coupler = Coupler::new();
-        let l_max = plan.space().quanta_max();
-        let mut pairs: Vec<ShellPair> = plan.groups.iter().flat_map(|group| group.bras.iter().copied()).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let with_tables = |pair: &ShellPair| PairTables::new(&coupler, *pair).map(|tables| (*pair, tables));
-        let (pairs, defects): (HashMap<ShellPair, PairTables>, Vec<f64>) = pairs
+        let quanta_max = plan.space().quanta_max();
+        let of_quanta: Vec<Vec<SquareTable>> =
+            (0..=quanta_max).into_par_iter().map(|quanta| orbital_tables(&coupler, &cache, quanta)).collect();
+        let of_pair: Vec<(ShellPair, &[SquareTable], &[SquareTable])> = (0..=quanta_max)
+            .flat_map(|quanta| plan.space().pairs_of(quanta))
+            .map(|pair| {
+                let one = pair.quanta() as usize + 1;
+                let tables = &of_quanta[pair.quanta() as usize][2 * one * pair.a as usize..][..2 * one];
+                (pair, &tables[..one], &tables[one..])
+            })
+            .collect();
+        let pairs = of_pair
             .par_iter()
-            .map(with_tables)
-            .collect::<Result<Vec<_>, _>>()?
-            .into_iter()
-            .map(|(pair, (tables, defect))| ((pair, tables), defect))
-            .unzip();
-        let mut factors: Vec<[Irrep; 2]> = Vec::new();
-        for product in plan.groups.iter().flat_map(|group| &group.products) {
-            factors.push([product.bra_irrep(), product.ket_irrep()]);
+            .map(|(pair, bra, ket)| PairTables::new(&coupler, *pair, bra, ket).map(|tables| (*pair, tables)));
+        let pairs = pairs.collect::<Result<HashMap<_, _>, _>>()?;
+        let defect = of_quanta.iter().flatten().map(|table| table.defect).fold(0.0, f64::max);
+        let spins = SpinFactors::new(coupler.symbols(), quanta_max)?;
+        Ok(Tables { pairs, products: HashMap::new(), spins, coupler, cache, defect, w0: 0 })
+    }
+
+    /// Takes up W⁰ of some groups in place of those it holds; (λf μf) and (λi μi) tell their group.
+    pub fn take_up(&mut self, groups: &[&Group]) {
+        self.products.clear();
+        let (coupler, cache) = (&self.coupler, &self.cache);
+        let made: Vec<Vec<SquareTable>> = groups.par_iter().map(|group| w0_tables(coupler, cache, group)).collect();
+        for (group, tables) in groups.iter().zip(made) {
+            self.w0 += tables.iter().map(|table| table.values.len()).sum::<usize>();
+            self.defect = tables.iter().map(|table| table.defect).fold(self.defect, f64::max);
+            let mut tables = tables.into_iter();
+            for product in &group.products {
+                let key = [product.bra_irrep(), product.ket_irrep()];
+                self.products.insert(key, tables.by_ref().take(1 + S0_MAX as usize).collect());
+            }
         }
-        let products: HashMap<[Irrep; 2], Vec<SquareTable>> =
-            factors.par_iter().map(|[f, i]| ([*f, *i], coupler.square_tables(*f, *i, 0..=2))).collect();
-        let squares = || products.values().flatten();
-        let defect = defects.into_iter().chain(squares().map(|table| table.defect)).fold(0.0, f64::max);
-        let w0 = squares().map(|table| table.values.len()).sum();
-        Ok(Tables { pairs, spins: SpinFactors::new(coupler.symbols(), l_max)?, defect, w0, products })
+    }
+
+    /// The largest deviation of a group's W⁰, which must be taken up.
+    pub fn defect_of(&self, group: &Group) -> f64 {
+        let tables =
+            group.products.iter().flat_map(|product| &self.products[&[product.bra_irrep(), product.ket_irrep()]]);
+        tables.map(|table| table.defect).fold(0.0, f64::max)
+    }
+
+    /// Number of pairs of shells.
+    pub fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Bytes of the coefficients of pairs, which are held all the time.
+    pub fn resident(&self) -> u64 {
+        let orbital = |tables: &[OrbitalTable]| tables.iter().map(|table| 8 * table.values.len()).sum::<usize>();
+        let of_pair = |pair: &PairTables| {
+            let terms = pair.recoupling.iter().flat_map(|of_j| &of_j.terms).map(|terms| 16 * terms.len() + 24);
+            orbital(&pair.bra) + orbital(&pair.ket) + terms.sum::<usize>()
+        };
+        self.pairs.values().map(of_pair).sum::<usize>() as u64
+    }
+
+    /// Where tables are kept.
+    pub fn cache(&self) -> &TableCache {
+        &self.cache
     }
 }
 
+/// The largest rank of a tensor's spin.
+const S0_MAX: u32 = 2;
+
+/// W⁰ of a group's products: which they are follows from its quanta alone, whatever the N_max.
+fn w0_tables(coupler: &Coupler, cache: &TableCache, group: &Group) -> Vec<SquareTable> {
+    let factors = group.products.iter().map(|product| [product.bra_irrep(), product.ket_irrep()]);
+    let factors: Vec<Factors> = factors.map(|irreps| Factors { irreps, l3_max: S0_MAX }).collect();
+    cache.tables(&format!("w0-{}-{}", group.bra_quanta, group.ket_quanta), coupler, &factors)
+}
+
+/// For each pair (a, quanta − a) in turn ⟨(a 0)l; (b 0)l' ‖ …⟩ and ⟨(0 b)l'; (0 a)l ‖ …⟩, by L = 0, …, quanta.
+pub(super) fn orbital_tables(coupler: &Coupler, cache: &TableCache, quanta: u32) -> Vec<SquareTable> {
+    let pair = |a: u32| {
+        let b = quanta - a;
+        [[Irrep::new(a, 0), Irrep::new(b, 0)], [Irrep::new(0, b), Irrep::new(0, a)]]
+    };
+    let factors: Vec<Factors> = (0..=quanta).flat_map(pair).map(|irreps| Factors { irreps, l3_max: quanta }).collect();
+    cache.tables(&format!("wf-wi-{quanta}"), coupler, &factors)
+}
+
 impl PairTables {
-    fn new(coupler: &Coupler, pair: ShellPair) -> Result<(PairTables, f64), LabelError> {
+    fn new(
+        coupler: &Coupler,
+        pair: ShellPair,
+        bra: &[SquareTable],
+        ket: &[SquareTable],
+    ) -> Result<PairTables, LabelError> {
         let recoupling = (0..=pair.j_max()).map(|j| Recoupling::new(coupler.symbols(), pair, j));
         let recoupling = recoupling.collect::<Result<Vec<_>, _>>()?;
-        let up_to = 0..=pair.quanta();
-        let bra = coupler.square_tables(Irrep::new(pair.a, 0), Irrep::new(pair.b, 0), up_to.clone());
-        let ket = coupler.square_tables(Irrep::new(0, pair.b), Irrep::new(0, pair.a), up_to);
-        let defect = bra.iter().chain(&ket).map(|table| table.defect).fold(0.0, f64::max);
         let bra = bra.iter().map(|table| OrbitalTable::new(table, |row| (row.l1, row.l2))).collect();
         let ket = ket.iter().map(|table| OrbitalTable::new(table, |row| (row.l2, row.l1))).collect();
-        Ok((PairTables { recoupling, bra, ket }, defect))
+        Ok(PairTables { recoupling, bra, ket })
     }
 }
 

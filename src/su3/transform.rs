@@ -19,14 +19,22 @@ use super::tables::{PairTables, Tables};
 use eigenforge_su3::{Irrep, SquareTable};
 use rayon::prelude::*;
 
+/// Strengths of a group from its elements, of one channel; W⁰ of the group must be taken up.
+pub fn forward_group(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) {
+    GroupTables::new(group, tables).forward(elements, strengths);
+}
+
+/// Elements of a group from its strengths.
+pub fn inverse_group(group: &Group, tables: &Tables, strengths: &[f64], elements: &mut [f64]) {
+    GroupTables::new(group, tables).inverse(strengths, elements);
+}
+
 /// Strengths of one channel from its elements; both in the plan's layout.
 pub fn forward(plan: &Plan, tables: &Tables, elements: &[f64]) -> Vec<f64> {
     let mut strengths = vec![0.0; plan.length];
     let slices = by_group(plan, &mut strengths);
     plan.groups.par_iter().zip(slices).for_each(|(group, strengths)| {
-        let elements = &elements[group.start..][..group.length];
-        let worker = GroupTables::new(group, tables);
-        worker.forward(elements, strengths);
+        forward_group(group, tables, &elements[group.start..][..group.length], strengths);
     });
     strengths
 }
@@ -36,9 +44,7 @@ pub fn inverse(plan: &Plan, tables: &Tables, strengths: &[f64]) -> Vec<f64> {
     let mut elements = vec![0.0; plan.length];
     let slices = by_group(plan, &mut elements);
     plan.groups.par_iter().zip(slices).for_each(|(group, elements)| {
-        let strengths = &strengths[group.start..][..group.length];
-        let worker = GroupTables::new(group, tables);
-        worker.inverse(strengths, elements);
+        inverse_group(group, tables, &strengths[group.start..][..group.length], elements);
     });
     elements
 }

@@ -4,24 +4,35 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 fn run(arguments: &[&str]) -> Output {
-    let program = std::env::var_os("EIGENFORGE_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_eigenforge").into());
-    std::process::Command::new(program).current_dir(root()).arg("su3").args(arguments).output().unwrap()
+    command(arguments).output().unwrap()
 }
 
-fn root() -> PathBuf {
+/// The program.
+pub fn program() -> std::ffi::OsString {
+    std::env::var_os("EIGENFORGE_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_eigenforge").into())
+}
+
+/// The command, with no cache but what a test gives it.
+pub fn command(arguments: &[&str]) -> std::process::Command {
+    let mut command = std::process::Command::new(program());
+    command.current_dir(root()).env("EIGENFORGE_CACHE", "off").arg("su3").args(arguments);
+    command
+}
+
+pub fn root() -> PathBuf {
     std::env::var_os("EIGENFORGE_ROOT").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
 }
 
-fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn path(folder: &Path, name: &str) -> String {
+pub fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_string_lossy().into_owned()
 }
 
 /// Runs and gives standard output; the command must succeed.
-fn succeed(arguments: &[&str]) -> String {
+pub fn succeed(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
     text(&output.stdout)

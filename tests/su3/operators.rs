@@ -151,7 +151,7 @@ fn spin_and_orbit() {
 }
 
 /// Antisymmetric elements have C(nb na …) = (−1)^{μf+Sf} C(na nb …), symmetric ones C(cd; ab; ī, f̄, 0̄; Si Sf S0) = (−1)^{S0} C
-/// where ρ_max = 1 (else the exchange of f and i mixes ρ) and no irrep is its own conjugate. Random elements.
+/// where ρ_max = 1 and no irrep is its own conjugate; else κ0 and ρ0 are mixed. Random elements.
 #[test]
 fn exchange_and_hermitian_symmetry() {
     let (plan, tables) = space();
@@ -206,6 +206,30 @@ fn exchange_and_hermitian_symmetry() {
         }
     });
     assert!(checked[0] == plan.length && checked[1] > 1000, "{checked:?}");
+    assert_the_adjoint_mixes_kappa_and_rho_alone(&plan, &c);
+}
+
+/// In general C of the adjoint labels is an orthogonal matrix between κ0 and ρ0 times C: products of the vectors (κ0, ρ0) of two
+/// quadruples with the same irreps and spins are kept.
+fn assert_the_adjoint_mixes_kappa_and_rho_alone(plan: &Plan, c: &[f64]) {
+    let mut vectors: HashMap<([Irrep; 3], [u32; 3]), HashMap<[ShellPair; 2], Vec<f64>>> = HashMap::new();
+    for_each(plan, |at, label| {
+        vectors.entry((label.irreps, label.spins)).or_default().entry(label.pairs).or_default().push(c[at]);
+    });
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let mut mixed = 0;
+    for (([f, i, zero], [sf, si, s0]), by_pairs) in &vectors {
+        let adjoint = ([i.conjugate(), f.conjugate(), zero.conjugate()], [*si, *sf, *s0]);
+        let others = &vectors[&adjoint];
+        for ([bra, ket], x) in by_pairs {
+            for ([bra2, ket2], y) in by_pairs {
+                let [x_adjoint, y_adjoint] = [&others[&[*ket, *bra]], &others[&[*ket2, *bra2]]];
+                assert!((dot(x, y) - dot(x_adjoint, y_adjoint)).abs() < 1e-11, "{f} {i} {zero}: {bra:?} {ket:?}");
+                mixed += usize::from(multiplicity(*f, *i, *zero) > 1);
+            }
+        }
+    }
+    assert!(mixed > 1000, "{mixed} with more than one ρ0");
 }
 
 type Labels = (ShellPair, JjState, ShellPair, JjState, u32);

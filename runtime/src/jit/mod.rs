@@ -54,7 +54,7 @@ pub use nvrtc::Nvrtc;
 pub use occupancy::{Limit, Occupancy};
 pub use overrides::{Chosen, OverrideError, Overrides, dumped_plan};
 pub use resources::KernelResources;
-pub use settings::{CacheFolder, DEFAULT_CACHE_LIMIT, Settings};
+pub use settings::{CacheFolder, DEFAULT_CACHE_LIMIT, Settings, parse_bytes};
 pub use upkeep::{Entry, Verdict};
 
 use cache::{Build, Ingredients};

@@ -219,7 +219,7 @@ fn keep_first(paths: &mut Vec<PathBuf>) {
 }
 
 /// Reads `2GiB`, `500M`, `1.5 GB`, `4096`: powers of 1024, with or without the `i` and the `B`.
-fn parse_bytes(text: &str) -> Option<u64> {
+pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);

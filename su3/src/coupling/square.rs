@@ -56,6 +56,39 @@ impl Coupler {
 }
 
 impl SquareTable {
+    /// Stands for every choice that the numbers depend on, phases and order of operations alike; raised with each of them, so
+    /// that tables kept on disk by another version are not taken for these.
+    pub const VERSION: u32 = 1;
+
+    /// The table of numbers that [`Coupler::square_tables`] made before; `None` if they are not as many as it has places.
+    ///
+    /// ```
+    /// use eigenforge_su3::{Coupler, Irrep, SquareTable};
+    /// let [first, second] = [Irrep::new(2, 1), Irrep::new(1, 3)];
+    /// let made = Coupler::new().square_tables(first, second, 2..=2).remove(0);
+    /// let again = SquareTable::from_values([first, second], 2, made.values.clone(), made.defect).unwrap();
+    /// assert_eq!((again.rows, again.columns), (made.rows, made.columns));
+    /// ```
+    pub fn from_values(factors: [Irrep; 2], l3: u32, values: Vec<f64>, defect: f64) -> Option<SquareTable> {
+        let [first, second] = factors;
+        let mut table = SquareTable::empty(first, second, l3);
+        for (irrep, rho_max) in product(first, second) {
+            for kappa in 1..=irrep.kappa_max(l3) {
+                table.columns.extend((1..=rho_max).map(|rho| Column { irrep, kappa, rho }));
+            }
+        }
+        let square = table.rows.len() * table.columns.len();
+        (values.len() == square).then_some(SquareTable { values, defect, ..table })
+    }
+
+    /// Numbers of a table.
+    pub fn places(factors: [Irrep; 2], l3: u32) -> usize {
+        let [first, second] = factors;
+        let partners = |l1: u32| (l1.abs_diff(l3)..=(l1 + l3).min(second.l_max())).map(|l2| second.kappa_max(l2));
+        let order: u32 = first.angular_momenta().map(|(l1, kappa)| kappa * partners(l1).sum::<u32>()).sum();
+        (order as usize).pow(2)
+    }
+
     fn empty(first: Irrep, second: Irrep, l3: u32) -> SquareTable {
         let mut rows = Vec::new();
         for (l1, kappa1_max) in first.angular_momenta() {

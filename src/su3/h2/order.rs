@@ -1,0 +1,26 @@
+//! The order of the elements in an H2 file, which Fortran records do not say.
+//!
+//! In: a header. Out: for each sector J = 0, 1, …; for each J positive, then negative parity; then the upper triangle
+//! (a b) ≤ (c d) of the states in lexicographic order, row by row.
+
+use super::super::channel::Channel;
+use super::header::Header;
+
+/// Calls `visit(a b c d, J)` for all elements of a channel; an error ends it.
+pub(super) fn for_each<E>(
+    header: &Header,
+    channel: Channel,
+    mut visit: impl FnMut([usize; 4], u32) -> Result<(), E>,
+) -> Result<(), E> {
+    for j in 0..=header.j_bound() {
+        for parity in [0, 1] {
+            let states = header.states(channel, j, parity);
+            for (at, [a, b]) in states.iter().enumerate() {
+                for [c, d] in &states[at..] {
+                    visit([*a, *b, *c, *d], j)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}

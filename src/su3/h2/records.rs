@@ -1,0 +1,227 @@
+//! H2 files as Fortran records: each between two 4-byte lengths, integers and reals of 4 bytes, little-endian.
+//!
+//! The version; v0: one record of species, N1b, N2b, size of like nucleons, size of pn; 15099 and 15200: numbers of orbitals, then
+//! for each class n, l, 2j and weights, then the lines of the text. At last the values, a record a sector, in the order of `order`.
+
+use super::super::channel::Channel;
+use super::super::csv::TableError;
+use super::Collected;
+use super::header::{Header, Orbital, Version};
+use super::place::Element;
+use super::text::LARGEST_SHELL;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The length of a record that holds one integer.
+const ONE: [u8; 4] = 4i32.to_le_bytes();
+
+/// Whether a file begins with such a record.
+pub(super) fn recognised(start: &[u8]) -> bool {
+    start.starts_with(&ONE)
+}
+
+/// A file's records, one after the other.
+struct Records<'a> {
+    path: &'a Path,
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Records<'a> {
+    fn fault(&self, reason: String) -> TableError {
+        TableError::Content { path: self.path.to_path_buf(), reason }
+    }
+
+    /// The next record, which must have `numbers` numbers of 4 bytes.
+    fn next(&mut self, what: &str, numbers: usize) -> Result<&'a [u8], TableError> {
+        let start = self.at;
+        let length = self.length(start, what)?;
+        if length != 4 * numbers as u64 {
+            let reason = format!("byte {start}, {what}: expected a record of {numbers} numbers, found {length} bytes");
+            return Err(self.fault(reason));
+        }
+        let end = start as u64 + 8 + length;
+        if end > self.bytes.len() as u64 {
+            let have = self.bytes.len();
+            return Err(self
+                .fault(format!("byte {start}, {what}: the record ends at {end}, the file at {have}: it is cut off")));
+        }
+        let (from, end) = (start + 4, end as usize - 4);
+        let closing = self.length(end, what)?;
+        if closing != length {
+            let reason = format!("byte {end}, {what}: the record began with length {length} and ends with {closing}");
+            return Err(self.fault(reason));
+        }
+        self.at = end + 4;
+        Ok(&self.bytes[from..end])
+    }
+
+    fn length(&self, at: usize, what: &str) -> Result<u64, TableError> {
+        let word = self.bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+        word.map(u64::from).ok_or_else(|| self.fault(format!("{what}: expected a record, found the end of the file")))
+    }
+
+    fn integers(&mut self, what: &str, numbers: usize) -> Result<Vec<i64>, TableError> {
+        let bytes = self.next(what, numbers)?;
+        let words = bytes.chunks_exact(4).map(|word| i32::from_le_bytes(word.try_into().unwrap_or_default()));
+        Ok(words.map(i64::from).collect())
+    }
+
+    fn reals(&mut self, what: &str, numbers: usize) -> Result<Vec<f64>, TableError> {
+        let bytes = self.next(what, numbers)?;
+        let words = bytes.chunks_exact(4).map(|word| f32::from_le_bytes(word.try_into().unwrap_or_default()));
+        Ok(words.map(f64::from).collect())
+    }
+}
+
+/// Reads a file's bytes.
+pub(super) fn read(path: &Path, bytes: &[u8], collected: &mut Collected) -> Result<(), TableError> {
+    let mut records = Records { path, bytes, at: 0 };
+    let version = Version::from_number(records.integers("version", 1)?[0]).map_err(|reason| records.fault(reason))?;
+    let header = match version {
+        Version::V0 => header_of_shells(&mut records)?,
+        _ => header_of_orbitals(&mut records, version)?,
+    };
+    for (channel, count) in version.sectors().into_iter().zip(header.counts()) {
+        let values = records.reals(&format!("the elements of {}", channel.word()), count)?;
+        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+            return Err(TableError::NotFinite { path: path.to_path_buf(), channel: channel.word(), at });
+        }
+        let mut values = values.into_iter();
+        header
+            .for_each(channel, |four, j| {
+                let element = Element::new(&header, channel, four, j, values.next().unwrap_or(f64::NAN));
+                let labels = || format!("element {:?}, J = {j} of {}: ", four.map(|place| place + 1), channel.word());
+                collected.take(channel, &element).map_err(|reason| labels() + &reason)
+            })
+            .map_err(|reason| records.fault(reason))?;
+    }
+    if records.at != bytes.len() {
+        let (at, end) = (records.at, bytes.len());
+        return Err(records.fault(format!("expected the end after the last sector, at byte {at}; the file has {end}")));
+    }
+    Ok(())
+}
+
+/// A whole number, 0 or more, of a size that can be.
+fn whole(records: &Records, what: &str, number: i64, largest: u32) -> Result<u32, TableError> {
+    let fits = u32::try_from(number).ok().filter(|number| *number <= largest);
+    fits.ok_or_else(|| records.fault(format!("{what}: expected a number from 0 to {largest}, found {number}")))
+}
+
+fn sizes(records: &Records, header: &Header, found: &[i64]) -> Result<(), TableError> {
+    let found: Vec<usize> = found.iter().map(|size| usize::try_from(*size).unwrap_or(usize::MAX)).collect();
+    header.check_counts(&found).map_err(|reason| records.fault(reason))
+}
+
+fn header_of_shells(records: &mut Records) -> Result<Header, TableError> {
+    let numbers = records.integers("the header", 5)?;
+    if numbers[0] != 2 {
+        return Err(records.fault(format!("expected 2 species, protons and neutrons, found {}", numbers[0])));
+    }
+    let one = whole(records, "N1b", numbers[1], LARGEST_SHELL)?;
+    let two = whole(records, "N2b", numbers[2], 2 * LARGEST_SHELL)?;
+    let header = Header::of_shells(Version::V0, one, two);
+    sizes(records, &header, &[numbers[3], numbers[3], numbers[4]])?;
+    Ok(header)
+}
+
+fn header_of_orbitals(records: &mut Records, version: Version) -> Result<Header, TableError> {
+    let counts = records.integers("the numbers of orbitals", 2)?;
+    let mut orbitals = [Vec::new(), Vec::new()];
+    for (class, count) in counts.into_iter().enumerate() {
+        let count = whole(records, "orbitals", count, 10_000)? as usize;
+        let [n, l, two_j] = ["n", "l", "2j"].map(|what| records.integers(&format!("{what} of the orbitals"), count));
+        let (n, l, two_j) = (n?, l?, two_j?);
+        let weights = records.reals("the weights of the orbitals", count)?;
+        for at in 0..count {
+            let number =
+                |what: &str, of: &[i64]| whole(records, &format!("{what} of orbital {}", at + 1), of[at], 2000);
+            let (radial, l, two_j) = (number("n", &n)?, number("l", &l)?, number("2j", &two_j)?);
+            let orbital = Orbital { radial, l, two_j, weight: weights[at] };
+            orbital.check().map_err(|reason| records.fault(reason))?;
+            orbitals[class].push(orbital);
+        }
+    }
+    let symmetry = records.integers("J0 g0 Tz0", 3)?;
+    if symmetry != [0, 0, 0] {
+        return Err(records.fault(format!("expected a scalar, J0 g0 Tz0 = 0 0 0, found {symmetry:?}")));
+    }
+    let one_body = match version {
+        Version::V15200 => vec![f64::INFINITY; 2],
+        _ => records.reals("the weights of one nucleon", 2)?,
+    };
+    let weights = records.reals("the weights of two nucleons", 3)?;
+    let mut two_body = [0.0; 3];
+    version.sectors().into_iter().zip(weights).for_each(|(channel, weight)| two_body[channel as usize] = weight);
+    let header = Header { version, orbitals, one_body: [one_body[0], one_body[1]], two_body };
+    if version != Version::V15200 {
+        let found = records.integers("2Jmax", 3)?;
+        let expected = version.sectors().map(|channel| i64::from(header.two_j_max(channel)));
+        if found != expected {
+            return Err(records.fault(format!("the orbitals have 2Jmax = {expected:?}, the header says {found:?}")));
+        }
+    }
+    let found = records.integers("the numbers of elements", 3)?;
+    sizes(records, &header, &found)?;
+    Ok(header)
+}
+
+/// Writes header and elements.
+pub(super) fn write(
+    out: &mut dyn Write,
+    header: &Header,
+    value: impl Fn(Channel, [usize; 4], u32) -> Result<f64, String>,
+) -> io::Result<()> {
+    let Header { version, orbitals, one_body, two_body } = header;
+    let sectors = version.sectors();
+    let counts = header.counts().map(|count| count as i32);
+    integers(out, [version.number() as i32])?;
+    if *version == Version::V0 {
+        integers(out, [2, one_body[0] as i32, two_body[0] as i32, counts[0], counts[2]])?;
+    } else {
+        integers(out, [orbitals[0].len() as i32, orbitals[1].len() as i32])?;
+        for of_class in orbitals {
+            let column = |number: fn(&Orbital) -> u32| of_class.iter().map(move |orbital| number(orbital) as i32);
+            integers(out, column(|orbital| orbital.radial))?;
+            integers(out, column(|orbital| orbital.l))?;
+            integers(out, column(|orbital| orbital.two_j))?;
+            reals(out, of_class.iter().map(|orbital| orbital.weight))?;
+        }
+        integers(out, [0; 3])?;
+        if *version == Version::V15099 {
+            reals(out, *one_body)?;
+        }
+        reals(out, sectors.map(|channel| two_body[channel as usize]))?;
+        if *version == Version::V15099 {
+            integers(out, sectors.map(|channel| header.two_j_max(channel) as i32))?;
+        }
+        integers(out, counts)?;
+    }
+    for channel in sectors {
+        let mut values = Vec::new();
+        header.for_each(channel, |four, j| {
+            values.push(value(channel, four, j).map_err(io::Error::other)?);
+            Ok::<(), io::Error>(())
+        })?;
+        reals(out, values)?;
+    }
+    Ok(())
+}
+
+fn integers(out: &mut dyn Write, numbers: impl IntoIterator<Item = i32>) -> io::Result<()> {
+    record(out, numbers.into_iter().flat_map(i32::to_le_bytes).collect())
+}
+
+fn reals(out: &mut dyn Write, numbers: impl IntoIterator<Item = f64>) -> io::Result<()> {
+    record(out, numbers.into_iter().flat_map(|number| (number as f32).to_le_bytes()).collect())
+}
+
+/// A record's length must fit a 4-byte integer.
+fn record(out: &mut dyn Write, bytes: Vec<u8>) -> io::Result<()> {
+    let too_long = |_| io::Error::other("a sector is too long for a Fortran record of 4-byte length; write text");
+    let length = i32::try_from(bytes.len()).map_err(too_long)?.to_le_bytes();
+    out.write_all(&length)?;
+    out.write_all(&bytes)?;
+    out.write_all(&length)
+}

@@ -1,0 +1,285 @@
+//! H2 files as text.
+//!
+//! Lines: version; v0: `2` species, N1b, N2b, sizes of like nucleons and pn. 15099: numbers of orbitals, `index n l 2j class
+//! weight` (class 1 protons, 2 neutrons), `J0 g0 Tz0`, weights of one and of two nucleons, 2Jmax and sizes of pp, nn, pn. 15200:
+//! orbitals numbered through with 2tz = ±1, `J0 g0 Tz0`, weights and sizes of pp, pn, nn. Then an element a line: `a b c d 2J
+//! type value` (v0), `a b c d 2J 2J' type value` (15099; type 11, 22, 12), `a b c d 2J 2J' value` (15200).
+
+use super::super::channel::Channel;
+use super::super::csv::TableError;
+use super::Collected;
+use super::header::{Header, Orbital, Version};
+use super::place::Element;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Lines of the file with their numbers.
+struct Lines<'a> {
+    path: &'a Path,
+    rest: std::iter::Enumerate<std::str::Lines<'a>>,
+}
+
+impl Lines<'_> {
+    fn fault(&self, line: usize, reason: String) -> TableError {
+        TableError::Labels { path: self.path.to_path_buf(), line, reason }
+    }
+
+    /// The numbers of the next line that is not blank, as many as there are names.
+    fn numbers<T: std::str::FromStr>(&mut self, names: &str) -> Result<(usize, Vec<T>), TableError> {
+        let Some((at, line)) = self.rest.by_ref().find(|(_, line)| !line.trim().is_empty()) else {
+            return Err(self.fault(1, format!("expected a line `{names}`, found the end of the file")));
+        };
+        let numbers: Vec<T> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        if numbers.len() != names.split(' ').count() || line.split_whitespace().count() != numbers.len() {
+            return Err(self.fault(at + 1, format!("expected `{names}`, found `{}`", line.trim())));
+        }
+        Ok((at + 1, numbers))
+    }
+}
+
+/// Reads a file's text.
+pub(super) fn read(path: &Path, text: &str, collected: &mut Collected) -> Result<(), TableError> {
+    let mut lines = Lines { path, rest: text.lines().enumerate() };
+    let (line, version) = lines.numbers::<i64>("version")?;
+    let version = Version::from_number(version[0]).map_err(|reason| lines.fault(line, reason))?;
+    let header = match version {
+        Version::V0 => header_of_shells(&mut lines)?,
+        _ => header_of_orbitals(&mut lines, version)?,
+    };
+    let counts = header.counts();
+    let mut found = [0; 3];
+    while found.iter().sum::<usize>() < counts.iter().sum() {
+        let (line, channel, element) = element(&mut lines, &header)?;
+        let sector = version.sectors().iter().position(|sector| *sector == channel).unwrap_or_default();
+        found[sector] += 1;
+        collected.take(channel, &element).map_err(|reason| lines.fault(line, reason))?;
+    }
+    if found != counts {
+        let words = version.sectors().map(Channel::word).join(", ");
+        return Err(lines.fault(1, format!("the header has {counts:?} elements of {words}; found {found:?}")));
+    }
+    if let Some((at, line)) = lines.rest.find(|(_, line)| !line.trim().is_empty()) {
+        let total = found.iter().sum::<usize>();
+        return Err(lines.fault(at + 1, format!("expected the end after {total} elements, found `{line}`")));
+    }
+    Ok(())
+}
+
+fn header_of_shells(lines: &mut Lines) -> Result<Header, TableError> {
+    let (line, species) = lines.numbers::<u32>("species")?;
+    if species != [2] {
+        return Err(lines.fault(line, format!("expected 2 species, protons and neutrons, found {}", species[0])));
+    }
+    let (line, one) = lines.numbers::<u32>("N1b")?;
+    let (_, two) = lines.numbers::<u32>("N2b")?;
+    if one[0] > LARGEST_SHELL || two[0] > 2 * LARGEST_SHELL {
+        return Err(lines.fault(line, format!("expected shells up to {LARGEST_SHELL}, found N1b = {}", one[0])));
+    }
+    let header = Header::of_shells(Version::V0, one[0], two[0]);
+    let (line, sizes) = lines.numbers::<usize>("size(pp,nn) size(pn)")?;
+    header.check_counts(&[sizes[0], sizes[0], sizes[1]]).map_err(|reason| lines.fault(line, reason))?;
+    Ok(header)
+}
+
+/// Beyond it a header is a slip of the pen; a table of its states would fill any memory.
+pub(super) const LARGEST_SHELL: u32 = 60;
+
+fn header_of_orbitals(lines: &mut Lines, version: Version) -> Result<Header, TableError> {
+    let orbitals = orbitals(lines, version)?;
+    let (line, symmetry) = lines.numbers::<i64>("J0 g0 Tz0")?;
+    if symmetry != [0, 0, 0] {
+        return Err(lines.fault(line, format!("expected a scalar, J0 g0 Tz0 = 0 0 0, found {symmetry:?}")));
+    }
+    let one_body = match version {
+        Version::V15200 => [f64::INFINITY; 2],
+        _ => {
+            let (_, weights) = lines.numbers::<f64>("wp wn")?;
+            [weights[0], weights[1]]
+        }
+    };
+    let sectors = version.sectors().map(Channel::word);
+    let (_, weights) = lines.numbers::<f64>(&sectors.map(|word| format!("w({word})")).join(" "))?;
+    let mut two_body = [0.0; 3];
+    version.sectors().into_iter().zip(weights).for_each(|(channel, weight)| two_body[channel as usize] = weight);
+    let header = Header { version, orbitals, one_body, two_body };
+    if version != Version::V15200 {
+        let (line, found) = lines.numbers::<u32>(&sectors.map(|word| format!("2Jmax({word})")).join(" "))?;
+        let expected = version.sectors().map(|channel| header.two_j_max(channel));
+        if found != expected {
+            let reason =
+                format!("the orbitals have 2Jmax = {expected:?} for {}, this line says {found:?}", sectors.join(", "));
+            return Err(lines.fault(line, reason));
+        }
+    }
+    let (line, sizes) = lines.numbers::<usize>(&sectors.map(|word| format!("size({word})")).join(" "))?;
+    header.check_counts(&sizes).map_err(|reason| lines.fault(line, reason))?;
+    Ok(header)
+}
+
+/// By class, protons and neutrons.
+fn orbitals(lines: &mut Lines, version: Version) -> Result<[Vec<Orbital>; 2], TableError> {
+    let (line, counts) = lines.numbers::<usize>("orbitals(p) orbitals(n)")?;
+    if counts.iter().any(|count| *count > 10_000) {
+        return Err(lines.fault(line, format!("expected up to 10000 orbitals of a class, found {counts:?}")));
+    }
+    let mut orbitals = [Vec::new(), Vec::new()];
+    for class in 0..2 {
+        let (names, class_word, first) = match version {
+            Version::V15200 => ("index n l 2j 2tz weight", [1.0, -1.0][class], 1 + class * counts[0]),
+            _ => ("index n l 2j class weight", [1.0, 2.0][class], 1),
+        };
+        for index in first..first + counts[class] {
+            let (line, numbers) = lines.numbers::<f64>(names)?;
+            let whole: Vec<u32> = numbers[..4].iter().map(|x| *x as u32).collect();
+            let exact = whole.iter().zip(&numbers).all(|(whole, number)| f64::from(*whole) == *number);
+            if !exact || whole[0] as usize != index || numbers[4] != class_word {
+                let reason = format!("expected orbital {index} of class {class_word} as `{names}`, found {numbers:?}");
+                return Err(lines.fault(line, reason));
+            }
+            let orbital = Orbital { radial: whole[1], l: whole[2], two_j: whole[3], weight: numbers[5] };
+            orbital.check().map_err(|reason| lines.fault(line, reason))?;
+            orbitals[class].push(orbital);
+        }
+    }
+    Ok(orbitals)
+}
+
+/// Names of a line's fields.
+fn names(version: Version) -> &'static str {
+    match version {
+        Version::V0 => "i1 i2 i3 i4 2J type value",
+        Version::V15099 => "i1 i2 i3 i4 2J 2J' type value",
+        Version::V15200 => "i1 i2 i3 i4 2J 2J' value",
+    }
+}
+
+fn element(lines: &mut Lines, header: &Header) -> Result<(usize, Channel, Element), TableError> {
+    let names = names(header.version);
+    let (line, numbers) = lines.numbers::<f64>(names)?;
+    let fault = |reason| lines.fault(line, reason);
+    let (labels, value) = numbers.split_at(numbers.len() - 1);
+    let whole: Vec<usize> = labels.iter().map(|x| *x as usize).collect();
+    if !value[0].is_finite() || whole.iter().zip(labels).any(|(whole, number)| *whole as f64 != *number) {
+        return Err(fault(format!("expected `{names}`, whole numbers and a finite value, found {numbers:?}")));
+    }
+    let two_j = if header.version == Version::V0 { [whole[4]; 2] } else { [whole[4], whole[5]] };
+    if two_j[0] != two_j[1] || !two_j[0].is_multiple_of(2) || two_j[0] > 10_000 {
+        return Err(fault(format!("expected 2J = 2J', even; found {} {}", two_j[0], two_j[1])));
+    }
+    let four = [whole[0], whole[1], whole[2], whole[3]];
+    let (channel, four) = match header.version {
+        Version::V15200 => by_number(header, four).map_err(fault)?,
+        version => {
+            let channel = match whole[if version == Version::V0 { 5 } else { 6 }] {
+                11 => Channel::Pp,
+                22 => Channel::Nn,
+                12 => Channel::Pn,
+                other => return Err(fault(format!("expected type 11, 22 or 12, found {other}"))),
+            };
+            (channel, in_class(header, channel, four).map_err(fault)?)
+        }
+    };
+    Ok((line, channel, Element::new(header, channel, four, (two_j[0] / 2) as u32, value[0])))
+}
+
+/// Places of orbitals that are numbered by class.
+fn in_class(header: &Header, channel: Channel, four: [usize; 4]) -> Result<[usize; 4], String> {
+    let classes = Header::classes(channel);
+    for (at, number) in four.into_iter().enumerate() {
+        let count = header.orbitals[classes[at % 2]].len();
+        if number == 0 || number > count {
+            return Err(format!("expected orbitals from 1 to {count}, found {number}"));
+        }
+    }
+    Ok(four.map(|number| number - 1))
+}
+
+/// Channel and places of orbitals that are numbered through, protons first.
+fn by_number(header: &Header, four: [usize; 4]) -> Result<(Channel, [usize; 4]), String> {
+    let [protons, neutrons] = [0, 1].map(|class| header.orbitals[class].len());
+    if let Some(number) = four.into_iter().find(|number| *number == 0 || *number > protons + neutrons) {
+        return Err(format!("expected orbitals from 1 to {}, found {number}", protons + neutrons));
+    }
+    let channel = match four.map(|number| number > protons) {
+        [false, false, false, false] => Channel::Pp,
+        [false, true, false, true] => Channel::Pn,
+        [true, true, true, true] => Channel::Nn,
+        _ => return Err("expected two protons, two neutrons, or a proton and a neutron, on both sides".into()),
+    };
+    Ok((channel, four.map(|number| if number > protons { number - protons - 1 } else { number - 1 })))
+}
+
+/// Writes header and elements.
+pub(super) fn write(
+    out: &mut dyn Write,
+    header: &Header,
+    value: impl Fn(Channel, [usize; 4], u32) -> Result<f64, String>,
+) -> io::Result<()> {
+    write_header(out, header)?;
+    for channel in header.version.sectors() {
+        let classes = Header::classes(channel);
+        let protons = header.orbitals[0].len();
+        let shift = |class: usize| if header.version == Version::V15200 { 1 + class * protons } else { 1 };
+        header.for_each(channel, |four, j| {
+            let number = value(channel, four, j).map_err(io::Error::other)?;
+            for (at, place) in four.into_iter().enumerate() {
+                write!(out, " {:>3}", place + shift(classes[at % 2]))?;
+            }
+            let code = [12, 11, 22][channel as usize];
+            match header.version {
+                Version::V0 => write!(out, " {:>3} {code}", 2 * j)?,
+                Version::V15099 => write!(out, " {0:>3} {0:>3} {code}", 2 * j)?,
+                Version::V15200 => write!(out, " {0:>3} {0:>3}", 2 * j)?,
+            }
+            writeln!(out, "   {}", scientific(number))
+        })?;
+    }
+    Ok(())
+}
+
+fn write_header(out: &mut dyn Write, header: &Header) -> io::Result<()> {
+    let Header { version, orbitals, one_body, two_body } = header;
+    writeln!(out, "{:>10}", version.number())?;
+    let counts = header.counts();
+    if *version == Version::V0 {
+        let [one, two] = [one_body[0], two_body[0]];
+        return writeln!(out, "{:>10}\n{one:>10}\n{two:>10}\n{:>10} {:>10}", 2, counts[0], counts[2]);
+    }
+    writeln!(out, "{} {}", orbitals[0].len(), orbitals[1].len())?;
+    let through = *version == Version::V15200;
+    for (class, of_class) in orbitals.iter().enumerate() {
+        let first = if through { 1 + class * orbitals[0].len() } else { 1 };
+        let word = if through { [1, -1][class] } else { [1, 2][class] };
+        for (at, Orbital { radial, l, two_j, weight }) in of_class.iter().enumerate() {
+            writeln!(out, "{:>4} {radial:>3} {l:>3} {two_j:>3} {word:>3} {weight:>12.8}", first + at)?;
+        }
+    }
+    writeln!(out, "0 0 0")?;
+    let sectors = version.sectors();
+    let words = |numbers: [String; 3]| numbers.join(" ");
+    if !through {
+        writeln!(out, "{} {}", plain(one_body[0]), plain(one_body[1]))?;
+    }
+    writeln!(out, "{}", words(sectors.map(|channel| plain(two_body[channel as usize]))))?;
+    if !through {
+        writeln!(out, "{}", words(sectors.map(|channel| header.two_j_max(channel).to_string())))?;
+    }
+    writeln!(out, "{}", words(counts.map(|count| count.to_string())))
+}
+
+/// `+9.5364666e+00`.
+fn scientific(number: f64) -> String {
+    with_exponent(format!("{number:+.7e}"))
+}
+
+/// `2.000000e+00`.
+fn plain(number: f64) -> String {
+    with_exponent(format!("{number:.6e}"))
+}
+
+/// Two digits and a sign, as C and Fortran print it.
+fn with_exponent(text: String) -> String {
+    let Some((mantissa, exponent)) = text.split_once('e') else { return text };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}

@@ -1,0 +1,112 @@
+//! Formats of what comes out.
+//!
+//! In: a complete result. Out: a file in the format that its name or the user says. Tables of labels and the recoupler's layout
+//! are written group by group; an H2 file runs through J first, so its elements are held.
+
+use super::binary::{self, Kind};
+use super::channel::Channel;
+use super::h2::{self, Encoding, Version};
+use super::plan::{Group, Plan};
+use super::source::{Source, whole};
+use super::{elements, recoupler, strengths};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A format of elements or strengths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A table of labels.
+    Labels,
+    /// 8-byte numbers in the layout of the plan.
+    Binary,
+    /// LSU3shell's, of strengths.
+    Recoupler,
+    /// MFDn's, of elements; records if the name ends in .bin.
+    H2(Version),
+}
+
+impl Format {
+    /// The names by which the command knows them.
+    pub const WORDS: [(&'static str, Format); 6] = [
+        ("labels", Format::Labels),
+        ("binary", Format::Binary),
+        ("recoupler", Format::Recoupler),
+        ("h2-0", Format::H2(Version::V0)),
+        ("h2-15099", Format::H2(Version::V15099)),
+        ("h2-15200", Format::H2(Version::V15200)),
+    ];
+
+    /// What a file's name says: .bin binary, .recoupler the recoupler's layout, .dat H2 15099 for elements, else labels.
+    pub fn of_name(path: &Path, kind: Kind) -> Format {
+        match (path.extension().and_then(|ending| ending.to_str()), kind) {
+            (Some("bin"), _) => Format::Binary,
+            (Some("recoupler"), Kind::Strengths) => Format::Recoupler,
+            (Some("dat"), Kind::Elements) => Format::H2(Version::V15099),
+            _ => Format::Labels,
+        }
+    }
+
+    /// What it holds, if not either.
+    pub fn kind(self) -> Option<Kind> {
+        match self {
+            Format::Labels | Format::Binary => None,
+            Format::Recoupler => Some(Kind::Strengths),
+            Format::H2(_) => Some(Kind::Elements),
+        }
+    }
+
+    /// Its name.
+    pub fn word(self) -> &'static str {
+        Format::WORDS.iter().find(|(_, format)| *format == self).map_or("", |(word, _)| word)
+    }
+
+    /// Writes everything that a source has.
+    ///
+    /// # Errors
+    ///
+    /// What the writer or the source says; numbers that the format does not hold.
+    pub fn write(
+        self,
+        out: &mut dyn Write,
+        path: &Path,
+        plan: &Plan,
+        kind: Kind,
+        source: &dyn Source,
+    ) -> io::Result<()> {
+        let channels = source.channels();
+        let records = path.extension().is_some_and(|ending| ending == "bin");
+        match self {
+            Format::Binary => binary::write(out, plan, kind, &whole(plan, source).map_err(io::Error::other)?),
+            Format::H2(version) => {
+                let encoding = if records { Encoding::Records } else { Encoding::Text };
+                h2::write(out, plan, version, encoding, &whole(plan, source).map_err(io::Error::other)?)
+            }
+            Format::Labels | Format::Recoupler => {
+                match (self, kind) {
+                    (Format::Labels, Kind::Elements) => elements::write_header(out)?,
+                    (Format::Labels, Kind::Strengths) => strengths::write_header(out)?,
+                    _ => {}
+                }
+                plan.groups.iter().try_for_each(|group| {
+                    let vectors = source.group(group).map_err(io::Error::other)?;
+                    self.write_group(out, group, kind, &channels, &vectors)
+                })
+            }
+        }
+    }
+
+    fn write_group(
+        self,
+        out: &mut dyn Write,
+        group: &Group,
+        kind: Kind,
+        channels: &[Channel],
+        vectors: &[Vec<f64>],
+    ) -> io::Result<()> {
+        match (self, kind) {
+            (Format::Recoupler, _) => recoupler::write(out, group, channels, vectors),
+            (_, Kind::Elements) => elements::write(out, group, channels, vectors),
+            (_, Kind::Strengths) => strengths::write(out, group, channels, vectors),
+        }
+    }
+}

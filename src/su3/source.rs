@@ -1,0 +1,70 @@
+//! Elements or strengths, a group of quadruples at a time, from wherever they are.
+//!
+//! In: a group of the plan. Out: its numbers, a vector a channel. What does not fit into memory at once is read or computed when
+//! its turn comes: [`super::binary`] files by position, relative motion by rotation; tables of text are held.
+
+use super::channel::{ByChannel, Channel};
+use super::csv::TableError;
+use super::plan::{Group, Plan};
+
+/// Gives numbers by group.
+pub trait Source: Sync {
+    /// The channels, in the order of the vectors.
+    fn channels(&self) -> Vec<Channel>;
+
+    /// Numbers of a group in the plan's layout, from the group's start.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, a number that is not finite.
+    fn group(&self, group: &Group) -> Result<Vec<Vec<f64>>, TableError>;
+
+    /// Rows beyond N_max that were left out.
+    fn left_out(&self) -> usize {
+        0
+    }
+
+    /// Bytes held all the time.
+    fn resident(&self) -> u64;
+
+    /// How the numbers come, in words.
+    fn manner(&self) -> &'static str;
+}
+
+impl Source for ByChannel {
+    fn channels(&self) -> Vec<Channel> {
+        self.vectors.iter().map(|(channel, _)| *channel).collect()
+    }
+
+    fn group(&self, group: &Group) -> Result<Vec<Vec<f64>>, TableError> {
+        Ok(self.vectors.iter().map(|(_, vector)| vector[group.start..][..group.length].to_vec()).collect())
+    }
+
+    fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    fn resident(&self) -> u64 {
+        self.vectors.iter().map(|(_, vector)| 8 * vector.len() as u64).sum()
+    }
+
+    fn manner(&self) -> &'static str {
+        "held in memory"
+    }
+}
+
+/// All numbers of a plan at once.
+///
+/// # Errors
+///
+/// Those of the source.
+pub fn whole(plan: &Plan, source: &dyn Source) -> Result<ByChannel, TableError> {
+    let channels = source.channels();
+    let mut vectors = vec![Vec::with_capacity(plan.length); channels.len()];
+    for group in &plan.groups {
+        for (all, part) in vectors.iter_mut().zip(source.group(group)?) {
+            all.extend(part);
+        }
+    }
+    Ok(ByChannel { vectors: channels.into_iter().zip(vectors).collect(), left_out: source.left_out() })
+}

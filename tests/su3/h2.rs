@@ -1,0 +1,243 @@
+//! Two-body elements in H2 files. `jisp16_Nmax02_h2v15099.dat` and `.bin` are of the shell repository (MIT), made by its codes in
+//! single precision; headers and lines of the other versions are those of its format descriptions (`doc/h2`).
+
+use super::transform::data;
+use eigenforge::su3::h2::{self, Encoding, Version};
+use eigenforge::su3::plan::Plan;
+use eigenforge::su3::space::Space;
+use eigenforge::su3::{ByChannel, relative};
+use std::path::Path;
+
+const ENCODINGS: [Encoding; 2] = [Encoding::Text, Encoding::Records];
+
+fn plan(n_max: u32) -> Plan {
+    Plan::new(Space { n_max })
+}
+
+fn jisp16(plan: &Plan) -> ByChannel {
+    relative::read(&data("jisp16_Nmax20_hw20.0_rel.dat")).unwrap().elements(plan).unwrap()
+}
+
+fn written(plan: &Plan, version: Version, encoding: Encoding) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    h2::write(&mut bytes, plan, version, encoding, &jisp16(plan)).unwrap();
+    bytes
+}
+
+fn fault(path: &Path, bytes: &[u8], n_max: u32) -> String {
+    std::fs::write(path, bytes).unwrap();
+    assert!(h2::recognised(path));
+    h2::read(path, &plan(n_max)).unwrap_err().to_string()
+}
+
+/// The same interaction as the shell project's codes bring it to two-body elements, in single precision.
+#[test]
+fn jisp16_from_an_h2_file() {
+    let plan = plan(0);
+    let read = h2::read(&data("jisp16_Nmax02_h2v15099.dat"), &plan).unwrap();
+    let made = jisp16(&plan);
+    assert!(read.left_out > 0, "its orbits of two quanta are beyond N_max = 0");
+    for ((channel, u), (other, v)) in read.vectors.iter().zip(&made.vectors) {
+        assert_eq!(channel, other);
+        let largest = v.iter().fold(0.0, |largest: f64, v| largest.max(v.abs()));
+        let worst = u.iter().zip(v).map(|(u, v)| (u - v).abs()).fold(0.0, f64::max);
+        assert!(largest > 5.0 && worst < 3e-6, "{}: {worst:e} of {largest}", channel.word());
+    }
+    let records = h2::read(&data("jisp16_Nmax02_h2v15099.bin"), &plan).unwrap();
+    assert_eq!(records.left_out, read.left_out);
+    for ((_, u), (_, v)) in records.vectors.iter().zip(&read.vectors) {
+        let worst = u.iter().zip(v).map(|(u, v)| (u - v).abs()).fold(0.0, f64::max);
+        assert!(worst < 3e-6, "text and records: {worst:e}");
+    }
+}
+
+/// The lines of the shell project's file, in its order, are among those written for more shells.
+#[test]
+fn elements_are_written_in_the_order_of_the_format() {
+    let text = String::from_utf8(written(&plan(2), Version::V15099, Encoding::Text)).unwrap();
+    let reference = std::fs::read_to_string(data("jisp16_Nmax02_h2v15099.dat")).unwrap();
+    let shells = [0, 0, 1, 1, 2, 2, 2];
+    let elements = |text: &str| -> Vec<(Vec<usize>, f64)> {
+        let lines =
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|words| words.len() == 8);
+        let parsed = lines.map(|words| {
+            let labels: Vec<usize> = words[..7].iter().map(|word| word.parse().unwrap()).collect();
+            (labels, words[7].parse().unwrap())
+        });
+        let inside = |labels: &[usize]| {
+            labels[..4].iter().all(|orbital| *orbital <= 6)
+                && shells[labels[0]] + shells[labels[1]] <= 2
+                && shells[labels[2]] + shells[labels[3]] <= 2
+        };
+        parsed.filter(|(labels, _)| inside(labels)).collect()
+    };
+    let (found, expected) = (elements(&text), elements(&reference));
+    assert_eq!(expected.len(), 174);
+    assert_eq!(found.len(), 174);
+    for ((labels, value), (other, stated)) in found.iter().zip(&expected) {
+        assert_eq!(labels, other);
+        assert!((value - stated).abs() < 3e-6, "{labels:?}: {value} {stated}");
+    }
+    // The orbitals' lines are the same, word for word.
+    let orbitals = |text: &str| text.lines().skip(2).take(6).map(str::to_string).collect::<Vec<_>>();
+    let plain = |lines: Vec<String>| -> Vec<Vec<String>> {
+        lines.iter().map(|line| line.split_whitespace().map(str::to_string).collect()).collect()
+    };
+    assert_eq!(plain(orbitals(&text)), plain(orbitals(&reference)));
+}
+
+/// Version 0 drops 2J', version 15200 has pn second and neutrons numbered on: the same elements as 15099.
+#[test]
+fn the_versions_tell_the_same() {
+    let plan = plan(1);
+    let lines = |version| -> Vec<Vec<String>> {
+        let text = String::from_utf8(written(&plan, version, Encoding::Text)).unwrap();
+        text.lines().map(|line| line.split_whitespace().map(str::to_string).collect()).collect()
+    };
+    let [v0, v15099, v15200] = Version::ALL.map(lines);
+    // shells up to 2: six orbitals; pairs up to 3 quanta
+    assert_eq!(
+        v0[..4],
+        [vec!["0"], vec!["2"], vec!["2"], vec!["3"]].map(|line| line.iter().map(|x| x.to_string()).collect::<Vec<_>>())
+    );
+    assert_eq!((v15099[0][0].as_str(), v15200[0][0].as_str()), ("15099", "15200"));
+    assert_eq!(v15200[8], ["7", "0", "0", "1", "-1", "0.00000000"]);
+    let head = |lines: &[Vec<String>], words: usize| {
+        lines.iter().position(|line| line.len() == words && line[words - 1].contains('e')).unwrap()
+    };
+    let (v0, rest0) = (&v0[5..], &v0[4]);
+    let v15200 = &v15200[17..];
+    let v15099 = &v15099[head(&v15099, 8)..];
+    assert_eq!((v0.len(), v15200.len()), (v15099.len(), v15099.len()));
+    assert_eq!(rest0.iter().map(|x| x.parse::<usize>().unwrap()).collect::<Vec<_>>().len(), 2);
+    let numbered: Vec<Vec<String>> = {
+        let sector = |code: &str| v15099.iter().filter(|line| line[6] == code).cloned().collect::<Vec<_>>();
+        let mut all = Vec::new();
+        for (code, shift) in [("11", [0, 0]), ("12", [0, 6]), ("22", [6, 6])] {
+            for line in sector(code) {
+                let orbital = |at: usize| (line[at].parse::<usize>().unwrap() + shift[at % 2]).to_string();
+                let mut words: Vec<String> = (0..4).map(orbital).collect();
+                words.extend([line[4].clone(), line[5].clone(), line[7].clone()]);
+                all.push(words);
+            }
+        }
+        all
+    };
+    assert_eq!(v15200, numbered);
+    for (zero, line) in v0.iter().zip(v15099) {
+        let mut without = line.clone();
+        without.remove(5);
+        assert_eq!(zero, &without);
+    }
+}
+
+#[test]
+fn every_version_comes_back() {
+    let plan = plan(2);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("h2");
+    let expected = jisp16(&plan);
+    for (version, encoding) in
+        Version::ALL.into_iter().flat_map(|version| ENCODINGS.map(|encoding| (version, encoding)))
+    {
+        std::fs::write(&path, written(&plan, version, encoding)).unwrap();
+        let read = h2::read(&path, &plan).unwrap();
+        assert_eq!(read.left_out, 0);
+        for ((channel, u), (other, v)) in read.vectors.iter().zip(&expected.vectors) {
+            assert_eq!(channel, other);
+            let worst = u.iter().zip(v).map(|(u, v)| (u - v).abs()).fold(0.0, f64::max);
+            assert!(worst < 2e-6, "{version:?} {encoding:?} {}: {worst:e}", channel.word());
+        }
+    }
+}
+
+/// Elements that are no Hermitian force between nucleons do not fit, and are named.
+#[test]
+fn half_of_what_is_not_symmetric_is_refused() {
+    let plan = plan(0);
+    let mut elements = jisp16(&plan);
+    let largest = elements.vectors[1].1.iter().position(|u| u.abs() > 1.0).unwrap();
+    let write = |elements: &ByChannel| h2::write(&mut Vec::new(), &plan, Version::V0, Encoding::Text, elements);
+    write(&elements).unwrap();
+    for at in 0..plan.length {
+        if at != largest && (elements.vectors[1].1[at].abs() - elements.vectors[1].1[largest].abs()).abs() < 1e-9 {
+            elements.vectors[1].1[at] += 0.1;
+            assert!(write(&elements).unwrap_err().to_string().contains("by symmetry"));
+            break;
+        }
+    }
+    elements.vectors.remove(2);
+    assert!(write(&elements).unwrap_err().to_string().contains("found pn, pp alone"));
+}
+
+#[test]
+fn faults_of_records_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("h2.bin");
+    let good = std::fs::read(data("jisp16_Nmax02_h2v15099.bin")).unwrap();
+    let word = |at: usize, number: i32| {
+        let mut bytes = good.clone();
+        bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+        bytes
+    };
+    // byte offsets of the records: version 0, orbitals 12, n 28, l 60, 2j 92, …, J0 284, …, 2Jmax 340, sizes 360, pp 380
+    for (bytes, n_max, said) in [
+        (word(4, 15098), 0, "expected H2 version 0, 15099 or 15200, found 15098"),
+        (word(8, 8), 0, "the record began with length 4 and ends with 8"),
+        (word(12, 12), 0, "the numbers of orbitals: expected a record of 2 numbers, found 12 bytes"),
+        (word(96, 7), 0, "n l 2j = 0 0 7 is no orbital"),
+        (word(288, 1), 0, "expected a scalar"),
+        (word(344, 8), 0, "the header says [8, 6, 6]"),
+        (word(368, 33), 0, "its line of sizes says [32, 33, 110]"),
+        (word(384 + 8, f32::NAN.to_bits() as i32), 0, "number 2 of channel pp is not finite"),
+        (good[..good.len() - 40].to_vec(), 0, "it is cut off"),
+        (good[..380].to_vec(), 0, "the elements of pp: expected a record, found the end of the file"),
+        ([&good[..], &[0; 4]].concat(), 0, "expected the end after the last sector"),
+        (good.clone(), 2, "its largest na + nb is 2, N_max = 2 needs 4"),
+    ] {
+        let error = fault(&path, &bytes, n_max);
+        assert!(error.contains(said), "{said} is not in {error}");
+    }
+}
+
+#[test]
+fn faults_of_an_h2_file_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("h2.dat");
+    let good = std::fs::read_to_string(data("jisp16_Nmax02_h2v15099.dat")).unwrap();
+    let cut = good.trim_end().rsplit_once('\n').unwrap().0.to_string();
+    for (file, n_max, said) in [
+        (good.replacen("15099", "15201", 1), 0, "line 1: expected H2 version 0, 15099 or 15200, found 15201"),
+        (good.replacen("0 0 0\n", "0 0 1\n", 1), 0, "expected a scalar"),
+        (good.replacen("-9.5364666e+00", "nan", 1), 0, "line 20: expected `i1 i2 i3 i4 2J 2J' type value`"),
+        (
+            good.replacen("   1   1   0   0 11", "   1   1   1   1 11", 1),
+            0,
+            "line 20: expected 2J = 2J', even; found 1 1",
+        ),
+        (good.replacen("   1   1   0   0 11", "   1   9   0   0 11", 1), 0, "expected orbitals from 1 to 6, found 9"),
+        (good.replacen("   1   1   0   0 11", "   1   1   0   0 13", 1), 0, "expected type 11, 22 or 12, found 13"),
+        (good.replacen("32 32 110", "32 31 110", 1), 0, "its line of sizes says [32, 31, 110]"),
+        (good.replacen("6 6 6\n", "6 8 6\n", 1), 0, "this line says [6, 8, 6]"),
+        (good.clone() + "1 1 1 1 0 0 11 1.0\n", 0, "expected the end after 174 elements"),
+        (cut, 0, "found the end of the file"),
+        (good.replacen(" 22 ", " 11 ", 1), 0, "found [33, 31, 110]"),
+        (
+            good.replacen("   1   1   4   0   0 11", "   1   1   1   0   0 11", 1),
+            0,
+            "has come before with another value",
+        ),
+        (good.replacen("   2   0   1   1   1 ", "   2   0   1   5   1 ", 1), 0, "is no orbital"),
+        (good.clone(), 2, "its largest na + nb is 2, N_max = 2 needs 4"),
+    ] {
+        let error = fault(&path, file.as_bytes(), n_max);
+        assert!(error.contains(said), "{said} is not in {error}");
+    }
+    // An element twice with one value leaves another one out.
+    let lines: Vec<&str> = good.lines().collect();
+    let mut twice = lines.clone();
+    twice[20] = twice[19];
+    let error = fault(&path, twice.join("\n").as_bytes(), 0);
+    assert!(error.contains("rows of channel pp are missing") || error.contains("found [32"), "{error}");
+    assert!(!h2::recognised(&data("jisp16_hw20_N2_V.csv")));
+}

@@ -1,0 +1,217 @@
+//! Runs of `su3 transform` beyond one process and one piece: killed and gone on with, cached tables, memory, formats, MPI.
+
+use super::command::{command, path, root, succeed, text};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const JISP16: &str = "tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat";
+
+fn transform(folder: &Path, n_max: &str, name: &str, more: &[&str]) -> std::process::Command {
+    let output = path(folder, name);
+    let mut all = vec!["transform", "--interaction", JISP16, "--n-max", n_max, "--output", &output];
+    all.extend(more);
+    command(&all)
+}
+
+fn done(mut command: std::process::Command) -> String {
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    text(&output.stderr)
+}
+
+fn json(folder: &Path, name: &str) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(folder.join(name)).unwrap()).unwrap()
+}
+
+/// A run is killed (SIGKILL) when some groups stand; the next one takes these up and ends with the bytes of an undisturbed run.
+#[test]
+fn a_killed_run_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    const SMALL: [&str; 2] = ["--memory", "40MiB"];
+    done(transform(folder, "9", "whole.bin", &[]));
+    let mut child =
+        transform(folder, "9", "c.bin", &SMALL).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let journal = folder.join("c.bin.partial.done");
+    let started = Instant::now();
+    let lines = || std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
+    while lines() < 12 {
+        assert!(
+            started.elapsed() < Duration::from_secs(120) && child.try_wait().unwrap().is_none(),
+            "no chance to kill it"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!folder.join("c.bin").exists() && lines() >= 12);
+    let said = done(transform(folder, "9", "c.bin", &SMALL));
+    assert!(said.contains("groups stand in"), "{said}");
+    assert!(!journal.exists() && !folder.join("c.bin.partial").exists());
+    assert_eq!(std::fs::read(folder.join("c.bin")).unwrap(), std::fs::read(folder.join("whole.bin")).unwrap());
+    let [went_on, whole] = ["c.json", "whole.json"].map(|name| json(folder, name));
+    assert_eq!(went_on["channels"], whole["channels"]);
+    assert_eq!(went_on["defect"], whole["defect"]);
+    assert!(went_on["w0"].as_u64().unwrap() > 100_000 && went_on["w0"] == whole["w0"]);
+    assert!(std::fs::read_to_string(folder.join("c.svg")).unwrap().matches("<circle").count() > 100);
+}
+
+#[test]
+fn memory_is_planned() {
+    let folder = tempfile::tempdir().unwrap();
+    let little = transform(folder.path(), "9", "c.bin", &["--memory", "2MiB"]).output().unwrap();
+    assert_eq!(little.status.code(), Some(2));
+    let said = text(&little.stderr);
+    assert!(said.contains("largest group of quadruples") && said.contains("2.0 MiB"), "{said}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let wrong = transform(folder.path(), "1", "c.bin", &["--memory", "much"]).output().unwrap();
+    assert!(wrong.status.code() == Some(2) && text(&wrong.stderr).contains("expected a size"));
+    let said = done(transform(folder.path(), "4", "c.bin", &["--memory", "64MiB"]));
+    assert!(said.contains("64.0 MiB allowed"), "{said}");
+}
+
+/// Tables come from the cache the second time, with the same bits; a damaged file is made again.
+#[test]
+fn tables_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (folder, cache) = (folder.path(), tempfile::tempdir().unwrap());
+    let run = |name: &str| {
+        let mut command = transform(folder, "3", name, &[]);
+        command.env("EIGENFORGE_CACHE", cache.path());
+        done(command);
+        json(folder, &name.replace("bin", "json"))["tables"].clone()
+    };
+    let count = |tables: &serde_json::Value, name: &str| tables[name].as_u64().unwrap();
+    let cold = run("cold.bin");
+    assert!(count(&cold, "made") > 10 && count(&cold, "damaged") == 0, "{cold}");
+    let warm = run("warm.bin");
+    assert!(count(&warm, "read") > 10 && count(&warm, "made") == 0, "{warm}");
+    let some = std::fs::read_dir(cache.path().join("su3-tables")).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = std::fs::read(&some).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&some, bytes).unwrap();
+    let verbs = |verb: &str| {
+        let mut command = std::process::Command::new(super::command::program());
+        let output = command.args(["cache", verb]).env("EIGENFORGE_CACHE", cache.path()).output().unwrap();
+        (output.status.code(), text(&output.stdout))
+    };
+    let (code, said) = verbs("verify");
+    assert!(code == Some(1) && said.contains("its key or content is altered") && said.contains("1 faulty"), "{said}");
+    let mended = run("mended.bin");
+    assert_eq!((count(&mended, "made"), count(&mended, "damaged")), (1, 1));
+    assert_eq!(verbs("verify").0, Some(0));
+    assert!(verbs("list").1.contains("tables of SU(3) coefficients"));
+    let [cold, warm, mended] =
+        ["cold", "warm", "mended"].map(|name| std::fs::read(folder.join(format!("{name}.bin"))).unwrap());
+    assert!(cold == warm && warm == mended);
+    assert!(verbs("clear").1.contains("entries removed") && verbs("list").1.contains("0 entries"));
+}
+
+/// LSU3shell's layout tells the strengths of the table of labels, κ0 outer, ρ0 inner, pp, nn, pn side by side.
+#[test]
+fn the_recouplers_layout_tells_the_strengths_of_the_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    done(transform(folder, "2", "c.csv", &[]));
+    done(transform(folder, "2", "c.recoupler", &[]));
+    let mut table = std::collections::HashMap::new();
+    for line in std::fs::read_to_string(folder.join("c.csv")).unwrap().lines().skip(1) {
+        let (labels, value) = line.rsplit_once(',').unwrap();
+        table.insert(labels.to_string(), value.parse::<f64>().unwrap());
+    }
+    let layout = std::fs::read_to_string(folder.join("c.recoupler")).unwrap();
+    let (mut told, mut labels, mut tensor) = (0.0, Vec::new(), 0);
+    for line in layout.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.len() == 16 {
+            labels = words.iter().map(|word| word.parse::<u32>().unwrap()).collect();
+            tensor = 0;
+            continue;
+        }
+        let [na, nb, nd, nc, _, lf, mf, two_sf, _, li, mi, two_si, rho_max, l0, m0, two_s0] = labels[..] else {
+            panic!("{line}")
+        };
+        let (kappa, rho) = (tensor / rho_max + 1, tensor % rho_max + 1);
+        tensor += 1;
+        for (channel, word) in ["pp", "nn", "pn"].iter().zip(&words) {
+            let [sf, si, s0] = [two_sf, two_si, two_s0].map(|two_s| two_s / 2);
+            let key =
+                format!("{channel},{na},{nb},{nc},{nd},{lf},{mf},{li},{mi},{l0},{m0},{sf},{si},{s0},{kappa},{rho}");
+            let value: f64 = word.parse().unwrap();
+            assert_eq!(table[&key], value, "{key}");
+            told += value * value;
+        }
+    }
+    let all: f64 = table.values().map(|value| value * value).sum();
+    assert!(all > 1.0 && (told / all - 1.0).abs() < 1e-12, "what is left out is zero: {told} {all}");
+    let only_pn = ["transform", "--interaction", "tests/data/su3/jisp16_hw20_N2_V.csv", "--n-max", "2"];
+    let output = path(folder, "p.recoupler");
+    let refused = command(&[&only_pn[..], &["--output", &output]].concat()).output().unwrap();
+    assert!(text(&refused.stderr).contains("there is no nn"), "{}", text(&refused.stderr));
+}
+
+/// A force goes to H2 and from there to the same strengths, to the format's seven digits.
+#[test]
+fn elements_change_their_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let force = path(folder, "force.toml");
+    std::fs::write(
+        &force,
+        "[force]\nhw = 15.0\nminnesota = { u = 1.0 }\ntensor = [{ strength = 20.0, range = 1.2 }]\n",
+    )
+    .unwrap();
+    let elements = |output: &str, format: &[&str]| {
+        let mut all = vec!["elements", "--interaction", &force, "--n-max", "2", "--output", output];
+        all.extend(format);
+        succeed(&all)
+    };
+    let (h2, records) = (path(folder, "v.dat"), path(folder, "v.bin"));
+    assert!(elements(&h2, &[]).contains("2,760 elements of each of pn, pp, nn"));
+    elements(&records, &["--format", "h2-15200"]);
+    let strengths = |input: &str, output: &str| {
+        let output = path(folder, output);
+        succeed(&["transform", "--interaction", input, "--n-max", "2", "--output", &output]);
+        let text = std::fs::read_to_string(&output).unwrap();
+        text.lines().skip(1).map(|line| line.rsplit_once(',').unwrap().1.parse::<f64>().unwrap()).collect::<Vec<f64>>()
+    };
+    let (direct, by_text, by_records) =
+        (strengths(&force, "a.csv"), strengths(&h2, "b.csv"), strengths(&records, "c.csv"));
+    let largest = direct.iter().fold(0.0, |largest: f64, c| largest.max(c.abs()));
+    for (name, other) in [("text", by_text), ("records", by_records)] {
+        let worst = direct.iter().zip(&other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(largest > 1.0 && worst < 1e-5 && worst > 0.0, "{name}: {worst:e}");
+    }
+    let wrong = command(&["transform", "--interaction", &force, "--n-max", "2", "--output", &h2, "--format", "h2-0"]);
+    let wrong = { wrong }.output().unwrap();
+    assert!(
+        wrong.status.code() == Some(2) && text(&wrong.stderr).contains("holds elements"),
+        "{}",
+        text(&wrong.stderr)
+    );
+}
+
+/// Four processes and one give the same file; a build without MPI that is started by a launcher says so.
+#[test]
+fn mpi_gives_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    if !cfg!(feature = "mpi") {
+        let refused = transform(folder, "1", "c.bin", &[]).env("OMPI_COMM_WORLD_SIZE", "4").output().unwrap();
+        assert!(refused.status.code() == Some(2) && text(&refused.stderr).contains("--features mpi"));
+        return;
+    }
+    done(transform(folder, "4", "one.bin", &[]));
+    for (ranks, name) in [("2", "two.bin"), ("4", "four.bin")] {
+        let mut command = std::process::Command::new("mpirun");
+        command.current_dir(root()).env("EIGENFORGE_CACHE", "off").env("RAYON_NUM_THREADS", "1");
+        command.args(["--allow-run-as-root", "--oversubscribe", "-n", ranks]).arg(super::command::program());
+        let output = path(folder, name);
+        command.args(["su3", "transform", "--interaction", JISP16, "--n-max", "4", "--output", &output]);
+        let said = done(command);
+        assert!(said.contains("workers"), "{said}");
+        assert_eq!(std::fs::read(&output).unwrap(), std::fs::read(folder.join("one.bin")).unwrap());
+        assert_eq!(json(folder, &name.replace("bin", "json"))["channels"], json(folder, "one.json")["channels"]);
+    }
+}
