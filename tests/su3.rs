@@ -2,6 +2,8 @@
 
 #[path = "su3/command.rs"]
 mod command;
+#[path = "su3/device.rs"]
+mod device;
 #[path = "su3/operators.rs"]
 mod operators;
 #[path = "su3/random.rs"]

@@ -4,6 +4,7 @@ use super::arguments::StageName;
 use crate::bench::dmrg::DmrgBenchError;
 use crate::bench::hubbard::BenchError;
 use crate::bench::spmv::SpmvError;
+use crate::bench::su3::Su3BenchError;
 use crate::ci::count::CountError;
 use crate::ci::{CiError, DensityError, MoleculeError};
 use crate::dmrg::DmrgError;
@@ -13,6 +14,7 @@ use crate::operator::OperatorError;
 use crate::report::ReportError;
 use crate::sparse::SparseError;
 use crate::su3::TableError;
+use crate::su3::device::DeviceTransformError;
 use eigenforge_runtime::jit::{CompileFailure, JitError};
 use eigenforge_runtime::{DeviceError, SolveError};
 use eigenforge_su3::LabelError;
@@ -77,6 +79,10 @@ pub(super) enum CommandError {
     Bench(Box<BenchError>),
     #[error(transparent)]
     DmrgBench(Box<DmrgBenchError>),
+    #[error(transparent)]
+    Su3Bench(Box<Su3BenchError>),
+    #[error(transparent)]
+    Su3Device(Box<DeviceTransformError>),
     #[error(transparent)]
     Spmv(Box<SpmvError>),
     #[error(transparent)]
@@ -151,6 +157,10 @@ impl CommandError {
                 BenchError::Device(error) | BenchError::Solve(SolveError::Device(error)) => of_device(error),
                 _ => None,
             },
+            CommandError::Su3Device(error) => match &**error {
+                DeviceTransformError::Device(error) => of_device(error),
+                _ => None,
+            },
             CommandError::Spmv(error) => match &**error {
                 SpmvError::Device(error) | SpmvError::Sparse(SparseError::Device(error)) => of_device(error),
                 _ => None,
@@ -200,4 +210,5 @@ boxed!(
     Bench(BenchError),
     Spmv(SpmvError),
     Su3Table(TableError),
+    Su3Device(DeviceTransformError),
 );

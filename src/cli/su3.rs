@@ -7,6 +7,7 @@ use super::output::{bytes, print};
 use crate::input::grouped;
 use crate::report::{ReportError, publish};
 use crate::su3::binary::{self, Kind};
+use crate::su3::device::{self, Direction};
 use crate::su3::{
     ByChannel, Plan, Space, Summary, TableError, Tables, elements, forward, h2, inverse, label_table, paper, relative,
     strengths,
@@ -105,6 +106,7 @@ fn transform(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError>
     let tables = Tables::new(&plan).map_err(|error| CommandError::Su3Labels(Box::new(error)))?;
     stages.done("tables", format!("{} W0, defect {:.1e}", grouped(tables.w0 as u128), tables.defect));
 
+    let device = Device::parse(&arguments.device)?;
     let mut terms = 0;
     let mut apply = |vector: &[f64]| match (arguments.inverse, arguments.algorithm) {
         (true, _) => inverse(&plan, &tables, vector),
@@ -115,10 +117,14 @@ fn transform(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError>
             strengths
         }
     };
-    let vectors = input.vectors.iter().map(|(channel, vector)| (*channel, apply(vector)));
-    let output = ByChannel { vectors: vectors.collect(), left_out: 0 };
+    let output = if device.runs_kernels() {
+        device::transform(&plan, &tables, &input, direction(arguments), &device)?
+    } else {
+        let vectors = input.vectors.iter().map(|(channel, vector)| (*channel, apply(vector)));
+        ByChannel { vectors: vectors.collect(), left_out: 0 }
+    };
     let innermost = if terms > 0 { format!(", {} innermost terms", grouped(terms.into())) } else { String::new() };
-    stages.done("transform", format!("{} channels{innermost}", output.vectors.len()));
+    stages.done("transform", format!("{} channels{innermost}, {}", output.vectors.len(), device.name()));
 
     let (u, c) = if arguments.inverse { (&output, &input) } else { (&input, &output) };
     let mut summary = Summary::new(&plan, u, c, input.left_out);
@@ -151,6 +157,14 @@ fn transform(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError>
     );
     print(&out)?;
     Ok(Outcome::Done)
+}
+
+fn direction(arguments: &Su3TransformArguments) -> Direction {
+    match (arguments.inverse, arguments.algorithm) {
+        (true, _) => Direction::Inverse,
+        (false, Su3Algorithm::Factorised) => Direction::Forward,
+        (false, Su3Algorithm::Paper) => Direction::Paper,
+    }
 }
 
 /// The input, in whichever format its beginning shows.

@@ -28,6 +28,7 @@ pub mod binary;
 mod brackets;
 pub mod channel;
 pub mod csv;
+pub mod device;
 pub mod elements;
 pub mod h2;
 pub mod label_table;
