@@ -305,7 +305,8 @@ pub(super) struct Su3TransformArguments {
     /// From strengths back to matrix elements
     #[arg(long)]
     pub inverse: bool,
-    /// auto (a GPU if there is one), cpu, cuda, cuda:N, or sim: the generated CUDA run on the CPU under checks, slow
+    /// auto (a GPU if there is one and N_max is 10 or more), cpu, cuda, cuda:N, or sim: the generated CUDA run on the CPU under
+    /// checks, slow
     #[arg(long, default_value = "auto")]
     pub device: String,
     /// Print the summary as one JSON object

@@ -106,7 +106,7 @@ fn transform(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError>
     let tables = Tables::new(&plan).map_err(|error| CommandError::Su3Labels(Box::new(error)))?;
     stages.done("tables", format!("{} W0, defect {:.1e}", grouped(tables.w0 as u128), tables.defect));
 
-    let device = Device::parse(&arguments.device)?;
+    let device = device_for(&arguments.device, arguments.n_max)?;
     let mut terms = 0;
     let mut apply = |vector: &[f64]| match (arguments.inverse, arguments.algorithm) {
         (true, _) => inverse(&plan, &tables, vector),
@@ -157,6 +157,16 @@ fn transform(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError>
     );
     print(&out)?;
     Ok(Outcome::Done)
+}
+
+/// Below this N_max the CPU is done before a card's driver has started.
+const LEAST_OF_A_CARD: u32 = 10;
+
+fn device_for(name: &str, n_max: u32) -> Result<Device, CommandError> {
+    if name == "auto" && n_max < LEAST_OF_A_CARD {
+        return Ok(Device::cpu());
+    }
+    Ok(Device::parse(name)?)
 }
 
 fn direction(arguments: &Su3TransformArguments) -> Direction {

@@ -4,8 +4,11 @@
 use super::random::random;
 use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
 use eigenforge::runtime::{Checks, Device};
-use eigenforge::su3::device::DeviceTransform;
+use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
+use eigenforge::exact::footprints;
+use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform};
 use eigenforge::su3::space::Space;
+use eigenforge_su3::Coupler;
 use eigenforge::su3::{Plan, Tables, forward, inverse};
 
 pub fn devices(schedule: Schedule) -> Vec<Device> {
@@ -72,5 +75,89 @@ fn larger_slabs_and_tables_under_memcheck() {
     for device in devices(Schedule::Random { seed: 3 }) {
         compare(3, 1, Some(0), &device);
         compare(4, 1, None, &device);
+    }
+}
+
+/// The published sum as a kernel, over NaN.
+#[test]
+fn the_published_sum_on_the_device() {
+    for device in devices(Schedule::Reverse) {
+        for n_max in [1, 2] {
+            let plan = Plan::new(Space { n_max });
+            let tables = Tables::new(&plan).unwrap();
+            let u = random(91 + u64::from(n_max), 2 * plan.length);
+            let expected: Vec<f64> = u.chunks_exact(plan.length).flat_map(|u| forward(&plan, &tables, u)).collect();
+            let paper = DevicePaper::new(&plan, &tables, 2, &device).unwrap();
+            let mut strengths = device.upload(&vec![f64::NAN; u.len()]).unwrap();
+            paper.forward(&device.upload(&u).unwrap(), &mut strengths).unwrap();
+            let difference = difference(&strengths.download().unwrap(), &expected);
+            assert!(difference < 1e-13, "N_max {n_max}, {}: {difference:e}", device.name());
+        }
+    }
+}
+
+/// All W⁰ of a space against the CPU's, over NaN; the measured defect beside.
+#[test]
+fn coefficients_on_the_device_under_memcheck() {
+    for device in devices(Schedule::Random { seed: 11 }) {
+        let most = if device.is_cuda() { 10 } else { 3 };
+        for n_max in [0, 1, most] {
+            let plan = Plan::new(Space { n_max });
+            let coupler = Coupler::new();
+            let ours = DeviceCoefficients::new(&plan, &coupler, &device).unwrap();
+            let mut w0 = device.upload(&vec![f64::NAN; ours.plan().w0 as usize]).unwrap();
+            ours.compute(&mut w0).unwrap();
+            let expected: Vec<f64> = plan
+                .groups
+                .iter()
+                .flat_map(|group| &group.products)
+                .flat_map(|product| coupler.square_tables(product.bra_irrep(), product.ket_irrep(), 0..=2))
+                .flat_map(|table| table.values)
+                .collect();
+            let found = w0.download().unwrap();
+            assert_eq!(found.len(), expected.len());
+            let worst = found.iter().zip(&expected).map(|(a, b)| (a - b).abs());
+            let worst = worst.fold(0.0, |worst, x| if x <= worst { worst } else { x });
+            assert!(worst < 1e-14, "N_max {n_max}, {}: {worst:e}", device.name());
+            let defect = ours.defect(&w0).unwrap();
+            assert!(defect < 1e-13, "N_max {n_max}, {}: {defect:e}", device.name());
+            // a matrix with one wrong number is not orthogonal
+            let mut wrong = found.clone();
+            wrong[0] += 1e-6;
+            assert!(ours.defect(&device.upload(&wrong).unwrap()).unwrap() > 1e-8);
+        }
+    }
+}
+
+/// Every architecture compiles both texts, with ranges in the text and as tables; on sm_90 nothing spills.
+#[test]
+fn the_kernels_compile_everywhere_and_do_not_spill() {
+    let cache = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        cache: CacheFolder::At(cache.path().to_path_buf()),
+        cache_readonly: vec![],
+        ..Settings::from_env().expect("the environment's settings are sound")
+    };
+    let Some(jit) = Jit::for_tests(&settings) else { return };
+    let disassembler = Disassembler::find(&settings).ok();
+    let plan = Plan::new(Space { n_max: 8 });
+    let tables = Tables::new(&plan).unwrap();
+    let paper = DevicePaper::plan_of(&plan, &tables, 3);
+    let coefficients = DeviceCoefficients::plan_of(&plan, &Coupler::new());
+    let of_coefficients = vec![coefficients.launch(&coefficients.classes[0]).unwrap(), coefficients.defect_launch().unwrap()];
+    for in_text in [None, Some(0)] {
+        let plan = DeviceTransform::plan_of(&plan, &tables, 3, in_text);
+        assert_eq!(plan.layout.is_empty(), in_text.is_some());
+        assert_eq!(plan.tiles.len(), 3, "every tile is compiled");
+        let launches = plan.launches().unwrap();
+        for (text, launches) in [(plan.text().unwrap(), launches), (paper.text().unwrap(), vec![paper.launch().unwrap()]), (coefficients.text().unwrap(), of_coefficients.clone())] {
+            for arch in [75, 80, 86, 89, 90, 100, 120].map(Arch) {
+                let cubin = jit.compile(&text, arch).unwrap_or_else(|error| panic!("{arch}: {error}"));
+                for kernel in footprints(&cubin, disassembler.as_ref(), &launches).unwrap() {
+                    assert!(kernel.spilled.unwrap_or(0) == 0, "{arch}: {kernel}");
+                    println!("{arch}: {kernel}");
+                }
+            }
+        }
     }
 }

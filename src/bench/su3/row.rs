@@ -5,10 +5,11 @@
 
 use super::{Su3Arguments, Su3BenchError, difference, median, seeded};
 use crate::bench::report::grouped;
-use crate::su3::device::{DevicePaper, DeviceTransform};
+use crate::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform, coefficients_on_cpu};
 use crate::su3::space::Space;
 use crate::su3::{Plan, Tables, forward};
 use eigenforge_runtime::{Device, Vector};
+use eigenforge_su3::Coupler;
 use std::io::Write;
 use std::time::Instant;
 
@@ -26,6 +27,18 @@ pub(super) struct Row {
     ready_seconds: f64,
     cpu: f64,
     on_device: Option<OnDevice>,
+    coefficients: Option<Coefficients>,
+}
+
+/// All W⁰ on the device.
+struct Coefficients {
+    /// What the CPU computes for them, kernels and tables to the device.
+    prepare_seconds: f64,
+    milliseconds: f64,
+    /// From the CPU's, largest.
+    difference: f64,
+    /// From orthogonality, measured on the device.
+    defect: f64,
 }
 
 struct OnDevice {
@@ -62,6 +75,7 @@ impl Row {
             ready_seconds: 0.0,
             cpu,
             on_device: None,
+            coefficients: None,
         };
         if device.runs_kernels() {
             let start = Instant::now();
@@ -70,6 +84,7 @@ impl Row {
             row.ready_seconds = seconds(start);
             let mut found = row.on_device(&ours, &elements, &expected, arguments.repeats as usize)?;
             drop(ours);
+            row.coefficients = Some(row.coefficients(&plan, &tables, device, arguments.repeats as usize)?);
             if n_max <= arguments.paper {
                 found.paper = Some(row.paper(&plan, &tables, [&elements, &expected], device)?);
             }
@@ -109,6 +124,24 @@ impl Row {
         }
         self.compare("strengths with copies", &output, expected)?;
         Ok(OnDevice { floor, forward, inverse, with_copies: median(&times), difference, paper: None })
+    }
+
+    fn coefficients(
+        &self,
+        plan: &Plan,
+        tables: &Tables,
+        device: &Device,
+        repeats: usize,
+    ) -> Result<Coefficients, Su3BenchError> {
+        let start = Instant::now();
+        let ours = DeviceCoefficients::new(plan, &Coupler::new(), device)?;
+        device.synchronize()?;
+        let prepare_seconds = start.elapsed().as_secs_f64();
+        let mut w0 = ours.room()?;
+        let milliseconds = self.median_of(repeats, device, || Ok(ours.compute(&mut w0)?))?;
+        let (found, expected) = (w0.download()?, coefficients_on_cpu(plan, tables));
+        let difference = self.compare("coefficients W0", &found, &expected)?;
+        Ok(Coefficients { prepare_seconds, milliseconds, difference, defect: ours.defect(&w0)? })
     }
 
     fn median_of(
@@ -175,11 +208,18 @@ pub(super) fn write(rows: &[Row], out: &mut dyn Write) -> std::io::Result<()> {
     }
     writeln!(
         out,
-        "\n| N_max | plan, s | tables on the CPU, s | numbers W0 | kernels and tables to the device, s |\n|---|---|---|---|---|"
+        "\n| N_max | plan, s | tables on the CPU, s | kernels and tables to the device, s | numbers W0 | made by the device, ms | \
+         what it needs from the CPU, s | difference | defect |\n|---|---|---|---|---|---|---|---|---|"
     )?;
     for row in rows {
         let [plan, tables, ready] = [row.plan_seconds, row.tables_seconds, row.ready_seconds];
-        writeln!(out, "| {} | {plan:.3} | {tables:.3} | {} | {ready:.3} |", row.n_max, grouped(row.w0))?;
+        write!(out, "| {} | {plan:.3} | {tables:.3} | {ready:.3} | {} |", row.n_max, grouped(row.w0))?;
+        match &row.coefficients {
+            Some(Coefficients { prepare_seconds, milliseconds, difference, defect }) => {
+                writeln!(out, " {milliseconds:.2} | {prepare_seconds:.3} | {difference:.1e} | {defect:.1e} |")?;
+            }
+            None => writeln!(out, " - | - | - | - |")?,
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! In: a plan, its coefficients, a device that runs kernels. Out: strengths of all channels from their elements, in place,
 //! and back; the same numbers as [`super::forward`] and [`super::inverse`] up to rounding, the same bits every time.
 
+mod coefficients;
 mod layout;
 mod numbers;
 mod pair_tables;
@@ -16,6 +17,7 @@ use eigenforge_templates::su3::{TransformPlan, TransformPlanError};
 use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
 use layout::Layout;
 use numbers::OnCard;
+pub use coefficients::{DeviceCoefficients, coefficients_on_cpu};
 pub use paper::DevicePaper;
 pub use run::{Direction, transform};
 use std::collections::HashMap;

@@ -38,6 +38,11 @@ impl DevicePaper {
         Ok(DevicePaper { plan, kernel, tables })
     }
 
+    /// The plan of a sum without a device, for its text.
+    pub fn plan_of(plan: &Plan, tables: &Tables, channels: usize) -> PaperPlan {
+        lay_out(plan, tables, channels as u32).0
+    }
+
     /// The plan.
     pub fn plan(&self) -> &PaperPlan {
         &self.plan

@@ -56,6 +56,22 @@ impl TransformPlan {
         Ok(self.for_channels(Launch::new("ls_to_jj", self.counts.quadruples, JJ_THREADS, 0, parameters)?))
     }
 
+    /// A launch of each kernel, in the order of the text's entries: that of the largest slabs.
+    ///
+    /// # Errors
+    /// As of each.
+    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
+        let mut launches = Vec::new();
+        if let Some(largest) = self.slabs.last() {
+            launches.extend([self.forward_launch(largest)?, self.back_launch(largest)?]);
+        }
+        launches.push(self.jj_launch()?);
+        for class in &self.tiles {
+            launches.extend([self.couple_launch(class, false)?, self.couple_launch(class, true)?]);
+        }
+        Ok(launches)
+    }
+
     /// A launch of a class writes its part of the vector, so the rest is to stay.
     fn vectors(&self, [input, output]: [&str; 2]) -> Vec<Parameter> {
         vec![
