@@ -118,6 +118,10 @@ fn transform(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError>
         }
     };
     let output = if device.runs_kernels() {
+        let memory = device::memory_plan(&plan, input.vectors.len(), &device);
+        let [vectors, coefficients, free] = [memory.vectors, memory.coefficients, memory.free].map(bytes);
+        let what = format!("{} channels at once: vectors {vectors}, W0 {coefficients}; {free} free", memory.channels);
+        stages.done("device", what);
         device::transform(&plan, &tables, &input, direction(arguments), &device)?
     } else {
         let vectors = input.vectors.iter().map(|(channel, vector)| (*channel, apply(vector)));

@@ -2,14 +2,16 @@
 //! `EIGENFORGE_TEST_DEVICE=cuda`.
 
 use super::random::random;
+use eigenforge::exact::footprints;
+use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
 use eigenforge::runtime::{Checks, Device};
-use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
-use eigenforge::exact::footprints;
-use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform};
+use eigenforge::su3::device::{
+    DeviceCoefficients, DevicePaper, DeviceTransform, Direction, memory_plan, part_of, transform,
+};
 use eigenforge::su3::space::Space;
+use eigenforge::su3::{ByChannel, Channel, Plan, Tables, forward, inverse};
 use eigenforge_su3::Coupler;
-use eigenforge::su3::{Plan, Tables, forward, inverse};
 
 pub fn devices(schedule: Schedule) -> Vec<Device> {
     let mut devices = vec![];
@@ -40,7 +42,8 @@ fn compare(n_max: u32, channels: usize, most_in_text: Option<usize>, device: &De
     let tables = Tables::new(&plan).unwrap();
     let ours = DeviceTransform::with_layout(&plan, &tables, channels, most_in_text, device).unwrap();
     let what = format!("N_max {n_max}, {channels} channels, {most_in_text:?} in text, {}", device.name());
-    let of_all = |x: &[f64], one: &dyn Fn(&[f64]) -> Vec<f64>| x.chunks_exact(plan.length).flat_map(one).collect::<Vec<_>>();
+    let of_all =
+        |x: &[f64], one: &dyn Fn(&[f64]) -> Vec<f64>| x.chunks_exact(plan.length).flat_map(one).collect::<Vec<_>>();
     let elements = random(41 + u64::from(n_max), channels * plan.length);
     let run = |input: &[f64], poison: f64, back: bool| {
         let mut numbers = device.upload(input).unwrap();
@@ -75,6 +78,26 @@ fn larger_slabs_and_tables_under_memcheck() {
     for device in devices(Schedule::Random { seed: 3 }) {
         compare(3, 1, Some(0), &device);
         compare(4, 1, None, &device);
+    }
+}
+
+/// Some groups of a plan are a plan: in other places, with pairs of shells that are only in kets, the same numbers.
+#[test]
+fn a_part_of_a_plan_on_the_device() {
+    let whole = Plan::new(Space { n_max: 2 });
+    let tables = Tables::new(&whole).unwrap();
+    let groups = [whole.groups.len() - 1, 1, 3];
+    let plan = part_of(&whole, &groups);
+    let u = random(5, whole.length);
+    let (all, group) = (forward(&whole, &tables, &u), |at: &usize| &whole.groups[*at]);
+    let gather =
+        |x: &[f64]| groups.iter().map(group).flat_map(|g| x[g.start..][..g.length].to_vec()).collect::<Vec<_>>();
+    for device in devices(Schedule::Forward) {
+        let input = ByChannel { vectors: vec![(Channel::Pn, gather(&u))], left_out: 0 };
+        let found = transform(&plan, &tables, &input, Direction::Forward, &device).unwrap();
+        assert!(difference(&found.vectors[0].1, &gather(&all)) < 1e-13);
+        let memory = memory_plan(&plan, 1, &device);
+        assert_eq!((memory.channels, memory.vectors), (1, 16 * plan.length as u64));
     }
 }
 
@@ -144,13 +167,18 @@ fn the_kernels_compile_everywhere_and_do_not_spill() {
     let tables = Tables::new(&plan).unwrap();
     let paper = DevicePaper::plan_of(&plan, &tables, 3);
     let coefficients = DeviceCoefficients::plan_of(&plan, &Coupler::new());
-    let of_coefficients = vec![coefficients.launch(&coefficients.classes[0]).unwrap(), coefficients.defect_launch().unwrap()];
+    let of_coefficients =
+        vec![coefficients.launch(&coefficients.classes[0]).unwrap(), coefficients.defect_launch().unwrap()];
     for in_text in [None, Some(0)] {
         let plan = DeviceTransform::plan_of(&plan, &tables, 3, in_text);
         assert_eq!(plan.layout.is_empty(), in_text.is_some());
         assert_eq!(plan.tiles.len(), 3, "every tile is compiled");
         let launches = plan.launches().unwrap();
-        for (text, launches) in [(plan.text().unwrap(), launches), (paper.text().unwrap(), vec![paper.launch().unwrap()]), (coefficients.text().unwrap(), of_coefficients.clone())] {
+        for (text, launches) in [
+            (plan.text().unwrap(), launches),
+            (paper.text().unwrap(), vec![paper.launch().unwrap()]),
+            (coefficients.text().unwrap(), of_coefficients.clone()),
+        ] {
             for arch in [75, 80, 86, 89, 90, 100, 120].map(Arch) {
                 let cubin = jit.compile(&text, arch).unwrap_or_else(|error| panic!("{arch}: {error}"));
                 for kernel in footprints(&cubin, disassembler.as_ref(), &launches).unwrap() {

@@ -148,11 +148,17 @@ fn lay_out(plan: &Plan, coupler: &Coupler) -> (CoefficientsPlan, Vec<(&'static s
         for product in &group.products {
             let one = irrep_first[group.bra_quanta as usize] + product.bra[1];
             let two = irrep_first[group.ket_quanta as usize] + product.ket[0];
-            products.add(product.bra_irrep(), product.ket_irrep(), [one, two], [below(one as usize), below(two as usize)]);
+            products.add(
+                product.bra_irrep(),
+                product.ket_irrep(),
+                [one, two],
+                [below(one as usize), below(two as usize)],
+            );
         }
     }
     let columns = |product: u32| below(usize::from(products.ket[product as usize]))[l_count] as usize;
-    let shared: Vec<[usize; 2]> = products.triples.iter().map(|triple| triple.shared(columns(triple.product))).collect();
+    let shared: Vec<[usize; 2]> =
+        products.triples.iter().map(|triple| triple.shared(columns(triple.product))).collect();
     let class_of = |at: &usize| CLASSES.iter().position(|most| shared[*at][0] + shared[*at][1] <= *most);
     let mut order: Vec<usize> = (0..products.triples.len()).collect();
     // the longest first in each class: they take the same time as many short ones
@@ -164,7 +170,12 @@ fn lay_out(plan: &Plan, coupler: &Coupler) -> (CoefficientsPlan, Vec<(&'static s
         Some((start, of_class))
     }) {
         let most = |which: usize| of_class.iter().map(|at| shared[*at][which]).max().unwrap_or(0) as u64;
-        classes.push(TripleClass { first: first as u64, triples: of_class.len() as u64, values: most(0), rows: most(1) });
+        classes.push(TripleClass {
+            first: first as u64,
+            triples: of_class.len() as u64,
+            values: most(0),
+            rows: most(1),
+        });
     }
     let triples: Vec<&Triple> = order.iter().map(|at| &products.triples[*at]).collect();
     let thirds = Thirds::new(&triples, coupler);
@@ -208,7 +219,8 @@ fn lay_out(plan: &Plan, coupler: &Coupler) -> (CoefficientsPlan, Vec<(&'static s
 impl Products {
     fn add(&mut self, f: Irrep, i: Irrep, [one, two]: [u32; 2], [below_1, below_2]: [&[u32]; 2]) {
         let number = self.bra.len() as u32;
-        (self.bra.push(one as u16), self.ket.push(two as u16));
+        self.bra.push(one as u16);
+        self.ket.push(two as u16);
         let l_count = below_1.len() - 1;
         // columns of the second irrep with Lf − s … Lf + s
         let partners = |lf: usize, s: usize| below_2[(lf + s + 1).min(l_count)] - below_2[lf.abs_diff(s).min(l_count)];

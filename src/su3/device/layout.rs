@@ -10,9 +10,9 @@ use eigenforge_su3::Irrep;
 use eigenforge_templates::su3::{LAYOUT, LayoutTable, MOST_IN_TEXT, SlabClass, TableCounts, TileClass, TransformPlan};
 
 /// Largest slabs and threads of a block for them.
-const SLAB_CLASSES: [(usize, u32); 4] = [(256, 32), (1024, 64), (4096, 128), (usize::MAX, 256)];
+const SLAB_CLASSES: [(usize, u32); 4] = [(256, 64), (1024, 128), (4096, 256), (usize::MAX, 256)];
 /// Numbers of the product W^f Y that a block holds at once, where one matrix is not more.
-const HALF: usize = 4096;
+const HALF: usize = 2048;
 /// Rows and columns of a tile, and of what a thread sums.
 const TILES: [[u32; 4]; 3] = [[64, 64, 4, 4], [32, 32, 4, 2], [16, 16, 2, 2]];
 /// A tile is taken where it is filled to this part.
@@ -136,7 +136,11 @@ pub(super) fn spin_factors(plan: &Plan, tables: &Tables) -> Vec<f64> {
                 for near_j in 0..3 {
                     let labels = (lf + near_l).checked_sub(2).zip((lf + near_j).checked_sub(1));
                     let couples = |(li, j): &(u32, u32)| {
-                        *li < l_count && lf.abs_diff(*li) <= s0 && lf + li >= s0 && lf.abs_diff(*j) <= sf && *j <= lf + sf
+                        *li < l_count
+                            && lf.abs_diff(*li) <= s0
+                            && lf + li >= s0
+                            && lf.abs_diff(*j) <= sf
+                            && *j <= lf + sf
                     };
                     let factor = labels.filter(couples).map_or(0.0, |(li, j)| tables.spins.get(spin, lf, li, j));
                     factors.push(factor);
@@ -250,7 +254,6 @@ pub(super) struct Blocks {
 impl Blocks {
     pub fn new(plan: &Plan, tables: &Tables) -> Blocks {
         let mut blocks = Blocks::default();
-        blocks.w0.reserve_exact(tables.w0);
         for group in &plan.groups {
             for product in &group.products {
                 let squares = &tables.products[&[product.bra_irrep(), product.ket_irrep()]];
@@ -286,7 +289,9 @@ impl Blocks {
             let first = tiles.len();
             for block in by_rows.iter().copied().filter(|block| class_of(*block) == which) {
                 for row in 0..self.rows[block].div_ceil(rows) {
-                    tiles.extend((0..self.columns[block].div_ceil(columns)).map(|c| (block as u32, row as u16, c as u16)));
+                    tiles.extend(
+                        (0..self.columns[block].div_ceil(columns)).map(|c| (block as u32, row as u16, c as u16)),
+                    );
                 }
             }
             if tiles.len() > first {

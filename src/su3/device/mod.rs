@@ -12,14 +12,14 @@ mod run;
 
 use super::plan::Plan;
 use super::tables::Tables;
+pub use coefficients::{DeviceCoefficients, coefficients_on_cpu};
 use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
 use eigenforge_templates::su3::{TransformPlan, TransformPlanError};
 use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
 use layout::Layout;
 use numbers::OnCard;
-pub use coefficients::{DeviceCoefficients, coefficients_on_cpu};
 pub use paper::DevicePaper;
-pub use run::{Direction, transform};
+pub use run::{DeviceMemory, Direction, memory_plan, part_of, transform};
 use std::collections::HashMap;
 
 /// Why a device does not transform.

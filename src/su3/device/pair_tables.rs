@@ -41,7 +41,8 @@ pub(super) struct ByPair {
 impl ByPair {
     pub fn new(plan: &Plan, tables: &Tables) -> ByPair {
         let (l_count, j_count) = (plan.n_max as usize + 3, plan.n_max as usize + 4);
-        let mut pairs: Vec<ShellPair> = plan.groups.iter().flat_map(|group| group.bras.iter().copied()).collect();
+        let mut pairs: Vec<ShellPair> =
+            plan.groups.iter().flat_map(|group| group.bras.iter().chain(&group.kets).copied()).collect();
         pairs.sort_unstable();
         pairs.dedup();
         let mut by_pair = ByPair { l_count, j_count, ..ByPair::default() };

@@ -34,7 +34,7 @@ pub fn transform(
     let mut output = ByChannel { vectors: Vec::with_capacity(input.vectors.len()), left_out: 0 };
     let at_once = match direction {
         Direction::Paper => input.vectors.len(),
-        _ => channels_at_once(plan, tables, input.vectors.len(), device),
+        _ => memory_plan(plan, input.vectors.len(), device).channels,
     };
     let paper = match direction {
         Direction::Paper => Some(DevicePaper::new(plan, tables, at_once, device)?),
@@ -68,8 +68,38 @@ pub fn transform(
     Ok(output)
 }
 
-/// All, if the device's memory holds them, else one.
-fn channels_at_once(plan: &Plan, tables: &Tables, channels: usize, device: &Device) -> usize {
-    let bytes = 16 * (channels * plan.length + tables.w0) as u64; // W⁰ are half of it, other tables little beside
-    if bytes <= device.memory().free { channels.max(1) } else { 1 }
+/// What a device is to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceMemory {
+    /// Channels at once: all, if the memory holds them, else one.
+    pub channels: usize,
+    /// Bytes of their two vectors each.
+    pub vectors: u64,
+    /// Bytes of W⁰; other tables are little beside.
+    pub coefficients: u64,
+    /// Bytes that the device has.
+    pub free: u64,
+}
+
+/// The plan of a device's memory, before anything is allocated.
+pub fn memory_plan(plan: &Plan, channels: usize, device: &Device) -> DeviceMemory {
+    let free = device.memory().free;
+    let tensors = plan.groups.iter().flat_map(|group| &group.products).flat_map(|product| &product.tensors);
+    let coefficients = tensors.map(|block| 8 * (block.rows * block.rows) as u64).sum();
+    let vectors = |channels: usize| 16 * (channels * plan.length) as u64;
+    // half as much again as W⁰ for all other tables
+    let channels = if vectors(channels) + coefficients * 3 / 2 <= free { channels.max(1) } else { 1 };
+    DeviceMemory { channels, vectors: vectors(channels), coefficients, free }
+}
+
+/// Some groups of a plan as a plan of their own: their numbers one group after another.
+pub fn part_of(plan: &Plan, groups: &[usize]) -> Plan {
+    let mut part = Plan { n_max: plan.n_max, groups: Vec::with_capacity(groups.len()), length: 0 };
+    for at in groups {
+        let mut group = plan.groups[*at].clone();
+        group.start = part.length;
+        part.length += group.length;
+        part.groups.push(group);
+    }
+    part
 }

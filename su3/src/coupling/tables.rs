@@ -97,7 +97,8 @@ impl Coupler {
             return Vec::new();
         }
         let projection = self.projection(irrep, l);
-        let turn = |kappa: usize| (0..=kappa).map(|j| projection.orthonormal(kappa, j) * projection.rotation(j)).collect();
+        let turn =
+            |kappa: usize| (0..=kappa).map(|j| projection.orthonormal(kappa, j) * projection.rotation(j)).collect();
         (0..projection.kappa_max()).map(|kappa| (projection.k(kappa), turn(kappa))).collect()
     }
 

@@ -102,24 +102,54 @@ impl TransformPlan {
     /// Of `jj_to_irreps`.
     pub(super) fn forward_tables(&self) -> Vec<Parameter> {
         self.with_layout(&[
-            "slab_quadruple", "slab_l", "quadruple_bra", "quadruple_ket", "quadruple_start", "j_offset", "column_of",
-            "width_of", "term_jj", "term_a", "w_f", "w_i_transposed", "block_start", "row_start",
+            "slab_quadruple",
+            "slab_l",
+            "quadruple_bra",
+            "quadruple_ket",
+            "quadruple_start",
+            "j_offset",
+            "column_of",
+            "width_of",
+            "term_jj",
+            "term_a",
+            "w_f",
+            "w_i_transposed",
+            "block_start",
+            "row_start",
         ])
     }
 
     /// Of `irreps_to_ls`.
     pub(super) fn back_tables(&self) -> Vec<Parameter> {
         self.with_layout(&[
-            "slab_quadruple", "slab_l", "quadruple_bra", "quadruple_ket", "quadruple_start", "y_offset", "column_of",
-            "width_of", "w_f", "w_i", "block_start", "row_start",
+            "slab_quadruple",
+            "slab_l",
+            "quadruple_bra",
+            "quadruple_ket",
+            "quadruple_start",
+            "y_offset",
+            "column_of",
+            "width_of",
+            "w_f",
+            "w_i",
+            "block_start",
+            "row_start",
         ])
     }
 
     /// Of `ls_to_jj`.
     pub(super) fn jj_tables(&self) -> Vec<Parameter> {
         self.with_layout(&[
-            "quadruple_bra", "quadruple_ket", "quadruple_start", "j_offset", "y_offset", "column_of", "width_of",
-            "back_o", "back_a", "jj_first",
+            "quadruple_bra",
+            "quadruple_ket",
+            "quadruple_start",
+            "j_offset",
+            "y_offset",
+            "column_of",
+            "width_of",
+            "back_o",
+            "back_a",
+            "jj_first",
         ])
     }
 
