@@ -78,6 +78,10 @@ fn larger_slabs_and_tables_under_memcheck() {
     for device in devices(Schedule::Random { seed: 3 }) {
         compare(3, 1, Some(0), &device);
         compare(4, 1, None, &device);
+        // Slabs of every class, with more than 48 KB of shared memory.
+        if device.is_cuda() {
+            compare(9, 2, None, &device);
+        }
     }
 }
 
