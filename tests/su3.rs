@@ -2,6 +2,8 @@
 
 #[path = "su3/command.rs"]
 mod command;
+#[path = "su3/device.rs"]
+mod device;
 #[path = "su3/forces.rs"]
 mod forces;
 #[path = "su3/h2.rs"]

@@ -14,6 +14,7 @@ pub mod report;
 pub mod seeded;
 pub mod sizes;
 pub mod spmv;
+pub mod su3;
 pub mod vendor;
 
 use serde::{Deserialize, Serialize};

@@ -228,6 +228,8 @@ pub(super) enum BenchSubject {
     Ci(crate::bench::ci::CiArguments),
     /// Inner products of Davidson's vectors beside cuBLAS
     Dmrg(crate::bench::dmrg::DmrgArguments),
+    /// Interactions into SU(3) x SU(2) tensors: the chain of products, the published sum, the CPU
+    Su3(crate::bench::su3::Su3Arguments),
 }
 
 #[derive(Debug, Args)]
@@ -313,6 +315,10 @@ pub(super) struct Su3TransformArguments {
     /// Memory to stay within, such as 4GiB; what does not fit is done piece by piece [default: four fifths of what is free]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
+    /// auto (a GPU if there is one and N_max is 10 or more), cpu, cuda, cuda:N, or sim: the generated CUDA run on the CPU under
+    /// checks, slow
+    #[arg(long, default_value = "auto")]
+    pub device: String,
     /// Print the summary as one JSON object
     #[arg(long)]
     pub json: bool,

@@ -5,6 +5,7 @@ use super::arguments::{BenchArguments, BenchSubject};
 use super::error::CommandError;
 use crate::bench::ci::CiBenchError;
 use crate::bench::dmrg::DmrgBenchError;
+use crate::bench::su3::Su3BenchError;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &BenchArguments) -> Result<Outcome, CommandError> {
@@ -21,6 +22,13 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<Outcome, CommandError> {
                 DmrgBenchError::Device(error) => CommandError::from(error),
                 DmrgBenchError::Write(error) => CommandError::Output(error),
                 other => CommandError::DmrgBench(Box::new(other)),
+            })?;
+        }
+        BenchSubject::Su3(arguments) => {
+            crate::bench::su3::command(arguments, &mut std::io::stdout().lock()).map_err(|error| match error {
+                Su3BenchError::Device(error) => CommandError::from(error),
+                Su3BenchError::Write(error) => CommandError::Output(error),
+                other => CommandError::Su3Bench(Box::new(other)),
             })?;
         }
     }

@@ -4,6 +4,7 @@ use super::arguments::StageName;
 use crate::bench::dmrg::DmrgBenchError;
 use crate::bench::hubbard::BenchError;
 use crate::bench::spmv::SpmvError;
+use crate::bench::su3::Su3BenchError;
 use crate::ci::count::CountError;
 use crate::ci::{CiError, DensityError, MoleculeError};
 use crate::dmrg::DmrgError;
@@ -13,6 +14,7 @@ use crate::operator::OperatorError;
 use crate::report::ReportError;
 use crate::sparse::SparseError;
 use crate::su3::TableError;
+use crate::su3::device::DeviceTransformError;
 use crate::su3::interaction::InteractionError;
 use crate::su3::output::Format;
 use crate::su3::team::TeamError;
@@ -81,11 +83,19 @@ pub(super) enum CommandError {
     #[error(transparent)]
     DmrgBench(Box<DmrgBenchError>),
     #[error(transparent)]
+    Su3Bench(Box<Su3BenchError>),
+    #[error(transparent)]
+    Su3Device(Box<DeviceTransformError>),
+    #[error(transparent)]
     Spmv(Box<SpmvError>),
     #[error(transparent)]
     Su3Table(Box<TableError>),
     #[error(transparent)]
     Su3Labels(Box<LabelError>),
+    #[error(
+        "--device {device} under mpirun: the processes of a team work on their CPUs; leave --device out, or run one process"
+    )]
+    Su3TeamDevice { device: String },
     #[error("--algorithm paper is of elements into strengths; leave it or --inverse out")]
     Su3PaperInverse,
     #[error("{} is input and output at once; name another --output", path.display())]
@@ -134,6 +144,7 @@ impl CommandError {
             | CommandError::Su3Interaction(_)
             | CommandError::Su3SameFile { .. }
             | CommandError::Su3PaperInverse
+            | CommandError::Su3TeamDevice { .. }
             | CommandError::Su3Memory { .. }
             | CommandError::Model(_) => 2,
             CommandError::Ci(error) if error.is_of_the_input() => 2,
@@ -168,6 +179,10 @@ impl CommandError {
             CommandError::Bench(error) => match &**error {
                 BenchError::Prepare(error) => of_prepare(error),
                 BenchError::Device(error) | BenchError::Solve(SolveError::Device(error)) => of_device(error),
+                _ => None,
+            },
+            CommandError::Su3Device(error) => match &**error {
+                DeviceTransformError::Device(error) => of_device(error),
                 _ => None,
             },
             CommandError::Spmv(error) => match &**error {
@@ -221,4 +236,5 @@ boxed!(
     Su3Table(TableError),
     Su3Interaction(InteractionError),
     Team(TeamError),
+    Su3Device(DeviceTransformError),
 );

@@ -19,7 +19,9 @@ use crate::su3::partial::{Partial, Run};
 use crate::su3::source::Source;
 use crate::su3::table_cache::Served;
 use crate::su3::team::{self, Master, Report, Worker, by_work, deal};
-use crate::su3::work::{Algorithm, Direction, Job, Spent, bytes_of, pieces, w0_of};
+use crate::su3::work::{
+    Algorithm, DeviceWorkError, Direction, Finished, Job, Spent, bytes_of, on_device, pieces, w0_of,
+};
 use crate::su3::{Plan, Space, Summary, TableCache, Tables};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::jit::Settings;
@@ -55,7 +57,9 @@ struct Prepared {
     algorithm: Algorithm,
     source: Box<dyn Source>,
     tables: Tables,
-    /// Bytes that a piece may take.
+    /// Bytes that pieces may take in host memory.
+    room: u64,
+    /// Bytes that one of them takes at most on the CPU.
     piece: u64,
 }
 
@@ -72,12 +76,14 @@ impl Prepared {
         stages.done("read", format!("channels {}, {}", words.join(", "), source.manner()));
         let tables = Tables::of_pairs(&plan, cache()?).map_err(|error| CommandError::Su3Labels(Box::new(error)))?;
         stages.done("tables", format!("of {} pairs of shells", tables.pairs()));
-        let piece = memory.piece(&plan, words.len(), source.resident() + tables.resident(), stages)?;
+        let resident = source.resident() + tables.resident();
+        let piece = memory.piece(&plan, words.len(), resident, stages)?;
+        let room = memory.limit - resident;
         let algorithm = match arguments.algorithm {
             Su3Algorithm::Factorised => Algorithm::Factorised,
             Su3Algorithm::Paper => Algorithm::Paper,
         };
-        Ok(Prepared { plan, direction, algorithm, source, tables, piece })
+        Ok(Prepared { plan, direction, algorithm, source, tables, room, piece })
     }
 }
 
@@ -110,7 +116,8 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     let format = format_of(&arguments.output, direction.output(), arguments.format)?;
     let started = Instant::now();
     let mut stages = Stages::new();
-    let Prepared { plan, algorithm, source, tables, piece, .. } = Prepared::new(arguments, &mut stages)?;
+    let Prepared { plan, algorithm, source, tables, room, piece, .. } = Prepared::new(arguments, &mut stages)?;
+    let device = device_for(arguments, team.is_some())?;
     let (plan, channels) = (&plan, source.channels());
     let mut job = Job { plan, source: &*source, tables, direction, algorithm, spent: Spent::default() };
 
@@ -121,8 +128,22 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     let progress = Progress::new(plan, &partial, &arguments.output);
     match team.take() {
         Some(processes) => by_team(&job, &mut partial, processes, progress)?,
+        None if device.runs_kernels() => {
+            let (channels, memory) = (channels.len(), device.memory());
+            stages.say("device", &format!("{}, {} free", device.name(), bytes(memory.free)));
+            let pieces = pieces(plan, progress.wanted.iter().copied(), channels, room.min(memory.free / 3 * 2));
+            let work = |job: &mut Job, groups: &[usize]| match on_device(job, groups, &device) {
+                Ok(finished) => Ok(finished),
+                Err(DeviceWorkError::Source(error)) => Err(error.into()),
+                Err(DeviceWorkError::Device(error)) => Err(error.into()),
+            };
+            let writing = by_pieces(&mut job, &mut partial, &pieces, &arguments.output, progress, work)?;
+            stages.of_pieces(&job.spent, writing);
+        }
         None => {
-            let writing = by_pieces(&mut job, &mut partial, piece, &arguments.output, progress)?;
+            let pieces = pieces(plan, progress.wanted.iter().copied(), channels.len(), piece);
+            let work = |job: &mut Job, groups: &[usize]| Ok(job.work(groups)?);
+            let writing = by_pieces(&mut job, &mut partial, &pieces, &arguments.output, progress, work)?;
             stages.of_pieces(&job.spent, writing);
         }
     }
@@ -163,19 +184,35 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     Ok(Outcome::Done)
 }
 
+/// Below this N_max the CPU is done before a card's driver has started.
+const LEAST_OF_A_CARD: u32 = 10;
+
+/// Where it runs; a team works on the CPUs of its processes.
+fn device_for(arguments: &Su3TransformArguments, team: bool) -> Result<Device, CommandError> {
+    let auto = arguments.device == "auto";
+    if auto && (team || arguments.n_max < LEAST_OF_A_CARD) {
+        return Ok(Device::cpu());
+    }
+    let device = Device::parse(&arguments.device)?;
+    if team && device.runs_kernels() {
+        return Err(CommandError::Su3TeamDevice { device: arguments.device.clone() });
+    }
+    Ok(device)
+}
+
 /// Does the pieces that are not done yet; gives the seconds of writing.
 fn by_pieces(
     job: &mut Job,
     partial: &mut Partial,
-    piece: u64,
+    pieces: &[Vec<usize>],
     output: &Path,
     mut progress: Progress,
+    mut work: impl FnMut(&mut Job, &[usize]) -> Result<Vec<Finished>, CommandError>,
 ) -> Result<f64, CommandError> {
     let plan = job.plan;
-    let pieces = pieces(plan, progress.wanted.iter().copied(), job.source.channels().len(), piece);
     let mut writing = 0.0;
     for (at, groups) in pieces.iter().enumerate() {
-        let finished = job.work(groups)?;
+        let finished = work(job, groups)?;
         let before = Instant::now();
         let failed = |source| ReportError::Write { file: output.to_path_buf(), source };
         partial.put(plan, finished).map_err(failed)?;

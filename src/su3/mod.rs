@@ -34,6 +34,7 @@ pub mod binary;
 mod brackets;
 pub mod channel;
 pub mod csv;
+pub mod device;
 pub mod elements;
 mod exchange;
 pub mod force;

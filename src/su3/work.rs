@@ -7,11 +7,13 @@
 
 use super::channel::ByChannel;
 use super::csv::TableError;
+use super::device::{self, DeviceTransformError};
 use super::plan::{Group, Plan};
 use super::source::Source;
 use super::summary::Share;
 use super::tables::Tables;
 use super::{binary, exchange, paper};
+use eigenforge_runtime::Device;
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -168,6 +170,47 @@ pub fn of_whole(
         Finished { group: at, vectors, defect: tables.defect_of(group), shares }
     };
     plan.groups.par_iter().enumerate().map(of).collect()
+}
+
+/// Does some groups of the plan on a device, all at once, as a plan of their own.
+///
+/// # Errors
+///
+/// Those of the source; memory that the device does not have, with the numbers.
+pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec<Finished>, DeviceWorkError> {
+    let of: Vec<&Group> = groups.iter().map(|at| &job.plan.groups[*at]).collect();
+    let mut clock = Instant::now();
+    let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64();
+    let part = device::part_of(job.plan, groups);
+    let read: Vec<Vec<Vec<f64>>> = of.par_iter().map(|group| job.source.group(group)).collect::<Result<_, _>>()?;
+    let vector = |at: usize| read.iter().flat_map(|group| group[at].iter().copied()).collect();
+    let vectors = job.source.channels().into_iter().enumerate().map(|(at, channel)| (channel, vector(at)));
+    let input = ByChannel { vectors: vectors.collect(), left_out: 0 };
+    drop(read);
+    job.spent.input += lap();
+    job.tables.take_up(&of);
+    job.spent.tables += lap();
+    let way = match (job.direction, job.algorithm) {
+        (Direction::Inverse, _) => device::Direction::Inverse,
+        (Direction::Forward, Algorithm::Factorised) => device::Direction::Forward,
+        (Direction::Forward, Algorithm::Paper) => device::Direction::Paper,
+    };
+    let output = device::transform(&part, &job.tables, &input, way, device)?;
+    let mut finished = of_whole(&part, &job.tables, job.direction, &input, &output);
+    finished.iter_mut().for_each(|finished| finished.group = groups[finished.group]);
+    job.spent.transform += lap();
+    Ok(finished)
+}
+
+/// Why a device did not do its groups.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceWorkError {
+    /// The input.
+    #[error(transparent)]
+    Source(#[from] TableError),
+    /// The device.
+    #[error(transparent)]
+    Device(#[from] DeviceTransformError),
 }
 
 /// Numbers W⁰ of a group.

@@ -8,6 +8,7 @@ mod origin;
 mod scalar;
 pub mod signature;
 pub mod sparse;
+pub mod su3;
 mod text;
 pub mod vector_program;
 

@@ -1,7 +1,8 @@
 //! kernels_generated/: model, operator, plan, text and budget of each reference problem, held up to date.
 //!
 //! A folder with a model.toml is a problem; beside it stand ir.ron, and the plan and the text of its multiply. One with a
-//! molecule.toml is a stored matrix, or full CI without one, whose operator is the FCIDUMP file it names: plan and text only. The fused
+//! molecule.toml is a stored matrix, or full CI without one, whose operator is the FCIDUMP file it names: plan and text only. So it is
+//! of one with a space.toml, a transformation into SU(3) tensors: the chain of products, the coefficients, the published sum. The fused
 //! LOBPCG update is the same for every problem and has a folder of its own. For the problems of [`SINGLE`] and the update
 //! the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is checked where
 //! NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels` writes
@@ -14,6 +15,8 @@ use eigenforge::exact::{KernelFootprint, OperatorIr, footprints};
 use eigenforge::input::{InputFile, ModelFile, StorageChoice};
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Target, Wish};
+use eigenforge::su3;
+use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform};
 use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{KernelText, Launch, ScalarType};
@@ -93,6 +96,34 @@ fn of_molecule(folder: &Path) -> Text {
     named(stored.plan.text().unwrap(), stored.plan.launches().unwrap())
 }
 
+/// The three texts of a transformation into SU(3) tensors.
+fn of_space(folder: &Path) -> Vec<Text> {
+    #[derive(serde::Deserialize)]
+    struct File {
+        n_max: u32,
+        channels: usize,
+    }
+    let file: File = toml::from_str(&std::fs::read_to_string(folder.join("space.toml")).unwrap()).unwrap();
+    let plan = su3::Plan::new(su3::Space { n_max: file.n_max });
+    let tables = su3::Tables::new(&plan).unwrap();
+    let transform = DeviceTransform::plan_of(&plan, &tables, file.channels, None);
+    let coefficients = DeviceCoefficients::plan_of(&plan, &eigenforge_su3::Coupler::new());
+    let paper = DevicePaper::plan_of(&plan, &tables, file.channels);
+    let of_coefficients = [coefficients.launch(coefficients.classes.last().unwrap()), coefficients.defect_launch()];
+    [
+        ("transform", transform.text(), transform.launches().unwrap()),
+        ("coefficients", coefficients.text(), of_coefficients.map(Result::unwrap).to_vec()),
+        ("paper", paper.text(), vec![paper.launch().unwrap()]),
+    ]
+    .map(|(stem, text, launches)| Text {
+        stem: stem.into(),
+        plan: format!("plan_{stem}.ron"),
+        text: text.unwrap(),
+        launches,
+    })
+    .into()
+}
+
 /// The generated file `name` of a model, or its multiply, in the number types that are kept.
 fn texts(model: &eigenforge::exact::Model, name: Option<&str>, single: bool) -> Vec<Text> {
     let kinds = [(ScalarType::F64, ""), (ScalarType::F32, "_f32")];
@@ -133,6 +164,9 @@ fn generate() -> Vec<Folder> {
     for path in folders_with("molecule.toml") {
         found.push(Folder { texts: vec![of_molecule(&path)], path, files: Vec::new() });
     }
+    for path in folders_with("space.toml") {
+        found.push(Folder { texts: of_space(&path), path, files: Vec::new() });
+    }
     for folder in &mut found {
         for Text { stem, plan, text, .. } in &folder.texts {
             folder.files.push((plan.clone(), text.plan.clone() + "\n"));
@@ -145,7 +179,7 @@ fn generate() -> Vec<Folder> {
 /// What folders hold beside what is expected there.
 fn strangers(folder: &Folder) -> Vec<String> {
     let known = |name: &String| {
-        ["model.toml", "molecule.toml", "budget.toml"].contains(&name.as_str())
+        ["model.toml", "molecule.toml", "space.toml", "budget.toml"].contains(&name.as_str())
             || folder.files.iter().any(|(file, _)| file == name)
     };
     let entries = std::fs::read_dir(&folder.path).unwrap();

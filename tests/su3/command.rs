@@ -71,6 +71,44 @@ fn tables_of_coefficients_and_symbols_get_a_column() {
     }
 }
 
+/// The generated kernels in place of the CPU's program, both ways: the same table to rounding.
+#[test]
+fn the_command_takes_a_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = match std::env::var("EIGENFORGE_TEST_DEVICE").as_deref() {
+        Ok("cuda") => "cuda",
+        _ => "sim",
+    };
+    if device == "sim" && eigenforge::runtime::simulate::Simulator::find().is_err() {
+        return;
+    }
+    let values = |path: &str| -> Vec<f64> {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.lines().skip(1).map(|line| line.rsplit_once(',').unwrap().1.parse().unwrap()).collect()
+    };
+    let mut input = "tests/data/su3/jisp16_hw20_N2_V.csv".to_string();
+    for verb in [&["--algorithm", "factorised"][..], &["--algorithm", "paper"], &["--inverse"]] {
+        let [ours, theirs] = [device, "cpu"].map(|device| {
+            let output = path(folder.path(), &format!("{}_{device}.csv", verb.concat()));
+            let arguments =
+                ["transform", "--interaction", &input, "--n-max", "2", "--output", &output, "--device", device];
+            succeed(&[&arguments, verb].concat());
+            output
+        });
+        let (found, expected) = (values(&ours), values(&theirs));
+        let largest = expected.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        assert_eq!(found.len(), expected.len());
+        let close = found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-13 * largest);
+        assert!(close && largest > 1.0, "{verb:?}, {device}");
+        if verb.contains(&"paper") {
+            input = theirs; // strengths
+        }
+    }
+    let output = path(folder.path(), "none.csv");
+    let refused = run(&["transform", "--interaction", &input, "--n-max", "2", "--output", &output, "--device", "gpu"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+}
+
 #[test]
 fn an_interaction_goes_to_tensors_and_back() {
     let folder = tempfile::tempdir().unwrap();

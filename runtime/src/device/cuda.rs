@@ -294,6 +294,34 @@ impl DeviceMemory {
         Ok(values)
     }
 
+    /// Copies a part from the host.
+    pub(super) fn write_part<U: Pod>(&mut self, first: usize, values: &[U]) -> Result<()> {
+        assert!(size_of::<U>() * (first + values.len()) <= self.bytes, "callers compare lengths first");
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.context.enter()?;
+        let address = self.address + (first * size_of::<U>()) as u64;
+        // SAFETY: the range is ours, as just compared; `values` outlives the copy because we wait for it.
+        unsafe { result::memcpy_htod_async(address, values, self.context.stream) }
+            .map_err(driver("cuMemcpyHtoDAsync"))?;
+        self.context.synchronize()
+    }
+
+    /// Copies a part to the host.
+    pub(super) fn read_part<U: Pod>(&self, first: usize, values: &mut [U]) -> Result<()> {
+        assert!(size_of::<U>() * (first + values.len()) <= self.bytes, "callers compare lengths first");
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.context.enter()?;
+        let address = self.address + (first * size_of::<U>()) as u64;
+        // SAFETY: the range is ours, as just compared; `values` outlives the copy because we wait for it.
+        unsafe { result::memcpy_dtoh_async(values, address, self.context.stream) }
+            .map_err(driver("cuMemcpyDtoHAsync"))?;
+        self.context.synchronize()
+    }
+
     /// Copies from memory of the same device and size.
     pub(super) fn copy_from(&mut self, other: &DeviceMemory) -> Result<()> {
         assert_eq!(self.bytes, other.bytes, "callers compare lengths first");
@@ -309,6 +337,50 @@ impl Drop for DeviceMemory {
         if self.context.enter().is_ok() {
             // SAFETY: allocated in `allocate`; cuMemFree waits for kernels that still use it.
             let _ = unsafe { result::free_sync(self.address) };
+        }
+    }
+}
+
+/// Host memory whose pages stay where they are.
+pub(super) struct PinnedMemory {
+    pointer: *mut f64,
+    len: usize,
+    context: Arc<Context>,
+}
+
+// SAFETY: host memory that this value alone owns; any thread may free it with the context current.
+unsafe impl Send for PinnedMemory {}
+// SAFETY: as above; shared references only read.
+unsafe impl Sync for PinnedMemory {}
+
+impl PinnedMemory {
+    pub(super) fn zeros(cuda: &Arc<Cuda>, len: usize) -> Result<PinnedMemory> {
+        let bytes = len.max(1).saturating_mul(size_of::<f64>());
+        Device::cpu().check_memory("host memory for copies", bytes as u64)?;
+        cuda.context.enter()?;
+        // SAFETY: the context is current; the memory is freed in `drop`.
+        let pointer = unsafe { result::malloc_host(bytes, 0) }.map_err(driver("cuMemHostAlloc"))?.cast::<f64>();
+        // SAFETY: `bytes` bytes were allocated just now, and zeros are numbers.
+        unsafe { std::ptr::write_bytes(pointer.cast::<u8>(), 0, bytes) };
+        Ok(PinnedMemory { pointer, len, context: cuda.context.clone() })
+    }
+
+    pub(super) fn values(&self) -> &[f64] {
+        // SAFETY: `len` numbers were allocated and set; they live as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.pointer, self.len) }
+    }
+
+    pub(super) fn values_mut(&mut self) -> &mut [f64] {
+        // SAFETY: as above; the borrow is exclusive, and every copy is waited for.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer, self.len) }
+    }
+}
+
+impl Drop for PinnedMemory {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            // SAFETY: allocated in `zeros`; no copy is under way, for each is waited for.
+            let _ = unsafe { result::free_host(self.pointer.cast()) };
         }
     }
 }

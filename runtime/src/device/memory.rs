@@ -90,6 +90,26 @@ impl<U: Pod> Storage<U> {
     }
 }
 
+impl<U: Pod> Storage<U> {
+    /// Overwrites a part, which was compared with the length.
+    pub(super) fn write_part(&mut self, first: usize, values: &[U]) -> Result<()> {
+        match self {
+            Storage::Host(own) | Storage::Sim(own) => own[first..][..values.len()].copy_from_slice(values),
+            Storage::Cuda(memory, _) => memory.write_part(first, values)?,
+        }
+        Ok(())
+    }
+
+    /// Copies a part, which was compared with the length.
+    pub(super) fn read_part(&self, first: usize, values: &mut [U]) -> Result<()> {
+        match self {
+            Storage::Host(own) | Storage::Sim(own) => values.copy_from_slice(&own[first..][..values.len()]),
+            Storage::Cuda(memory, _) => memory.read_part(first, values)?,
+        }
+        Ok(())
+    }
+}
+
 /// A table for kernels. On the CPU it is a plain copy.
 pub struct Buffer<U: Pod> {
     storage: Storage<U>,

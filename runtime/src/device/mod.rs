@@ -17,6 +17,7 @@ mod kernel;
 mod library;
 mod memory;
 mod module;
+mod pinned;
 mod sim;
 mod vector;
 
@@ -27,6 +28,7 @@ pub use element_function::{ElementArgument, ElementFunction, HostFunction, rando
 pub use events::DeviceSpan;
 pub use kernel::{Kernel, KernelRecord};
 pub use memory::{Buffer, Memory, OnDevice};
+pub use pinned::Pinned;
 pub use sim::{Checks, Sim};
 pub use vector::Vector;
 
@@ -183,6 +185,11 @@ impl Device {
         let mut vector = Vector::zeros(self, values.len())?;
         vector.write(values)?;
         Ok(vector)
+    }
+
+    /// Zeros in host memory that this device copies fastest.
+    pub fn pinned(&self, len: usize) -> Result<Pinned> {
+        Pinned::zeros(self, len)
     }
 
     /// Uniform in [-1, 1), a function of seed and index alone: the same numbers on every device.

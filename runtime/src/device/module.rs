@@ -12,14 +12,16 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Dynamic shared memory that a kernel may have without asking, in bytes (CUDA C++ Programming Guide, compute
-/// capability 7.x and later).
+/// Shared memory that a kernel may have without asking, what its text declares included, in bytes (CUDA C++ Programming
+/// Guide, compute capability 7.x and later).
 const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
 
 /// A loaded module with its functions.
 pub(super) struct Module {
     handle: sys::CUmodule,
     functions: HashMap<String, sys::CUfunction>,
+    /// Bytes of shared memory that each function's text declares.
+    declared: HashMap<String, u32>,
     context: Arc<Context>,
 }
 
@@ -36,10 +38,16 @@ impl Module {
             message: driver("cuModuleLoadDataEx")(error).to_string(),
             log,
         })?;
-        let mut module = Module { handle, functions: HashMap::new(), context: context.clone() };
+        let mut module =
+            Module { handle, functions: HashMap::new(), declared: HashMap::new(), context: context.clone() };
         for name in &text.entries {
             let function = module_function(handle, name)?;
             module.functions.insert(name.clone(), function);
+            // SAFETY: the function belongs to the module loaded above.
+            let declared = unsafe {
+                result::function::get_function_attribute(function, Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+            };
+            module.declared.insert(name.clone(), declared.map_err(driver("cuFuncGetAttribute"))? as u32);
         }
         Ok(module)
     }
@@ -86,7 +94,8 @@ impl Module {
             });
         }
         self.context.enter()?;
-        if launch.shared_bytes > SHARED_WITHOUT_ASKING {
+        let declared = self.declared.get(&launch.entry).copied().unwrap_or(0);
+        if launch.shared_bytes + declared > SHARED_WITHOUT_ASKING {
             let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function belongs to this loaded module.
             unsafe { result::function::set_function_attribute(function, attribute, launch.shared_bytes as i32) }

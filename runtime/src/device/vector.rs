@@ -78,6 +78,18 @@ impl<T: Scalar> Vector<T> {
         self.storage.write(values)
     }
 
+    /// Overwrites the elements from `first` on from the host.
+    pub fn write_part(&mut self, first: usize, values: &[T]) -> Result<()> {
+        self.check_part(first, values.len())?;
+        self.storage.write_part(first, values)
+    }
+
+    /// Copies the elements from `first` on to the host.
+    pub fn read_part(&self, first: usize, values: &mut [T]) -> Result<()> {
+        self.check_part(first, values.len())?;
+        self.storage.read_part(first, values)
+    }
+
     /// Overwrites all elements from a vector of the same device.
     pub fn copy_from(&mut self, other: &Vector<T>) -> Result<()> {
         self.check_len(other.len)?;
@@ -106,6 +118,17 @@ impl<T: Scalar> Vector<T> {
         let mut copy = Vector::zeros(&self.device, self.len)?;
         copy.copy_from(self)?;
         Ok(copy)
+    }
+
+    fn check_part(&self, first: usize, len: usize) -> Result<()> {
+        if first.checked_add(len).is_some_and(|end| end <= self.len) {
+            return Ok(());
+        }
+        Err(DeviceError::Arguments {
+            what: "copying a part of a vector".into(),
+            expected: format!("elements below {}", self.len),
+            found: format!("{len} from {first} on"),
+        })
     }
 
     fn check_len(&self, found: usize) -> Result<()> {

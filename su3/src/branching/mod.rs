@@ -116,6 +116,12 @@ impl Branching {
         if m < 0 && odd { -value } else { value } // u(−M) = (−1)^{λ+μ+p+L} u(M)
     }
 
+    /// The matrix of one M ≥ 0: row of each multiplet, at [p (μ+1) + q] (`u32::MAX` where 2Λ < M or 2Λ + M is odd), and its numbers,
+    /// at [row · columns + column]. Empty beyond λ + μ.
+    pub fn rows(&self, m: u32) -> (&[u32], &[f64]) {
+        self.blocks.get(m as usize).map_or((&[], &[]), |block| (&block.row, &block.values))
+    }
+
     /// All columns of a multiplet at M ≥ 0; `None` where 2Λ < M or 2Λ + M is odd.
     pub(crate) fn row(&self, m: u32, state: usize) -> Option<&[f64]> {
         let block = &self.blocks[m as usize];

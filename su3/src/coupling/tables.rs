@@ -91,6 +91,17 @@ impl Coupler {
         self.branchings.get(irrep, |_| true, || Branching::new(irrep))
     }
 
+    /// How states of (λ3 μ3) and L3 are projected: of each κ3 its K, and the factors O_{κj} d_j of the sums with K_j, j ≤ κ3.
+    pub fn projected(&self, irrep: Irrep, l: u32) -> Vec<(i64, Vec<f64>)> {
+        if irrep.kappa_max(l) == 0 {
+            return Vec::new();
+        }
+        let projection = self.projection(irrep, l);
+        let turn =
+            |kappa: usize| (0..=kappa).map(|j| projection.orthonormal(kappa, j) * projection.rotation(j)).collect();
+        (0..projection.kappa_max()).map(|kappa| (projection.k(kappa), turn(kappa))).collect()
+    }
+
     /// SU(2) symbols in f64.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols

@@ -79,7 +79,33 @@ fn couples(a: i64, b: i64, c: i64) -> bool {
     (a - b).abs() <= c && c <= a + b
 }
 
+/// A solution of the highest-weight condition: where the recursions to [`Extremal`] begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seed {
+    /// (λ2 μ2) are reduced by this much.
+    pub eta: u32,
+    /// p2 of the first number.
+    pub first: u32,
+    /// X(p2) up to a common factor, p2 ascending.
+    pub values: Vec<f64>,
+}
+
 impl Extremal {
+    /// A seed a ρ for the extremal state that (λ3 μ3) is projected from; of the conjugate irreps where that is the
+    /// lowest-weight state. For who does the recursions elsewhere; empty when (λ3 μ3) is not in the product.
+    pub fn seeds([first, second, third]: [Irrep; 3]) -> Vec<Seed> {
+        let irreps = [first, second, third];
+        let [a, b, c] = if third.uses_highest() { irreps } else { irreps.map(Irrep::conjugate) };
+        let triple = Triple::new(a, b, c);
+        let of = |rho| {
+            let eta = most_reduced(triple, rho);
+            let found = seed::seed(triple.reduced(eta));
+            let first = found.first().map_or(0, |(p2, _)| *p2 as u32);
+            Seed { eta: eta as u32, first, values: found.into_iter().map(|(_, x)| x).collect() }
+        };
+        (1..=multiplicity(a, b, c)).map(of).collect()
+    }
+
     /// W_ρ for E = H if `highest`, else for the lowest-weight state. Empty when (λ3 μ3) is not in the product.
     pub fn new(first: Irrep, second: Irrep, third: Irrep, highest: bool) -> Extremal {
         // DA 35: the lowest-weight state is the highest-weight one of the conjugate irreps.

@@ -1,0 +1,179 @@
+//! The transformation on a device, by generated kernels ([`eigenforge_templates::su3`]).
+//!
+//! In: a plan, its coefficients, a device that runs kernels. Out: strengths of all channels from their elements, in place,
+//! and back; the same numbers as [`super::forward`] and [`super::inverse`] up to rounding, the same bits every time.
+
+mod coefficients;
+mod layout;
+mod numbers;
+mod pair_tables;
+mod paper;
+mod run;
+
+use super::plan::Plan;
+use super::tables::Tables;
+pub use coefficients::{DeviceCoefficients, coefficients_on_cpu};
+use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
+use eigenforge_templates::su3::{TransformPlan, TransformPlanError};
+use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
+use layout::Layout;
+use numbers::OnCard;
+pub use paper::DevicePaper;
+pub use run::{DeviceMemory, Direction, memory_plan, part_of, transform};
+use std::collections::HashMap;
+
+/// Why a device does not transform.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceTransformError {
+    /// The plan.
+    #[error(transparent)]
+    Plan(#[from] TransformPlanError),
+    /// Its text.
+    #[error(transparent)]
+    Text(#[from] TextError),
+    /// Its launches.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+/// A transformation that is ready to run.
+pub struct DeviceTransform {
+    device: Device,
+    plan: TransformPlan,
+    kernel: Kernel,
+    tables: HashMap<&'static str, OnCard>,
+}
+
+impl DeviceTransform {
+    /// Compiles the kernels and copies the tables.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, with the numbers; a device that compiles or runs no kernels.
+    pub fn new(plan: &Plan, tables: &Tables, channels: usize, device: &Device) -> Result<Self, DeviceTransformError> {
+        DeviceTransform::with_layout(plan, tables, channels, None, device)
+    }
+
+    /// With another limit of the numbers that may stand in the text: the sums are the same.
+    ///
+    /// # Errors
+    /// As [`DeviceTransform::new`].
+    pub fn with_layout(
+        plan: &Plan,
+        tables: &Tables,
+        channels: usize,
+        most_in_text: Option<usize>,
+        device: &Device,
+    ) -> Result<Self, DeviceTransformError> {
+        let Layout { plan, tables } = Layout::new(plan, tables, channels as u32, most_in_text);
+        plan.check()?;
+        let bytes = 16 * plan.all_numbers() + plan.table_bytes();
+        let what = format!(
+            "{channels} channels of N_max = {}: twice {} numbers, and tables of {} bytes",
+            plan.n_max,
+            plan.all_numbers(),
+            plan.table_bytes()
+        );
+        device.check_memory(&what, bytes)?;
+        let kernel = device.compile(&plan.text()?)?;
+        let upload = |(name, numbers): &(&'static str, numbers::Numbers)| Ok((*name, numbers.upload(device)?));
+        let tables = tables.iter().map(upload).collect::<Result<HashMap<_, _>, DeviceError>>()?;
+        Ok(DeviceTransform { device: device.clone(), plan, kernel, tables })
+    }
+
+    /// The plan of a transformation without a device, for its text.
+    pub fn plan_of(plan: &Plan, tables: &Tables, channels: usize, most_in_text: Option<usize>) -> TransformPlan {
+        Layout::new(plan, tables, channels as u32, most_in_text).plan
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &TransformPlan {
+        &self.plan
+    }
+
+    /// What a transformation must do at least.
+    pub fn cost(&self) -> Cost {
+        self.plan.cost()
+    }
+
+    /// Where it runs.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Numbers of all channels: of each of the two vectors.
+    pub fn len(&self) -> usize {
+        self.plan.all_numbers() as usize
+    }
+
+    /// Whether there is nothing to transform, which is never so.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Elements, one channel after another, into strengths. `work` is as long.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn forward(&self, numbers: &mut Vector<f64>, work: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
+        for class in &self.plan.slabs {
+            let launch = self.plan.forward_launch(class)?;
+            let scalars = [("first_slab", class.first as i64), ("half", class.half as i64)];
+            self.start(&launch, numbers, work, &scalars)?;
+        }
+        self.couple(work, numbers, false)
+    }
+
+    /// Strengths into elements.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn inverse(&self, numbers: &mut Vector<f64>, work: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
+        self.couple(numbers, work, true)?;
+        for class in &self.plan.slabs {
+            let launch = self.plan.back_launch(class)?;
+            let scalars = [("first_slab", class.first as i64), ("half", class.half as i64)];
+            self.start(&launch, work, numbers, &scalars)?;
+        }
+        self.start(&self.plan.jj_launch()?, numbers, work, &[])?;
+        std::mem::swap(numbers, work);
+        Ok(())
+    }
+
+    /// C = W⁰ Z, or Z = W⁰ᵀ C.
+    fn couple(&self, from: &Vector<f64>, to: &mut Vector<f64>, back: bool) -> Result<(), DeviceTransformError> {
+        for class in &self.plan.tiles {
+            let launch = self.plan.couple_launch(class, back)?;
+            self.start(&launch, from, to, &[("first_tile", class.first as i64)])?;
+        }
+        Ok(())
+    }
+
+    /// The first two parameters are what is read and what is written, then come numbers, then tables.
+    fn start(
+        &self,
+        launch: &Launch,
+        from: &Vector<f64>,
+        to: &mut Vector<f64>,
+        scalars: &[(&str, i64)],
+    ) -> Result<(), DeviceTransformError> {
+        let mut arguments = Arguments::new();
+        let mut to = Some(to);
+        for (at, parameter) in launch.parameters.iter().enumerate() {
+            let name = parameter.name.as_str();
+            let scalar = scalars.iter().find(|(other, _)| *other == name);
+            arguments = match (at, to.take_if(|_| at == 1), scalar, self.tables.get(name)) {
+                (0, ..) => arguments.read(name, from),
+                (1, Some(to), ..) => arguments.write(name, to),
+                (_, _, Some((_, value)), _) if name == "half" => arguments.i32(name, *value as i32),
+                (_, _, Some((_, value)), _) => arguments.u32(name, *value as u32),
+                (_, _, None, Some(table)) => arguments.read(name, table.memory()),
+                // The comparison before the launch names what is missing.
+                _ => arguments,
+            };
+        }
+        Ok(self.kernel.launch(launch, arguments)?)
+    }
+}

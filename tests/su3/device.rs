@@ -1,0 +1,195 @@
+//! The generated kernels against the CPU's chain of products: on the simulated device under every check, and on the card where
+//! `EIGENFORGE_TEST_DEVICE=cuda`.
+
+use super::random::random;
+use eigenforge::exact::footprints;
+use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
+use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
+use eigenforge::runtime::{Checks, Device};
+use eigenforge::su3::device::{
+    DeviceCoefficients, DevicePaper, DeviceTransform, Direction, memory_plan, part_of, transform,
+};
+use eigenforge::su3::space::Space;
+use eigenforge::su3::{ByChannel, Channel, Plan, Tables, forward, inverse};
+use eigenforge_su3::Coupler;
+
+pub fn devices(schedule: Schedule) -> Vec<Device> {
+    let mut devices = vec![];
+    match Simulator::find() {
+        Ok(simulator) => devices.push(Device::simulated_by(simulator, schedule, Checks::Every)),
+        Err(error @ SimulateError::NoCompiler { .. }) => eprintln!("skipped: {error}"),
+        Err(error) => panic!("{error}"),
+    }
+    if std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda") {
+        devices.push(Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device"));
+    }
+    devices
+}
+
+/// ‖a − b‖_∞ relative to ‖b‖_∞.
+fn difference(found: &[f64], expected: &[f64]) -> f64 {
+    let largest = expected.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    // not f64::max, which would drop a NaN
+    let worst = |worst: f64, (a, b): (&f64, &f64)| if (a - b).abs() <= worst { worst } else { (a - b).abs() };
+    assert_eq!(found.len(), expected.len());
+    found.iter().zip(expected).fold(0.0, worst) / largest
+}
+
+/// Both directions against the CPU, over NaN, twice with the same bits.
+#[track_caller]
+fn compare(n_max: u32, channels: usize, most_in_text: Option<usize>, device: &Device) {
+    let plan = Plan::new(Space { n_max });
+    let tables = Tables::new(&plan).unwrap();
+    let ours = DeviceTransform::with_layout(&plan, &tables, channels, most_in_text, device).unwrap();
+    let what = format!("N_max {n_max}, {channels} channels, {most_in_text:?} in text, {}", device.name());
+    let of_all =
+        |x: &[f64], one: &dyn Fn(&[f64]) -> Vec<f64>| x.chunks_exact(plan.length).flat_map(one).collect::<Vec<_>>();
+    let elements = random(41 + u64::from(n_max), channels * plan.length);
+    let run = |input: &[f64], poison: f64, back: bool| {
+        let mut numbers = device.upload(input).unwrap();
+        let mut work = device.upload(&vec![poison; input.len()]).unwrap();
+        let done = if back { ours.inverse(&mut numbers, &mut work) } else { ours.forward(&mut numbers, &mut work) };
+        done.unwrap();
+        numbers.download().unwrap()
+    };
+    let expected = of_all(&elements, &|u| forward(&plan, &tables, u));
+    let strengths = run(&elements, f64::NAN, false);
+    assert!(difference(&strengths, &expected) < 1e-13, "{what}: {:e}", difference(&strengths, &expected));
+    let back = run(&expected, f64::NAN, true);
+    let expected = of_all(&expected, &|c| inverse(&plan, &tables, c));
+    assert!(difference(&back, &expected) < 1e-13, "{what}, inverse: {:e}", difference(&back, &expected));
+    let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
+    assert!(same(&strengths, &run(&elements, 1e300, false)), "{what}: other bits");
+}
+
+#[test]
+fn small_spaces_on_the_device() {
+    for device in devices(Schedule::Forward) {
+        for (n_max, channels) in [(0, 1), (1, 2), (2, 3)] {
+            compare(n_max, channels, None, &device);
+        }
+        compare(2, 1, Some(0), &device);
+    }
+}
+
+/// Slabs of several classes; ranges of labels as tables. The name has compute-sanitizer run it.
+#[test]
+fn larger_slabs_and_tables_under_memcheck() {
+    for device in devices(Schedule::Random { seed: 3 }) {
+        compare(3, 1, Some(0), &device);
+        compare(4, 1, None, &device);
+        // Slabs of every class, with more than 48 KB of shared memory.
+        if device.is_cuda() {
+            compare(9, 2, None, &device);
+        }
+    }
+}
+
+/// Some groups of a plan are a plan: in other places, with pairs of shells that are only in kets, the same numbers.
+#[test]
+fn a_part_of_a_plan_on_the_device() {
+    let whole = Plan::new(Space { n_max: 2 });
+    let tables = Tables::new(&whole).unwrap();
+    let groups = [whole.groups.len() - 1, 1, 3];
+    let plan = part_of(&whole, &groups);
+    let u = random(5, whole.length);
+    let (all, group) = (forward(&whole, &tables, &u), |at: &usize| &whole.groups[*at]);
+    let gather =
+        |x: &[f64]| groups.iter().map(group).flat_map(|g| x[g.start..][..g.length].to_vec()).collect::<Vec<_>>();
+    for device in devices(Schedule::Forward) {
+        let input = ByChannel { vectors: vec![(Channel::Pn, gather(&u))], left_out: 0 };
+        let found = transform(&plan, &tables, &input, Direction::Forward, &device).unwrap();
+        assert!(difference(&found.vectors[0].1, &gather(&all)) < 1e-13);
+        let memory = memory_plan(&plan, 1, &device);
+        assert_eq!((memory.channels, memory.vectors), (1, 16 * plan.length as u64));
+    }
+}
+
+/// The published sum as a kernel, over NaN.
+#[test]
+fn the_published_sum_on_the_device() {
+    for device in devices(Schedule::Reverse) {
+        for n_max in [1, 2] {
+            let plan = Plan::new(Space { n_max });
+            let tables = Tables::new(&plan).unwrap();
+            let u = random(91 + u64::from(n_max), 2 * plan.length);
+            let expected: Vec<f64> = u.chunks_exact(plan.length).flat_map(|u| forward(&plan, &tables, u)).collect();
+            let paper = DevicePaper::new(&plan, &tables, 2, &device).unwrap();
+            let mut strengths = device.upload(&vec![f64::NAN; u.len()]).unwrap();
+            paper.forward(&device.upload(&u).unwrap(), &mut strengths).unwrap();
+            let difference = difference(&strengths.download().unwrap(), &expected);
+            assert!(difference < 1e-13, "N_max {n_max}, {}: {difference:e}", device.name());
+        }
+    }
+}
+
+/// All W⁰ of a space against the CPU's, over NaN; the measured defect beside.
+#[test]
+fn coefficients_on_the_device_under_memcheck() {
+    for device in devices(Schedule::Random { seed: 11 }) {
+        let most = if device.is_cuda() { 10 } else { 3 };
+        for n_max in [0, 1, most] {
+            let plan = Plan::new(Space { n_max });
+            let coupler = Coupler::new();
+            let ours = DeviceCoefficients::new(&plan, &coupler, &device).unwrap();
+            let mut w0 = device.upload(&vec![f64::NAN; ours.plan().w0 as usize]).unwrap();
+            ours.compute(&mut w0).unwrap();
+            let expected: Vec<f64> = plan
+                .groups
+                .iter()
+                .flat_map(|group| &group.products)
+                .flat_map(|product| coupler.square_tables(product.bra_irrep(), product.ket_irrep(), 0..=2))
+                .flat_map(|table| table.values)
+                .collect();
+            let found = w0.download().unwrap();
+            assert_eq!(found.len(), expected.len());
+            let worst = found.iter().zip(&expected).map(|(a, b)| (a - b).abs());
+            let worst = worst.fold(0.0, |worst, x| if x <= worst { worst } else { x });
+            assert!(worst < 1e-14, "N_max {n_max}, {}: {worst:e}", device.name());
+            let defect = ours.defect(&w0).unwrap();
+            assert!(defect < 1e-13, "N_max {n_max}, {}: {defect:e}", device.name());
+            // a matrix with one wrong number is not orthogonal
+            let mut wrong = found.clone();
+            wrong[0] += 1e-6;
+            assert!(ours.defect(&device.upload(&wrong).unwrap()).unwrap() > 1e-8);
+        }
+    }
+}
+
+/// Every architecture compiles both texts, with ranges in the text and as tables; on sm_90 nothing spills.
+#[test]
+fn the_kernels_compile_everywhere_and_do_not_spill() {
+    let cache = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        cache: CacheFolder::At(cache.path().to_path_buf()),
+        cache_readonly: vec![],
+        ..Settings::from_env().expect("the environment's settings are sound")
+    };
+    let Some(jit) = Jit::for_tests(&settings) else { return };
+    let disassembler = Disassembler::find(&settings).ok();
+    let plan = Plan::new(Space { n_max: 8 });
+    let tables = Tables::new(&plan).unwrap();
+    let paper = DevicePaper::plan_of(&plan, &tables, 3);
+    let coefficients = DeviceCoefficients::plan_of(&plan, &Coupler::new());
+    let of_coefficients =
+        vec![coefficients.launch(&coefficients.classes[0]).unwrap(), coefficients.defect_launch().unwrap()];
+    for in_text in [None, Some(0)] {
+        let plan = DeviceTransform::plan_of(&plan, &tables, 3, in_text);
+        assert_eq!(plan.layout.is_empty(), in_text.is_some());
+        assert_eq!(plan.tiles.len(), 3, "every tile is compiled");
+        let launches = plan.launches().unwrap();
+        for (text, launches) in [
+            (plan.text().unwrap(), launches),
+            (paper.text().unwrap(), vec![paper.launch().unwrap()]),
+            (coefficients.text().unwrap(), of_coefficients.clone()),
+        ] {
+            for arch in [75, 80, 86, 89, 90, 100, 120].map(Arch) {
+                let cubin = jit.compile(&text, arch).unwrap_or_else(|error| panic!("{arch}: {error}"));
+                for kernel in footprints(&cubin, disassembler.as_ref(), &launches).unwrap() {
+                    assert!(kernel.spilled.unwrap_or(0) == 0, "{arch}: {kernel}");
+                    println!("{arch}: {kernel}");
+                }
+            }
+        }
+    }
+}
