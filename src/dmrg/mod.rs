@@ -66,6 +66,7 @@ pub mod operator_sum;
 pub mod options;
 pub mod ordering;
 pub mod records;
+pub mod resident;
 pub mod run;
 pub mod site;
 pub mod start;
