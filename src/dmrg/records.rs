@@ -29,7 +29,7 @@ pub enum Space {
 }
 
 /// Number of spaces.
-const SPACES: usize = 6;
+pub const SPACES: usize = 6;
 
 /// A matrix in a buffer, column-major.
 #[derive(Clone, Copy, Debug, PartialEq)]
