@@ -10,6 +10,7 @@ mod dmrg {
     mod checkpoint;
     mod exact;
     mod operator_sum;
+    mod products;
     mod references;
     mod refused;
 }

@@ -53,6 +53,7 @@ pub mod correlations;
 mod cover;
 pub mod davidson;
 pub mod dense;
+pub mod device;
 pub mod engine;
 pub mod enlarged;
 pub mod environment;

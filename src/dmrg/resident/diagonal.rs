@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn the_stages_give_what_the_loops_give() {
         let lattice = Lattice::chain(8).open();
-        let model: Operator = crate::models::hubbard(&lattice, &[1.0], &[3.0], &[], 0.0, &[]);
+        let model: Operator = crate::models::hubbard(&lattice, &[1.0; 7], &[3.0; 8], &[0.1; 8], 0.0, &[]);
         let chain = Chain::new(&model, Sector::Fermions { up: 4, down: 4 }, None).unwrap();
         let mut sweeper = Sweeper::random(Host::default(), &chain, 20, 3).unwrap();
         let plan = Options { states: vec![20], ..Options::default() }.plan(4);
