@@ -8,9 +8,11 @@ mod dmrg {
 
     mod averages;
     mod checkpoint;
+    mod devices;
     mod exact;
     mod operator_sum;
     mod products;
     mod references;
     mod refused;
+    mod texts;
 }

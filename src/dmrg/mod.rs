@@ -59,6 +59,7 @@ pub mod enlarged;
 pub mod environment;
 mod error;
 pub mod extrapolate;
+pub mod forecast;
 pub mod host;
 pub mod inspect;
 pub mod measure;

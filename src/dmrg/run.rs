@@ -187,7 +187,7 @@ pub fn run_on<E: Engine>(
     let sweeping = start.elapsed().as_secs_f64();
     let _measuring = trace::span("dmrg", "measure");
     let last = sweeper.finish(options.davidson(options.sweeps.max(progress.sweeps.len())))?;
-    let variance = measure::variance(chain, &sweeper, last.energy - chain.sum.constant)?;
+    let variance = measure::variance(chain, &mut sweeper, last.energy - chain.sum.constant)?;
     let walked = measure::walk(chain, sweeper, options.correlations)?;
     let mut found = Found {
         energy: last.energy,

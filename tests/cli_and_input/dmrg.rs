@@ -90,7 +90,7 @@ fn options_of_a_diagonalisation_are_refused_by_name() {
     for (options, said) in [
         (vec!["--solver", "lanczos"], "--solver is not for a file with [dmrg]"),
         (vec!["--states", "3"], "`states`, the states kept"),
-        (vec!["--device", "cuda"], "runs on the CPU so far"),
+        (vec!["--vectors"], "no vector over a basis"),
     ] {
         let output = run(&[&["solve", input.as_str()][..], &options].concat());
         assert_eq!(output.status.code(), Some(2));

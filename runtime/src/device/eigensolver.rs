@@ -52,7 +52,8 @@ fn refused(call: &'static str) -> impl Fn(solver::CusolverError) -> DeviceError 
 impl Worker {
     fn new(cuda: &Arc<Cuda>) -> Result<Worker> {
         cuda.context().enter()?;
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
+        let stream =
+            result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
         let handle = solver::dn_create().map_err(refused("cusolverDnCreate"))?;
         // SAFETY: handle and stream were made just now.
         unsafe { solver::dn_set_stream(handle, stream.cast()) }.map_err(refused("cusolverDnSetStream"))?;
@@ -68,7 +69,8 @@ impl Worker {
             expected: "fewer than 2^31 rows".into(),
             found: size.to_string(),
         })?;
-        let (mode, side) = (sys::cusolverEigMode_t::CUSOLVER_EIG_MODE_VECTOR, sys::cublasFillMode_t::CUBLAS_FILL_MODE_LOWER);
+        let (mode, side) =
+            (sys::cusolverEigMode_t::CUSOLVER_EIG_MODE_VECTOR, sys::cublasFillMode_t::CUBLAS_FILL_MODE_LOWER);
         let mut elements = 0;
         // SAFETY: the matrix and its values lie inside the vectors, as the caller has checked.
         let status = unsafe { sys::cusolverDnDsyevd_bufferSize(self.handle, mode, side, n, a, n, w, &mut elements) };
@@ -125,9 +127,10 @@ impl Eigensolver {
                     return Err(DeviceError::Library {
                         library: "cuSOLVER",
                         call: "loading it",
-                        message: "libcusolver was not found; install the CUDA toolkit, or add the folder that holds it to \
+                        message:
+                            "libcusolver was not found; install the CUDA toolkit, or add the folder that holds it to \
                                   LD_LIBRARY_PATH"
-                            .into(),
+                                .into(),
                     });
                 }
                 (0..WORKERS).map(|_| Worker::new(cuda).map(Mutex::new)).collect::<Result<_>>()?
@@ -140,17 +143,12 @@ impl Eigensolver {
     ///
     /// # Errors
     /// A matrix or its values outside the vectors; vectors of another device; a matrix that is not finite.
-    pub fn solve(
-        &self,
-        list: &[SymmetricMatrix],
-        matrices: &mut Vector<f64>,
-        values: &mut Vector<f64>,
-    ) -> Result<()> {
-        let outside = list.iter().find(|m| {
-            m.first + m.size * m.size > matrices.len() || m.values + m.size > values.len()
-        });
+    pub fn solve(&self, list: &[SymmetricMatrix], matrices: &mut Vector<f64>, values: &mut Vector<f64>) -> Result<()> {
+        let outside =
+            list.iter().find(|m| m.first + m.size * m.size > matrices.len() || m.values + m.size > values.len());
         if let Some(matrix) = outside {
-            let (expected, found) = (format!("inside {} and {} elements", matrices.len(), values.len()), format!("{matrix:?}"));
+            let (expected, found) =
+                (format!("inside {} and {} elements", matrices.len(), values.len()), format!("{matrix:?}"));
             return Err(DeviceError::Arguments { what: "a symmetric matrix".into(), expected, found });
         }
         if !matrices.device().same(&self.device) || !values.device().same(&self.device) {

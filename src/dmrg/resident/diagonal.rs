@@ -3,7 +3,7 @@
 //! The diagonals of all operators become the columns of one matrix a sector and side, copied with a stride one longer
 //! than a column's; a product of two such matrices is a sector of the diagonal of H.
 
-use super::super::blocks::{Side, WaveLayout};
+use super::super::blocks::WaveLayout;
 use super::super::bond::Bond;
 use super::super::engine::Operands;
 use super::super::enlarged::EnlargedOperators;
@@ -53,11 +53,7 @@ fn columns<B>(
 }
 
 /// The stages, and the longest diagonal of an identity.
-fn stages<B>(
-    left: &EnlargedOperators<B>,
-    right: &EnlargedOperators<B>,
-    layout: &WaveLayout,
-) -> (Stage, Stage, usize) {
+fn stages<B>(left: &EnlargedOperators<B>, right: &EnlargedOperators<B>, layout: &WaveLayout) -> (Stage, Stage, usize) {
     let (mut first, mut second) = (Stage::default(), Stage { groups: Vec::new(), length: layout.length });
     let onto_itself = |side: &EnlargedOperators<B>, operator: usize, sector: usize| {
         side.blocks[operator][sector].as_ref().is_some_and(|block| block.row == sector)
@@ -127,7 +123,7 @@ mod tests {
     #[test]
     fn the_stages_give_what_the_loops_give() {
         let lattice = Lattice::chain(8).open();
-        let model: Operator = crate::models::hubbard(&lattice, &[1.0; 7], &[3.0; 8], &[0.1; 8], 0.0, &[]);
+        let model: Operator = crate::models::hubbard(&lattice, &[1.0; 7], &[3.0; 8], &[0.1; 8], 0.0, &[0.2; 7]);
         let chain = Chain::new(&model, Sector::Fermions { up: 4, down: 4 }, None).unwrap();
         let mut sweeper = Sweeper::random(Host::default(), &chain, 20, 3).unwrap();
         let plan = Options { states: vec![20], ..Options::default() }.plan(4);

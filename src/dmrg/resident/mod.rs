@@ -43,6 +43,10 @@ pub struct Resident {
     ones: Mutex<Held>,
 }
 
+/// Part of the free memory that buffers may take; the rest is for kernels, tables and the library's workspaces.
+const USED: f64 = 0.9;
+/// Part of that which blocks, states and vectors may hold before what is left behind goes to host memory.
+const BUSY: f64 = 0.5;
 /// Ones to begin with; more are made as sectors grow.
 const ONES: usize = 1 << 12;
 
@@ -52,7 +56,16 @@ impl Resident {
     /// # Errors
     /// The CPU, which runs no kernels; a compiler or cuSOLVER that is missing.
     pub fn new(device: &Device) -> Result<Resident, DmrgError> {
-        let pool = Pool::new(device);
+        Resident::within(device, (USED * device.memory().free as f64) as u64)
+    }
+
+    /// The same in so many bytes of its memory: blocks that the sweep has left behind go to host memory where they are
+    /// in the way.
+    ///
+    /// # Errors
+    /// Those of [`Resident::new`].
+    pub fn within(device: &Device, bytes: u64) -> Result<Resident, DmrgError> {
+        let pool = Pool::new(device, bytes);
         let ones = Mutex::new(pool.upload(&vec![1.0; ONES])?);
         Ok(Resident {
             device: device.clone(),
@@ -67,6 +80,11 @@ impl Resident {
     /// Where it computes.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// What it holds, and how much that may be.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// Bytes in its memory, in use or kept for use.
@@ -133,6 +151,17 @@ impl Engine for Resident {
         Ok(davidson.solve(&self.products, superblock, Resident::buffers(operands), diagonal, wave, limits)?)
     }
 
+    fn leave(&self, buffer: &mut Held) -> Result<(), DmrgError> {
+        if self.pool.held() as f64 > BUSY * self.pool.limit() as f64 {
+            buffer.leave()?;
+        }
+        Ok(())
+    }
+
+    fn arrive(&self, buffer: &mut Held) -> Result<(), DmrgError> {
+        Ok(buffer.arrive()?)
+    }
+
     fn truncate(&self, wave: Wave<'_, Held>, side: Side, limits: Limits) -> Result<Truncated<Held>, DmrgError> {
         Ok(self.keep_best(wave, side, limits)?)
     }
@@ -147,5 +176,14 @@ impl Engine for Resident {
         noise: f64,
     ) -> Result<Truncated<Held>, DmrgError> {
         Ok(self.keep_best_with_noise(wave, side, limits, operators, operands, noise)?)
+    }
+}
+
+/// The device that tests of this folder run on: a card if one is asked for, else the simulator.
+#[cfg(test)]
+fn test_device() -> Device {
+    match std::env::var("EIGENFORGE_TEST_DEVICE") {
+        Ok(name) => Device::parse(&name).unwrap(),
+        Err(_) => Device::simulated(eigenforge_runtime::simulate::Schedule::Forward).unwrap(),
     }
 }

@@ -155,7 +155,14 @@ impl Resident {
             weights.iter_mut().filter(|w| **w < ROUNDING * largest).for_each(|w| *w = 0.0);
             solved[q] = Solved { weights, space: Some(Space::Right), offset, ascending: true };
         }
-        self.kept(wave, side, limits, &solved, Operands::default().with(Space::Left, &vectors).with(Space::Right, &densities), false)
+        self.kept(
+            wave,
+            side,
+            limits,
+            &solved,
+            Operands::default().with(Space::Left, &vectors).with(Space::Right, &densities),
+            false,
+        )
     }
 
     /// The same from the density matrix with a perturbation of relative size `noise`.
@@ -200,7 +207,14 @@ impl Resident {
         for ((q, weights), (offset, _)) in many.into_iter().zip(large).zip(list) {
             solved[q] = Solved { weights, space: Some(Space::Right), offset, ascending: true };
         }
-        self.kept(wave, side, limits, &solved, Operands::default().with(Space::Left, &vectors).with(Space::Right, &densities), true)
+        self.kept(
+            wave,
+            side,
+            limits,
+            &solved,
+            Operands::default().with(Space::Left, &vectors).with(Space::Right, &densities),
+            true,
+        )
     }
 
     /// Chooses states, gathers them, and expresses ψ in them. With noise the weights are not ψ's own.
@@ -228,7 +242,8 @@ impl Resident {
             gather.length += rows * columns;
         }
         let data = self.stage(&gather, found)?;
-        let mut weights: Vec<f64> = lists.iter().zip(&counts).flat_map(|(list, n)| list[..*n].iter().copied()).collect();
+        let mut weights: Vec<f64> =
+            lists.iter().zip(&counts).flat_map(|(list, n)| list[..*n].iter().copied()).collect();
         weights.sort_by(|a, b| b.total_cmp(a));
         let dropped: f64 = lists.iter().zip(&counts).flat_map(|(list, n)| list[*n..].iter().copied()).sum();
         let factor = if noisy { 1.0 } else { weights.iter().sum::<f64>().sqrt().recip() };
@@ -264,12 +279,7 @@ fn density(side: Side, offset: usize, rows: usize, columns: usize) -> Record {
 }
 
 /// factor Uᵀψ or factor ψU of every sector.
-fn centre(
-    wave: Wave<'_, Held>,
-    side: Side,
-    kept: &Isometry<()>,
-    factor: f64,
-) -> (Vec<Option<CentreBlock>>, Stage) {
+fn centre(wave: Wave<'_, Held>, side: Side, kept: &Isometry<()>, factor: f64) -> (Vec<Option<CentreBlock>>, Stage) {
     let (mut blocks, mut stage) = (Vec::new(), Stage::default());
     for (index, sector) in wave.layout.sectors.iter().enumerate() {
         let Some(block) = kept.block(wave.own(side, index)) else {
@@ -289,4 +299,65 @@ fn centre(
         stage.length += rows * columns;
     }
     (blocks, stage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::dense::{View, decompose};
+    use super::super::test_device;
+    use super::*;
+    use crate::bench::seeded::vector;
+
+    /// Singular vectors of both sides of matrices of every shape, one of them with values from 1 to 1e-12, one of rank 2.
+    #[test]
+    fn memcheck_small_matrices_of_every_shape_in_one_launch() {
+        let engine = Resident::new(&test_device()).unwrap();
+        let shapes = [(1, 1), (1, 9), (9, 1), (5, 5), (12, 7), (7, 12), (33, 20), (40, 64)];
+        let (mut data, mut jobs) = (vec![f64::NAN; 7], Vec::new());
+        for (k, (rows, columns)) in shapes.into_iter().enumerate() {
+            for right in [false, true] {
+                jobs.push(Job { first: data.len(), rows, columns, right });
+                let (a, b) = (vector(rows * columns, 2 * k as u64), vector(rows * columns, 2 * k as u64 + 1));
+                let element = |e: usize| match k {
+                    // Columns of falling size; rank 2.
+                    4 => a[e] * 10f64.powi(-2 * (e / rows) as i32),
+                    5 => a[e % rows] * b[e / rows] + b[e % rows] * a[e / rows],
+                    _ => a[e],
+                };
+                data.extend((0..rows * columns).map(element));
+            }
+        }
+        let from = engine.pool.upload(&data).unwrap();
+        let (vectors, found) = engine.decompose_small(&from, &jobs).unwrap();
+        let vectors = vectors.download().unwrap();
+        for (job, (first, squares)) in jobs.iter().zip(found) {
+            let Job { rows, columns, right, .. } = *job;
+            let matrix = View::whole(&data[job.first..][..rows * columns], rows, columns);
+            let expected = decompose(matrix).unwrap();
+            let height = if right { columns } else { rows };
+            let name = format!("{rows} x {columns}, right: {right}");
+            let largest = expected.s[0];
+            for (k, (square, s)) in squares.iter().zip(&expected.s).enumerate() {
+                assert!((square.sqrt() - s).abs() < 1e-13 * largest, "{name}: value {k}, {} is not {s}", square.sqrt());
+                if *s < 1e-14 * largest {
+                    continue;
+                }
+                let u = &vectors[first + k * height..][..height];
+                for (l, t) in expected.s.iter().enumerate().take(k + 1).filter(|(_, t)| **t > 1e-14 * largest) {
+                    let other = &vectors[first + l * height..][..height];
+                    let overlap: f64 = u.iter().zip(other).map(|(a, b)| a * b).sum();
+                    let unit = if l == k { 1.0 } else { 0.0 };
+                    assert!((overlap - unit).abs() < 1e-12, "{name}: {k} and {l} ({t}) overlap by {overlap}");
+                }
+                // ‖Aᵀu‖ or ‖Au‖ is the singular value, small ones to their own size.
+                let element = |i: usize, j: usize| data[job.first + i + j * rows];
+                let norm: f64 = if right {
+                    (0..rows).map(|i| (0..columns).map(|j| element(i, j) * u[j]).sum::<f64>().powi(2)).sum()
+                } else {
+                    (0..columns).map(|j| (0..rows).map(|i| element(i, j) * u[i]).sum::<f64>().powi(2)).sum()
+                };
+                assert!((norm.sqrt() - square.sqrt()).abs() < 1e-14 * largest, "{name}: {k}");
+            }
+        }
+    }
 }
