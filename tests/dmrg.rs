@@ -7,6 +7,7 @@ mod dmrg {
     pub mod random;
 
     mod averages;
+    mod charges;
     mod checkpoint;
     mod exact;
     mod operator_sum;

@@ -8,7 +8,8 @@ use super::record::versions;
 use super::solve::{memory_lines, memory_record};
 use crate::basis::Sector;
 use crate::dmrg::{
-    self, Chain, Checkpoint, Correlations, DmrgError, Found, Options, Stop, Told, inspect, memory, ordering,
+    self, Chain, Checkpoint, Correlations, DmrgError, Found, Options, QuantumNumbers, Stop, Told, inspect, memory,
+    ordering, site::Kind,
 };
 use crate::input::{DmrgFile, SectorSpec};
 use crate::report::{DmrgReport, DmrgSeconds, MemoryRecord, ModelRecord, SiteAverages};
@@ -19,12 +20,13 @@ use std::time::{Duration, Instant};
 
 /// The chain of a file.
 fn chain(file: &DmrgFile) -> Result<Chain, DmrgError> {
-    let sector = match file.model.sector {
-        SectorSpec::Fermions { up, down } => Sector::Fermions { up, down },
-        SectorSpec::Spins { two_sz } => Sector::Spins { two_sz },
+    let numbers = match &file.model.sector {
+        SectorSpec::Fermions { up, down } => Sector::Fermions { up: *up, down: *down }.into(),
+        SectorSpec::Flavours { flavours } => QuantumNumbers::flavours(flavours),
+        SectorSpec::Spins { two_sz } => Sector::Spins { two_sz: *two_sz }.into(),
     };
     let order = file.dmrg.order.clone().unwrap_or_else(|| ordering::narrow(&file.model.lattice));
-    Chain::new(&file.model.operator(), sector, Some(order))
+    Chain::new(&file.model.operator(), numbers, Some(order))
 }
 
 fn options(file: &DmrgFile) -> Options {
@@ -141,18 +143,24 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
     let model = &file.model;
     let mut by_site: Vec<_> = chain.order.iter().copied().zip(found.sites).collect();
     by_site.sort_by_key(|(site, _)| *site);
-    let electrons = |k: usize| by_site.iter().map(|(_, averages)| Some(averages.electrons?[k])).collect();
+    let electrons = matches!(chain.site.kind, Kind::Electrons);
+    let density = |mode: usize| -> Option<Vec<f64>> {
+        by_site.iter().map(|(_, averages)| averages.densities.as_ref()?.get(mode).copied()).collect()
+    };
+    let pairs: Option<Vec<f64>> = by_site.iter().map(|(_, averages)| averages.pairs).collect();
+    let flavours = (0..chain.site.kind.modes().len()).map(density).collect::<Option<Vec<_>>>();
     let sites = SiteAverages {
-        n_up: electrons(0),
-        n_dn: electrons(1),
-        double_occupancy: electrons(2),
+        n_up: density(0).filter(|_| electrons),
+        n_dn: density(1).filter(|_| electrons),
+        n_flavour: flavours.filter(|densities| !electrons && !densities.is_empty()),
+        double_occupancy: pairs,
         sz: by_site.iter().map(|(_, averages)| averages.sz).collect(),
     };
     DmrgReport {
         model: ModelRecord { name: model.model.name().into(), file: model.name.clone(), text: model.text.clone() },
         dmrg: file.dmrg.clone(),
         lattice: model.lattice.describe(),
-        sector: model.sector,
+        sector: model.sector.clone(),
         order: chain.order.clone(),
         longest_bond: ordering::bandwidth(&model.lattice, &chain.order),
         operator_sum_width: chain.sum.width(),
@@ -182,7 +190,8 @@ fn by_lattice_site(found: Correlations, order: &[usize]) -> Correlations {
         let row = |i: &usize| position.iter().map(|j| matrix[*i][*j]).collect();
         position.iter().map(row).collect::<Vec<Vec<f64>>>()
     };
-    Correlations { szsz: sorted(found.szsz), sdots: sorted(found.sdots), nn: found.nn.map(sorted) }
+    let cdag_c = found.cdag_c.map(|modes| modes.into_iter().map(sorted).collect());
+    Correlations { szsz: found.szsz.map(sorted), sdots: found.sdots.map(sorted), nn: found.nn.map(sorted), cdag_c }
 }
 
 /// Prints a stage.

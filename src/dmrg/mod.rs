@@ -76,6 +76,7 @@ pub mod transform;
 pub mod truncate;
 
 pub use chain::Chain;
+pub use charges::QuantumNumbers;
 pub use checkpoint::Checkpoint;
 pub use correlations::Correlations;
 pub use error::DmrgError;

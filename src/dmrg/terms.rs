@@ -168,5 +168,5 @@ impl Terms {
 
 /// A factor without its site: "c†↑".
 fn symbol(factor: Factor) -> String {
-    factor.to_string().chars().filter(|c| !c.is_ascii_digit() && *c != '_').collect()
+    factor.to_string().replace(&format!("_{}", factor.site()), "")
 }

@@ -1,24 +1,44 @@
 //! What an operator must satisfy before it is planned: finite, Hermitian, on its sites, conserving the sector's charges.
 
 use super::{Content, Factor, Operator, Spin, display::product_text};
+use serde::{Deserialize, Serialize};
 
 /// A quantity that a sector fixes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Charge {
     /// Number of up electrons.
     Up,
     /// Number of down electrons.
     Down,
+    /// Number of fermions of one flavour.
+    Flavour(u8),
+    /// Number of fermions of all kinds.
+    Particles,
+    /// N↑ − N↓, twice the total Sᶻ of electrons.
+    Polarisation,
     /// Twice the total Sᶻ of local moments.
     TwoSz,
+}
+
+impl std::fmt::Display for Charge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Charge::Up => f.write_str("the number of up electrons"),
+            Charge::Down => f.write_str("the number of down electrons"),
+            Charge::Flavour(number) => write!(f, "the number of fermions of flavour {number}"),
+            Charge::Particles => f.write_str("the number of fermions"),
+            Charge::Polarisation => f.write_str("N_up - N_down"),
+            Charge::TwoSz => f.write_str("the total Sz"),
+        }
+    }
 }
 
 impl Charge {
     /// How much a product changes the charge.
     pub fn change(self, product: &[Factor]) -> i64 {
-        let of = |factor: &Factor| match (self, factor) {
-            (Charge::Up, Factor::Create(Spin::Up, _)) | (Charge::Down, Factor::Create(Spin::Down, _)) => 1,
-            (Charge::Up, Factor::Annihilate(Spin::Up, _)) | (Charge::Down, Factor::Annihilate(Spin::Down, _)) => -1,
+        let of = |factor: &Factor| match (self, *factor) {
+            (charge, Factor::Create(spin, _)) => charge.of_fermion(spin),
+            (charge, Factor::Annihilate(spin, _)) => -charge.of_fermion(spin),
             (Charge::TwoSz, Factor::Raise(_)) => 2,
             (Charge::TwoSz, Factor::Lower(_)) => -2,
             _ => 0,
@@ -26,12 +46,17 @@ impl Charge {
         product.iter().map(of).sum()
     }
 
-    fn name(self) -> &'static str {
-        match self {
-            Charge::Up => "the number of up electrons",
-            Charge::Down => "the number of down electrons",
-            Charge::TwoSz => "the total Sz",
-        }
+    /// How much of the charge a fermion carries.
+    pub fn of_fermion(self, spin: Spin) -> i64 {
+        let carries = match self {
+            Charge::Up => spin == Spin::Up,
+            Charge::Down => spin == Spin::Down,
+            Charge::Flavour(number) => spin == Spin::Flavour(number),
+            Charge::Particles => true,
+            Charge::Polarisation => return i64::from(spin == Spin::Up) - i64::from(spin == Spin::Down),
+            Charge::TwoSz => false,
+        };
+        i64::from(carries)
     }
 }
 
@@ -69,8 +94,8 @@ pub enum OperatorError {
     NotConserved {
         /// The term.
         term: String,
-        /// The charge in words.
-        charge: &'static str,
+        /// The charge.
+        charge: Charge,
         /// By how much.
         change: i64,
     },
@@ -91,6 +116,20 @@ pub enum OperatorError {
         "the operator mixes fermions (c, cdag, n) with local moments (sp, sm, sz built outside `#[gpu_operator]`); eigenforge has sectors for one or the other: use electron_sp, electron_sz, … for the spin of electrons"
     )]
     Mixed,
+    /// Flavours where there are electrons.
+    #[error(
+        "{term} has fermions of flavours, where this takes electrons (Up, Down) or local moments; a model of flavours is solved by DMRG: eigenforge::dmrg, or a section [dmrg] in a model file"
+    )]
+    Flavours {
+        /// The term.
+        term: String,
+    },
+    /// ↑ or ↓ beside flavours.
+    #[error("{term} and other terms name fermions in two ways: give all of them flavours, or all of them Up and Down")]
+    MixedFlavours {
+        /// A term with flavours.
+        term: String,
+    },
     /// An odd number of fermion factors in a product.
     #[error("{term} has an odd number of fermion operators; a Hamiltonian has an even number in every term")]
     OddParity {
@@ -168,6 +207,7 @@ impl Operator {
         }
         let fermionic = |f: &Factor| f.is_fermion();
         let (mut fermions, mut spins) = (false, false);
+        let (mut electrons, mut flavours) = (false, None);
         for (product, value) in self.terms() {
             let term = || product_text(product);
             if !value.is_finite() {
@@ -178,12 +218,23 @@ impl Operator {
             if product.iter().filter(|f| f.is_fermion()).count() % 2 == 1 {
                 return Err(OperatorError::OddParity { term: term() });
             }
+            let flavoured = product.iter().filter(|f| f.flavour().is_some()).count();
+            electrons |= flavoured < product.iter().filter(|f| f.is_fermion()).count();
+            if flavoured > 0 {
+                if charges.iter().any(|charge| matches!(charge, Charge::Up | Charge::Down)) {
+                    return Err(OperatorError::Flavours { term: term() });
+                }
+                flavours = flavours.or(Some(product));
+            }
             for charge in charges {
                 let change = charge.change(product);
                 if change != 0 {
-                    return Err(OperatorError::NotConserved { term: term(), charge: charge.name(), change });
+                    return Err(OperatorError::NotConserved { term: term(), charge: *charge, change });
                 }
             }
+        }
+        if let (Some(product), true) = (flavours, electrons) {
+            return Err(OperatorError::MixedFlavours { term: product_text(product) });
         }
         if fermions && spins {
             return Err(OperatorError::Mixed);
@@ -216,6 +267,7 @@ impl Operator {
         match self.content() {
             Content::Nothing => "no operators at all",
             Content::Fermions => "fermions",
+            Content::Flavours => "fermions of flavours",
             Content::Spins => "local moments",
         }
     }

@@ -48,6 +48,8 @@ pub enum Content {
     Nothing,
     /// Spin-½ fermions.
     Fermions,
+    /// Fermions of 2F + 1 flavours.
+    Flavours,
     /// Local moments.
     Spins,
 }
@@ -156,13 +158,23 @@ impl Operator {
     pub fn content(&self) -> Content {
         let (mut fermions, mut spins) = (false, false);
         for factor in self.terms.keys().flatten() {
-            if factor.is_fermion() { fermions = true } else { spins = true }
+            match factor {
+                factor if factor.flavour().is_some() => return Content::Flavours,
+                factor if factor.is_fermion() => fermions = true,
+                _ => spins = true,
+            }
         }
         match (fermions, spins) {
             (true, _) => Content::Fermions,
             (false, true) => Content::Spins,
             (false, false) => Content::Nothing,
         }
+    }
+
+    /// Flavours of its fermions: one more than the largest number named; 0 without any.
+    pub fn flavours(&self) -> usize {
+        let numbers = self.terms.keys().flatten().filter_map(|factor| factor.flavour());
+        numbers.map(|number| usize::from(number) + 1).max().unwrap_or(0)
     }
 
     /// The Hermitian conjugate.

@@ -69,7 +69,9 @@ pub struct SiteAverages {
     pub n_up: Option<Vec<f64>>,
     /// ⟨n↓⟩.
     pub n_dn: Option<Vec<f64>>,
-    /// ⟨n↑n↓⟩.
+    /// ⟨n_f⟩ of each flavour of spin-F fermions, `[flavour][site]`.
+    pub n_flavour: Option<Vec<Vec<f64>>>,
+    /// ⟨n↑n↓⟩; of flavours Σ_{f<g} ⟨n_f n_g⟩.
     pub double_occupancy: Option<Vec<f64>>,
     /// ⟨Sᶻ⟩.
     pub sz: Vec<f64>,
@@ -164,6 +166,10 @@ impl DmrgReport {
         if let (Some(up), Some(down), Some(double)) = (&sites.n_up, &sites.n_dn, &sites.double_occupancy) {
             let (n, double) = (mean(up) + mean(down), mean(double));
             writeln!(out, "average of a site: <n> {n:.6}, <n_up n_dn> {double:.6}")?;
+        }
+        if let (Some(flavours), Some(pairs)) = (&sites.n_flavour, &sites.double_occupancy) {
+            let n = flavours.iter().map(|density| mean(density)).sum::<f64>();
+            writeln!(out, "average of a site: <n> {n:.6}, pairs {:.6}", mean(pairs))?;
         }
         let largest = sites.sz.iter().fold(0.0f64, |largest, sz| largest.max(sz.abs()));
         writeln!(out, "largest |<Sz>| of a site: {largest:.2e}")
