@@ -95,7 +95,7 @@ fn flavours_that_turn_into_each_other_conserve_their_sum() {
         .flat_map(|(a, b)| configurations(sites, &[a, b, 4 - a - b]))
         .collect();
     let place = |state: &Vec<u32>| states.iter().position(|other| other == state).unwrap();
-    let mut matrix = faer::Mat::zeros(states.len(), states.len());
+    let mut matrix = faer::Mat::<f64>::zeros(states.len(), states.len());
     for (column, state) in states.iter().enumerate() {
         for (reached, amplitude) in dense::apply(&operator, sites, state) {
             matrix[(place(&reached), column)] += amplitude;
