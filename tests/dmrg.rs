@@ -9,7 +9,10 @@ mod dmrg {
     mod averages;
     mod charges;
     mod checkpoint;
+    mod evidence;
     mod exact;
+    mod excited;
+    mod infinite;
     mod operator_sum;
     mod references;
     mod refused;

@@ -8,8 +8,8 @@ use super::record::versions;
 use super::solve::{memory_lines, memory_record};
 use crate::basis::Sector;
 use crate::dmrg::{
-    self, Chain, Checkpoint, Correlations, DmrgError, Found, Options, QuantumNumbers, Stop, Told, inspect, memory,
-    ordering, site::Kind,
+    self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop, Told,
+    inspect, memory, ordering, site::Kind,
 };
 use crate::input::{DmrgFile, SectorSpec};
 use crate::report::{DmrgReport, DmrgSeconds, MemoryRecord, ModelRecord, SiteAverages};
@@ -40,6 +40,10 @@ fn options(file: &DmrgFile) -> Options {
         tolerance: spec.tolerance,
         seed: spec.seed,
         correlations: spec.correlations,
+        mode: spec.mode,
+        start: spec.start,
+        targets: spec.targets,
+        polish: spec.polish,
     }
 }
 
@@ -50,10 +54,34 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
     let order = if numbered { "as numbered".into() } else { format!("{:?}", chain.order) };
     let list = |of: &dyn Fn(usize) -> String, until: usize| (0..until).map(of).collect::<Vec<_>>().join(", ");
     let until = (0..options.sweeps).find(|sweep| options.is_settled(*sweep)).map_or(options.sweeps, |sweep| sweep + 1);
+    let grown = match options.mode {
+        Mode::Finite => String::new(),
+        Mode::Infinite => "         the chain is grown by the infinite-lattice algorithm first\n".into(),
+    };
+    let vectors = match options.start {
+        StartVectors::Carried => "",
+        StartVectors::Random => "; each solve from a random vector",
+    };
+    let targets = match options.targets {
+        1 => String::new(),
+        targets => format!("         the {targets} lowest states, each orthogonal to those below\n"),
+    };
+    let plan = if options.sweeps == 0 {
+        format!("dmrg     {} states, no sweeps; seed {}{vectors}\n", options.states_of(0), options.seed)
+    } else {
+        format!(
+            "dmrg     states by sweep {}; noise {}; at most {} sweeps, until the energy changes by less than {:e}; seed \
+             {}{vectors}\n",
+            list(&|sweep| options.states_of(sweep).to_string(), until),
+            list(&|sweep| scientific(options.noise_of(sweep)), until),
+            options.sweeps,
+            options.tolerance,
+            options.seed,
+        )
+    };
     format!(
         "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n\
-         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n\
-         dmrg     states by sweep {}; noise {}; at most {} sweeps, until the energy changes by less than {:e}; seed {}\n",
+         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}",
         model.model.name(),
         model.model.formula(),
         model.model.amplitudes(),
@@ -62,11 +90,6 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         chain.sites,
         ordering::bandwidth(&model.lattice, &chain.order),
         chain.sum.width(),
-        list(&|sweep| options.states_of(sweep).to_string(), until),
-        list(&|sweep| scientific(options.noise_of(sweep)), until),
-        options.sweeps,
-        options.tolerance,
-        options.seed,
     )
 }
 
@@ -81,6 +104,7 @@ fn refuse(arguments: &SolveArguments) -> Result<(), CommandError> {
         ("--solver", arguments.solver.is_some(), "DMRG is the solver of a file with [dmrg]"),
         ("--states", arguments.states.is_some(), "write `states`, the states kept, in [dmrg]"),
         ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
+        ("--checkpoint-every", arguments.checkpoint_every.is_some(), "DMRG saves after every half sweep"),
         ("--vectors", arguments.vectors, "a state of DMRG is no vector over a basis"),
         ("--override", arguments.overrides.is_some(), "DMRG has no generated kernels yet"),
     ];
@@ -121,7 +145,9 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
         report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     }
     if let Some(folder) = &file.model.output.folder {
-        eprintln!("wrote {}", report.write(folder)?.display());
+        for file in report.write(folder)? {
+            eprintln!("wrote {}", file.display());
+        }
     }
     Ok(if report.converged() { Outcome::Done } else { Outcome::NotConverged })
 }
@@ -143,6 +169,8 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
     let model = &file.model;
     let mut by_site: Vec<_> = chain.order.iter().copied().zip(found.sites).collect();
     by_site.sort_by_key(|(site, _)| *site);
+    let sweeps = found.sweeps.iter().chain(found.excited.iter().flat_map(|state| &state.sweeps));
+    let flops = sweeps.map(|sweep| sweep.flops).chain(found.growth.iter().map(|step| step.flops)).sum();
     let electrons = matches!(chain.site.kind, Kind::Electrons);
     let density = |mode: usize| -> Option<Vec<f64>> {
         by_site.iter().map(|(_, averages)| averages.densities.as_ref()?.get(mode).copied()).collect()
@@ -167,9 +195,20 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
         energy: found.energy,
         variance: found.variance,
         extrapolated: found.extrapolated,
-        discarded: found.sweeps.last().map_or(0.0, |sweep| sweep.discarded),
-        stop: if found.stop == Stop::Converged { "converged" } else { "sweeps" }.into(),
-        flops: found.sweeps.iter().map(|sweep| sweep.flops).sum(),
+        discarded: match found.sweeps.last() {
+            Some(sweep) => sweep.discarded,
+            None => found.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
+        },
+        stop: match found.stop {
+            Stop::Converged => "converged",
+            Stop::Sweeps => "sweeps",
+            Stop::Grown => "grown",
+        }
+        .into(),
+        polish: found.polish,
+        growth: found.growth,
+        excited: found.excited,
+        flops,
         sweeps: found.sweeps,
         resumed_sweeps: found.resumed,
         cuts: found.cuts,
@@ -229,7 +268,7 @@ impl Display {
 
     fn show(&self, told: &Told<'_>) {
         if let Some(bar) = &self.bar {
-            bar.set_prefix(format!("sweep {}", told.sweep));
+            bar.set_prefix(format!("{}{}", stage(told), told.grown.unwrap_or(told.sweep)));
             bar.set_position((1000.0 * told.part) as u64);
             bar.set_message(line(told));
             return;
@@ -237,7 +276,7 @@ impl Display {
         let due = self.last.get().is_none_or(|last| last.elapsed() >= PLAIN_EVERY);
         if due || told.part == 1.0 {
             self.last.set(Some(Instant::now()));
-            eprintln!("sweep {:>3}  {}", told.sweep, line(told));
+            eprintln!("{}{:>3}  {}", stage(told), told.grown.unwrap_or(told.sweep), line(told));
         }
     }
 
@@ -245,6 +284,15 @@ impl Display {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// "growth", "sweep ", or "state 2, sweep " above the lowest.
+fn stage(told: &Told<'_>) -> String {
+    match (told.grown, told.target) {
+        (Some(_), _) => "growth".into(),
+        (None, 0) => "sweep ".into(),
+        (None, target) => format!("state {target}, sweep "),
     }
 }
 
@@ -258,7 +306,7 @@ fn line(told: &Told<'_>) -> String {
         told.record.kept,
         told.record.discarded,
         span(told.elapsed),
-        span(left + told.record.seconds / told.part.max(1e-9) * (told.sweeps - 1 - told.sweep) as f64),
+        span(left + told.record.seconds / told.part.max(1e-9) * told.sweeps.saturating_sub(1 + told.sweep) as f64),
         told.sweeps
     )
 }

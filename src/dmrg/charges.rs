@@ -175,6 +175,9 @@ fn check_kind(operator: &Operator, charge: Charge) -> Result<(), OperatorError> 
 pub struct Reachable {
     /// `cuts[p]`: charge of sites 0 … p−1 → fraction; p from 0 to N.
     cuts: Vec<BTreeMap<Charges, f64>>,
+    everything: bool,
+    /// The part of all configurations that is in the sector.
+    fraction: f64,
 }
 
 impl Reachable {
@@ -205,12 +208,23 @@ impl Reachable {
             let sum: f64 = both.values().sum();
             both.into_iter().map(|(q, f)| (q, if sum > 0.0 { f / sum } else { 0.0 })).collect()
         };
-        Reachable { cuts: (0..=sites).map(cut).collect() }
+        let fraction = left[sites].get(&total).copied().unwrap_or(0.0);
+        Reachable { cuts: (0..=sites).map(cut).collect(), everything: false, fraction }
+    }
+
+    /// No limit at any cut: for blocks of chains that still grow.
+    pub fn everything() -> Reachable {
+        Reachable { cuts: Vec::new(), everything: true, fraction: 1.0 }
+    }
+
+    /// Number of states of the whole chain in its sector; approximate where it is beyond 2⁵³.
+    pub fn dimension(&self, site: &Site, sites: usize) -> f64 {
+        self.fraction * (site.dimension() as f64).powi(sites as i32)
     }
 
     /// Whether the part left of cut `p` may have these charges.
     pub fn allows(&self, p: usize, left: Charges) -> bool {
-        self.cuts[p].contains_key(&left)
+        self.everything || self.cuts[p].contains_key(&left)
     }
 
     /// Charges and fractions at cut `p`.

@@ -107,7 +107,7 @@ pub struct Walked {
 ///
 /// # Errors
 /// Numbers that are not finite.
-pub fn walk<E: Engine>(chain: &Chain, mut sweeper: Sweeper<'_, E>, correlations: bool) -> Result<Walked, DmrgError> {
+pub fn walk<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, correlations: bool) -> Result<Walked, DmrgError> {
     let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
     let mut walked = Walked { cuts: Vec::new(), sites: Vec::new(), correlations: None };
     let mut correlator = if correlations { Correlator::new(chain, sweeper.engine())? } else { None };

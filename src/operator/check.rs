@@ -89,11 +89,13 @@ pub enum OperatorError {
     },
     /// A term changes a charge of the sector.
     #[error(
-        "{term} changes {charge} by {change}, but the sector fixes it; drop the term, or choose a sector of charges that the model conserves"
+        "{term}, at site {sites}, changes {charge} by {change}, but the sector fixes it; drop the term, or choose a sector of charges that the model conserves"
     )]
     NotConserved {
         /// The term.
         term: String,
+        /// Its sites, as a list.
+        sites: String,
         /// The charge.
         charge: Charge,
         /// By how much.
@@ -113,9 +115,16 @@ pub enum OperatorError {
     },
     /// Fermions and local moments in one operator.
     #[error(
-        "the operator mixes fermions (c, cdag, n) with local moments (sp, sm, sz built outside `#[gpu_operator]`); eigenforge has sectors for one or the other: use electron_sp, electron_sz, … for the spin of electrons"
+        "the operator mixes fermions, as in {fermion}, with local moments, as in {moment} at site {site} (sp, sm, sz built outside `#[gpu_operator]`); a site has one or the other: use electron_sp, electron_sz, … for the spin of electrons"
     )]
-    Mixed,
+    Mixed {
+        /// A term of fermions.
+        fermion: String,
+        /// A term with a local moment.
+        moment: String,
+        /// Its sites, as a list.
+        site: String,
+    },
     /// Flavours where there are electrons.
     #[error(
         "{term} has fermions of flavours, where this takes electrons (Up, Down) or local moments; a model of flavours is solved by DMRG: eigenforge::dmrg, or a section [dmrg] in a model file"
@@ -191,6 +200,12 @@ impl From<crate::lattice::LatticeError> for OperatorError {
     }
 }
 
+/// The sites of a product, "1, 2".
+fn sites_of(product: &[Factor]) -> String {
+    let sites: std::collections::BTreeSet<usize> = product.iter().map(|factor| factor.site()).collect();
+    sites.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
 impl Operator {
     /// Checks that every coefficient is finite, every site is there, every product has even fermion parity, the
     /// operator is Hermitian, and each of `charges` is conserved. Works on the reduced operator.
@@ -206,15 +221,15 @@ impl Operator {
             return Err(OperatorError::SiteOutside { site, sites, last: sites.saturating_sub(1) });
         }
         let fermionic = |f: &Factor| f.is_fermion();
-        let (mut fermions, mut spins) = (false, false);
+        let (mut fermions, mut spins): (Option<&[Factor]>, Option<&[Factor]>) = (None, None);
         let (mut electrons, mut flavours) = (false, None);
         for (product, value) in self.terms() {
             let term = || product_text(product);
             if !value.is_finite() {
                 return Err(OperatorError::NotFinite { term: term(), value });
             }
-            fermions |= product.iter().any(fermionic);
-            spins |= product.iter().any(|f| !f.is_fermion());
+            fermions = fermions.or(product.iter().any(fermionic).then_some(product));
+            spins = spins.or(product.iter().any(|f| !f.is_fermion()).then_some(product));
             if product.iter().filter(|f| f.is_fermion()).count() % 2 == 1 {
                 return Err(OperatorError::OddParity { term: term() });
             }
@@ -229,15 +244,21 @@ impl Operator {
             for charge in charges {
                 let change = charge.change(product);
                 if change != 0 {
-                    return Err(OperatorError::NotConserved { term: term(), charge: *charge, change });
+                    return Err(OperatorError::NotConserved {
+                        term: term(),
+                        sites: sites_of(product),
+                        charge: *charge,
+                        change,
+                    });
                 }
             }
         }
         if let (Some(product), true) = (flavours, electrons) {
             return Err(OperatorError::MixedFlavours { term: product_text(product) });
         }
-        if fermions && spins {
-            return Err(OperatorError::Mixed);
+        if let (Some(fermion), Some(moment)) = (fermions, spins) {
+            let (fermion, site) = (product_text(fermion), sites_of(moment));
+            return Err(OperatorError::Mixed { fermion, moment: product_text(moment), site });
         }
         Ok(())
     }

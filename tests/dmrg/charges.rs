@@ -42,7 +42,7 @@ fn spin_f_hubbard_chains_have_their_exact_energies() {
         let lattice = Lattice::from_edges(sites, &bonds.collect::<Vec<_>>()).unwrap();
         let (one, u) = (vec![1.0; lattice.bonds().len()], vec![case["U"].as_f64().unwrap(); sites]);
         let operator = spin_hubbard(&lattice, numbers.len(), &one, &u, &vec![0.0; sites], 0.0);
-        let found = energy(&operator, QuantumNumbers::flavours(&numbers), 400);
+        let found = energy(&operator, QuantumNumbers::flavours(&numbers), 1200);
         let expected = case["energy"].as_f64().unwrap();
         assert!((found - expected).abs() < 1e-9, "{}: {found} is not {expected}", case["id"]);
     }
