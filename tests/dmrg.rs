@@ -16,4 +16,5 @@ mod dmrg {
     mod operator_sum;
     mod references;
     mod refused;
+    mod stuck;
 }

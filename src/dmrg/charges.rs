@@ -186,12 +186,25 @@ impl Reachable {
         // Fractions of all configurations: numbers of states overflow, and small fractions may vanish only where a
         // charge is as good as never reached.
         let weight = 1.0 / site.dimension() as f64;
-        let grow = |from: &BTreeMap<Charges, f64>, sign: i32| {
+        let extreme = |pick: fn(i32, i32) -> i32| -> Charges {
+            let all = site.charges().iter().copied();
+            let both = |a: Charges, b: Charges| Charges(std::array::from_fn(|k| pick(a.0[k], b.0[k])));
+            all.reduce(both).unwrap_or_default()
+        };
+        let (least, most) = (extreme(i32::min), extreme(i32::max));
+        // Charge by charge, what so many sites may hold at all: the rest of the chain could not complete anything else.
+        let holds = |sites: usize, charges: Charges| {
+            let n = sites as i32;
+            (0..COUNT).all(|k| (n * least.0[k]..=n * most.0[k]).contains(&charges.0[k]))
+        };
+        let grow = |from: &BTreeMap<Charges, f64>, sign: i32, p: usize| {
             let mut grown = BTreeMap::new();
             for (charges, fraction) in from {
                 for state in site.charges() {
                     let step = if sign > 0 { *charges + *state } else { *charges - *state };
-                    *grown.entry(step).or_insert(0.0) += weight * fraction;
+                    if holds(p, step) && holds(sites - p, total - step) {
+                        *grown.entry(step).or_insert(0.0) += weight * fraction;
+                    }
                 }
             }
             grown
@@ -199,8 +212,8 @@ impl Reachable {
         let mut left = vec![BTreeMap::from([(Charges::default(), 1.0)])];
         let mut right = vec![BTreeMap::from([(total, 1.0)])];
         for p in 0..sites {
-            left.push(grow(&left[p], 1));
-            right.push(grow(&right[p], -1));
+            left.push(grow(&left[p], 1, p + 1));
+            right.push(grow(&right[p], -1, sites - 1 - p));
         }
         let cut = |p: usize| {
             let (left, right) = (&left[p], &right[sites - p]);
@@ -219,7 +232,7 @@ impl Reachable {
 
     /// Number of states of the whole chain in its sector; approximate where it is beyond 2⁵³.
     pub fn dimension(&self, site: &Site, sites: usize) -> f64 {
-        self.fraction * (site.dimension() as f64).powi(sites as i32)
+        (self.fraction * (site.dimension() as f64).powi(sites as i32)).round()
     }
 
     /// Whether the part left of cut `p` may have these charges.

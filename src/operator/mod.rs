@@ -7,6 +7,7 @@
 //!   c†ₐ c†ᵦ … c_δ c_γ: creators left of annihilators, creators ascending, annihilators descending. The reference
 //!   state is |n⟩ = Π c†_{i↑} Π c†_{j↓} |0⟩, so an operator of mode m passes the occupied modes before m and takes
 //!   (−1) for each. In a state word the up electron of site i is bit i, the down electron bit L + i.
+//!   Fermions of spin F have 2F + 1 flavours in place of ↑ and ↓ ([`Spin::Flavour`]), ordered as numbered.
 //! * **Spins.** Site by site, ascending; within a site (S⁺)ᵃ (Sᶻ)ᵇ or (Sᶻ)ᵇ (S⁻)ᶜ. Products of S⁺ and S⁻ are
 //!   reduced by S⁺S⁻ = S(S+1) − Sᶻ(Sᶻ−1) once the spin is known ([`Operator::spin`]); S = σ/2 for spin ½, never Pauli
 //!   matrices.
