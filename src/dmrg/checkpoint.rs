@@ -8,6 +8,7 @@
 use super::chain::Chain;
 use super::engine::Engine;
 use super::error::DmrgError;
+use super::growth::GrowthRecord;
 use super::run::SweepRecord;
 use super::state::Isometry;
 use super::sweep::{Sweeper, is_whole};
@@ -16,7 +17,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 const KEPT: usize = 2;
 
 /// Where to save, and whether to go on from what is there.
@@ -29,8 +30,10 @@ pub struct Checkpoint {
 }
 
 /// How far a run has come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
+    /// Steps of the infinite-lattice algorithm before them.
+    pub growth: Vec<GrowthRecord>,
     /// Sweeps done.
     pub sweeps: Vec<SweepRecord>,
     /// The sweep in progress, its first half done; `None` between two sweeps.
@@ -47,6 +50,14 @@ pub struct Saved {
     pub bond: usize,
     /// How far the run had come.
     pub progress: Progress,
+}
+
+/// The first two entries of every header.
+#[derive(Deserialize)]
+#[serde(rename = "Header")]
+struct Version {
+    schema: u32,
+    version: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -94,8 +105,13 @@ impl Saver {
         let sequence = found.last().map_or(0, |(number, _)| *number);
         let saver = Saver { folder: folder.clone(), problem: identity(chain), sequence };
         for (_, path) in found.iter().rev() {
-            let Some(header) = read_header(path) else { continue };
-            saver.compare(&header)?;
+            let text = fs::read_to_string(path.join("header.ron")).unwrap_or_default();
+            // A header of another version may hold other things: its version is all that is read of it then.
+            if let Ok(version) = ron::from_str::<Version>(&text) {
+                saver.compare_version(&version)?;
+            }
+            let Ok(header) = ron::from_str::<Header>(&text) else { continue };
+            saver.compare("model", &saver.problem, &header.problem)?;
             if !options.resume {
                 return Ok((saver, None));
             }
@@ -107,18 +123,18 @@ impl Saver {
         Ok((saver, None))
     }
 
-    fn compare(&self, header: &Header) -> Result<(), DmrgError> {
-        let version = || format!("{} of eigenforge {}", header.schema, header.version);
-        let pairs = [
-            ("version", format!("{SCHEMA} of eigenforge {}", env!("CARGO_PKG_VERSION")), version()),
-            ("model", self.problem.clone(), header.problem.clone()),
-        ];
-        for (what, expected, found) in pairs {
-            if expected != found {
-                return Err(DmrgError::OtherCheckpoint { folder: self.folder.clone(), what, expected, found });
-            }
+    fn compare(&self, what: &'static str, expected: &str, found: &str) -> Result<(), DmrgError> {
+        if expected == found {
+            return Ok(());
         }
-        Ok(())
+        let (folder, expected, found) = (self.folder.clone(), expected.into(), found.into());
+        Err(DmrgError::OtherCheckpoint { folder, what, expected, found })
+    }
+
+    fn compare_version(&self, found: &Version) -> Result<(), DmrgError> {
+        let text = |schema: u32, version: &str| format!("{schema} of eigenforge {version}");
+        let expected = text(SCHEMA, env!("CARGO_PKG_VERSION"));
+        self.compare("version", &expected, &text(found.schema, &found.version))
     }
 
     /// Saves a state; ψ is at the first bond between sweeps, at the last after half of one.
@@ -183,10 +199,6 @@ fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>, DmrgError> {
     }
     states.sort();
     Ok(states)
-}
-
-fn read_header(path: &Path) -> Option<Header> {
-    ron::from_str(&fs::read_to_string(path.join("header.ron")).ok()?).ok()
 }
 
 /// The run of a state, if every byte of it is as it was written.

@@ -116,6 +116,25 @@ pub trait Engine {
         limits: davidson::Limits,
     ) -> Result<davidson::Found, DmrgError>;
 
+    /// [`solve`](Engine::solve) among the vectors orthogonal to `against`.
+    ///
+    /// # Errors
+    /// Numbers that are not finite; an engine that does not do it.
+    fn solve_against(
+        &mut self,
+        superblock: &Superblock,
+        operands: Operands<'_, Self::Buffer>,
+        diagonal: &Self::Buffer,
+        wave: &mut Self::Buffer,
+        limits: davidson::Limits,
+        against: &[Self::Buffer],
+    ) -> Result<davidson::Found, DmrgError> {
+        match against {
+            [] => self.solve(superblock, operands, diagonal, wave, limits),
+            _ => Err(DmrgError::NotOnThisDevice { what: "states above the lowest, `targets`," }),
+        }
+    }
+
     /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
     ///
     /// # Errors

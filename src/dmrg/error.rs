@@ -25,6 +25,25 @@ pub enum DmrgError {
         /// Number of sites.
         sites: usize,
     },
+    /// A chain whose middle is not the same site after site.
+    #[error(
+        "mode = \"infinite\" grows a chain by one site at each end, so its bulk must repeat every one or two sites; this chain \
+         of {sites} sites does not (couplings of their own, a ring, a wider lattice): take mode = \"finite\""
+    )]
+    NotRepeated {
+        /// Number of sites.
+        sites: usize,
+    },
+    /// A chain that is all ends.
+    #[error(
+        "mode = \"infinite\" needs at least {needed} sites for the range of this model, found {sites}: take mode = \"finite\""
+    )]
+    TooShortToGrow {
+        /// Number of sites.
+        sites: usize,
+        /// Sites of the shortest chain.
+        needed: usize,
+    },
     /// An order that is not one of all sites.
     #[error("the order should name each of the {sites} sites once, found {wrong}")]
     Order {
@@ -54,6 +73,12 @@ pub enum DmrgError {
         free: f64,
         /// States that would fit.
         states: usize,
+    },
+    /// What the engine of a device does not do.
+    #[error("{what} are found on the CPU so far: --device cpu")]
+    NotOnThisDevice {
+        /// What was asked for.
+        what: &'static str,
     },
     /// A block that has no decomposition.
     #[error("a block of {rows} x {columns} could not be decomposed: it holds numbers that are not finite")]

@@ -69,6 +69,20 @@ impl Engine for Host {
         self.davidson.solve(multiply, diagonal, wave, limits)
     }
 
+    fn solve_against(
+        &mut self,
+        superblock: &Superblock,
+        operands: Operands<'_, Vec<f64>>,
+        diagonal: &Vec<f64>,
+        wave: &mut Vec<f64>,
+        limits: davidson::Limits,
+        against: &[Vec<f64>],
+    ) -> Result<davidson::Found, DmrgError> {
+        let (buffers, between) = (slices(operands), &mut self.between);
+        let multiply = |x: &[f64], y: &mut [f64]| superblock.multiply(buffers, x, between, y);
+        self.davidson.solve_against(multiply, diagonal, wave, limits, against)
+    }
+
     fn truncate(&self, wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated, DmrgError> {
         truncate::truncate(wave, side, limits)
     }

@@ -2,7 +2,7 @@
 //!
 //! In: a [`Sweeper`] with ψ at the first bond. Out: by carrying ψ once to the other end, without truncation,
 //!
-//! * the weights w of each cut (squares of the singular values) and S = −Σ w ln w;
+//! * the weights w of each cut (squares of the singular values), with the charges of the left part, and S = −Σ w ln w;
 //! * the probability of each state of each site, whence ⟨n⟩, ⟨n↑n↓⟩, ⟨Sᶻ⟩;
 //!
 //! * on request, [correlations](super::correlations) of every pair of sites;
@@ -12,15 +12,16 @@
 use super::blocks::Side;
 use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
+use super::charges::Charges;
 use super::correlations::{Correlations, Correlator};
 use super::engine::{Engine, Operands};
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::records::Space;
-use super::site::Site;
+use super::site::{Kind, Site};
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
-use super::truncate::Limits;
+use super::truncate::{Centre, Limits};
 use serde::Serialize;
 
 /// A cut of the chain.
@@ -32,16 +33,20 @@ pub struct Cut {
     pub entropy: f64,
     /// Number of weights.
     pub states: usize,
-    /// The largest weights, descending.
+    /// The largest weights, descending: the entanglement spectrum is −ln of them.
     pub weights: Vec<f64>,
+    /// The charges of the left part in each of these states, in the order of the run's charges.
+    pub charges: Vec<Vec<i32>>,
 }
 
 /// Averages of one site.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteAverages {
-    /// ⟨n↑⟩, ⟨n↓⟩, ⟨n↑n↓⟩ of electrons.
-    pub electrons: Option<[f64; 3]>,
-    /// ⟨Sᶻ⟩.
+    /// ⟨n_σ⟩ of fermions: ↑ and ↓, or flavour by flavour.
+    pub densities: Option<Vec<f64>>,
+    /// Σ_{σ<σ'} ⟨n_σ n_σ'⟩ of fermions, for electrons ⟨n↑n↓⟩.
+    pub pairs: Option<f64>,
+    /// ⟨Sᶻ⟩; flavour f of spin-F fermions has m = F − f.
     pub sz: f64,
 }
 
@@ -103,7 +108,7 @@ pub struct Walked {
 ///
 /// # Errors
 /// Numbers that are not finite.
-pub fn walk<E: Engine>(chain: &Chain, mut sweeper: Sweeper<'_, E>, correlations: bool) -> Result<Walked, DmrgError> {
+pub fn walk<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, correlations: bool) -> Result<Walked, DmrgError> {
     let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
     let mut walked = Walked { cuts: Vec::new(), sites: Vec::new(), correlations: None };
     let mut correlator = if correlations { Correlator::new(chain, sweeper.engine())? } else { None };
@@ -120,7 +125,7 @@ pub fn walk<E: Engine>(chain: &Chain, mut sweeper: Sweeper<'_, E>, correlations:
         let pairs = correlator.as_mut().map(|correlator| correlator.bond(engine, &frame, sweeper.wave(), right, p));
         let pairs = pairs.transpose()?;
         let truncated = engine.truncate(frame.wave(sweeper.wave()), Side::Left, everything)?;
-        walked.cuts.push(cut(p + 1, &truncated.weights));
+        walked.cuts.push(cut(chain, p + 1, &spectrum(engine, &frame, &truncated.centre)?));
         if let (Some(correlator), Some(pairs)) = (&mut correlator, &pairs) {
             correlator.carry(engine, pairs, &truncated.kept)?;
         }
@@ -134,10 +139,36 @@ pub fn walk<E: Engine>(chain: &Chain, mut sweeper: Sweeper<'_, E>, correlations:
     Ok(walked)
 }
 
-fn cut(left_sites: usize, weights: &[f64]) -> Cut {
-    let entropy = weights.iter().filter(|w| **w > 0.0).map(|w| -w * w.ln()).sum::<f64>().max(0.0);
-    let shown = weights.iter().take(SHOWN_WEIGHTS).copied().collect();
-    Cut { left_sites, entropy, states: weights.len(), weights: shown }
+/// The weights of ψ at a bond with the charges of its left part, descending: rows of s Vᵀ have norm s.
+fn spectrum<E: Engine>(
+    engine: &E,
+    frame: &Frame,
+    centre: &Centre<E::Buffer>,
+) -> Result<Vec<(f64, Charges)>, DmrgError> {
+    let data = engine.download(&centre.data)?;
+    let mut weights = Vec::new();
+    for (sector, block) in frame.layout.sectors.iter().zip(&centre.blocks) {
+        let Some(block) = block else { continue };
+        let charges = frame.left.sectors.charges(sector.left);
+        let matrix = &data[block.offset..][..block.rows * block.columns];
+        let weight = |row: usize| matrix.iter().skip(row).step_by(block.rows).map(|x| x * x).sum::<f64>();
+        weights.extend((0..block.rows).map(|row| (weight(row), charges)));
+    }
+    weights.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    Ok(weights)
+}
+
+fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> Cut {
+    let entropy = weights.iter().filter(|(w, _)| *w > 0.0).map(|(w, _)| -w * w.ln()).sum::<f64>().max(0.0);
+    let shown = &weights[..weights.len().min(SHOWN_WEIGHTS)];
+    let used = chain.numbers.0.len();
+    Cut {
+        left_sites,
+        entropy,
+        states: weights.len(),
+        weights: shown.iter().map(|(weight, _)| *weight).collect(),
+        charges: shown.iter().map(|(_, charges)| charges.0[..used].to_vec()).collect(),
+    }
 }
 
 /// The probability of each state of the site next to the block on a side.
@@ -164,14 +195,19 @@ fn populations(frame: &Frame, wave: &[f64], side: Side) -> Vec<f64> {
 
 fn averages(site: &Site, probability: &[f64]) -> SiteAverages {
     let of = |state: usize| probability.get(state).copied().unwrap_or(0.0);
-    match site {
-        Site::Electron => {
-            let (up, down) = (of(1) + of(3), of(2) + of(3));
-            SiteAverages { electrons: Some([up, down, of(3)]), sz: 0.5 * (up - down) }
-        }
-        Site::Moment { charges, .. } => {
-            let sz = charges.iter().enumerate().map(|(state, charge)| 0.5 * f64::from(charge.0[0]) * of(state)).sum();
-            SiteAverages { electrons: None, sz }
-        }
+    let mean = |value: &dyn Fn(usize) -> f64| (0..site.dimension()).map(|state| value(state) * of(state)).sum::<f64>();
+    if let Kind::Moment { two_s } = site.kind {
+        let sz = mean(&|level| level as f64 - 0.5 * f64::from(two_s));
+        return SiteAverages { densities: None, pairs: None, sz };
     }
+    let modes = site.kind.modes().len();
+    let filled = |state: usize, mode: usize| (state >> mode & 1) as f64;
+    let densities: Vec<f64> = (0..modes).map(|mode| mean(&|state| filled(state, mode))).collect();
+    let pairs = mean(&|state| {
+        let n = f64::from(state.count_ones());
+        0.5 * n * (n - 1.0)
+    });
+    let m = |mode: usize| 0.5 * (modes as f64 - 1.0) - mode as f64;
+    let sz = densities.iter().enumerate().map(|(mode, density)| m(mode) * density).sum();
+    SiteAverages { densities: Some(densities), pairs: Some(pairs), sz }
 }

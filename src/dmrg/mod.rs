@@ -1,7 +1,7 @@
 //! Density-matrix renormalisation: the lowest state of a chain of sites far beyond exact diagonalisation.
 //!
-//! In: an operator of the IR, a sector, an order of the sites, a number m of states to keep. Out: the energy with its
-//! variance, what was discarded, entropies and averages.
+//! In: an operator of the IR, the charges that are fixed, an order of the sites, a number m of states to keep. Out: the
+//! lowest energies with their variances, what was discarded, entropies, spectra and averages.
 //!
 //! ```text
 //! operator IR → terms along the chain → operator sum → operators of blocks → records → y = H x → Davidson
@@ -22,7 +22,11 @@
 //!   any model: chains, ladders, cylinders, long ranges. Identities are never multiplied, site operators are
 //!   coefficients ([`enlarged`]); whether a block's pieces are multiplied apart (l-1-1-r) or summed first (LR) is
 //!   decided block by block by predicted cost.
-//! * Along a [`sweep`] each bond starts from White's [transformation](transform) of the last one's ψ.
+//! * Along a [`sweep`] each bond starts from White's [transformation](transform) of the last one's ψ; a chain may first be
+//!   [grown](growth) from both ends, each step from McCulloch's prediction.
+//! * At the end one-site sweeps may [polish](mod@polish) the state at the kept width.
+//! * **States above** the lowest are searched orthogonal to [those below](mod@reference).
+//! * **Sectors** fix any [charges] that the model conserves.
 //!
 //! ```
 //! use eigenforge::basis::Sector;
@@ -60,6 +64,7 @@ pub mod environment;
 mod error;
 pub mod extrapolate;
 pub mod forecast;
+pub mod growth;
 pub mod host;
 pub mod inspect;
 pub mod measure;
@@ -67,7 +72,11 @@ pub mod memory;
 pub mod operator_sum;
 pub mod options;
 pub mod ordering;
+pub mod polish;
+mod predict;
 pub mod records;
+pub mod reference;
+mod repetition;
 pub mod resident;
 pub mod run;
 pub mod site;
@@ -81,10 +90,13 @@ pub mod transform;
 pub mod truncate;
 
 pub use chain::Chain;
+pub use charges::QuantumNumbers;
 pub use checkpoint::Checkpoint;
 pub use correlations::Correlations;
 pub use error::DmrgError;
 pub use extrapolate::Extrapolated;
+pub use growth::GrowthRecord;
 pub use measure::{Cut, SiteAverages};
-pub use options::Options;
-pub use run::{Found, Stop, SweepRecord, Told, run, run_on};
+pub use options::{Mode, Options, StartVectors};
+pub use polish::PolishRecord;
+pub use run::{Excited, Found, Stop, SweepRecord, Told, run, run_on};

@@ -89,6 +89,16 @@ impl Isometry {
         Isometry { kept, blocks, of_enlarged, data }
     }
 
+    /// The same for an enlarged block that has only some of the sectors of its own, all states of each.
+    pub fn between(&self, own: &Sectors, other: &Sectors) -> Isometry {
+        let matrix = |q: usize| {
+            let block = self.block(own.find(other.charges(q))?)?;
+            Some(Mat::from_fn(block.rows, block.columns, |i, j| self.data[block.offset + i + j * block.rows]))
+        };
+        let matrices: Vec<Option<Mat<f64>>> = (0..other.len()).map(matrix).collect();
+        Isometry::new(other, &matrices)
+    }
+
     /// Whether it belongs to an enlarged block with these sectors.
     pub fn fits(&self, enlarged: &Sectors) -> bool {
         let fits = |block: &KeptBlock| {

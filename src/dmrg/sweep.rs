@@ -12,6 +12,7 @@ use super::engine::Engine;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::host::Host;
+use super::reference::{Companion, Reference};
 use super::start::{Random, random_blocks};
 use super::state::Isometry;
 use super::superblock::Superblock;
@@ -28,6 +29,8 @@ pub struct SweepPlan {
     pub noise: f64,
     /// Of each bond's solve.
     pub davidson: davidson::Limits,
+    /// Start each solve from a random vector of this seed, in place of the transformed ψ.
+    pub random: Option<u64>,
 }
 
 /// What a bond gave.
@@ -68,15 +71,17 @@ pub struct Phases {
 
 /// The chain in two blocks with ψ between them.
 pub struct Sweeper<'c, E: Engine = Host> {
-    engine: E,
-    chain: &'c Chain,
+    pub(super) engine: E,
+    pub(super) chain: &'c Chain,
     /// `left[p]`: sites 0 … p−1.
-    left: Vec<Option<Environment<E::Buffer>>>,
+    pub(super) left: Vec<Option<Environment<E::Buffer>>>,
     /// `right[p]`: sites p … N−1.
-    right: Vec<Option<Environment<E::Buffer>>>,
+    pub(super) right: Vec<Option<Environment<E::Buffer>>>,
     /// `kept[p]`: states of site p with the block beside it, away from the bond of ψ.
-    kept: Vec<Option<Isometry<E::Buffer>>>,
-    wave: E::Buffer,
+    pub(super) kept: Vec<Option<Isometry<E::Buffer>>>,
+    pub(super) wave: E::Buffer,
+    /// States that ψ stays orthogonal to.
+    below: Vec<Companion<E::Buffer>>,
 }
 
 /// One block a cut.
@@ -114,7 +119,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let (mut left, mut right) = (none(n + 1), none(n + 1));
         (left[0], right[n]) = (Some(Environment::end_on(&engine)?), Some(Environment::end_on(&engine)?));
         let (wave, kept) = (engine.upload(Vec::new())?, (0..n).map(|_| None).collect());
-        Ok(Sweeper { engine, chain, left, right, kept, wave })
+        Ok(Sweeper { engine, chain, left, right, kept, wave, below: Vec::new() })
     }
 
     pub(super) fn environments(&self, p: usize) -> (&Environment<E::Buffer>, &Environment<E::Buffer>) {
@@ -143,6 +148,11 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// # Errors
     /// Numbers that are not finite.
     pub fn step(&mut self, p: usize, grows: Side, plan: &SweepPlan) -> Result<BondRecord, DmrgError> {
+        if let Some(seed) = plan.random {
+            let mut random = Random::new(seed.wrapping_mul(self.chain.sites as u64).wrapping_add(p as u64));
+            let length = self.frame(p).layout.length;
+            self.wave = self.engine.upload((0..length).map(|_| random.number()).collect())?;
+        }
         let (bond, mut record) = self.solve(p, plan.davidson)?;
         let begun = Instant::now();
         let (left, right) = self.environments(p);
@@ -176,7 +186,9 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let operands = bond.operands(left, right);
         let diagonal = self.engine.diagonal(&bond, left, right)?;
         let planned = begun.elapsed().as_secs_f64();
-        let found = self.engine.solve(&superblock, operands, &diagonal, &mut self.wave, limits)?;
+        let against = self.below.iter().map(|companion| companion.vector(&self.engine, self.chain, p, &bond.frame));
+        let against = against.collect::<Result<Vec<_>, _>>()?;
+        let found = self.engine.solve_against(&superblock, operands, &diagonal, &mut self.wave, limits, &against)?;
         let energy = found.value + self.chain.sum.constant;
         if !energy.is_finite() {
             return Err(DmrgError::NotFinite { first: self.chain.order[p], second: self.chain.order[p + 1] });
@@ -223,6 +235,10 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             new: &new.layout,
         };
         self.wave = step.wave(&self.engine)?;
+        let enlarged = if grows == Side::Left { &frame.left } else { &frame.right };
+        for companion in &mut self.below {
+            companion.carry(&self.engine, self.chain, grows, site, &truncated.kept, enlarged)?;
+        }
         let mut kept = truncated.kept;
         self.engine.leave(&mut kept.data)?;
         self.kept[site] = Some(kept);
@@ -234,6 +250,16 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         self.leave_behind(grows, if grows == Side::Left { p } else { p + 2 })
     }
 
+    /// Everything where the engine can read it.
+    ///
+    /// # Errors
+    /// Memory that is not there.
+    pub(super) fn fetch_all(&mut self) -> Result<(), DmrgError> {
+        let blocks = self.left.iter_mut().chain(&mut self.right).flatten().map(|block| &mut block.data);
+        let kept = self.kept.iter_mut().flatten().map(|kept| &mut kept.data);
+        blocks.chain(kept).try_for_each(|data| self.engine.arrive(data))
+    }
+
     /// The block of a cut that the sweep has passed.
     fn leave_behind(&mut self, side: Side, cut: usize) -> Result<(), DmrgError> {
         let list = if side == Side::Left { &mut self.left } else { &mut self.right };
@@ -243,7 +269,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         }
     }
 
-    fn block(&self, side: Side, p: usize) -> &Environment<E::Buffer> {
+    pub(super) fn block(&self, side: Side, p: usize) -> &Environment<E::Buffer> {
         let list = if side == Side::Left { &self.left } else { &self.right };
         list[p].as_ref().expect("blocks on the way of a sweep are kept up to date")
     }
@@ -254,6 +280,38 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// Numbers that are not finite.
     pub fn finish(&mut self, limits: davidson::Limits) -> Result<BondRecord, DmrgError> {
         Ok(self.solve(0, limits)?.1)
+    }
+
+    /// Keeps ψ, at the first bond, orthogonal to these states from now on.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn stay_orthogonal_to(&mut self, states: Vec<Reference<E::Buffer>>) -> Result<(), DmrgError> {
+        let beside = |state| Companion::new(&self.engine, self.chain, state, &self.kept);
+        self.below = states.into_iter().map(beside).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// The largest |⟨below|ψ⟩|, with ψ at the first bond.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn largest_overlap(&self) -> Result<f64, DmrgError> {
+        let frame = self.frame(0);
+        self.below.iter().try_fold(0.0f64, |largest, companion| {
+            let vector = companion.vector(&self.engine, self.chain, 0, &frame)?;
+            Ok(largest.max(self.engine.dot(&vector, &self.wave)?.abs()))
+        })
+    }
+
+    /// The states that ψ was kept orthogonal to; it no longer is.
+    pub(super) fn take_references(&mut self) -> Vec<Reference<E::Buffer>> {
+        std::mem::take(&mut self.below).into_iter().map(Companion::into_reference).collect()
+    }
+
+    /// The engine, free for another search.
+    pub(super) fn into_engine(self) -> E {
+        self.engine
     }
 
     /// ψ of the bond it is at.

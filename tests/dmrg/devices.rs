@@ -3,6 +3,7 @@
 
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::resident::Resident;
+use eigenforge::dmrg::sweep::Sweeper;
 use eigenforge::dmrg::{Chain, Checkpoint, Found, Options, run, run_on};
 use eigenforge::models;
 use eigenforge::prelude::*;
@@ -48,8 +49,32 @@ fn agree(device: &Device, operator: &Operator, sector: Sector, options: &Options
 fn small_chains_with_noise_and_without_in_the_simulator_or_on_a_card() {
     let device = card().unwrap_or_else(|| Device::simulated(Schedule::Forward).unwrap());
     let options =
-        Options { states: vec![6, 12], sweeps: 3, noise: Some(vec![1e-4]), tolerance: 1e-8, ..Options::default() };
-    agree(&device, &heisenberg(6, 1), Sector::Spins { two_sz: 0 }, &options);
+        Options { states: vec![4, 8], sweeps: 2, noise: Some(vec![1e-4]), tolerance: 1e-8, ..Options::default() };
+    agree(&device, &heisenberg(4, 1), Sector::Spins { two_sz: 0 }, &options);
+}
+
+#[test]
+fn what_does_not_fit_goes_to_host_memory_and_the_limit_is_kept_to() {
+    let Some(device) = card() else { return };
+    let chain = Chain::new(&heisenberg(60, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let plan = Options { states: vec![128], ..Options::default() }.plan(5);
+    // V and W of some 15,000 elements take 5 MB, all blocks and states of 128 about as much.
+    let sweeps = |engine: Resident| {
+        let mut sweeper = Sweeper::random(engine, &chain, 16, 1).unwrap();
+        let (mut energy, mut away) = (0.0f64, 0);
+        for (p, grows) in (0..4).flat_map(|_| Sweeper::<Resident>::path(60)) {
+            energy = sweeper.step(p, grows, &plan).unwrap().energy;
+            let pool = sweeper.engine().pool();
+            assert!(pool.bytes() <= pool.limit(), "{} of {}", pool.bytes(), pool.limit());
+            away = pool.away().max(away);
+        }
+        (energy, away)
+    };
+    let (roomy, none) = sweeps(Resident::within(&device, 1 << 30).unwrap());
+    let (tight, some) = sweeps(Resident::within(&device, 12 << 20).unwrap());
+    assert_eq!(none, 0);
+    assert!(some > 1 << 20, "{some} bytes left the card");
+    assert!((roomy - tight).abs() < 1e-9, "{roomy} and {tight}");
 }
 
 #[test]

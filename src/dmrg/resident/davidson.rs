@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Least vectors of a basis: the two of a restart, and one to go on with.
 const NARROWEST: usize = 4;
 /// Part of what is left of the memory that V and W may take together.
-const SHARE: f64 = 0.8;
+const SHARE: f64 = 0.5;
 
 /// The compiled kernels and their memory.
 pub(super) struct Davidson {

@@ -28,6 +28,9 @@ use super::superblock::Superblock;
 use super::truncate::{Limits, Truncated, Wave};
 use davidson::Davidson;
 use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_templates::dmrg::GroupedProductsPlan;
+use eigenforge_templates::eigen::{DavidsonPlan, DecompositionsPlan};
+use eigenforge_templates::{KernelText, TextError};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use truncate::Decomposer;
@@ -47,6 +50,15 @@ pub struct Resident {
 const USED: f64 = 0.9;
 /// Part of that which blocks, states and vectors may hold before what is left behind goes to host memory.
 const BUSY: f64 = 0.5;
+/// The generated files that every run on a device uses.
+///
+/// # Errors
+/// A fault of a template.
+pub fn texts() -> Result<[KernelText; 3], TextError> {
+    let (davidson, small) = (DavidsonPlan::new("dmrg"), DecompositionsPlan::new("dmrg"));
+    Ok([GroupedProductsPlan::new("dmrg").text()?, davidson.text()?, small.text()?])
+}
+
 /// Ones to begin with; more are made as sectors grow.
 const ONES: usize = 1 << 12;
 

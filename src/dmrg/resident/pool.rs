@@ -22,6 +22,8 @@ struct Spare {
     vectors: Vec<Vector<f64>>,
     /// Elements of all vectors, spare and held.
     elements: usize,
+    /// Elements that have left.
+    away: usize,
 }
 
 /// Numbers on a device, given back to the pool when dropped.
@@ -109,6 +111,11 @@ impl Pool {
         8 * (spare.elements - spare.vectors.iter().map(Vector::len).sum::<usize>()) as u64
     }
 
+    /// Bytes that have left for host memory, now.
+    pub fn away(&self) -> u64 {
+        8 * self.spare.lock().unwrap_or_else(PoisonError::into_inner).away as u64
+    }
+
     /// Bytes that it may have.
     pub fn limit(&self) -> u64 {
         self.limit
@@ -161,6 +168,7 @@ impl Held {
         if let Place::Device(vector) = &self.place {
             let values = Place::Host(vector.download_first(self.len)?);
             self.give_back(values);
+            self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner).away += self.len;
         }
         Ok(())
     }
@@ -174,6 +182,7 @@ impl Held {
             let mut vector = self.pool.vector(self.len)?;
             vector.write_first(values)?;
             self.place = Place::Device(vector);
+            self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner).away -= self.len;
         }
         Ok(())
     }
@@ -188,6 +197,9 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
+        if matches!(self.place, Place::Host(_)) {
+            self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner).away -= self.len;
+        }
         self.give_back(Place::Host(Vec::new()));
     }
 }
@@ -218,14 +230,14 @@ mod tests {
         let refused = pool.take(2000).map(|_| ()).unwrap_err().to_string();
         assert!(refused.contains("keep fewer states"), "{refused}");
         first.leave().unwrap();
-        assert_eq!((pool.held(), first.download().unwrap()), (0, numbers.clone()));
+        assert_eq!((pool.held(), pool.away(), first.download().unwrap()), (0, 16_000, numbers.clone()));
         // Of another length, so the memory of the first is given back to the device.
         let second = pool.take(1000).unwrap();
         assert!(first.arrive().is_err(), "both do not fit: {} of {}", pool.held(), pool.limit());
         drop(second);
         first.arrive().unwrap();
         assert_eq!(first.download().unwrap(), numbers);
-        assert!(pool.bytes() <= pool.limit());
+        assert!(pool.bytes() <= pool.limit() && pool.away() == 0);
     }
 
     #[test]
