@@ -3,14 +3,15 @@
 //! In: a chain, a number of states. Out: the work of its middle bond (operations and records of H x, length of ψ, sizes of
 //! its sectors), planned by the code that plans a run, over blocks whose states are spread as
 //! [`memory::spread`](super::memory) says; and from it seconds by rates that were measured. Middle bonds are
-//! nearly all of a long chain's time.
+//! nearly all of a long chain's time. A state that needs fewer than it may keep takes less on both; what is compared
+//! is which takes less.
 
 use super::blocks::Side;
 use super::bond::{Bond, carried_over};
 use super::chain::Chain;
 use super::davidson;
 use super::engine::{Engine, Operands};
-use super::enlarged::{CALL_FLOPS, EnlargedOperators};
+use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::memory::spread;
@@ -160,16 +161,20 @@ struct Processor {
 }
 
 impl Processor {
-    /// Operations a second of one core in products of blocks.
-    const CORE: f64 = 40e9;
+    /// Operations a second of one core in products of blocks; so many cores have that times their square root, since
+    /// blocks are small and uneven (20 to 50 GFLOP/s on 16 cores of an Intel Xeon, chains of `bench dmrg --sweeps`).
+    const CORE: f64 = 15e9;
+    /// Seconds of a record beside its operations, whatever the number of cores.
+    const RECORD: f64 = 1.2e-6;
     /// Operations a second of one core in singular value decompositions.
-    const DECOMPOSING: f64 = 6e9;
+    const DECOMPOSING: f64 = 20e9;
+    /// Seconds of a bond's planning and small steps.
+    const BOND: f64 = 0.5e-3;
     /// Bytes a second that one core moves, and all.
     const BYTES: [f64; 2] = [12e9, 150e9];
 
     fn seconds(&self, work: &Work) -> f64 {
-        let flops = work.flops + CALL_FLOPS * work.records as f64;
-        let multiply = flops / (Processor::CORE * self.threads);
+        let multiply = work.flops / (Processor::CORE * self.threads.sqrt()) + Processor::RECORD * work.records as f64;
         let bytes = (Processor::BYTES[0] * self.threads).min(Processor::BYTES[1]);
         let vectors = PASSES * 8.0 * work.dimension as f64 / bytes;
         let decompose = |(rows, columns): &(usize, usize)| {
@@ -179,28 +184,28 @@ impl Processor {
         let each = work.sectors.iter().map(decompose);
         let truncate = (each.clone().sum::<f64>() / self.threads).max(each.fold(0.0, f64::max));
         // The operators of the block that grows cost about as much as a product.
-        (PRODUCTS + 1.0) * multiply + vectors + truncate
+        (PRODUCTS + 1.0) * multiply + vectors + truncate + Processor::BOND
     }
 }
 
 /// Seconds of a bond on a card, by rates of an H200.
 fn card_seconds(work: &Work) -> f64 {
     /// Operations a second in products of blocks.
-    const FLOPS: f64 = 30e12;
+    const FLOPS: f64 = 15e12;
     /// Bytes a second of the vector kernels.
     const BYTES: f64 = 3e12;
     /// Seconds of a product and the vector kernels of an iteration beside their work: six launches and a wait.
-    const ITERATION: f64 = 70e-6;
+    const ITERATION: f64 = 100e-6;
     /// Seconds of a bond's other launches, copies and waits.
-    const BOND: f64 = 2.0e-3;
+    const BOND: f64 = 1.2e-3;
     /// Seconds that the host takes to plan a record and cut it into tiles.
     const RECORD: f64 = 1.5e-6;
     /// Seconds of a library's decomposition of 1,000 rows; it grows as the power 1.3 (4.6 ms at 512, 26.1 at 2,048).
     const DECOMPOSITION: f64 = 10e-3;
     /// Decompositions that run at a time.
-    const STREAMS: f64 = 3.0;
+    const STREAMS: f64 = 5.0;
     /// The shorter side of a sector that generated rotations decompose, and their seconds for it.
-    const SMALL: (usize, f64) = (64, 1.2e-3);
+    const SMALL: (usize, f64) = (64, 1.5e-3);
     let multiply = work.flops / FLOPS;
     let vectors = PASSES * 8.0 * work.dimension as f64 / BYTES;
     let large = work.sectors.iter().filter(|(rows, columns)| *rows.min(columns) > SMALL.0);
@@ -212,7 +217,7 @@ fn card_seconds(work: &Work) -> f64 {
         + vectors
         + PRODUCTS * ITERATION
         + BOND
-        + 3.0 * RECORD * work.records as f64
+        + RECORD * work.records as f64
         + library
         + rotations
 }

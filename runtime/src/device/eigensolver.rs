@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Streams, and host threads that fill them.
-const WORKERS: usize = 6;
+const WORKERS: usize = 12;
 
 /// A matrix of `size` × `size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

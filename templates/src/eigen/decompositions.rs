@@ -42,10 +42,9 @@ struct View<'a> {
 }
 
 impl DecompositionsPlan {
-    /// The plan of DMRG's small sectors. One of 64 takes about as long as a library's call for it; all sectors of a
-    /// bond go at once.
+    /// The plan of DMRG's small sectors: a warp for each pair of columns of the largest.
     pub fn new(name: impl Into<String>) -> DecompositionsPlan {
-        DecompositionsPlan { name: name.into(), most: 64, threads: 512 }
+        DecompositionsPlan { name: name.into(), most: 64, threads: 1024 }
     }
 
     fn parameters(&self, sizes: DecompositionSizes) -> Vec<Parameter> {
