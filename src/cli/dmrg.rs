@@ -159,7 +159,15 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
 /// The device of a name, and a line that says why where it was left to us: the one that is predicted to be quicker.
 fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, String), CommandError> {
     if name != "auto" {
-        return Ok((Device::parse(name)?, String::new()));
+        let device = Device::parse(name)?;
+        if device.runs_kernels() && options.targets > 1 {
+            let why = "states above the lowest, `targets`, are found on the CPU so far: --device cpu";
+            return Err(CommandError::NotOfDmrg { option: "--device", why });
+        }
+        return Ok((device, String::new()));
+    }
+    if options.targets > 1 {
+        return Ok((Device::cpu(), String::new()));
     }
     let (best, reason) = Device::best_with_reason();
     if let Some(reason) = reason {
