@@ -21,6 +21,19 @@ pub fn hubbard(lattice: &Lattice, t: &[f64], u: &[f64], potential: &[f64], mu: f
         + sum!(b in 0..v.len(); v[b] * n(from[b]) * n(to[b]))
 }
 
+/// Spin-F Hubbard model of 2F + 1 flavours (Nemes et al. 2014, equation 4), extended and disordered:
+/// H = −Σ_⟨ij⟩σ t_ij w_ij (c†_iσ c_jσ + h.c.) + Σ_i (U_i/2) Σ_{σ≠σ'} n_iσ n_iσ' + Σ_iσ (ε_i − μ) n_iσ.
+///
+/// `t` holds one value a bond, in the order of [`Lattice::bonds`]; `u` and `potential` one a site.
+#[gpu_operator(conserves(N))]
+pub fn spin_hubbard(lattice: &Lattice, flavours: usize, t: &[f64], u: &[f64], potential: &[f64], mu: f64) -> Operator {
+    let (from, to, weight) = ends(lattice);
+    sum!(b in 0..t.len(), f in 0..flavours;
+        -t[b] * weight[b] * (cdag(from[b], Flavour(f)) * c(to[b], Flavour(f)) + h.c.))
+        + sum!(i in lattice.sites(), f in 0..flavours, g in 0..f; u[i] * n(i, Flavour(f)) * n(i, Flavour(g)))
+        + sum!(i in lattice.sites(), f in 0..flavours; (potential[i] - mu) * n(i, Flavour(f)))
+}
+
 /// XXZ model of local moments: H = Σ_⟨ij⟩ w_ij [Jxy_ij (SˣᵢSˣⱼ + SʸᵢSʸⱼ) + Jz_ij SᶻᵢSᶻⱼ] + Σ_i h_i Sᶻᵢ + Σ_i D_i (Sᶻᵢ)².
 ///
 /// `jxy` and `jz` hold one value a bond, in the order of [`Lattice::bonds`]; `field` and `single_ion` one a site. The
@@ -45,6 +58,9 @@ impl ModelFile {
     pub fn operator(&self) -> Operator {
         match &self.model {
             ModelSpec::Hubbard { t, u, potential, mu, v } => hubbard(&self.lattice, t, u, potential, *mu, v),
+            ModelSpec::SpinHubbard { two_f, t, u, potential, mu } => {
+                spin_hubbard(&self.lattice, *two_f as usize + 1, t, u, potential, *mu)
+            }
             ModelSpec::Xxz { two_s, jxy, jz, field, single_ion } => {
                 xxz(&self.lattice, jxy, jz, field, single_ion).spin(*two_s)
             }
@@ -59,6 +75,10 @@ impl ModelFile {
             false => format!("{}_{}", self.lattice.kind().name(), size.join("x")),
         };
         let (sector, label) = match self.sector {
+            SectorSpec::Flavours { .. } => {
+                let term = "the hopping of flavour 0".into();
+                return Err(OperatorError::Flavours { term });
+            }
             SectorSpec::Fermions { up, down } => (Sector::Fermions { up, down }, format!("{up}up_{down}dn")),
             SectorSpec::Spins { two_sz } => (Sector::Spins { two_sz }, format!("2sz_{two_sz}").replace('-', "m")),
         };

@@ -61,6 +61,14 @@ use proc_macro::TokenStream;
 /// needs no `h.c.`, since each term is the conjugate of another, and goes to configuration interaction by
 /// `Integrals::from_operator` (documentation of `eigenforge::ci`).
 ///
+/// Fermions of spin F have 2F + 1 flavours in place of `Up` and `Down`, each named by its number; such a model is solved by
+/// DMRG:
+///
+/// ```ignore
+/// sum!(<i, j> in lattice.bonds(), f in 0..flavours; -t * (cdag(i, Flavour(f)) * c(j, Flavour(f)) + h.c.))
+///     + sum!(i in lattice.sites(), f in 0..flavours, g in 0..f; u * n(i, Flavour(f)) * n(i, Flavour(g)))
+/// ```
+///
 /// # Expressions
 ///
 /// `+`, `-`, `*`, unary `-`, `/ number`, parentheses, numbers, and

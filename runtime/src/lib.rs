@@ -18,8 +18,8 @@ pub mod tune;
 pub mod vector_program;
 
 pub use device::{
-    Arguments, Buffer, Checks, Device, ElementArgument, ElementFunction, Kernel, KernelRecord, Memory, OnDevice,
-    Pinned, Vector,
+    Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord, Memory,
+    OnDevice, Pinned, SymmetricMatrix, Vector,
 };
 pub use error::{DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

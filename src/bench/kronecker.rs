@@ -114,7 +114,7 @@ impl Hubbard {
     /// The Hubbard model of a file; `None` if the file holds another model.
     pub fn of(file: &ModelFile) -> Option<Hubbard> {
         let (ModelSpec::Hubbard { t, u, potential, mu, v }, SectorSpec::Fermions { up, down }) =
-            (&file.model, file.sector)
+            (&file.model, &file.sector)
         else {
             return None;
         };
@@ -130,8 +130,8 @@ impl Hubbard {
                 .map(|(bond, v)| (bond.i, bond.j, *v))
                 .filter(|bond| bond.2 != 0.0)
                 .collect(),
-            up,
-            down,
+            up: *up,
+            down: *down,
         })
     }
 }

@@ -72,9 +72,9 @@ pub(super) struct SolveArguments {
     /// Save the state of the solver to this folder
     #[arg(long, value_name = "DIR")]
     pub checkpoint: Option<PathBuf>,
-    /// Seconds between two saves
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds, requires = "checkpoint")]
-    pub checkpoint_every: f64,
+    /// Seconds between two saves [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "checkpoint")]
+    pub checkpoint_every: Option<f64>,
     /// Go on from the last state in the --checkpoint folder
     #[arg(long, requires = "checkpoint")]
     pub resume: bool,
@@ -90,6 +90,13 @@ pub(super) struct SolveArguments {
     /// Print one JSON object on standard output and nothing else there
     #[arg(long)]
     pub json: bool,
+}
+
+impl SolveArguments {
+    /// Between two saves of an eigensolver.
+    pub fn seconds_between_saves(&self) -> f64 {
+        self.checkpoint_every.unwrap_or(30.0)
+    }
 }
 
 /// Stages that `inspect` prints.

@@ -183,7 +183,7 @@ fn options<'m>(arguments: &SolveArguments, file: &CiFile, molecule: &'m Molecule
         solve = solve.guard(guard);
     }
     if let Some(folder) = &arguments.checkpoint {
-        solve = solve.checkpoint(folder, arguments.checkpoint_every, arguments.resume);
+        solve = solve.checkpoint(folder, arguments.seconds_between_saves(), arguments.resume);
     }
     solve
 }

@@ -4,27 +4,32 @@ use super::Outcome;
 use super::arguments::{SolveArguments, StageName};
 use super::error::CommandError;
 use super::output::{print, span};
+use super::overrides;
 use super::record::versions;
 use super::solve::{memory_lines, memory_record};
 use crate::basis::Sector;
+use crate::dmrg::forecast::Forecast;
+use crate::dmrg::resident::{self, Resident};
 use crate::dmrg::{
-    self, Chain, Checkpoint, Correlations, DmrgError, Found, Options, Stop, Told, inspect, memory, ordering,
+    self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop, Told,
+    inspect, memory, ordering, site::Kind,
 };
 use crate::input::{DmrgFile, SectorSpec};
 use crate::report::{DmrgReport, DmrgSeconds, MemoryRecord, ModelRecord, SiteAverages};
-use eigenforge_runtime::Device;
+use eigenforge_runtime::{Device, DeviceError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// The chain of a file.
 fn chain(file: &DmrgFile) -> Result<Chain, DmrgError> {
-    let sector = match file.model.sector {
-        SectorSpec::Fermions { up, down } => Sector::Fermions { up, down },
-        SectorSpec::Spins { two_sz } => Sector::Spins { two_sz },
+    let numbers = match &file.model.sector {
+        SectorSpec::Fermions { up, down } => Sector::Fermions { up: *up, down: *down }.into(),
+        SectorSpec::Flavours { flavours } => QuantumNumbers::flavours(flavours),
+        SectorSpec::Spins { two_sz } => Sector::Spins { two_sz: *two_sz }.into(),
     };
     let order = file.dmrg.order.clone().unwrap_or_else(|| ordering::narrow(&file.model.lattice));
-    Chain::new(&file.model.operator(), sector, Some(order))
+    Chain::new(&file.model.operator(), numbers, Some(order))
 }
 
 fn options(file: &DmrgFile) -> Options {
@@ -38,6 +43,10 @@ fn options(file: &DmrgFile) -> Options {
         tolerance: spec.tolerance,
         seed: spec.seed,
         correlations: spec.correlations,
+        mode: spec.mode,
+        start: spec.start,
+        targets: spec.targets,
+        polish: spec.polish,
     }
 }
 
@@ -48,10 +57,34 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
     let order = if numbered { "as numbered".into() } else { format!("{:?}", chain.order) };
     let list = |of: &dyn Fn(usize) -> String, until: usize| (0..until).map(of).collect::<Vec<_>>().join(", ");
     let until = (0..options.sweeps).find(|sweep| options.is_settled(*sweep)).map_or(options.sweeps, |sweep| sweep + 1);
+    let grown = match options.mode {
+        Mode::Finite => String::new(),
+        Mode::Infinite => "         the chain is grown by the infinite-lattice algorithm first\n".into(),
+    };
+    let vectors = match options.start {
+        StartVectors::Carried => "",
+        StartVectors::Random => "; each solve from a random vector",
+    };
+    let targets = match options.targets {
+        1 => String::new(),
+        targets => format!("         the {targets} lowest states, each orthogonal to those below\n"),
+    };
+    let plan = if options.sweeps == 0 {
+        format!("dmrg     {} states, no sweeps; seed {}{vectors}\n", options.states_of(0), options.seed)
+    } else {
+        format!(
+            "dmrg     states by sweep {}; noise {}; at most {} sweeps, until the energy changes by less than {:e}; seed \
+             {}{vectors}\n",
+            list(&|sweep| options.states_of(sweep).to_string(), until),
+            list(&|sweep| scientific(options.noise_of(sweep)), until),
+            options.sweeps,
+            options.tolerance,
+            options.seed,
+        )
+    };
     format!(
         "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n\
-         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n\
-         dmrg     states by sweep {}; noise {}; at most {} sweeps, until the energy changes by less than {:e}; seed {}\n",
+         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}",
         model.model.name(),
         model.model.formula(),
         model.model.amplitudes(),
@@ -60,11 +93,6 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         chain.sites,
         ordering::bandwidth(&model.lattice, &chain.order),
         chain.sum.width(),
-        list(&|sweep| options.states_of(sweep).to_string(), until),
-        list(&|sweep| scientific(options.noise_of(sweep)), until),
-        options.sweeps,
-        options.tolerance,
-        options.seed,
     )
 }
 
@@ -79,8 +107,8 @@ fn refuse(arguments: &SolveArguments) -> Result<(), CommandError> {
         ("--solver", arguments.solver.is_some(), "DMRG is the solver of a file with [dmrg]"),
         ("--states", arguments.states.is_some(), "write `states`, the states kept, in [dmrg]"),
         ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
+        ("--checkpoint-every", arguments.checkpoint_every.is_some(), "DMRG saves after every half sweep"),
         ("--vectors", arguments.vectors, "a state of DMRG is no vector over a basis"),
-        ("--override", arguments.overrides.is_some(), "DMRG has no generated kernels yet"),
     ];
     match given.into_iter().find(|(_, there, _)| *there) {
         Some((option, _, why)) => Err(CommandError::NotOfDmrg { option, why }),
@@ -91,16 +119,13 @@ fn refuse(arguments: &SolveArguments) -> Result<(), CommandError> {
 /// Solves and reports; `start` is when the verb began.
 pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant) -> Result<Outcome, CommandError> {
     refuse(arguments)?;
-    if !["auto", "cpu"].contains(&arguments.device.as_str()) {
-        let why = "DMRG runs on the CPU so far: --device cpu, or leave it out";
-        return Err(CommandError::NotOfDmrg { option: "--device", why });
-    }
-    let device = Device::cpu();
     let (chain, options) = (chain(file)?, options(file));
     options.check()?;
+    let (device, why) = device(&arguments.device, &chain, &options)?;
+    overrides::give(&device, arguments.overrides.as_deref())?;
     let plan = memory_record(&device, memory::plan(&chain, options.states.iter().copied().max().unwrap_or(1)));
     if !arguments.json {
-        print(&(describe(file, &chain, &options) + &memory_lines(&plan)))?;
+        print(&(describe(file, &chain, &options) + &why + &memory_lines(&plan)))?;
     }
     if plan.planned_bytes > plan.available_bytes {
         return Err(does_not_fit(&chain, &options, &plan).into());
@@ -109,7 +134,12 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
     let checkpoint =
         arguments.checkpoint.as_ref().map(|folder| Checkpoint { folder: folder.clone(), resume: arguments.resume });
     let display = Display::new();
-    let found = dmrg::run(&chain, &options, checkpoint.as_ref(), |told| display.show(told));
+    let found = if device.runs_kernels() {
+        let engine = Resident::new(&device)?;
+        dmrg::run_on(engine, &chain, &options, checkpoint.as_ref(), |told| display.show(told))
+    } else {
+        dmrg::run(&chain, &options, checkpoint.as_ref(), |told| display.show(told))
+    };
     display.finish();
     let mut report = record(file, &chain, found?, plan, &device);
     report.seconds.setup = setup;
@@ -119,9 +149,37 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
         report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     }
     if let Some(folder) = &file.model.output.folder {
-        eprintln!("wrote {}", report.write(folder)?.display());
+        for file in report.write(folder)? {
+            eprintln!("wrote {}", file.display());
+        }
     }
     Ok(if report.converged() { Outcome::Done } else { Outcome::NotConverged })
+}
+
+/// The device of a name, and a line that says why where it was left to us: the one that is predicted to be quicker.
+fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, String), CommandError> {
+    if name != "auto" {
+        let device = Device::parse(name)?;
+        if device.runs_kernels() && options.targets > 1 {
+            let why = "states above the lowest, `targets`, are found on the CPU so far: --device cpu";
+            return Err(CommandError::NotOfDmrg { option: "--device", why });
+        }
+        return Ok((device, String::new()));
+    }
+    if options.targets > 1 {
+        return Ok((Device::cpu(), String::new()));
+    }
+    let (best, reason) = Device::best_with_reason();
+    if let Some(reason) = reason {
+        eprintln!("no CUDA device is used: {reason}");
+    }
+    if !best.is_cuda() {
+        return Ok((best, String::new()));
+    }
+    let most = options.states.iter().copied().max().unwrap_or(1);
+    let forecast = Forecast::of(chain, most, rayon::current_num_threads())?;
+    let (device, word) = if forecast.prefers_the_card() { (best, "card") } else { (Device::cpu(), "CPU") };
+    Ok((device, format!("device   the {word}: {}\n", forecast.describe())))
 }
 
 /// The numbers, and the most states that fit.
@@ -141,27 +199,46 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
     let model = &file.model;
     let mut by_site: Vec<_> = chain.order.iter().copied().zip(found.sites).collect();
     by_site.sort_by_key(|(site, _)| *site);
-    let electrons = |k: usize| by_site.iter().map(|(_, averages)| Some(averages.electrons?[k])).collect();
+    let sweeps = found.sweeps.iter().chain(found.excited.iter().flat_map(|state| &state.sweeps));
+    let flops = sweeps.map(|sweep| sweep.flops).chain(found.growth.iter().map(|step| step.flops)).sum();
+    let electrons = matches!(chain.site.kind, Kind::Electrons);
+    let density = |mode: usize| -> Option<Vec<f64>> {
+        by_site.iter().map(|(_, averages)| averages.densities.as_ref()?.get(mode).copied()).collect()
+    };
+    let pairs: Option<Vec<f64>> = by_site.iter().map(|(_, averages)| averages.pairs).collect();
+    let flavours = (0..chain.site.kind.modes().len()).map(density).collect::<Option<Vec<_>>>();
     let sites = SiteAverages {
-        n_up: electrons(0),
-        n_dn: electrons(1),
-        double_occupancy: electrons(2),
+        n_up: density(0).filter(|_| electrons),
+        n_dn: density(1).filter(|_| electrons),
+        n_flavour: flavours.filter(|densities| !electrons && !densities.is_empty()),
+        double_occupancy: pairs,
         sz: by_site.iter().map(|(_, averages)| averages.sz).collect(),
     };
     DmrgReport {
         model: ModelRecord { name: model.model.name().into(), file: model.name.clone(), text: model.text.clone() },
         dmrg: file.dmrg.clone(),
         lattice: model.lattice.describe(),
-        sector: model.sector,
+        sector: model.sector.clone(),
         order: chain.order.clone(),
         longest_bond: ordering::bandwidth(&model.lattice, &chain.order),
         operator_sum_width: chain.sum.width(),
         energy: found.energy,
         variance: found.variance,
         extrapolated: found.extrapolated,
-        discarded: found.sweeps.last().map_or(0.0, |sweep| sweep.discarded),
-        stop: if found.stop == Stop::Converged { "converged" } else { "sweeps" }.into(),
-        flops: found.sweeps.iter().map(|sweep| sweep.flops).sum(),
+        discarded: match found.sweeps.last() {
+            Some(sweep) => sweep.discarded,
+            None => found.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
+        },
+        stop: match found.stop {
+            Stop::Converged => "converged",
+            Stop::Sweeps => "sweeps",
+            Stop::Grown => "grown",
+        }
+        .into(),
+        polish: found.polish,
+        growth: found.growth,
+        excited: found.excited,
+        flops,
         sweeps: found.sweeps,
         resumed_sweeps: found.resumed,
         cuts: found.cuts,
@@ -182,7 +259,8 @@ fn by_lattice_site(found: Correlations, order: &[usize]) -> Correlations {
         let row = |i: &usize| position.iter().map(|j| matrix[*i][*j]).collect();
         position.iter().map(row).collect::<Vec<Vec<f64>>>()
     };
-    Correlations { szsz: sorted(found.szsz), sdots: sorted(found.sdots), nn: found.nn.map(sorted) }
+    let cdag_c = found.cdag_c.map(|modes| modes.into_iter().map(sorted).collect());
+    Correlations { szsz: found.szsz.map(sorted), sdots: found.sdots.map(sorted), nn: found.nn.map(sorted), cdag_c }
 }
 
 /// Prints a stage.
@@ -193,6 +271,10 @@ pub(super) fn inspect(file: &DmrgFile, stage: StageName) -> Result<(), CommandEr
         StageName::Ir => format!("{}\n{}", file.model.operator(), inspect::operator_sum(&chain)),
         StageName::Plan => inspect::middle_bond(&chain, &options, true)?,
         StageName::Cost => describe(file, &chain, &options) + &inspect::middle_bond(&chain, &options, false)?,
+        StageName::Cuda => {
+            let texts = resident::texts().map_err(DeviceError::from)?;
+            texts.into_iter().map(|text| format!("// ==== {}.cu\n{}\n", text.name, text.text)).collect()
+        }
         _ => return Err(CommandError::StageOfDmrg { stage }),
     };
     Ok(print(&text)?)
@@ -220,7 +302,7 @@ impl Display {
 
     fn show(&self, told: &Told<'_>) {
         if let Some(bar) = &self.bar {
-            bar.set_prefix(format!("sweep {}", told.sweep));
+            bar.set_prefix(format!("{}{}", stage(told), told.grown.unwrap_or(told.sweep)));
             bar.set_position((1000.0 * told.part) as u64);
             bar.set_message(line(told));
             return;
@@ -228,7 +310,7 @@ impl Display {
         let due = self.last.get().is_none_or(|last| last.elapsed() >= PLAIN_EVERY);
         if due || told.part == 1.0 {
             self.last.set(Some(Instant::now()));
-            eprintln!("sweep {:>3}  {}", told.sweep, line(told));
+            eprintln!("{}{:>3}  {}", stage(told), told.grown.unwrap_or(told.sweep), line(told));
         }
     }
 
@@ -236,6 +318,15 @@ impl Display {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// "growth", "sweep ", or "state 2, sweep " above the lowest.
+fn stage(told: &Told<'_>) -> String {
+    match (told.grown, told.target) {
+        (Some(_), _) => "growth".into(),
+        (None, 0) => "sweep ".into(),
+        (None, target) => format!("state {target}, sweep "),
     }
 }
 
@@ -249,7 +340,7 @@ fn line(told: &Told<'_>) -> String {
         told.record.kept,
         told.record.discarded,
         span(told.elapsed),
-        span(left + told.record.seconds / told.part.max(1e-9) * (told.sweeps - 1 - told.sweep) as f64),
+        span(left + told.record.seconds / told.part.max(1e-9) * told.sweeps.saturating_sub(1 + told.sweep) as f64),
         told.sweeps
     )
 }

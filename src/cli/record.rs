@@ -39,7 +39,7 @@ pub(super) fn record(
     RunReport {
         model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },
         lattice: file.lattice.describe(),
-        sector: file.sector,
+        sector: file.sector.clone(),
         dimension: file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX),
         energies: pairs.values.clone(),
         residuals: pairs.residuals.clone(),

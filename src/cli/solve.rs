@@ -85,7 +85,7 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
         solve = solve.guard(guard);
     }
     if let Some(folder) = &arguments.checkpoint {
-        solve = solve.checkpoint(folder, arguments.checkpoint_every, arguments.resume);
+        solve = solve.checkpoint(folder, arguments.seconds_between_saves(), arguments.resume);
     }
     let mut why = None;
     if named.is_none() {

@@ -3,7 +3,8 @@
 //! In: an operator, a sector, an order of the sites. Out: the site, the operator sum, the charges each cut can have.
 
 use super::blocks::{Enlarged, Sectors, Side};
-use super::charges::{self, Charges, Reachable};
+use super::charges::{self, Charges, QuantumNumbers, Reachable};
+use super::engine::Engine;
 use super::enlarged::{EnlargedOperators, Enlarging};
 use super::environment::Environment;
 use super::error::DmrgError;
@@ -11,8 +12,7 @@ use super::operator_sum::OperatorSum;
 use super::ordering;
 use super::site::Site;
 use super::terms::Terms;
-use crate::basis::Sector;
-use crate::operator::{Content, Operator};
+use crate::operator::{Operator, OperatorError};
 
 /// The problem along the chain.
 pub struct Chain {
@@ -22,7 +22,9 @@ pub struct Chain {
     pub site: Site,
     /// H.
     pub sum: OperatorSum,
-    /// Charges of the whole chain.
+    /// The charges that are fixed.
+    pub numbers: QuantumNumbers,
+    /// Their values for the whole chain.
     pub total: Charges,
     /// Charges of its parts.
     pub reachable: Reachable,
@@ -31,26 +33,38 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Checks the operator in its sector and lays it out.
+    /// Checks the operator with the charges that are fixed (a [`Sector`](crate::basis::Sector) or any
+    /// [`QuantumNumbers`]) and lays it out.
     ///
     /// # Errors
     /// An operator that is not Hermitian or does not conserve the charges, a sector that the sites cannot hold, an order
     /// that is not one, fewer than three sites.
-    pub fn new(operator: &Operator, sector: Sector, order: Option<Vec<usize>>) -> Result<Chain, DmrgError> {
-        let operator = operator.reduced();
-        charges::check(&operator, sector)?;
+    pub fn new(
+        operator: &Operator,
+        numbers: impl Into<QuantumNumbers>,
+        order: Option<Vec<usize>>,
+    ) -> Result<Chain, DmrgError> {
+        let (operator, numbers) = (operator.reduced(), numbers.into());
+        if numbers.0.len() > charges::COUNT {
+            let (option, expected) = ("charges", "at most as many as there are flavours at most, 6");
+            return Err(DmrgError::Option { option, expected, found: numbers.0.len().to_string() });
+        }
+        charges::check(&operator, &numbers)?;
         let sites = operator.sites();
         if sites < 3 {
             return Err(DmrgError::TooShort { sites });
         }
-        let otherwise = if matches!(sector, Sector::Fermions { .. }) { Content::Fermions } else { Content::Spins };
-        let site = Site::of(&operator, otherwise);
+        let site = Site::of(&operator, &numbers.charges());
         let order = ordering::checked(order, sites)?;
         let terms = Terms::of(&operator, &site, &ordering::positions(&order))?;
         let sum = OperatorSum::new(terms, sites);
-        let total = Charges::of(sector);
+        let total = numbers.total();
         let reachable = Reachable::new(&site, sites, total);
-        Ok(Chain { sites, site, sum, total, reachable, order })
+        if reachable.at(0).is_empty() {
+            let reason = "no configuration of the sites has these charges together".into();
+            return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
+        }
+        Ok(Chain { sites, site, sum, numbers, total, reachable, order })
     }
 
     /// The block that ends at cut `p` and the site next to it.
@@ -59,15 +73,20 @@ impl Chain {
     }
 
     /// The operators of `sum` (this chain's, or its square) on an enlarged block.
-    pub fn operators(
+    ///
+    /// # Errors
+    /// Those of the engine.
+    #[expect(clippy::too_many_arguments, reason = "a sum, a place and what stands there")]
+    pub fn operators<E: Engine>(
         &self,
+        engine: &E,
         sum: &OperatorSum,
         side: Side,
         p: usize,
-        block: &Environment,
+        block: &Environment<E::Buffer>,
         enlarged: &Enlarged,
         widths: &[usize],
-    ) -> EnlargedOperators {
+    ) -> Result<EnlargedOperators<E::Buffer>, DmrgError> {
         let (site, cut) = match side {
             Side::Left => (p, p + 1),
             Side::Right => (p - 1, p - 1),
@@ -80,7 +99,7 @@ impl Chain {
             enlarged,
             cut: &sum.cuts[cut],
         };
-        enlarging.operators(widths)
+        enlarging.operators(engine, widths)
     }
 
     /// The operator of `sum` behind the site next to cut `p` that is the identity of the enlarged block.

@@ -1,20 +1,22 @@
-//! The additive charges that label every block: (N↑, N↓) of electrons, 2Sᶻ of local moments.
+//! The additive charges that label every block: any set of U(1) charges that the model conserves.
 //!
-//! In: an operator and a sector. Out: the charges of the whole chain, once the operator is known to conserve them and
-//! the lattice to hold them. A conserved U(1) charge is a sum over sites, so a block of sites has charges too, those of
-//! two blocks add up, and an operator is a set of dense blocks from one charge to another.
+//! In: an operator, and which charges a run fixes at which values ([`QuantumNumbers`]): (N↑, N↓) of electrons, N of each
+//! flavour, 2Sᶻ of local moments, or less, such as the number of electrons alone. Out: the charges of the whole chain,
+//! once the operator is known to conserve them and the lattice to hold them. A conserved U(1) charge is a sum over sites,
+//! so a block of sites has charges too, those of two blocks add up, and an operator is a set of dense blocks from one
+//! charge to another. [`conserved`] reads off an operator which charges it has.
 
 use super::site::Site;
 use crate::basis::Sector;
-use crate::operator::{Charge, Content, Operator, OperatorError};
+use crate::operator::{Charge, Content, Operator, OperatorError, Spin};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::{Add, Sub};
 
-/// How many charges a label holds: electrons use both, moments the first.
-pub const COUNT: usize = 2;
+/// How many charges a label holds; those that a run does not fix are zero.
+pub const COUNT: usize = Spin::MOST_FLAVOURS;
 
-/// A label: (N↑, N↓), or (2Sᶻ, 0).
+/// A label: the values of the charges of a run, in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Charges(pub [i32; COUNT]);
 
@@ -32,60 +34,139 @@ impl Sub for Charges {
     }
 }
 
-impl Charges {
-    /// The charges of a sector.
-    pub fn of(sector: Sector) -> Charges {
-        match sector {
-            Sector::Fermions { up, down } => Charges([up as i32, down as i32]),
-            Sector::Spins { two_sz } => Charges([two_sz as i32, 0]),
-        }
+/// The charges that a run fixes, each with its value for the whole chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuantumNumbers(pub Vec<(Charge, i64)>);
+
+impl QuantumNumbers {
+    /// The number of fermions of each flavour.
+    pub fn flavours(numbers: &[usize]) -> QuantumNumbers {
+        QuantumNumbers((0..).zip(numbers).map(|(flavour, number)| (Charge::Flavour(flavour), *number as i64)).collect())
+    }
+
+    /// As the label of the whole chain.
+    pub fn total(&self) -> Charges {
+        Charges(std::array::from_fn(|k| self.0.get(k).map_or(0, |(_, value)| *value as i32)))
+    }
+
+    /// The charges without their values.
+    pub fn charges(&self) -> Vec<Charge> {
+        self.0.iter().map(|(charge, _)| *charge).collect()
     }
 }
 
-/// Checks that the operator is Hermitian, conserves the charges of the sector, and that its sites can hold them.
+impl From<Sector> for QuantumNumbers {
+    fn from(sector: Sector) -> QuantumNumbers {
+        QuantumNumbers(match sector {
+            Sector::Fermions { up, down } => vec![(Charge::Up, up as i64), (Charge::Down, down as i64)],
+            Sector::Spins { two_sz } => vec![(Charge::TwoSz, two_sz)],
+        })
+    }
+}
+
+impl std::fmt::Display for QuantumNumbers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("no fixed charge");
+        }
+        for (place, (charge, value)) in self.0.iter().enumerate() {
+            f.write_str(if place > 0 { ", " } else { "" })?;
+            match charge {
+                Charge::Up => write!(f, "{value} up"),
+                Charge::Down => write!(f, "{value} down"),
+                Charge::Flavour(number) => write!(f, "{value} of flavour {number}"),
+                Charge::Particles => write!(f, "{value} fermions"),
+                Charge::Polarisation => write!(f, "N_up - N_down = {value}"),
+                Charge::TwoSz => write!(f, "2Sz = {value}"),
+            }?;
+        }
+        Ok(())
+    }
+}
+
+/// The independent U(1) charges of the language that every term of an operator conserves.
+pub fn conserved(operator: &Operator) -> Vec<Charge> {
+    let operator = operator.reduced();
+    let keeps = |charge: &Charge| operator.terms().all(|(product, _)| charge.change(product) == 0);
+    let flavours = (0..operator.flavours() as u8).map(Charge::Flavour);
+    let single: Vec<Charge> = match operator.content() {
+        Content::Fermions => vec![Charge::Up, Charge::Down],
+        Content::Flavours => flavours.collect(),
+        Content::Spins => vec![Charge::TwoSz],
+        Content::Nothing => Vec::new(),
+    };
+    let found: Vec<Charge> = single.iter().copied().filter(keeps).collect();
+    // Sums of charges that are broken one by one; with one of two kept, nothing is left in their sum.
+    let sums: &[Charge] = match operator.content() {
+        Content::Fermions if found.is_empty() => &[Charge::Particles, Charge::Polarisation],
+        Content::Flavours if found.len() + 1 < single.len() => &[Charge::Particles],
+        _ => &[],
+    };
+    found.iter().chain(sums.iter().filter(|charge| keeps(charge))).copied().collect()
+}
+
+/// Checks that the operator is Hermitian, conserves the charges, and that its sites can hold them.
 ///
 /// # Errors
-/// The term and the charge it changes; a sector of the other kind; a sector without a state.
-pub fn check(operator: &Operator, sector: Sector) -> Result<(), OperatorError> {
-    let conserved: &[Charge] = match sector {
-        Sector::Fermions { .. } => &[Charge::Up, Charge::Down],
-        Sector::Spins { .. } => &[Charge::TwoSz],
-    };
-    operator.check(conserved)?;
-    let found = operator.content_name();
-    match (sector, operator.content()) {
-        (Sector::Fermions { .. }, Content::Spins) => {
-            let advice = "use `two_sz` in place of numbers of electrons";
-            return Err(OperatorError::WrongSector { found, expected: "fermions", advice });
-        }
-        (Sector::Spins { .. }, Content::Fermions) => {
-            let advice = "use numbers of up and down electrons in place of `two_sz`";
-            return Err(OperatorError::WrongSector { found, expected: "local moments", advice });
-        }
-        _ => {}
+/// The term and the charge it changes; a charge of another kind of site; values without a state.
+pub fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(), OperatorError> {
+    let charges = numbers.charges();
+    operator.check(&charges)?;
+    for charge in &charges {
+        check_kind(operator, *charge)?;
     }
     let sites = operator.sites();
-    let empty = |reason: String| Err(OperatorError::EmptySector { sector: sector.to_string(), sites, reason });
-    match sector {
-        Sector::Fermions { up, down } => {
-            for (number, name) in [(up, "up"), (down, "down")] {
-                if number > sites {
-                    return empty(format!("{number} {name} electrons need at least {number} sites"));
-                }
-            }
+    let empty = |reason: String| Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason });
+    for (charge, value) in &numbers.0 {
+        let sites = sites as i64;
+        let flavours = operator.flavours().max(2) as i64;
+        let (least, most) = match charge {
+            Charge::Up | Charge::Down | Charge::Flavour(_) => (0, sites),
+            Charge::Particles => (0, flavours * sites),
+            Charge::Polarisation => (-sites, sites),
+            Charge::TwoSz => (-sites * i64::from(operator.two_s()), sites * i64::from(operator.two_s())),
+        };
+        if (least..=most).contains(value) {
+            continue;
         }
-        Sector::Spins { two_sz } => {
-            let most = sites as i64 * i64::from(operator.two_s());
-            if two_sz.abs() > most {
-                return empty(format!("2Sz lies between -{most} and {most}"));
+        return empty(match charge {
+            Charge::Up => format!("{value} up electrons need at least {value} sites"),
+            Charge::Down => format!("{value} down electrons need at least {value} sites"),
+            Charge::Flavour(number) => {
+                format!("{value} fermions of flavour {number} need at least {value} sites, one a site at most")
             }
-            if (two_sz + most) % 2 != 0 {
-                let parity = if most % 2 == 0 { "even" } else { "odd" };
-                return empty(format!("{sites} moments of 2S = {} have {parity} 2Sz", operator.two_s()));
-            }
+            Charge::TwoSz => format!("2Sz lies between {least} and {most}"),
+            other => format!("{other} lies between {least} and {most}"),
+        });
+    }
+    if let [(Charge::TwoSz, two_sz)] = numbers.0[..] {
+        let most = sites as i64 * i64::from(operator.two_s());
+        if (two_sz + most) % 2 != 0 {
+            let parity = if most % 2 == 0 { "even" } else { "odd" };
+            return empty(format!("{sites} moments of 2S = {} have {parity} 2Sz", operator.two_s()));
         }
     }
     Ok(())
+}
+
+/// Whether the sites of the operator have such a charge.
+fn check_kind(operator: &Operator, charge: Charge) -> Result<(), OperatorError> {
+    let (expected, fits): (_, &[Content]) = match charge {
+        Charge::Up | Charge::Down | Charge::Polarisation => ("electrons", &[Content::Fermions]),
+        Charge::Flavour(_) => ("fermions of flavours", &[Content::Flavours]),
+        Charge::Particles => ("fermions", &[Content::Fermions, Content::Flavours]),
+        Charge::TwoSz => ("local moments", &[Content::Spins]),
+    };
+    let content = operator.content();
+    if content == Content::Nothing || fits.contains(&content) {
+        return Ok(());
+    }
+    let advice = match content {
+        Content::Spins => "use `two_sz` in place of numbers of fermions",
+        Content::Flavours => "use a number of fermions for each flavour",
+        _ => "use numbers of up and down electrons",
+    };
+    Err(OperatorError::WrongSector { found: operator.content_name(), expected, advice })
 }
 
 /// For every cut of the chain the charges that its left part can have in the sector, and how many states of the whole
@@ -94,6 +175,9 @@ pub fn check(operator: &Operator, sector: Sector) -> Result<(), OperatorError> {
 pub struct Reachable {
     /// `cuts[p]`: charge of sites 0 … p−1 → fraction; p from 0 to N.
     cuts: Vec<BTreeMap<Charges, f64>>,
+    everything: bool,
+    /// The part of all configurations that is in the sector.
+    fraction: f64,
 }
 
 impl Reachable {
@@ -102,12 +186,25 @@ impl Reachable {
         // Fractions of all configurations: numbers of states overflow, and small fractions may vanish only where a
         // charge is as good as never reached.
         let weight = 1.0 / site.dimension() as f64;
-        let grow = |from: &BTreeMap<Charges, f64>, sign: i32| {
+        let extreme = |pick: fn(i32, i32) -> i32| -> Charges {
+            let all = site.charges().iter().copied();
+            let both = |a: Charges, b: Charges| Charges(std::array::from_fn(|k| pick(a.0[k], b.0[k])));
+            all.reduce(both).unwrap_or_default()
+        };
+        let (least, most) = (extreme(i32::min), extreme(i32::max));
+        // Charge by charge, what so many sites may hold at all: the rest of the chain could not complete anything else.
+        let holds = |sites: usize, charges: Charges| {
+            let n = sites as i32;
+            (0..COUNT).all(|k| (n * least.0[k]..=n * most.0[k]).contains(&charges.0[k]))
+        };
+        let grow = |from: &BTreeMap<Charges, f64>, sign: i32, p: usize| {
             let mut grown = BTreeMap::new();
             for (charges, fraction) in from {
                 for state in site.charges() {
                     let step = if sign > 0 { *charges + *state } else { *charges - *state };
-                    *grown.entry(step).or_insert(0.0) += weight * fraction;
+                    if holds(p, step) && holds(sites - p, total - step) {
+                        *grown.entry(step).or_insert(0.0) += weight * fraction;
+                    }
                 }
             }
             grown
@@ -115,8 +212,8 @@ impl Reachable {
         let mut left = vec![BTreeMap::from([(Charges::default(), 1.0)])];
         let mut right = vec![BTreeMap::from([(total, 1.0)])];
         for p in 0..sites {
-            left.push(grow(&left[p], 1));
-            right.push(grow(&right[p], -1));
+            left.push(grow(&left[p], 1, p + 1));
+            right.push(grow(&right[p], -1, sites - 1 - p));
         }
         let cut = |p: usize| {
             let (left, right) = (&left[p], &right[sites - p]);
@@ -124,12 +221,23 @@ impl Reachable {
             let sum: f64 = both.values().sum();
             both.into_iter().map(|(q, f)| (q, if sum > 0.0 { f / sum } else { 0.0 })).collect()
         };
-        Reachable { cuts: (0..=sites).map(cut).collect() }
+        let fraction = left[sites].get(&total).copied().unwrap_or(0.0);
+        Reachable { cuts: (0..=sites).map(cut).collect(), everything: false, fraction }
+    }
+
+    /// No limit at any cut: for blocks of chains that still grow.
+    pub fn everything() -> Reachable {
+        Reachable { cuts: Vec::new(), everything: true, fraction: 1.0 }
+    }
+
+    /// Number of states of the whole chain in its sector; approximate where it is beyond 2⁵³.
+    pub fn dimension(&self, site: &Site, sites: usize) -> f64 {
+        (self.fraction * (site.dimension() as f64).powi(sites as i32)).round()
     }
 
     /// Whether the part left of cut `p` may have these charges.
     pub fn allows(&self, p: usize, left: Charges) -> bool {
-        self.cuts[p].contains_key(&left)
+        self.everything || self.cuts[p].contains_key(&left)
     }
 
     /// Charges and fractions at cut `p`.

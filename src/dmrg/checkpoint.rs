@@ -6,16 +6,18 @@
 //! newest stay. Blocks are not saved: they are made again from the kept states.
 
 use super::chain::Chain;
+use super::engine::Engine;
 use super::error::DmrgError;
+use super::growth::GrowthRecord;
 use super::run::SweepRecord;
 use super::state::Isometry;
-use super::sweep::Sweeper;
+use super::sweep::{Sweeper, is_whole};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 const KEPT: usize = 2;
 
 /// Where to save, and whether to go on from what is there.
@@ -28,12 +30,34 @@ pub struct Checkpoint {
 }
 
 /// How far a run has come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
+    /// Steps of the infinite-lattice algorithm before them.
+    pub growth: Vec<GrowthRecord>,
     /// Sweeps done.
     pub sweeps: Vec<SweepRecord>,
     /// The sweep in progress, its first half done; `None` between two sweeps.
     pub half: Option<SweepRecord>,
+}
+
+/// What a run goes on from.
+pub struct Saved {
+    /// The states kept of each site.
+    pub kept: Vec<Option<Isometry>>,
+    /// ψ.
+    pub wave: Vec<f64>,
+    /// The bond it is at.
+    pub bond: usize,
+    /// How far the run had come.
+    pub progress: Progress,
+}
+
+/// The first two entries of every header.
+#[derive(Deserialize)]
+#[serde(rename = "Header")]
+struct Version {
+    schema: u32,
+    version: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,18 +98,20 @@ impl Saver {
     ///
     /// # Errors
     /// A folder that cannot be read; states of another model or version.
-    pub fn open<'c>(
-        options: &Checkpoint,
-        chain: &'c Chain,
-    ) -> Result<(Saver, Option<(Sweeper<'c>, Progress)>), DmrgError> {
+    pub fn open(options: &Checkpoint, chain: &Chain) -> Result<(Saver, Option<Saved>), DmrgError> {
         let folder = &options.folder;
         fs::create_dir_all(folder).map_err(fault(folder))?;
         let found = list(folder)?;
         let sequence = found.last().map_or(0, |(number, _)| *number);
         let saver = Saver { folder: folder.clone(), problem: identity(chain), sequence };
         for (_, path) in found.iter().rev() {
-            let Some(header) = read_header(path) else { continue };
-            saver.compare(&header)?;
+            let text = fs::read_to_string(path.join("header.ron")).unwrap_or_default();
+            // A header of another version may hold other things: its version is all that is read of it then.
+            if let Ok(version) = ron::from_str::<Version>(&text) {
+                saver.compare_version(&version)?;
+            }
+            let Ok(header) = ron::from_str::<Header>(&text) else { continue };
+            saver.compare("model", &saver.problem, &header.problem)?;
             if !options.resume {
                 return Ok((saver, None));
             }
@@ -97,39 +123,45 @@ impl Saver {
         Ok((saver, None))
     }
 
-    fn compare(&self, header: &Header) -> Result<(), DmrgError> {
-        let version = || format!("{} of eigenforge {}", header.schema, header.version);
-        let pairs = [
-            ("version", format!("{SCHEMA} of eigenforge {}", env!("CARGO_PKG_VERSION")), version()),
-            ("model", self.problem.clone(), header.problem.clone()),
-        ];
-        for (what, expected, found) in pairs {
-            if expected != found {
-                return Err(DmrgError::OtherCheckpoint { folder: self.folder.clone(), what, expected, found });
-            }
+    fn compare(&self, what: &'static str, expected: &str, found: &str) -> Result<(), DmrgError> {
+        if expected == found {
+            return Ok(());
         }
-        Ok(())
+        let (folder, expected, found) = (self.folder.clone(), expected.into(), found.into());
+        Err(DmrgError::OtherCheckpoint { folder, what, expected, found })
+    }
+
+    fn compare_version(&self, found: &Version) -> Result<(), DmrgError> {
+        let text = |schema: u32, version: &str| format!("{schema} of eigenforge {version}");
+        let expected = text(SCHEMA, env!("CARGO_PKG_VERSION"));
+        self.compare("version", &expected, &text(found.schema, &found.version))
     }
 
     /// Saves a state; ψ is at the first bond between sweeps, at the last after half of one.
     ///
     /// # Errors
     /// A folder that cannot be written.
-    pub fn save(&mut self, sweeper: &Sweeper<'_>, progress: &Progress) -> Result<(), DmrgError> {
+    pub fn save<E: Engine>(&mut self, sweeper: &Sweeper<'_, E>, progress: &Progress) -> Result<(), DmrgError> {
         let writing = tempfile::Builder::new().prefix("saving-").tempdir_in(&self.folder);
         let writing = writing.map_err(fault(&self.folder))?;
-        let (mut kept, mut bytes) = (sweeper.kept().to_vec(), Vec::new());
-        for isometry in kept.iter_mut().flatten() {
-            std::mem::take(&mut isometry.data).iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+        let (mut kept, mut bytes) = (Vec::new(), Vec::new());
+        for isometry in sweeper.kept() {
+            let Some(isometry) = isometry else {
+                kept.push(None);
+                continue;
+            };
+            sweeper.engine().download(&isometry.data)?.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+            kept.push(Some(isometry.tables()));
         }
-        sweeper.wave().iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+        let wave = sweeper.engine().download(sweeper.wave())?;
+        wave.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
         let header = Header {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
             problem: self.problem.clone(),
             progress: progress.clone(),
             kept,
-            wave: sweeper.wave().len(),
+            wave: wave.len(),
             sum: blake3::hash(&bytes).to_hex().to_string(),
         };
         let path = writing.path().join("header.ron");
@@ -169,12 +201,8 @@ fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>, DmrgError> {
     Ok(states)
 }
 
-fn read_header(path: &Path) -> Option<Header> {
-    ron::from_str(&fs::read_to_string(path.join("header.ron")).ok()?).ok()
-}
-
 /// The run of a state, if every byte of it is as it was written.
-fn restore<'c>(path: &Path, header: Header, chain: &'c Chain) -> Option<(Sweeper<'c>, Progress)> {
+fn restore(path: &Path, header: Header, chain: &Chain) -> Option<Saved> {
     let bytes = fs::read(path.join("data.bin")).ok()?;
     if blake3::hash(&bytes).to_hex().as_str() != header.sum || header.kept.len() != chain.sites {
         return None;
@@ -190,5 +218,5 @@ fn restore<'c>(path: &Path, header: Header, chain: &'c Chain) -> Option<(Sweeper
     }
     let wave = take(header.wave)?;
     let bond = if header.progress.half.is_some() { chain.sites - 2 } else { 0 };
-    Some((Sweeper::restored(chain, kept, wave, bond)?, header.progress))
+    is_whole(chain, &kept, &wave, bond).then_some(Saved { kept, wave, bond, progress: header.progress })
 }

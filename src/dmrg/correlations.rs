@@ -1,107 +1,161 @@
 //! Correlations of every pair of sites, read off while ψ is carried along the chain.
 //!
-//! In: ψ at each bond in turn. Out: ⟨Sᶻ_i Sᶻ_j⟩, ⟨S_i·S_j⟩ and, of electrons, ⟨n_i n_j⟩. A block holds one operator for
-//! each of its sites and each kind of pair; at the bond (p, p + 1) those of sites 0 … p meet the partner at p + 1. S·S
-//! needs only Sᶻ Sᶻ and S⁺ S⁻, since ⟨S⁺_i S⁻_j⟩ = ⟨S⁻_i S⁺_j⟩ in a real state. S⁺ = c†↑ c↓ of an electron moves no
-//! parity, so there are no signs on the way.
+//! In: ψ at each bond in turn. Out: ⟨Sᶻ_i Sᶻ_j⟩ and ⟨S_i·S_j⟩ of moments and electrons, of fermions ⟨n_i n_j⟩ and the
+//! one-particle density matrix ⟨c†_iσ c_jσ⟩ of each mode σ. A block holds one operator for each of its sites and each kind
+//! of pair; at the bond (p, p + 1) those of sites 0 … p meet the partner at p + 1. S·S needs only Sᶻ Sᶻ and S⁺ S⁻, since
+//! ⟨S⁺_i S⁻_j⟩ = ⟨S⁻_i S⁺_j⟩ in a real state. S⁺ = c†↑ c↓ of an electron moves no parity; c†_i … c_j has the parity
+//! P = (−1)^n at every site between (Jordan, Wigner 1928), and c† P at site i.
 
 use super::blocks::Side;
 use super::bond::Frame;
 use super::chain::Chain;
 use super::charges::Charges;
+use super::engine::{Engine, Operands};
 use super::enlarged::{EnlargedOperators, Enlarging};
 use super::environment::{BlockOperator, Environment};
+use super::error::DmrgError;
+use super::measure::expectation;
 use super::operator_sum::{Cut, Entry};
-use super::records::{Buffers, Space};
-use super::site::{Matrix, Site};
+use super::records::Space;
+use super::site::{Kind, Matrix, Site};
 use super::state::Isometry;
 use super::superblock::Superblock;
 use super::terms::{LocalOperators, OperatorId};
-use crate::operator::{Factor, Spin};
+use crate::operator::Factor;
 use serde::Serialize;
 
 /// One matrix a quantity, `[i][j]` by position in the chain.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Correlations {
-    /// ⟨Sᶻ_i Sᶻ_j⟩.
-    pub szsz: Vec<Vec<f64>>,
-    /// ⟨S_i·S_j⟩.
-    pub sdots: Vec<Vec<f64>>,
-    /// ⟨n_i n_j⟩ of electrons.
+    /// ⟨Sᶻ_i Sᶻ_j⟩ of moments and electrons.
+    pub szsz: Option<Vec<Vec<f64>>>,
+    /// ⟨S_i·S_j⟩ of moments and electrons.
+    pub sdots: Option<Vec<Vec<f64>>>,
+    /// ⟨n_i n_j⟩ of fermions.
     pub nn: Option<Vec<Vec<f64>>>,
+    /// ⟨c†_iσ c_jσ⟩ of fermions, one matrix a mode: ↑ and ↓, or flavour by flavour.
+    pub cdag_c: Option<Vec<Vec<Vec<f64>>>>,
 }
 
 /// An operator of one site and the factor over the interned one.
 type Local = (OperatorId, f64);
 
+/// What a pair measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Quantity {
+    SzSz,
+    Flips,
+    Density,
+    Hop,
+}
+
+/// The operators of a pair of sites, and what lies between them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pair {
+    quantity: Quantity,
+    earlier: Local,
+    between: Local,
+    later: Local,
+}
+
+/// The same as matrices, with the diagonal of their product at one site.
+struct Matrices {
+    quantity: Quantity,
+    earlier: Matrix,
+    between: Matrix,
+    later: Matrix,
+    square: Vec<f64>,
+}
+
 /// Collects correlations bond by bond.
-pub struct Correlator {
+pub struct Correlator<B> {
     operators: LocalOperators,
-    /// (operator of the earlier site, of the later one): Sᶻ Sᶻ, S⁺ S⁻, n n.
-    kinds: Vec<(Local, Local)>,
-    /// The diagonal of the square: Sᶻ Sᶻ, S·S, n n of each state of the site.
+    kinds: Vec<Pair>,
+    /// Of each kind: the square at one site, for each of its states.
     squares: Vec<Vec<f64>>,
-    left: Environment,
+    left: Environment<B>,
     /// `[kind][i][j]`.
     values: Vec<Vec<Vec<f64>>>,
 }
 
-/// Sᶻ, S⁺, S⁻ and, of electrons, n.
-fn matrices(site: &Site) -> Option<(Vec<Matrix>, Option<Matrix>)> {
+/// Sᶻ Sᶻ, S⁺ S⁻, n n and c† c, as far as the site has them.
+fn pairs(site: &Site) -> Option<Vec<Matrices>> {
     let of = |factor: Factor| site.matrix(factor);
-    match site {
-        Site::Moment { .. } => Some((vec![of(Factor::Sz(0))?, of(Factor::Raise(0))?, of(Factor::Lower(0))?], None)),
-        Site::Electron => {
-            let up = (of(Factor::Create(Spin::Up, 0))?, of(Factor::Annihilate(Spin::Up, 0))?);
-            let down = (of(Factor::Create(Spin::Down, 0))?, of(Factor::Annihilate(Spin::Down, 0))?);
-            let (n_up, n_down) = (up.0.times(&up.1), down.0.times(&down.1));
-            let combined = |sign: f64, scale: f64| Matrix {
-                dimension: n_up.dimension,
-                values: n_up.values.iter().zip(&n_down.values).map(|(a, b)| scale * (a + sign * b)).collect(),
-            };
-            let spin = vec![combined(-1.0, 0.5), up.0.times(&down.1), down.0.times(&up.1)];
-            Some((spin, Some(combined(1.0, 1.0))))
+    let one = Matrix::identity(site.dimension());
+    let diagonal = |matrix: &Matrix| (0..matrix.dimension).map(|k| matrix.at(k, k)).collect::<Vec<f64>>();
+    let plain = |quantity, earlier: Matrix, later: Matrix, square| Matrices {
+        quantity,
+        earlier,
+        between: one.clone(),
+        later,
+        square,
+    };
+    let mut found = Vec::new();
+    let mut spins = |z: Matrix, raise: Matrix, lower: Matrix| {
+        let half = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(b).map(|(a, b)| 0.5 * (a + b)).collect::<Vec<f64>>();
+        let flips = half(diagonal(&raise.times(&lower)), diagonal(&lower.times(&raise)));
+        found.push(plain(Quantity::SzSz, z.clone(), z.clone(), diagonal(&z.times(&z))));
+        found.push(plain(Quantity::Flips, raise, lower, flips));
+    };
+    let modes = site.kind.modes().into_iter();
+    let ladders: Option<Vec<(Matrix, Matrix)>> =
+        modes.map(|mode| Some((of(Factor::Create(mode, 0))?, of(Factor::Annihilate(mode, 0))?))).collect();
+    let ladders = ladders?;
+    let numbers: Vec<Matrix> = ladders.iter().map(|(create, annihilate)| create.times(annihilate)).collect();
+    match site.kind {
+        Kind::Moment { .. } => spins(of(Factor::Sz(0))?, of(Factor::Raise(0))?, of(Factor::Lower(0))?),
+        Kind::Electrons => {
+            let [(up, up_gone), (down, down_gone)] = &ladders[..] else { return None };
+            spins(sum(&numbers, &[0.5, -0.5]), up.times(down_gone), down.times(up_gone));
         }
+        Kind::Flavours(_) => {}
     }
+    if !numbers.is_empty() {
+        let n = sum(&numbers, &vec![1.0; numbers.len()]);
+        found.push(plain(Quantity::Density, n.clone(), n.clone(), diagonal(&n.times(&n))));
+    }
+    for ((create, annihilate), number) in ladders.into_iter().zip(&numbers) {
+        let (earlier, between) = (create.times(&site.parity()), site.parity());
+        found.push(Matrices { quantity: Quantity::Hop, earlier, between, later: annihilate, square: diagonal(number) });
+    }
+    Some(found)
 }
 
-impl Correlator {
+/// Σ factor · matrix.
+fn sum(matrices: &[Matrix], factors: &[f64]) -> Matrix {
+    let dimension = matrices[0].dimension;
+    let element = |k: usize| matrices.iter().zip(factors).map(|(matrix, factor)| factor * matrix.values[k]).sum();
+    Matrix { dimension, values: (0..dimension * dimension).map(element).collect() }
+}
+
+impl<B> Correlator<B> {
     /// For the sites of a chain.
-    pub fn new(chain: &Chain) -> Option<Correlator> {
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn new<E: Engine<Buffer = B>>(chain: &Chain, engine: &E) -> Result<Option<Correlator<B>>, DmrgError> {
         let site = &chain.site;
-        let (spin, density) = matrices(site)?;
+        let Some(pairs) = pairs(site) else { return Ok(None) };
         let mut operators = LocalOperators::new(site);
-        let mut local = |matrix: &Matrix, name: &str| operators.intern(matrix.clone(), || name.into(), site.charges());
-        let (sz, raise, lower) = (local(&spin[0], "Sᶻ"), local(&spin[1], "S⁺"), local(&spin[2], "S⁻"));
-        let n = density.as_ref().map(|density| local(density, "n"));
-        let diagonal = |matrix: &Matrix| (0..matrix.dimension).map(|k| matrix.at(k, k)).collect::<Vec<f64>>();
-        let half = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(b).map(|(a, b)| 0.5 * (a + b)).collect::<Vec<f64>>();
-        let zz = diagonal(&spin[0].times(&spin[0]));
-        let flips = half(diagonal(&spin[1].times(&spin[2])), diagonal(&spin[2].times(&spin[1])));
-        let squares = [Some(zz), Some(flips), density.map(|n| diagonal(&n.times(&n)))];
-        let kinds: Vec<(Local, Local)> =
-            [Some((sz, sz)), Some((raise, lower)), n.map(|n| (n, n))].into_iter().flatten().collect();
+        let (mut kinds, mut squares) = (Vec::new(), Vec::new());
+        for Matrices { quantity, earlier, between, later, square } in pairs {
+            let mut local = |matrix: Matrix| operators.intern(matrix, || "pair".into(), site.charges());
+            kinds.push(Pair { quantity, earlier: local(earlier), between: local(between), later: local(later) });
+            squares.push(square);
+        }
         let zero = vec![vec![0.0; chain.sites]; chain.sites];
-        Some(Correlator {
-            operators,
-            squares: squares.into_iter().flatten().collect(),
-            values: vec![zero; kinds.len()],
-            kinds,
-            left: Environment::end(),
-        })
+        let (values, left) = (vec![zero; kinds.len()], Environment::end_on(engine)?);
+        Ok(Some(Correlator { operators, squares, values, kinds, left }))
     }
 
     /// Operators of the cut behind site `p`: the identity, then one a kind for each site up to `p`.
     fn carried(&self, p: usize) -> (Vec<Entry>, Cut) {
         let kinds = self.kinds.len();
-        let through = (0..=p * kinds).map(|k| Entry { from: k, to: k, coefficient: 1.0, operator: 0 });
-        let begun = self.kinds.iter().enumerate().map(|(kind, ((operator, coefficient), _))| Entry {
-            from: 0,
-            to: 1 + p * kinds + kind,
-            coefficient: *coefficient,
-            operator: *operator,
-        });
-        (through.chain(begun).collect(), neutral(1 + (p + 1) * kinds))
+        let entry = |from, to, (operator, coefficient): Local| Entry { from, to, coefficient, operator };
+        let through = (0..p * kinds).map(|k| entry(k + 1, k + 1, self.kinds[k % kinds].between));
+        let begun = (0..kinds).map(|kind| entry(0, 1 + p * kinds + kind, self.kinds[kind].earlier));
+        let nothing = std::iter::once(entry(0, 0, (0, 1.0)));
+        (nothing.chain(through).chain(begun).collect(), neutral(1 + (p + 1) * kinds))
     }
 
     /// Takes up the populations of the states of the site at position `i`.
@@ -112,7 +166,17 @@ impl Correlator {
     }
 
     /// Takes up ψ at bond `p`: pairs of a site up to `p` with site p + 1. Returns the operators of the enlarged block.
-    pub fn bond(&mut self, frame: &Frame, wave: &[f64], right: &Environment, p: usize) -> EnlargedOperators {
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn bond<E: Engine<Buffer = B>>(
+        &mut self,
+        engine: &E,
+        frame: &Frame,
+        wave: &B,
+        right: &Environment<B>,
+        p: usize,
+    ) -> Result<EnlargedOperators<B>, DmrgError> {
         let (table, cut) = self.carried(p);
         let (operators, enlarged) = (&self.operators, &frame.left);
         let left = Enlarging { side: Side::Left, block: &self.left, table: &table, operators, enlarged, cut: &cut };
@@ -120,55 +184,70 @@ impl Correlator {
         for sector in &frame.layout.sectors {
             (of_left[sector.left], of_right[sector.right]) = (sector.columns, sector.rows);
         }
-        let mut left = left.operators(&of_left);
-        let end = |(kind, (_, (operator, coefficient))): (usize, &(Local, Local))| Entry {
-            from: kind,
-            to: 0,
-            coefficient: *coefficient,
-            operator: *operator,
+        let mut left = left.operators(engine, &of_left)?;
+        let end = |(kind, pair): (usize, &Pair)| {
+            let (operator, coefficient) = pair.later;
+            Entry { from: kind, to: 0, coefficient, operator }
         };
         let table: Vec<Entry> = self.kinds.iter().enumerate().map(end).collect();
-        let block = bare(right);
+        let block = bare(right, engine.upload(Vec::new())?);
         let (cut, enlarged) = (neutral(self.kinds.len()), &frame.right);
         let right = Enlarging { side: Side::Right, block: &block, table: &table, operators, enlarged, cut: &cut };
-        let mut right = right.operators(&of_right);
-        let buffers = Buffers::default().with(Space::Left, &self.left.data).with(Space::LeftSum, &left.sums);
-        let (mut product, mut between) = (vec![0.0; wave.len()], Vec::new());
+        let mut right = right.operators(engine, &of_right)?;
+        let operands = Operands::default().with(Space::Left, &self.left.data).with(Space::LeftSum, &left.sums);
         let only = |blocks: &mut Vec<_>| EnlargedOperators {
             blocks: vec![std::mem::take(blocks)],
-            sums: Vec::new(),
+            sums: (),
             forming: Default::default(),
         };
         for i in 0..=p {
             for kind in 0..self.kinds.len() {
                 let place = 1 + i * self.kinds.len() + kind;
                 let (a, b) = (only(&mut left.blocks[place]), only(&mut right.blocks[kind]));
-                Superblock::new(&a, &b, &frame.layout).multiply(buffers, wave, &mut between, &mut product);
-                let value: f64 = wave.iter().zip(&product).map(|(x, y)| x * y).sum();
+                let value = expectation(engine, &Superblock::new(&a, &b, &frame.layout), operands, wave)?;
                 (self.values[kind][i][p + 1], self.values[kind][p + 1][i]) = (value, value);
                 (left.blocks[place], right.blocks[kind]) = (first(a), first(b));
             }
         }
-        left
+        Ok(left)
     }
 
     /// Carries the operators of a bond over to the kept states.
-    pub fn carry(&mut self, operators: &EnlargedOperators, kept: &Isometry) {
-        let buffers = Buffers::default().with(Space::Left, &self.left.data).with(Space::LeftSum, &operators.sums);
-        self.left = Environment::project(operators, buffers, kept, Some(0));
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn carry<E: Engine<Buffer = B>>(
+        &mut self,
+        engine: &E,
+        operators: &EnlargedOperators<B>,
+        kept: &Isometry<B>,
+    ) -> Result<(), DmrgError> {
+        let operands = Operands::default().with(Space::Left, &self.left.data).with(Space::LeftSum, &operators.sums);
+        self.left = Environment::project(engine, operators, operands, kept, Some(0))?;
+        Ok(())
     }
 
     /// The matrices.
-    pub fn finish(mut self) -> Correlations {
-        let nn = (self.kinds.len() > 2).then(|| self.values.swap_remove(2));
-        let (szsz, flips) = (self.values.swap_remove(0), self.values.swap_remove(0));
-        let sum = |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).map(|(a, b)| a + b).collect();
-        let sdots = szsz.iter().zip(&flips).map(sum).collect();
-        Correlations { szsz, sdots, nn }
+    pub fn finish(self) -> Correlations {
+        let mut found = Correlations::default();
+        for (pair, values) in self.kinds.iter().zip(self.values) {
+            match pair.quantity {
+                Quantity::SzSz => found.szsz = Some(values),
+                Quantity::Flips => found.sdots = found.szsz.as_ref().map(|szsz| added(szsz, &values)),
+                Quantity::Density => found.nn = Some(values),
+                Quantity::Hop => found.cdag_c.get_or_insert_default().push(values),
+            }
+        }
+        found
     }
 }
 
-fn first(operators: EnlargedOperators) -> Vec<Option<super::enlarged::OperatorBlock>> {
+fn added(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let row = |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).map(|(a, b)| a + b).collect();
+    a.iter().zip(b).map(row).collect()
+}
+
+fn first(operators: EnlargedOperators<()>) -> Vec<Option<super::enlarged::OperatorBlock>> {
     operators.blocks.into_iter().next().unwrap_or_default()
 }
 
@@ -178,6 +257,6 @@ fn neutral(width: usize) -> Cut {
 }
 
 /// The block with the identity as its only operator.
-fn bare(block: &Environment) -> Environment {
-    Environment { sectors: block.sectors.clone(), operators: vec![BlockOperator::Identity], data: Vec::new() }
+fn bare<B>(block: &Environment<B>, data: B) -> Environment<B> {
+    Environment { sectors: block.sectors.clone(), operators: vec![BlockOperator::Identity], data }
 }

@@ -39,6 +39,34 @@ pub struct Davidson {
     basis: Vec<Vec<f64>>,
     products: Vec<Vec<f64>>,
     residual: Vec<f64>,
+    /// Orthonormal; the search stays orthogonal to them.
+    against: Vec<Vec<f64>>,
+}
+
+/// An orthonormal basis of the span of vectors; those that are next to nothing are left out.
+fn orthonormalised(vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let mut found: Vec<Vec<f64>> = Vec::new();
+    for vector in vectors {
+        let mut vector = vector.clone();
+        let whole = dot(&vector, &vector).sqrt();
+        remove(&found, &mut vector);
+        remove(&found, &mut vector);
+        let norm = dot(&vector, &vector).sqrt();
+        if norm > 1e-10 && norm > 1e-10 * whole {
+            scale(&mut vector, 1.0 / norm);
+            found.push(vector);
+        }
+    }
+    found
+}
+
+/// x − Σ φ (φ · x).
+fn remove(basis: &[Vec<f64>], x: &mut [f64]) {
+    if basis.is_empty() {
+        return;
+    }
+    let overlaps: Vec<f64> = project(basis, x).iter().map(|s| -s).collect();
+    add_columns(x, basis, &overlaps);
 }
 
 fn scale(x: &mut [f64], a: f64) {
@@ -52,13 +80,30 @@ impl Davidson {
     /// Numbers that are not finite.
     pub fn solve(
         &mut self,
-        mut multiply: impl FnMut(&[f64], &mut [f64]),
+        multiply: impl FnMut(&[f64], &mut [f64]),
         diagonal: &[f64],
         vector: &mut [f64],
         limits: Limits,
     ) -> Result<Found, DmrgError> {
+        self.solve_against(multiply, diagonal, vector, limits, &[])
+    }
+
+    /// The same among vectors orthogonal to `against`: the lowest pair of P H P with P = 1 − Σ |φ⟩⟨φ|.
+    ///
+    /// # Errors
+    /// Numbers that are not finite.
+    pub fn solve_against(
+        &mut self,
+        mut multiply: impl FnMut(&[f64], &mut [f64]),
+        diagonal: &[f64],
+        vector: &mut [f64],
+        limits: Limits,
+        against: &[Vec<f64>],
+    ) -> Result<Found, DmrgError> {
+        self.against = orthonormalised(against);
         let n = vector.len();
-        let most = WIDTH.min(n).max(1);
+        let most = WIDTH.min(n - self.against.len().min(n)).max(1);
+        remove(&self.against, vector);
         let norm = dot(vector, vector).sqrt();
         scale(vector, 1.0 / norm);
         let mut projected: Vec<Vec<f64>> = Vec::new();
@@ -68,6 +113,7 @@ impl Davidson {
         loop {
             self.products[width].resize(n, 0.0);
             multiply(&self.basis[width], &mut self.products[width]);
+            remove(&self.against, &mut self.products[width]);
             found.products += 1;
             let row = project(&self.basis[..=width], &self.products[width]);
             projected.push(row);
@@ -131,6 +177,7 @@ impl Davidson {
         let mut norm = before;
         for _ in 0..2 {
             let whole = norm;
+            remove(&self.against, &mut self.residual);
             let overlaps: Vec<f64> = project(&self.basis[..width], &self.residual).iter().map(|s| -s).collect();
             add_columns(&mut self.residual, &self.basis[..width], &overlaps);
             norm = dot(&self.residual, &self.residual).sqrt();
@@ -225,6 +272,27 @@ mod tests {
             assert!(residual < 2e-9, "n = {n}: {residual}");
             assert!(n < 100 || found.products > WIDTH, "the largest case is meant to restart");
         }
+    }
+
+    #[test]
+    fn the_lowest_pair_orthogonal_to_given_vectors() {
+        let (n, a) = (70, matrix(70, 7));
+        let (values, vectors) = eigen(View::whole(&a, n, n)).unwrap();
+        let diagonal: Vec<f64> = (0..n).map(|i| a[i * (n + 1)]).collect();
+        let multiply = |x: &[f64], y: &mut [f64]| {
+            for (i, y) in y.iter_mut().enumerate() {
+                *y = (0..n).map(|j| a[i + j * n] * x[j]).sum();
+            }
+        };
+        // Not orthonormal, and one of them twice.
+        let column = |k: usize, factor: f64| (0..n).map(|i| factor * vectors[(i, k)]).collect::<Vec<f64>>();
+        let mixed: Vec<f64> = column(0, 0.3).iter().zip(column(1, 0.4)).map(|(a, b)| a + b).collect();
+        let against = [column(0, 2.0), mixed, column(0, -1.0)];
+        let mut x = vector(n, 9);
+        let limits = Limits { tolerance: 1e-9, products: 400 };
+        let found = Davidson::default().solve_against(multiply, &diagonal, &mut x, limits, &against).unwrap();
+        assert!((found.value - values[2]).abs() < 1e-11, "{found:?}, {}", values[2]);
+        assert!(against.iter().all(|phi| dot(phi, &x).abs() < 1e-8));
     }
 
     #[test]

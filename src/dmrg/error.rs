@@ -25,6 +25,25 @@ pub enum DmrgError {
         /// Number of sites.
         sites: usize,
     },
+    /// A chain whose middle is not the same site after site.
+    #[error(
+        "mode = \"infinite\" grows a chain by one site at each end, so its bulk must repeat every one or two sites; this chain \
+         of {sites} sites does not (couplings of their own, a ring, a wider lattice): take mode = \"finite\""
+    )]
+    NotRepeated {
+        /// Number of sites.
+        sites: usize,
+    },
+    /// A chain that is all ends.
+    #[error(
+        "mode = \"infinite\" needs at least {needed} sites for the range of this model, found {sites}: take mode = \"finite\""
+    )]
+    TooShortToGrow {
+        /// Number of sites.
+        sites: usize,
+        /// Sites of the shortest chain.
+        needed: usize,
+    },
     /// An order that is not one of all sites.
     #[error("the order should name each of the {sites} sites once, found {wrong}")]
     Order {
@@ -55,6 +74,12 @@ pub enum DmrgError {
         /// States that would fit.
         states: usize,
     },
+    /// What the engine of a device does not do.
+    #[error("{what} are found on the CPU so far: --device cpu")]
+    NotOnThisDevice {
+        /// What was asked for.
+        what: &'static str,
+    },
     /// A block that has no decomposition.
     #[error("a block of {rows} x {columns} could not be decomposed: it holds numbers that are not finite")]
     Decomposition {
@@ -63,6 +88,9 @@ pub enum DmrgError {
         /// Columns.
         columns: usize,
     },
+    /// The device.
+    #[error(transparent)]
+    Device(#[from] eigenforge_runtime::DeviceError),
     /// The energy is NaN or infinite.
     #[error("the energy at sites {first} and {second} is not finite: are couplings many orders of magnitude apart?")]
     NotFinite {
@@ -98,6 +126,12 @@ pub enum DmrgError {
 impl DmrgError {
     /// Whether the user wrote what is wrong, so that the exit code says so.
     pub fn is_of_the_input(&self) -> bool {
-        !matches!(self, DmrgError::Decomposition { .. } | DmrgError::NotFinite { .. } | DmrgError::Checkpoint { .. })
+        !matches!(
+            self,
+            DmrgError::Decomposition { .. }
+                | DmrgError::NotFinite { .. }
+                | DmrgError::Checkpoint { .. }
+                | DmrgError::Device(_)
+        )
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: a [`Sweeper`] with ψ at the first bond. Out: by carrying ψ once to the other end, without truncation,
 //!
-//! * the weights w of each cut (squares of the singular values) and S = −Σ w ln w;
+//! * the weights w of each cut (squares of the singular values), with the charges of the left part, and S = −Σ w ln w;
 //! * the probability of each state of each site, whence ⟨n⟩, ⟨n↑n↓⟩, ⟨Sᶻ⟩;
 //!
 //! * on request, [correlations](super::correlations) of every pair of sites;
@@ -12,13 +12,16 @@
 use super::blocks::Side;
 use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
+use super::charges::Charges;
 use super::correlations::{Correlations, Correlator};
+use super::engine::{Engine, Operands};
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::site::Site;
+use super::records::Space;
+use super::site::{Kind, Site};
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
-use super::truncate::{Limits, truncate};
+use super::truncate::{Centre, Limits};
 use serde::Serialize;
 
 /// A cut of the chain.
@@ -30,16 +33,20 @@ pub struct Cut {
     pub entropy: f64,
     /// Number of weights.
     pub states: usize,
-    /// The largest weights, descending.
+    /// The largest weights, descending: the entanglement spectrum is −ln of them.
     pub weights: Vec<f64>,
+    /// The charges of the left part in each of these states, in the order of the run's charges.
+    pub charges: Vec<Vec<i32>>,
 }
 
 /// Averages of one site.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteAverages {
-    /// ⟨n↑⟩, ⟨n↓⟩, ⟨n↑n↓⟩ of electrons.
-    pub electrons: Option<[f64; 3]>,
-    /// ⟨Sᶻ⟩.
+    /// ⟨n_σ⟩ of fermions: ↑ and ↓, or flavour by flavour.
+    pub densities: Option<Vec<f64>>,
+    /// Σ_{σ<σ'} ⟨n_σ n_σ'⟩ of fermions, for electrons ⟨n↑n↓⟩.
+    pub pairs: Option<f64>,
+    /// ⟨Sᶻ⟩; flavour f of spin-F fermions has m = F − f.
     pub sz: f64,
 }
 
@@ -50,24 +57,40 @@ const WIDEST_SQUARE: usize = 40;
 
 /// ⟨H²⟩ − ⟨H⟩² of the state with ψ at the first bond and eigenvalue `energy` there (without the constant); `None` where
 /// the operator sum is too wide to be squared.
-pub fn variance(chain: &Chain, sweeper: &Sweeper<'_>, energy: f64) -> Option<f64> {
+///
+/// # Errors
+/// Those of the engine.
+pub fn variance<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, energy: f64) -> Result<Option<f64>, DmrgError> {
     if chain.sum.width() > WIDEST_SQUARE {
-        return None;
+        return Ok(None);
     }
     let square = chain.sum.squared(&chain.site);
-    let end = Environment::end();
-    let mut right = Environment::end();
+    let end = Environment::end_on(sweeper.engine())?;
+    let mut right = Environment::end_on(sweeper.engine())?;
     for site in (2..chain.sites).rev() {
         let enlarged = chain.enlarge(Side::Right, &right.sectors, site + 1);
-        let kept = sweeper.kept()[site].as_ref()?;
-        right = carried_over(chain, &square, Side::Right, site + 1, &right, &enlarged, kept);
+        let (engine, kept) = sweeper.kept_here(site)?;
+        let Some(kept) = kept else { return Ok(None) };
+        right = carried_over(engine, chain, &square, Side::Right, site + 1, &right, &enlarged, kept)?;
     }
-    let bond = Bond::new(chain, &square, 0, &end, &right);
+    let engine = sweeper.engine();
+    let bond = Bond::new(engine, chain, &square, 0, &end, &right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
-    let (psi, mut product) = (sweeper.wave(), vec![0.0; sweeper.wave().len()]);
-    superblock.multiply(bond.buffers(&end, &right), psi, &mut Vec::new(), &mut product);
-    let mean: f64 = psi.iter().zip(&product).map(|(a, b)| a * b).sum();
-    Some(mean - energy * energy)
+    let mean = expectation(engine, &superblock, bond.operands(&end, &right), sweeper.wave())?;
+    Ok(Some(mean - energy * energy))
+}
+
+/// ψᵀ O ψ.
+pub(super) fn expectation<E: Engine>(
+    engine: &E,
+    operator: &Superblock,
+    operands: Operands<'_, E::Buffer>,
+    psi: &E::Buffer,
+) -> Result<f64, DmrgError> {
+    let operands = operands.with(Space::Input, psi);
+    let between = engine.run(&operator.first, operands)?;
+    let product = engine.run(&operator.second, operands.with(Space::Between, &between))?;
+    engine.dot(psi, &product)
 }
 
 /// What the walk along the chain gives.
@@ -85,39 +108,67 @@ pub struct Walked {
 ///
 /// # Errors
 /// Numbers that are not finite.
-pub fn walk(chain: &Chain, mut sweeper: Sweeper<'_>, correlations: bool) -> Result<Walked, DmrgError> {
+pub fn walk<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, correlations: bool) -> Result<Walked, DmrgError> {
     let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
     let mut walked = Walked { cuts: Vec::new(), sites: Vec::new(), correlations: None };
-    let mut correlator = if correlations { Correlator::new(chain) } else { None };
+    let mut correlator = if correlations { Correlator::new(chain, sweeper.engine())? } else { None };
     for p in 0..chain.sites - 1 {
         let frame = sweeper.frame(p);
         let last = p + 2 == chain.sites;
+        let psi = sweeper.engine().download(sweeper.wave())?;
         for (site, side) in [(p, Side::Left), (p + 1, Side::Right)].into_iter().take(1 + usize::from(last)) {
-            let probability = populations(&frame, sweeper.wave(), side);
+            let probability = populations(&frame, &psi, side);
             walked.sites.push(averages(&chain.site, &probability));
             correlator.iter_mut().for_each(|correlator| correlator.site(site, &probability));
         }
-        let right = sweeper.environments(p).1;
-        let pairs = correlator.as_mut().map(|correlator| correlator.bond(&frame, sweeper.wave(), right, p));
-        let truncated = truncate(frame.wave(sweeper.wave()), Side::Left, everything)?;
-        walked.cuts.push(cut(p + 1, &truncated.weights));
+        let (right, engine) = (sweeper.environments(p).1, sweeper.engine());
+        let pairs = correlator.as_mut().map(|correlator| correlator.bond(engine, &frame, sweeper.wave(), right, p));
+        let pairs = pairs.transpose()?;
+        let truncated = engine.truncate(frame.wave(sweeper.wave()), Side::Left, everything)?;
+        walked.cuts.push(cut(chain, p + 1, &spectrum(engine, &frame, &truncated.centre)?));
         if let (Some(correlator), Some(pairs)) = (&mut correlator, &pairs) {
-            correlator.carry(pairs, &truncated.kept);
+            correlator.carry(engine, pairs, &truncated.kept)?;
         }
         if !last {
             let sectors = truncated.kept.kept.clone();
-            let empty = Environment { sectors, operators: Vec::new(), data: Vec::new() };
-            sweeper.advance(p, Side::Left, &frame, truncated, empty);
+            let empty = Environment { sectors, operators: Vec::new(), data: engine.upload(Vec::new())? };
+            sweeper.advance(p, Side::Left, &frame, truncated, empty)?;
         }
     }
     walked.correlations = correlator.map(Correlator::finish);
     Ok(walked)
 }
 
-fn cut(left_sites: usize, weights: &[f64]) -> Cut {
-    let entropy = weights.iter().filter(|w| **w > 0.0).map(|w| -w * w.ln()).sum::<f64>().max(0.0);
-    let shown = weights.iter().take(SHOWN_WEIGHTS).copied().collect();
-    Cut { left_sites, entropy, states: weights.len(), weights: shown }
+/// The weights of ψ at a bond with the charges of its left part, descending: rows of s Vᵀ have norm s.
+fn spectrum<E: Engine>(
+    engine: &E,
+    frame: &Frame,
+    centre: &Centre<E::Buffer>,
+) -> Result<Vec<(f64, Charges)>, DmrgError> {
+    let data = engine.download(&centre.data)?;
+    let mut weights = Vec::new();
+    for (sector, block) in frame.layout.sectors.iter().zip(&centre.blocks) {
+        let Some(block) = block else { continue };
+        let charges = frame.left.sectors.charges(sector.left);
+        let matrix = &data[block.offset..][..block.rows * block.columns];
+        let weight = |row: usize| matrix.iter().skip(row).step_by(block.rows).map(|x| x * x).sum::<f64>();
+        weights.extend((0..block.rows).map(|row| (weight(row), charges)));
+    }
+    weights.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    Ok(weights)
+}
+
+fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> Cut {
+    let entropy = weights.iter().filter(|(w, _)| *w > 0.0).map(|(w, _)| -w * w.ln()).sum::<f64>().max(0.0);
+    let shown = &weights[..weights.len().min(SHOWN_WEIGHTS)];
+    let used = chain.numbers.0.len();
+    Cut {
+        left_sites,
+        entropy,
+        states: weights.len(),
+        weights: shown.iter().map(|(weight, _)| *weight).collect(),
+        charges: shown.iter().map(|(_, charges)| charges.0[..used].to_vec()).collect(),
+    }
 }
 
 /// The probability of each state of the site next to the block on a side.
@@ -144,14 +195,19 @@ fn populations(frame: &Frame, wave: &[f64], side: Side) -> Vec<f64> {
 
 fn averages(site: &Site, probability: &[f64]) -> SiteAverages {
     let of = |state: usize| probability.get(state).copied().unwrap_or(0.0);
-    match site {
-        Site::Electron => {
-            let (up, down) = (of(1) + of(3), of(2) + of(3));
-            SiteAverages { electrons: Some([up, down, of(3)]), sz: 0.5 * (up - down) }
-        }
-        Site::Moment { charges, .. } => {
-            let sz = charges.iter().enumerate().map(|(state, charge)| 0.5 * f64::from(charge.0[0]) * of(state)).sum();
-            SiteAverages { electrons: None, sz }
-        }
+    let mean = |value: &dyn Fn(usize) -> f64| (0..site.dimension()).map(|state| value(state) * of(state)).sum::<f64>();
+    if let Kind::Moment { two_s } = site.kind {
+        let sz = mean(&|level| level as f64 - 0.5 * f64::from(two_s));
+        return SiteAverages { densities: None, pairs: None, sz };
     }
+    let modes = site.kind.modes().len();
+    let filled = |state: usize, mode: usize| (state >> mode & 1) as f64;
+    let densities: Vec<f64> = (0..modes).map(|mode| mean(&|state| filled(state, mode))).collect();
+    let pairs = mean(&|state| {
+        let n = f64::from(state.count_ones());
+        0.5 * n * (n - 1.0)
+    });
+    let m = |mode: usize| 0.5 * (modes as f64 - 1.0) - mode as f64;
+    let sz = densities.iter().enumerate().map(|(mode, density)| m(mode) * density).sum();
+    SiteAverages { densities: Some(densities), pairs: Some(pairs), sz }
 }

@@ -1,7 +1,7 @@
 //! Density-matrix renormalisation: the lowest state of a chain of sites far beyond exact diagonalisation.
 //!
-//! In: an operator of the IR, a sector, an order of the sites, a number m of states to keep. Out: the energy with its
-//! variance, what was discarded, entropies and averages.
+//! In: an operator of the IR, the charges that are fixed, an order of the sites, a number m of states to keep. Out: the
+//! lowest energies with their variances, what was discarded, entropies, spectra and averages.
 //!
 //! ```text
 //! operator IR → terms along the chain → operator sum → operators of blocks → records → y = H x → Davidson
@@ -14,7 +14,7 @@
 //! Two-site DMRG (White 1992, 1993) as Nemes, Barcza, Nagy, Legeza and Szolgay (2014) lay it out for many-core
 //! processors: every product with the superblock's H, every block that is carried over and every change of basis is a
 //! list of [operation records](records), plain data over flat buffers, sorted so that no two tasks write one place. The
-//! CPU runs them by rayon and faer ([`records::run`]); nothing above that function knows where the buffers are.
+//! CPU runs them by rayon and faer ([`records::run`]); where the buffers are is known to an [`engine`] alone.
 //!
 //! * The **state** is ψ of a bond between two [enlarged blocks](blocks), one matrix for each pair of sectors of the
 //!   conserved [charges]; the rest are [kept states](state).
@@ -22,7 +22,11 @@
 //!   any model: chains, ladders, cylinders, long ranges. Identities are never multiplied, site operators are
 //!   coefficients ([`enlarged`]); whether a block's pieces are multiplied apart (l-1-1-r) or summed first (LR) is
 //!   decided block by block by predicted cost.
-//! * Along a [`sweep`] each bond starts from White's [transformation](transform) of the last one's ψ.
+//! * Along a [`sweep`] each bond starts from White's [transformation](transform) of the last one's ψ; a chain may first be
+//!   [grown](growth) from both ends, each step from McCulloch's prediction.
+//! * At the end one-site sweeps may [polish](mod@polish) the state at the kept width.
+//! * **States above** the lowest are searched orthogonal to [those below](mod@reference).
+//! * **Sectors** fix any [charges] that the model conserves.
 //!
 //! ```
 //! use eigenforge::basis::Sector;
@@ -53,17 +57,27 @@ pub mod correlations;
 mod cover;
 pub mod davidson;
 pub mod dense;
+pub mod device;
+pub mod engine;
 pub mod enlarged;
 pub mod environment;
 mod error;
 pub mod extrapolate;
+pub mod forecast;
+pub mod growth;
+pub mod host;
 pub mod inspect;
 pub mod measure;
 pub mod memory;
 pub mod operator_sum;
 pub mod options;
 pub mod ordering;
+pub mod polish;
+mod predict;
 pub mod records;
+pub mod reference;
+mod repetition;
+pub mod resident;
 pub mod run;
 pub mod site;
 pub mod start;
@@ -76,10 +90,13 @@ pub mod transform;
 pub mod truncate;
 
 pub use chain::Chain;
+pub use charges::QuantumNumbers;
 pub use checkpoint::Checkpoint;
 pub use correlations::Correlations;
 pub use error::DmrgError;
 pub use extrapolate::Extrapolated;
+pub use growth::GrowthRecord;
 pub use measure::{Cut, SiteAverages};
-pub use options::Options;
-pub use run::{Found, Stop, SweepRecord, Told, run};
+pub use options::{Mode, Options, StartVectors};
+pub use polish::PolishRecord;
+pub use run::{Excited, Found, Stop, SweepRecord, Told, run, run_on};

@@ -62,6 +62,8 @@ pub struct OperatorSum {
     pub operators: LocalOperators,
     /// The multiple of the identity that is in no table.
     pub constant: f64,
+    /// Sites that the longest term spans beyond its first.
+    pub range: usize,
 }
 
 /// What is left of a term after a site: 0 for nothing, else one more than the index of its first operator.
@@ -124,6 +126,8 @@ impl OperatorSum {
     /// The sum of the terms of a model on `sites` sites.
     pub fn new(terms: Terms, sites: usize) -> OperatorSum {
         let mut rests = Rests::default();
+        let span = |term: &Term| term.operators.last().map_or(0, |last| last.0 - term.operators[0].0);
+        let range = terms.list.iter().map(span).max().unwrap_or(0);
         let mut pending: Vec<Pending> = terms
             .list
             .iter()
@@ -134,6 +138,7 @@ impl OperatorSum {
             cuts: vec![Cut::end()],
             operators: terms.operators,
             constant: terms.constant,
+            range,
         };
         for position in 0..sites {
             pending = sum.pass(position, position + 1 == sites, &rests, pending);
@@ -247,6 +252,6 @@ impl OperatorSum {
             }
             sites.push(squared);
         }
-        OperatorSum { sites, cuts, operators, constant: 0.0 }
+        OperatorSum { sites, cuts, operators, constant: 0.0, range: self.range }
     }
 }

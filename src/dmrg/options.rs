@@ -2,12 +2,14 @@
 //!
 //! In: [`Options`]. Out: a [`SweepPlan`] for each sweep. One number of states is reached over three sizes: two noisy
 //! sweeps at a quarter of it, a noisy and a clean one at half, clean ones at the whole until the energy settles. A list
-//! of numbers is one a sweep, the last repeated; so is a list of noises, with none after its end.
+//! of numbers is one a sweep, the last repeated; so is a list of noises, with none after its end. A chain that was grown by
+//! the infinite-lattice algorithm keeps all states from the first sweep on, without noise.
 
 use super::davidson;
 use super::error::DmrgError;
 use super::sweep::SweepPlan;
 use super::truncate;
+use serde::Serialize;
 
 /// Everything that can be asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +30,36 @@ pub struct Options {
     pub seed: u64,
     /// Whether to measure the correlations of every pair of sites.
     pub correlations: bool,
+    /// How the chain gets its first state.
+    pub mode: Mode,
+    /// What each bond's solve starts from.
+    pub start: StartVectors,
+    /// The lowest states wanted, each orthogonal to those below.
+    pub targets: usize,
+    /// Whether to end with one-site sweeps.
+    pub polish: bool,
+}
+
+/// How the chain gets its first state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// A random state of the whole chain.
+    #[default]
+    Finite,
+    /// Growth from both ends by the infinite-lattice algorithm; sweeps, if any, go on from there.
+    Infinite,
+}
+
+/// What each bond's solve starts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartVectors {
+    /// The last bond's ψ, transformed (White) or predicted (McCulloch).
+    #[default]
+    Carried,
+    /// A random vector, as in the paper's runs.
+    Random,
 }
 
 impl Default for Options {
@@ -41,6 +73,10 @@ impl Default for Options {
             tolerance: 1e-9,
             seed: 1,
             correlations: false,
+            mode: Mode::default(),
+            start: StartVectors::default(),
+            targets: 1,
+            polish: false,
         }
     }
 }
@@ -49,6 +85,8 @@ impl Default for Options {
 const NOISE: [f64; 3] = [1e-4, 1e-5, 1e-6];
 /// Fewer states than this are not worth a sweep of their own.
 const FEW: usize = 16;
+/// Products from a random start at most: the paper's runs need 60 to 122.
+const RANDOM_PRODUCTS: usize = 300;
 /// States of the random start.
 pub const START_STATES: usize = 16;
 
@@ -62,8 +100,17 @@ impl Options {
         if self.states.is_empty() || self.states.contains(&0) {
             return wrong("states", "one number of at least 1, or one a sweep", format!("{:?}", self.states));
         }
-        if self.sweeps == 0 {
-            return wrong("sweeps", "at least 1", "0".into());
+        if self.sweeps == 0 && self.mode == Mode::Finite {
+            return wrong("sweeps", "at least 1; mode = \"infinite\" may do without", "0".into());
+        }
+        if self.targets == 0 {
+            return wrong("targets", "the number of lowest states, at least 1", "0".into());
+        }
+        if self.targets > 1 && self.polish {
+            return wrong("polish", "false with more than one target", "true".into());
+        }
+        if self.targets > 1 && self.sweeps == 0 {
+            return wrong("sweeps", "at least 1 with more than one target", "0".into());
         }
         if !(0.0..1.0).contains(&self.discarded) {
             return wrong("discarded", "a weight from 0 to below 1", self.discarded.to_string());
@@ -81,6 +128,8 @@ impl Options {
     /// States kept in a sweep.
     pub fn states_of(&self, sweep: usize) -> usize {
         match self.states.as_slice() {
+            // A chain that was grown has a state worth all of them.
+            [most] if self.mode == Mode::Infinite => *most,
             [most] => {
                 let part = [most / 4, most / 4, most / 2, most / 2].get(sweep).copied().unwrap_or(*most);
                 part.max(FEW).min(*most)
@@ -91,7 +140,8 @@ impl Options {
 
     /// Noise of a sweep.
     pub fn noise_of(&self, sweep: usize) -> f64 {
-        let list = self.noise.as_deref().unwrap_or(&NOISE);
+        let usual: &[f64] = if self.mode == Mode::Infinite { &[] } else { &NOISE };
+        let list = self.noise.as_deref().unwrap_or(usual);
         list.get(sweep).copied().unwrap_or(0.0)
     }
 
@@ -106,15 +156,26 @@ impl Options {
     /// Of each bond's solve in a sweep: the energy is off by about the square of the residual over the gap.
     pub fn davidson(&self, sweep: usize) -> davidson::Limits {
         let best = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);
-        let tolerance = best.max(1e-3 * 0.1f64.powi(sweep.min(9) as i32));
+        if self.start == StartVectors::Random {
+            return davidson::Limits { tolerance: best, products: RANDOM_PRODUCTS };
+        }
+        let first = if self.mode == Mode::Infinite { 1e-5 } else { 1e-3 };
+        let tolerance = best.max(first * 0.1f64.powi(sweep.min(9) as i32));
         davidson::Limits { tolerance, products: if sweep == 0 { 40 } else { 20 } }
+    }
+
+    /// Of each step of growth: as tight as that of the last sweeps, since no step comes back.
+    pub(super) fn growth_davidson(&self) -> davidson::Limits {
+        let tolerance = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);
+        davidson::Limits { tolerance, products: RANDOM_PRODUCTS }
     }
 
     /// The plan of a sweep.
     pub fn plan(&self, sweep: usize) -> SweepPlan {
         let most = self.states_of(sweep);
         let limits = truncate::Limits { most, least: self.least.min(most), discarded: self.discarded };
-        SweepPlan { limits, noise: self.noise_of(sweep), davidson: self.davidson(sweep) }
+        let random = (self.start == StartVectors::Random).then_some(self.seed.wrapping_add(sweep as u64));
+        SweepPlan { limits, noise: self.noise_of(sweep), davidson: self.davidson(sweep), random }
     }
 }
 
@@ -143,6 +204,10 @@ mod tests {
         assert!(check(Options { discarded: f64::NAN, ..Options::default() }).starts_with("discarded"));
         assert!(check(Options { noise: Some(vec![-1.0]), ..Options::default() }).starts_with("noise"));
         assert!(check(Options { tolerance: 0.0, ..Options::default() }).starts_with("tolerance"));
+        assert!(check(Options { targets: 0, ..Options::default() }).starts_with("targets"));
+        let grown = Options { sweeps: 0, mode: Mode::Infinite, ..Options::default() };
+        grown.check().unwrap();
+        assert!(check(Options { targets: 2, ..grown }).starts_with("sweeps"));
         Options::default().check().unwrap();
     }
 }

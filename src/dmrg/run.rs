@@ -1,13 +1,19 @@
-//! A whole run: sweeps by plan until the energy settles, then what is read off the state.
+//! A whole run: growth or a random state, sweeps by plan until the energy settles, what is read off the state, and the same
+//! again for each state above it.
 
 use super::blocks::Side;
 use super::chain::Chain;
 use super::checkpoint::{Checkpoint, Progress, Saver};
 use super::correlations::Correlations;
+use super::engine::Engine;
 use super::error::DmrgError;
 use super::extrapolate::{Extrapolated, extrapolate};
-use super::measure::{self, Cut, SiteAverages};
-use super::options::{Options, START_STATES};
+use super::growth::{Grown, GrowthRecord, grow};
+use super::host::Host;
+use super::measure::{self, Cut, SiteAverages, Walked};
+use super::options::{Mode, Options, START_STATES};
+use super::polish::PolishRecord;
+use super::reference::Reference;
 use super::sweep::{BondRecord, Sweeper};
 use eigenforge_runtime::trace;
 use serde::{Deserialize, Serialize};
@@ -56,12 +62,15 @@ impl SweepRecord {
 }
 
 /// Why the sweeps ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// A sweep without noise changed the energy by less than the tolerance.
     Converged,
     /// As many sweeps as were allowed.
     Sweeps,
+    /// The chain has its length, and no sweeps were asked for.
+    Grown,
 }
 
 /// What is told while it runs.
@@ -73,6 +82,10 @@ pub struct Told<'a> {
     pub sweeps: usize,
     /// The part of the sweep that is done.
     pub part: f64,
+    /// The state that is sought, from 0.
+    pub target: usize,
+    /// Sites of the chain while it grows.
+    pub grown: Option<usize>,
     /// The bond just solved.
     pub bond: &'a BondRecord,
     /// The sweep so far; whole if `part` is 1.
@@ -92,8 +105,14 @@ pub struct Found {
     pub extrapolated: Option<Extrapolated>,
     /// The sweeps.
     pub sweeps: Vec<SweepRecord>,
+    /// Steps of the infinite-lattice algorithm before them.
+    pub growth: Vec<GrowthRecord>,
     /// Why they ended.
     pub stop: Stop,
+    /// One-site sweeps at the end, if they were asked for.
+    pub polish: Option<PolishRecord>,
+    /// The states above this one, if they were asked for, ascending as they were found.
+    pub excited: Vec<Excited>,
     /// The cuts, left to right.
     pub cuts: Vec<Cut>,
     /// Averages by position.
@@ -110,7 +129,7 @@ pub struct Found {
     pub measuring: f64,
 }
 
-/// Runs DMRG along a chain.
+/// Runs DMRG along a chain on the CPU.
 ///
 /// # Errors
 /// An option out of its range, a checkpoint of another run, numbers that are not finite.
@@ -118,78 +137,226 @@ pub fn run(
     chain: &Chain,
     options: &Options,
     checkpoint: Option<&Checkpoint>,
+    tell: impl FnMut(&Told<'_>),
+) -> Result<Found, DmrgError> {
+    run_on(Host::default(), chain, options, checkpoint, tell)
+}
+
+/// Runs DMRG along a chain with an engine. A checkpoint of one engine is good for every other.
+///
+/// # Errors
+/// Those of [`run`], and of the engine.
+pub fn run_on<E: Engine>(
+    engine: E,
+    chain: &Chain,
+    options: &Options,
+    checkpoint: Option<&Checkpoint>,
     mut tell: impl FnMut(&Told<'_>),
 ) -> Result<Found, DmrgError> {
     options.check()?;
-    let start = Instant::now();
-    let (mut saver, restored) = match checkpoint {
-        Some(checkpoint) => {
-            let (saver, restored) = Saver::open(checkpoint, chain)?;
-            (Some(saver), restored)
+    check_targets(chain, options, checkpoint)?;
+    let (start, mut engine, mut below) = (Instant::now(), engine, Vec::new());
+    let mut lowest: Option<Found> = None;
+    for target in 0..options.targets {
+        let search = Search { chain, options, target, start, below };
+        let (mut sweeper, searched) = search.run(engine, checkpoint, &mut tell)?;
+        let sweeping = start.elapsed().as_secs_f64();
+        let _measuring = trace::span("dmrg", "measure");
+        let energy = searched.energy;
+        let variance = measure::variance(chain, &mut sweeper, energy - chain.sum.constant)?;
+        let overlap = sweeper.largest_overlap()?;
+        below = sweeper.take_references();
+        if target + 1 < options.targets {
+            below.push(Reference::of(chain, &sweeper)?);
         }
-        None => (None, None),
-    };
-    let fresh = || {
-        let _warming = trace::span("dmrg", "random start");
-        (Sweeper::random(chain, START_STATES, options.seed), Progress { sweeps: Vec::new(), half: None })
-    };
-    let (mut sweeper, mut progress) = restored.unwrap_or_else(fresh);
-    let resumed = progress.sweeps.len();
-    let mut stop = settled(options, &progress.sweeps);
-    while stop.is_none() {
-        let sweep = progress.sweeps.len();
-        let _sweeping = trace::span("dmrg", "sweep");
-        let begun = Instant::now();
-        let half = progress.half.take();
-        let before = half.map_or(0.0, |record| record.seconds);
-        let mut record = half.unwrap_or_else(|| SweepRecord::begin(options, sweep));
-        let plan = options.plan(sweep);
-        let bonds = 2 * (chain.sites - 2);
-        for (done, (p, grows)) in Sweeper::path(chain.sites).enumerate() {
-            if half.is_some() && grows == Side::Left {
-                continue;
+        match &mut lowest {
+            None => {
+                let walked = measure::walk(chain, &mut sweeper, options.correlations)?;
+                let measuring = start.elapsed().as_secs_f64() - sweeping;
+                let mut found = searched.found(options, variance, walked);
+                (found.sweeping, found.measuring) = (sweeping, measuring);
+                found.warn(options);
+                lowest = Some(found);
             }
-            let bond = sweeper.step(p, grows, &plan)?;
-            record.add(&bond);
-            record.seconds = before + begun.elapsed().as_secs_f64();
-            let part = (done + 1) as f64 / bonds as f64;
-            let elapsed = start.elapsed().as_secs_f64();
-            tell(&Told { sweep, sweeps: options.sweeps, part, bond: &bond, record: &record, elapsed });
-            if let (Some(saver), true) = (&mut saver, 2 * (done + 1) == bonds) {
-                saver.save(&sweeper, &Progress { half: Some(record), ..progress.clone() })?;
+            Some(found) => {
+                let stop = searched.stop;
+                let excited = Excited { energy, variance, overlap, stop, sweeps: searched.progress.sweeps };
+                found.add(excited, target, options);
+                found.sweeping += sweeping - found.sweeping - found.measuring;
             }
         }
-        progress.sweeps.push(record);
-        if let Some(saver) = &mut saver {
-            saver.save(&sweeper, &progress)?;
-        }
-        stop = settled(options, &progress.sweeps);
+        engine = sweeper.into_engine();
     }
-    let sweeping = start.elapsed().as_secs_f64();
-    let _measuring = trace::span("dmrg", "measure");
-    let last = sweeper.finish(options.davidson(options.sweeps.max(progress.sweeps.len())))?;
-    let variance = measure::variance(chain, &sweeper, last.energy - chain.sum.constant);
-    let walked = measure::walk(chain, sweeper, options.correlations)?;
-    let mut found = Found {
-        energy: last.energy,
-        variance,
-        extrapolated: extrapolate(&settled_points(options, &progress.sweeps)),
-        sweeps: progress.sweeps,
-        stop: stop.unwrap_or(Stop::Sweeps),
-        cuts: walked.cuts,
-        sites: walked.sites,
-        correlations: walked.correlations,
-        warnings: Vec::new(),
-        resumed,
-        sweeping,
-        measuring: start.elapsed().as_secs_f64() - sweeping,
-    };
-    found.warn(options);
-    Ok(found)
+    lowest.ok_or(DmrgError::Option { option: "targets", expected: "at least 1", found: "0".into() })
+}
+
+/// A state above the lowest.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Excited {
+    /// ⟨H⟩.
+    pub energy: f64,
+    /// ⟨H²⟩ − ⟨H⟩².
+    pub variance: Option<f64>,
+    /// The largest |⟨lower state|ψ⟩|.
+    pub overlap: f64,
+    /// Why its sweeps ended.
+    pub stop: Stop,
+    /// Its sweeps.
+    pub sweeps: Vec<SweepRecord>,
+}
+
+/// More states than the sector has, or a checkpoint of more than one.
+fn check_targets(chain: &Chain, options: &Options, checkpoint: Option<&Checkpoint>) -> Result<(), DmrgError> {
+    let wrong = |expected, found| Err(DmrgError::Option { option: "targets", expected, found });
+    let dimension = chain.reachable.dimension(&chain.site, chain.sites);
+    if dimension < options.targets as f64 {
+        let found = format!("{} of a sector with {dimension}", options.targets);
+        return wrong("at most the number of states of the sector", found);
+    }
+    if options.targets > 1 && checkpoint.is_some() {
+        return wrong("1 with --checkpoint, which saves one state", options.targets.to_string());
+    }
+    Ok(())
+}
+
+/// The search for one state.
+struct Search<'a, 'c, B> {
+    chain: &'c Chain,
+    options: &'a Options,
+    target: usize,
+    start: Instant,
+    /// The states below it.
+    below: Vec<Reference<B>>,
+}
+
+/// What it gave.
+struct Searched {
+    progress: Progress,
+    energy: f64,
+    polish: Option<PolishRecord>,
+    stop: Stop,
+    resumed: usize,
+}
+
+impl<'c, B> Search<'_, 'c, B> {
+    fn run<E: Engine<Buffer = B>>(
+        self,
+        engine: E,
+        checkpoint: Option<&Checkpoint>,
+        tell: &mut impl FnMut(&Told<'_>),
+    ) -> Result<(Sweeper<'c, E>, Searched), DmrgError> {
+        let (chain, options) = (self.chain, self.options);
+        let (mut saver, saved) = match checkpoint {
+            Some(checkpoint) => {
+                let (saver, saved) = Saver::open(checkpoint, chain)?;
+                (Some(saver), saved)
+            }
+            None => (None, None),
+        };
+        let (mut sweeper, mut progress) = match saved {
+            Some(saved) => (Sweeper::restored(engine, chain, saved.kept, saved.wave, saved.bond)?, saved.progress),
+            None => self.first_state(engine, tell)?,
+        };
+        sweeper.stay_orthogonal_to(self.below)?;
+        let resumed = progress.sweeps.len();
+        let mut stop = settled(options, &progress.sweeps);
+        while stop.is_none() {
+            let sweep = progress.sweeps.len();
+            let _sweeping = trace::span("dmrg", "sweep");
+            let begun = Instant::now();
+            let half = progress.half.take();
+            let before = half.map_or(0.0, |record| record.seconds);
+            let mut record = half.unwrap_or_else(|| SweepRecord::begin(options, sweep));
+            let plan = options.plan(sweep);
+            let bonds = 2 * (chain.sites - 2);
+            for (done, (p, grows)) in Sweeper::<E>::path(chain.sites).enumerate() {
+                if half.is_some() && grows == Side::Left {
+                    continue;
+                }
+                let bond = sweeper.step(p, grows, &plan)?;
+                record.add(&bond);
+                record.seconds = before + begun.elapsed().as_secs_f64();
+                let part = (done + 1) as f64 / bonds as f64;
+                let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
+                tell(&Told { sweep, sweeps, part, target, grown: None, bond: &bond, record: &record, elapsed });
+                if let (Some(saver), true) = (&mut saver, 2 * (done + 1) == bonds) {
+                    saver.save(&sweeper, &Progress { half: Some(record), ..progress.clone() })?;
+                }
+            }
+            progress.sweeps.push(record);
+            if let Some(saver) = &mut saver {
+                saver.save(&sweeper, &progress)?;
+            }
+            stop = settled(options, &progress.sweeps);
+        }
+        let limits = options.davidson(options.sweeps.max(progress.sweeps.len()));
+        let (energy, polish) = if options.polish {
+            let states = options.states.last().copied().unwrap_or(1);
+            let polished = sweeper.polish(states, limits, options.tolerance)?;
+            (polished.energy, Some(polished))
+        } else {
+            (sweeper.finish(limits)?.energy, None)
+        };
+        Ok((sweeper, Searched { progress, energy, polish, stop: stop.unwrap_or(Stop::Sweeps), resumed }))
+    }
+
+    /// A random state, or one that is grown and carried to the first bond.
+    fn first_state<E: Engine<Buffer = B>>(
+        &self,
+        mut engine: E,
+        tell: &mut impl FnMut(&Told<'_>),
+    ) -> Result<(Sweeper<'c, E>, Progress), DmrgError> {
+        let (chain, options) = (self.chain, self.options);
+        // A state above the lowest is not what growth finds.
+        if options.mode == Mode::Finite || self.target > 0 {
+            let _warming = trace::span("dmrg", "random start");
+            let seed = options.seed.wrapping_add(self.target as u64);
+            return Ok((Sweeper::random(engine, chain, START_STATES, seed)?, Progress::default()));
+        }
+        let _growing = trace::span("dmrg", "growth");
+        let Grown { records: growth, kept, wave, bond } = grow(&mut engine, chain, options, |step| {
+            let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
+            let part = step.sites as f64 / chain.sites as f64;
+            let grown = Some(step.sites);
+            tell(&Told { sweep: 0, sweeps, part, target, grown, bond: &step.bond(), record: &step.sweep(), elapsed });
+        })?;
+        let mut sweeper = Sweeper::restored(engine, chain, kept, wave, bond)?;
+        let mut plan = options.plan(options.sweeps);
+        (plan.davidson.products, plan.noise, plan.random) = (1, 0.0, None);
+        for p in (1..=bond).rev() {
+            sweeper.step(p, Side::Right, &plan)?;
+        }
+        Ok((sweeper, Progress { growth, ..Progress::default() }))
+    }
+}
+
+impl Searched {
+    fn found(self, options: &Options, variance: Option<f64>, walked: Walked) -> Found {
+        Found {
+            energy: self.energy,
+            polish: self.polish,
+            variance,
+            extrapolated: extrapolate(&settled_points(options, &self.progress.sweeps)),
+            growth: self.progress.growth,
+            sweeps: self.progress.sweeps,
+            stop: self.stop,
+            excited: Vec::new(),
+            cuts: walked.cuts,
+            sites: walked.sites,
+            correlations: walked.correlations,
+            warnings: Vec::new(),
+            resumed: self.resumed,
+            sweeping: 0.0,
+            measuring: 0.0,
+        }
+    }
 }
 
 /// Whether the sweeps done are enough.
 fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<Stop> {
+    if options.sweeps == 0 {
+        return Some(Stop::Grown);
+    }
     if let [.., before, last] = sweeps {
         let comparable = options.is_settled(sweeps.len() - 2);
         if comparable && (before.energy - last.energy).abs() < options.tolerance {
@@ -220,8 +387,31 @@ fn settled_points(options: &Options, sweeps: &[SweepRecord]) -> Vec<(f64, f64)> 
 const VARIANCE_OF_DISCARDED: f64 = 1e4;
 
 impl Found {
+    /// Takes up a state above; says where it is none, or below what was called the lowest.
+    fn add(&mut self, excited: Excited, target: usize, options: &Options) {
+        let below = self.excited.last().map_or(self.energy, |last| last.energy);
+        if excited.energy < below - options.tolerance.max(1e-9) {
+            self.warnings.push(format!(
+                "state {target} has the energy {:.10}, below state {}: the search for that one was stuck; give more noise, \
+                 states or another seed",
+                excited.energy,
+                target - 1
+            ));
+        }
+        if excited.stop == Stop::Sweeps {
+            self.warnings.push(format!("state {target} stopped without settling; raise `sweeps`"));
+        }
+        let discarded = excited.sweeps.last().map_or(0.0, |sweep| sweep.discarded);
+        if excited.variance.is_some_and(|variance| variance > 1e-6 + VARIANCE_OF_DISCARDED * discarded) {
+            self.warnings.push(format!("state {target} is no eigenstate to what its discarded weight explains"));
+        }
+        self.excited.push(excited);
+    }
+
     fn warn(&mut self, options: &Options) {
-        let last = self.sweeps.last().copied().unwrap_or_default();
+        let grown = self.growth.last().map(|_| self.growth.iter().map(|step| step.discarded).fold(0.0, f64::max));
+        let grown = SweepRecord { discarded: grown.unwrap_or(0.0), ..SweepRecord::default() };
+        let last = self.sweeps.last().copied().unwrap_or(grown);
         if self.stop == Stop::Sweeps {
             let change = match self.sweeps.as_slice() {
                 [.., a, b] => format!("the last one changed the energy by {:.1e}", (a.energy - b.energy).abs()),

@@ -1,17 +1,18 @@
 //! One site: its states, their charges, and the matrices of the elementary operators among them.
 //!
 //! * Local moment of spin S: states m = −S … S ascending, charge 2m. S = σ/2 for spin ½.
-//! * Electron: |0⟩, |↑⟩, |↓⟩, |↑↓⟩ = c†↑ c†↓ |0⟩, charges (N↑, N↓).
+//! * Fermions of q flavours, electrons with q = 2: state s holds flavour f where bit f of s is set, c†_f … c†_g |0⟩ with
+//!   flavours ascending, so |0⟩, |↑⟩, |↓⟩, |↑↓⟩ = c†↑ c†↓ |0⟩.
 //!
-//! **Fermion signs** (Jordan, Wigner 1928). Along the chosen order of the sites the modes are (site, ↑), (site, ↓), so
+//! **Fermion signs** (Jordan, Wigner 1928). Along the chosen order of the sites the modes are (site, ↑), (site, ↓) (or flavour by flavour), so
 //! c_{pσ} = P ⊗ … ⊗ P ⊗ c_σ ⊗ 1 ⊗ …, with the parity P = (−1)^n on every site before p. With that all operators are
 //! plain tensor products and a state is a plain tensor. The configurations of the operator IR have all ↑ modes before
 //! all ↓ modes, which differs by a sign for each configuration: a change of basis that no energy and no expectation
 //! value of an operator built here sees, because every operator comes from the algebra of c and c†, never from signs of
 //! that basis.
 
-use super::charges::Charges;
-use crate::operator::{Content, Factor, Operator, Spin};
+use super::charges::{COUNT, Charges};
+use crate::operator::{Charge, Content, Factor, Operator, Spin};
 
 /// A d × d matrix of one site, `values[row * d + column]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,84 +59,138 @@ impl Matrix {
     }
 }
 
-/// The kind of site that a model has everywhere.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Site {
+/// What a site is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
     /// |0⟩, |↑⟩, |↓⟩, |↑↓⟩.
-    Electron,
+    Electrons,
+    /// Fermions of so many flavours: 2^q states.
+    Flavours(usize),
     /// A spin of 2S.
     Moment {
         /// 2S.
         two_s: u32,
-        /// Charges of its states.
-        charges: Vec<Charges>,
     },
 }
 
-const ELECTRON: [Charges; 4] = [Charges([0, 0]), Charges([1, 0]), Charges([0, 1]), Charges([1, 1])];
+/// The site that a model has everywhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// What it is.
+    pub kind: Kind,
+    charges: Vec<Charges>,
+}
 
-impl Site {
-    /// The site of an operator; one without any factor is taken for `otherwise`.
-    pub fn of(operator: &Operator, otherwise: Content) -> Site {
-        let content = if operator.content() == Content::Nothing { otherwise } else { operator.content() };
-        match content {
-            Content::Fermions => Site::Electron,
+impl Kind {
+    /// Number of states.
+    fn dimension(self) -> usize {
+        match self {
+            Kind::Moment { two_s } => two_s as usize + 1,
+            _ => 1 << self.modes().len(),
+        }
+    }
+
+    /// The fermion modes of a site; none of a moment.
+    pub fn modes(self) -> Vec<Spin> {
+        match self {
+            Kind::Electrons => vec![Spin::Up, Spin::Down],
+            Kind::Flavours(flavours) => (0..flavours).map(Spin::flavour).collect(),
+            Kind::Moment { .. } => Vec::new(),
+        }
+    }
+
+    /// How much of a charge a state carries.
+    fn charge(self, charge: Charge, state: usize) -> i64 {
+        match self {
+            Kind::Moment { two_s } if charge == Charge::TwoSz => 2 * state as i64 - i64::from(two_s),
             _ => {
-                let two_s = operator.two_s();
-                let charge = |level: u32| Charges([2 * level as i32 - two_s as i32, 0]);
-                Site::Moment { two_s, charges: (0..=two_s).map(charge).collect() }
+                let modes = self.modes().into_iter().enumerate();
+                modes.filter(|(bit, _)| state >> bit & 1 == 1).map(|(_, spin)| charge.of_fermion(spin)).sum()
             }
         }
+    }
+}
+
+impl Site {
+    /// The site of an operator, with these charges fixed; one without any factor is taken for what the charges speak of.
+    pub fn of(operator: &Operator, charges: &[Charge]) -> Site {
+        let most = |charge: &Charge| if let Charge::Flavour(number) = charge { usize::from(*number) + 1 } else { 0 };
+        let flavours = charges.iter().map(most).max().unwrap_or(0).max(operator.flavours());
+        let counts_electrons = charges.iter().any(|charge| *charge != Charge::TwoSz);
+        let kind = match operator.content() {
+            Content::Flavours => Kind::Flavours(flavours),
+            Content::Nothing if flavours > 0 => Kind::Flavours(flavours),
+            Content::Fermions => Kind::Electrons,
+            Content::Nothing if counts_electrons => Kind::Electrons,
+            _ => Kind::Moment { two_s: operator.two_s() },
+        };
+        let label = |state: usize| {
+            let value = |k: usize| charges.get(k).map_or(0, |charge| kind.charge(*charge, state) as i32);
+            Charges(std::array::from_fn::<_, COUNT, _>(value))
+        };
+        Site { kind, charges: (0..kind.dimension()).map(label).collect() }
     }
 
     /// Number of states.
     pub fn dimension(&self) -> usize {
-        self.charges().len()
+        self.charges.len()
     }
 
     /// Charges of the states.
     pub fn charges(&self) -> &[Charges] {
-        match self {
-            Site::Electron => &ELECTRON,
-            Site::Moment { charges, .. } => charges,
-        }
+        &self.charges
     }
 
     /// P = (−1)^n; the identity of a moment.
     pub fn parity(&self) -> Matrix {
-        match self {
-            Site::Electron => Matrix::identity(4).set(1, 1, -1.0).set(2, 2, -1.0),
-            Site::Moment { two_s, .. } => Matrix::identity(*two_s as usize + 1),
+        let identity = Matrix::identity(self.dimension());
+        match self.kind {
+            Kind::Moment { .. } => identity,
+            _ => (0..self.dimension())
+                .filter(|state| state.count_ones() % 2 == 1)
+                .fold(identity, |matrix, state| matrix.set(state, state, -1.0)),
         }
     }
 
     /// The matrix of a factor at its own site; `None` for a factor that this kind of site does not have.
     pub fn matrix(&self, factor: Factor) -> Option<Matrix> {
-        let d = self.dimension();
-        match (self, factor) {
-            (Site::Electron, Factor::Create(Spin::Up, _)) => Some(Matrix::zero(4).set(1, 0, 1.0).set(3, 2, 1.0)),
-            (Site::Electron, Factor::Annihilate(Spin::Up, _)) => Some(Matrix::zero(4).set(0, 1, 1.0).set(2, 3, 1.0)),
-            // c†↓ c†↑ |0⟩ = −|↑↓⟩.
-            (Site::Electron, Factor::Create(Spin::Down, _)) => Some(Matrix::zero(4).set(2, 0, 1.0).set(3, 1, -1.0)),
-            (Site::Electron, Factor::Annihilate(Spin::Down, _)) => Some(Matrix::zero(4).set(0, 2, 1.0).set(1, 3, -1.0)),
-            (Site::Moment { two_s, .. }, factor) if !factor.is_fermion() => {
-                let s = 0.5 * f64::from(*two_s);
-                let z = |level: usize| level as f64 - s;
-                let root = |m: f64, to: f64| (s * (s + 1.0) - m * to).sqrt();
-                let mut matrix = Matrix::zero(d);
-                for level in 0..d {
-                    matrix = match factor {
-                        Factor::Raise(_) if level + 1 < d => {
-                            matrix.set(level + 1, level, root(z(level), z(level) + 1.0))
-                        }
-                        Factor::Lower(_) if level > 0 => matrix.set(level - 1, level, root(z(level), z(level) - 1.0)),
-                        Factor::Sz(_) => matrix.set(level, level, z(level)),
-                        _ => matrix,
-                    };
-                }
-                Some(matrix)
+        match (self.kind, factor) {
+            (Kind::Moment { two_s }, factor) if !factor.is_fermion() => Some(moment(two_s, factor)),
+            (Kind::Moment { .. }, _) => None,
+            (kind, Factor::Create(spin, _) | Factor::Annihilate(spin, _)) => {
+                let bit = kind.modes().iter().position(|mode| *mode == spin)?;
+                Some(ladder(self.dimension(), bit, matches!(factor, Factor::Create(..))))
             }
             _ => None,
         }
     }
+}
+
+/// c† or c of the mode at a bit: a sign for each occupied mode before it.
+fn ladder(dimension: usize, bit: usize, creates: bool) -> Matrix {
+    let empty = (0..dimension).filter(|state| state >> bit & 1 == 0);
+    empty.fold(Matrix::zero(dimension), |matrix, state| {
+        let before = state & ((1 << bit) - 1);
+        let sign = if before.count_ones() % 2 == 1 { -1.0 } else { 1.0 };
+        let full = state | 1 << bit;
+        let (row, column) = if creates { (full, state) } else { (state, full) };
+        matrix.set(row, column, sign)
+    })
+}
+
+/// S⁺, Sᶻ or S⁻ of a spin of 2S.
+fn moment(two_s: u32, factor: Factor) -> Matrix {
+    let (d, s) = (two_s as usize + 1, 0.5 * f64::from(two_s));
+    let z = |level: usize| level as f64 - s;
+    let root = |m: f64, to: f64| (s * (s + 1.0) - m * to).sqrt();
+    let mut matrix = Matrix::zero(d);
+    for level in 0..d {
+        matrix = match factor {
+            Factor::Raise(_) if level + 1 < d => matrix.set(level + 1, level, root(z(level), z(level) + 1.0)),
+            Factor::Lower(_) if level > 0 => matrix.set(level - 1, level, root(z(level), z(level) - 1.0)),
+            Factor::Sz(_) => matrix.set(level, level, z(level)),
+            _ => matrix,
+        };
+    }
+    matrix
 }

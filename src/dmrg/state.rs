@@ -26,37 +26,77 @@ pub struct KeptBlock {
 
 /// The kept states of an enlarged block.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-pub struct Isometry {
+pub struct Isometry<B = Vec<f64>> {
     /// Kept states by charge.
     pub kept: Sectors,
     /// Sectors that keep anything.
     pub blocks: Vec<KeptBlock>,
     of_enlarged: Vec<Option<usize>>,
     /// All matrices.
-    pub data: Vec<f64>,
+    pub data: B,
+}
+
+impl<B> Isometry<B> {
+    /// The matrix of an enlarged sector.
+    pub fn block(&self, enlarged_sector: usize) -> Option<&KeptBlock> {
+        self.of_enlarged[enlarged_sector].map(|index| &self.blocks[index])
+    }
+
+    /// The same without its numbers.
+    pub fn tables(&self) -> Isometry {
+        let (kept, blocks, of_enlarged) = (self.kept.clone(), self.blocks.clone(), self.of_enlarged.clone());
+        Isometry { kept, blocks, of_enlarged, data: Vec::new() }
+    }
+
+    /// The same with its numbers elsewhere.
+    ///
+    /// # Errors
+    /// Those of `carry`.
+    pub fn carried<C, X>(self, carry: impl FnOnce(B) -> Result<C, X>) -> Result<Isometry<C>, X> {
+        let Isometry { kept, blocks, of_enlarged, data } = self;
+        Ok(Isometry { kept, blocks, of_enlarged, data: carry(data)? })
+    }
+}
+
+impl Isometry<()> {
+    /// Where the matrices of an enlarged block lie when so many columns of each sector are kept.
+    pub fn tables_of(enlarged: &Sectors, columns: &[usize]) -> Isometry<()> {
+        let kept: BTreeMap<Charges, usize> =
+            columns.iter().enumerate().map(|(sector, count)| (enlarged.charges(sector), *count)).collect();
+        let kept = Sectors::from_map(kept);
+        let (mut blocks, mut of_enlarged, mut offset) = (Vec::new(), vec![None; enlarged.len()], 0);
+        for (sector, &columns) in columns.iter().enumerate().filter(|(_, columns)| **columns > 0) {
+            let Some(kept_sector) = kept.find(enlarged.charges(sector)) else { continue };
+            of_enlarged[sector] = Some(blocks.len());
+            let rows = enlarged.dimension(sector);
+            blocks.push(KeptBlock { enlarged_sector: sector, kept_sector, rows, columns, offset });
+            offset += rows * columns;
+        }
+        Isometry { kept, blocks, of_enlarged, data: () }
+    }
 }
 
 impl Isometry {
     /// From one matrix a sector of the enlarged block; `None` or no columns keep nothing.
     pub fn new(enlarged: &Sectors, matrices: &[Option<Mat<f64>>]) -> Isometry {
         let columns = |sector: usize| matrices[sector].as_ref().map_or(0, Mat::ncols);
-        let kept: BTreeMap<Charges, usize> =
-            (0..enlarged.len()).map(|sector| (enlarged.charges(sector), columns(sector))).collect();
-        let kept = Sectors::from_map(kept);
-        let (mut blocks, mut data, mut of_enlarged) = (Vec::new(), Vec::new(), vec![None; enlarged.len()]);
-        for (sector, matrix) in matrices.iter().enumerate() {
-            let (Some(matrix), Some(kept_sector)) = (matrix, kept.find(enlarged.charges(sector))) else { continue };
-            of_enlarged[sector] = Some(blocks.len());
-            let (rows, columns) = (matrix.nrows(), matrix.ncols());
-            blocks.push(KeptBlock { enlarged_sector: sector, kept_sector, rows, columns, offset: data.len() });
-            (0..columns).for_each(|j| data.extend(matrix.col(j).iter()));
+        let counts: Vec<usize> = (0..enlarged.len()).map(columns).collect();
+        let Isometry { kept, blocks, of_enlarged, data: () } = Isometry::tables_of(enlarged, &counts);
+        let mut data = Vec::new();
+        for matrix in matrices.iter().flatten() {
+            (0..matrix.ncols()).for_each(|j| data.extend(matrix.col(j).iter()));
         }
         Isometry { kept, blocks, of_enlarged, data }
     }
 
-    /// The matrix of an enlarged sector.
-    pub fn block(&self, enlarged_sector: usize) -> Option<&KeptBlock> {
-        self.of_enlarged[enlarged_sector].map(|index| &self.blocks[index])
+    /// The same for an enlarged block that has only some of the sectors of its own, all states of each.
+    pub fn between(&self, own: &Sectors, other: &Sectors) -> Isometry {
+        let matrix = |q: usize| {
+            let block = self.block(own.find(other.charges(q))?)?;
+            Some(Mat::from_fn(block.rows, block.columns, |i, j| self.data[block.offset + i + j * block.rows]))
+        };
+        let matrices: Vec<Option<Mat<f64>>> = (0..other.len()).map(matrix).collect();
+        Isometry::new(other, &matrices)
     }
 
     /// Whether it belongs to an enlarged block with these sectors.

@@ -31,7 +31,12 @@ pub struct LocalOperators {
 
 impl LocalOperators {
     pub(super) fn new(site: &Site) -> LocalOperators {
-        let identity = Matrix::identity(site.dimension());
+        LocalOperators::of_dimension(site.dimension())
+    }
+
+    /// The identity alone, of a site of so many states.
+    pub(super) fn of_dimension(dimension: usize) -> LocalOperators {
+        let identity = Matrix::identity(dimension);
         LocalOperators { list: vec![LocalOperator { name: "1".into(), matrix: identity, change: Charges::default() }] }
     }
 
@@ -168,5 +173,5 @@ impl Terms {
 
 /// A factor without its site: "c†↑".
 fn symbol(factor: Factor) -> String {
-    factor.to_string().chars().filter(|c| !c.is_ascii_digit() && *c != '_').collect()
+    factor.to_string().replace(&format!("_{}", factor.site()), "")
 }

@@ -85,10 +85,7 @@ impl MeanField {
 }
 
 fn species(spin: Spin) -> usize {
-    match spin {
-        Spin::Up => 0,
-        Spin::Down => 1,
-    }
+    spin.index()
 }
 
 /// det φ(word) for each word: rows are the occupied sites in ascending order, columns the orbitals.

@@ -4,7 +4,7 @@ use super::structure::{Moves, Structure};
 use crate::basis::combinations::count;
 use crate::basis::{Basis, Down, Sector, Up};
 use crate::operator::transition::Transition;
-use crate::operator::{Charge, Content, Operator, OperatorError, dense};
+use crate::operator::{Charge, Content, Operator, OperatorError, dense, product_text};
 use ndarray::Array2;
 
 /// An operator restricted to one sector, ready to be planned for a device.
@@ -44,6 +44,10 @@ impl Model {
             Sector::Spins { .. } => &[Charge::TwoSz],
         };
         operator.check(charges)?;
+        if operator.content() == Content::Flavours {
+            let term = operator.terms().find(|(product, _)| product.iter().any(|f| f.flavour().is_some()));
+            return Err(OperatorError::Flavours { term: term.map_or_else(String::new, |(p, _)| product_text(p)) });
+        }
         let found = operator.content_name();
         match (sector, operator.content()) {
             (Sector::Fermions { .. }, Content::Spins) => Err(OperatorError::WrongSector {

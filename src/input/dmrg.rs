@@ -3,18 +3,22 @@
 //! | key | meaning | default |
 //! |---|---|---|
 //! | `states` | states kept at most (m): one number, reached over a quarter and a half of it, or a list of one a sweep | required |
-//! | `mode` | `"finite"`: sweeps over a chain of the lattice's sites | `"finite"` |
-//! | `sweeps` | sweeps, there and back, at most | 20 |
+//! | `mode` | `"finite"`: sweeps from a random state; `"infinite"`: the chain is grown from both ends to its length, then swept | `"finite"` |
+//! | `sweeps` | sweeps, there and back, at most; 0 with `mode = "infinite"` for growth alone | 20 |
+//! | `start` | what a bond's solve starts from: `"auto"`, ψ of the last bond transformed or predicted, or `"random"` | `"auto"` |
+//! | `targets` | the lowest states wanted, each found orthogonal to those below | 1 |
 //! | `tolerance` | the run ends when a sweep without noise changes the energy by less | 1e-9 |
 //! | `discarded` | weight that a truncation may drop although more states would be allowed | 0 |
 //! | `min_states` | states kept at least, whatever their weight | 1 |
 //! | `noise` | relative perturbation of the density matrices: a list of one a sweep, none after its end; 0 for none | [1e-4, 1e-5, 1e-6] |
 //! | `order` | the sites along the chain, each once | as numbered, or an order of shorter bonds |
-//! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of electrons, ⟨n n⟩ of every pair of sites, in report.json | false |
+//! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of fermions, ⟨n n⟩ and ⟨c† c⟩ of every pair of sites, in report.json | false |
+//! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |
 
 use super::problem::Wrong;
 use super::section::{Amount, Placed, Section};
+use crate::dmrg::{Mode, StartVectors};
 use serde::Serialize;
 
 /// `[dmrg]`, with defaults filled in.
@@ -38,6 +42,14 @@ pub struct DmrgSpec {
     pub correlations: bool,
     /// `seed`.
     pub seed: u64,
+    /// `mode`.
+    pub mode: Mode,
+    /// `start`.
+    pub start: StartVectors,
+    /// `targets`.
+    pub targets: usize,
+    /// `polish`.
+    pub polish: bool,
 }
 
 /// Reads `[dmrg]` for a lattice of so many sites.
@@ -49,8 +61,17 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         let expected = "a number of states, or a list of one a sweep".into();
         section.problem("states", Wrong::OutOfRange { key: "states".into(), expected, found: "[]".into() });
     }
-    section.choice("mode", &[("finite", ())]);
-    let sweeps = section.count("sweeps", 1).map_or(20, |sweeps| sweeps.value);
+    let mode = section.choice("mode", &[("finite", Mode::Finite), ("infinite", Mode::Infinite)]);
+    let mode = mode.map_or(Mode::Finite, |mode| mode.value);
+    let start = section.choice("start", &[("auto", StartVectors::Carried), ("random", StartVectors::Random)]);
+    let targets = section.count("targets", 1).map_or(1, |targets| targets.value);
+    let polish = section.flag("polish").unwrap_or(false);
+    if polish && targets > 1 {
+        let why = "one-site sweeps do not know of states below: leave one of them out";
+        section.problem("polish", Wrong::Conflict { key: "polish", other: "targets", why });
+    }
+    let least_sweeps = usize::from(mode == Mode::Finite || targets > 1);
+    let sweeps = section.count("sweeps", least_sweeps).map_or(20, |sweeps| sweeps.value);
     let min_states = section.count("min_states", 1);
     let above = |least: &&Placed<usize>| given.iter().flatten().any(|most| *most < least.value);
     if let Some(least) = min_states.as_ref().filter(above) {
@@ -66,6 +87,10 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         order: order(&section, sites),
         correlations: section.flag("correlations").unwrap_or(false),
         seed: section.count("seed", 0).map_or(1, |seed| seed.value as u64),
+        mode,
+        start: start.map_or(StartVectors::Carried, |start| start.value),
+        targets,
+        polish,
         states,
     };
     section.finish("key", |_| None);

@@ -5,12 +5,14 @@
 //!
 //! | section | key | meaning | default |
 //! |---|---|---|---|
-//! | `[model]` | `name` | `"hubbard"` or `"xxz"` | required |
+//! | `[model]` | `name` | `"hubbard"`, `"xxz"`, or for DMRG `"spin_hubbard"` | required |
 //! | hubbard | `t` | hopping: a number, or one a bond; the Hamiltonian has −t | required |
 //! | | `u` | repulsion: a number, or one a site | required |
 //! | | `potential` | ε of Σ ε_i n_i: a number, or one a site | 0 |
 //! | | `mu` | chemical potential of −μ Σ n_i: a number | 0 |
 //! | | `v` | V of Σ_⟨ij⟩ V_ij n_i n_j: a number, or one a bond; **not** multiplied by the bond's weight | 0 |
+//! | spin_hubbard | `spin` | F of the 2F + 1 flavours: 0.5, 1, … 2.5 | required |
+//! | | `t`, `u`, `potential`, `mu` | as of hubbard; U between each two flavours of a site | as there |
 //! | xxz | `spin` | 0.5, 1, 1.5, … | 0.5 |
 //! | | `jxy`, `jz` | couplings, > 0 antiferromagnetic: a number, or one a bond; times the bond's weight | required |
 //! | | `field` | h of Σ h_i Sz_i: a number, or one a site | 0 |
@@ -23,6 +25,7 @@
 //! | | `further` | weights of the 2nd, 3rd, … neighbours' bonds | none |
 //! | | `sites`, `edges` | any graph: `edges = [[0, 1, 1.0], …]`, weight 1 if left out | |
 //! | `[sector]` | `up`, `down` | particle numbers (hubbard) | required |
+//! | | `flavours` | particle numbers, a list of one a flavour (spin_hubbard) | required |
 //! | | `two_sz` | twice the total Sz (xxz) | required |
 //! | `[ci]` | all keys, in place of the three | see [`CiSpec`] | see there |
 //! | `[dmrg]` | all keys, in place of `[solve]` | see [`DmrgSpec`] | see there |
@@ -269,7 +272,12 @@ impl ModelFile {
                 return None;
             }
         }
-        ModelFile::collect_from(file, name, text, problems)
+        let collected = ModelFile::collect_from(file, name, text, problems)?;
+        if matches!(collected.model, ModelSpec::SpinHubbard { .. }) {
+            let section = Section::new("", parsed.get_ref(), 0..0, problems);
+            problems.add(section.place("model"), Wrong::FlavoursNeedDmrg);
+        }
+        Some(collected)
     }
 
     fn collect_from(file: Section<'_>, name: &str, text: &str, problems: &Problems) -> Option<ModelFile> {
@@ -294,8 +302,9 @@ impl ModelFile {
         // A spin model whose spin could not be read has no parity to check.
         let two_s = match (&model, family) {
             (Some(ModelSpec::Xxz { two_s, .. }), _) => Some(*two_s),
+            (Some(ModelSpec::SpinHubbard { two_f, .. }), _) => Some(*two_f),
             (_, Family::Hubbard) => Some(1),
-            (_, Family::Xxz) => None,
+            (_, Family::Xxz | Family::SpinHubbard) => None,
         };
         let sector = sector.zip(two_s).and_then(|(draft, two_s)| draft.on(lattice.sites().len(), two_s, problems));
         let (model, sector) = (model?, sector?);
@@ -324,10 +333,11 @@ impl ModelFile {
         }
     }
 
-    /// Twice the spin of a site: of fermions 1.
+    /// Twice the spin of a site: of electrons 1, of fermions with flavours 2F.
     pub fn two_s(&self) -> u32 {
         match &self.model {
             ModelSpec::Hubbard { .. } => 1,
+            ModelSpec::SpinHubbard { two_f, .. } => *two_f,
             ModelSpec::Xxz { two_s, .. } => *two_s,
         }
     }

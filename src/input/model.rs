@@ -27,6 +27,20 @@ pub enum ModelSpec {
         /// V, one a bond (default 0), not multiplied by the bond's weight.
         v: Vec<f64>,
     },
+    /// H = −Σ_{⟨ij⟩σ} t_ij w_ij (c†_iσ c_jσ + h.c.) + Σ_i (U_i/2) Σ_{σ≠σ'} n_iσ n_iσ' + Σ_iσ (ε_i − μ) n_iσ with 2F + 1
+    /// flavours σ (Nemes et al. 2014, equation 4). For DMRG.
+    SpinHubbard {
+        /// 2F: one less than the number of flavours.
+        two_f: u32,
+        /// t, one a bond; the minus sign is inside the Hamiltonian.
+        t: Vec<f64>,
+        /// U, one a site.
+        u: Vec<f64>,
+        /// ε, one a site (default 0).
+        potential: Vec<f64>,
+        /// μ (default 0).
+        mu: f64,
+    },
     /// H = Σ_{⟨ij⟩} w_ij [Jxy_ij (Sx_i Sx_j + Sy_i Sy_j) + Jz_ij Sz_i Sz_j] + Σ_i h_i Sz_i + Σ_i D_i (Sz_i)².
     /// Spin operators, not Pauli matrices; J > 0 is antiferromagnetic.
     Xxz {
@@ -48,6 +62,7 @@ impl ModelSpec {
     pub fn name(&self) -> &'static str {
         match self {
             ModelSpec::Hubbard { .. } => "hubbard",
+            ModelSpec::SpinHubbard { .. } => "spin_hubbard",
             ModelSpec::Xxz { .. } => "xxz",
         }
     }
@@ -66,6 +81,12 @@ impl ModelSpec {
                 text += if any(potential) { " + Σ_i ε_i n_i" } else { "" };
                 text += if *mu != 0.0 { " - μ Σ_i n_i" } else { "" };
                 text += if any(v) { " + V Σ_<ij> n_i n_j" } else { "" };
+                text
+            }
+            ModelSpec::SpinHubbard { potential, mu, .. } => {
+                let mut text = "H = -t Σ_<ij>σ w_ij (c†_iσ c_jσ + h.c.) + U/2 Σ_i Σ_{σ≠σ'} n_iσ n_iσ'".to_string();
+                text += if any(potential) { " + Σ_iσ ε_i n_iσ" } else { "" };
+                text += if *mu != 0.0 { " - μ Σ_iσ n_iσ" } else { "" };
                 text
             }
             ModelSpec::Xxz { field, single_ion, .. } => {
@@ -88,6 +109,11 @@ impl ModelSpec {
                 parts.extend(shown(potential).then(|| all("ε", potential)));
                 parts.extend((*mu != 0.0).then(|| format!("μ = {mu}")));
                 parts.extend(shown(v).then(|| all("V", v)));
+            }
+            ModelSpec::SpinHubbard { two_f, t, u, potential, mu } => {
+                parts.extend([format!("F = {}", spin_name(*two_f)), all("t", t), all("U", u)]);
+                parts.extend(shown(potential).then(|| all("ε", potential)));
+                parts.extend((*mu != 0.0).then(|| format!("μ = {mu}")));
             }
             ModelSpec::Xxz { two_s, jxy, jz, field, single_ion } => {
                 parts.extend([format!("S = {}", spin_name(*two_s)), all("Jxy", jxy), all("Jz", jz)]);
@@ -117,6 +143,7 @@ pub(crate) fn spin_name(two_s: u32) -> String {
 /// The section as read, before the lattice is known.
 pub(super) enum Draft {
     Hubbard { t: Given, u: Given, potential: Given, mu: f64, v: Given },
+    SpinHubbard { two_f: u32, t: Given, u: Given, potential: Given, mu: f64 },
     Xxz { two_s: u32, jxy: Given, jz: Given, field: Given, single_ion: Given },
 }
 
@@ -130,14 +157,16 @@ pub(super) struct Given {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Family {
     Hubbard,
+    SpinHubbard,
     Xxz,
 }
 
 /// Reads the section; problems go to the list, and `None` comes back if the model cannot be named. The family is known
 /// as soon as the name is, so that the sector can be checked although an amplitude is wrong.
 pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<(Family, Option<Draft>)> {
-    section.require("name", "name = \"hubbard\" or name = \"xxz\"");
-    let family = section.choice("name", &[("hubbard", Family::Hubbard), ("xxz", Family::Xxz)]);
+    section.require("name", "name = \"hubbard\", name = \"xxz\", or for DMRG name = \"spin_hubbard\"");
+    let families = [("hubbard", Family::Hubbard), ("xxz", Family::Xxz), ("spin_hubbard", Family::SpinHubbard)];
+    let family = section.choice("name", &families);
     let Some(Placed { value: family, .. }) = family else {
         return None; // without a name no other key can be judged
     };
@@ -150,31 +179,45 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<(Family,
             let (t, u, potential, v) = (given("t"), given("u"), given("potential"), given("v"));
             Draft::Hubbard { t, u, potential, mu: section.number("mu").map_or(0.0, |mu| mu.value), v }
         }
+        Family::SpinHubbard => {
+            section.require("spin", "the spin F of the fermions: spin = 1.5 for four flavours");
+            section.require("t", "the hopping: t = 1.0, or a list of one a bond");
+            section.require("u", "the repulsion between two flavours on a site: u = 4.0, or a list of one a site");
+            let two_f = read_spin(&section, problems, MOST_TWO_F);
+            let (t, u, potential) = (given("t"), given("u"), given("potential"));
+            Draft::SpinHubbard { two_f, t, u, potential, mu: section.number("mu").map_or(0.0, |mu| mu.value) }
+        }
         Family::Xxz => {
             section.require("jxy", "the coupling of Sx and Sy: jxy = 1.0, or a list of one a bond");
             section.require("jz", "the coupling of Sz: jz = 1.0, or a list of one a bond");
             let (jxy, jz, field, single_ion) = (given("jxy"), given("jz"), given("field"), given("single_ion"));
-            Draft::Xxz { two_s: read_spin(&section, problems), jxy, jz, field, single_ion }
+            Draft::Xxz { two_s: read_spin(&section, problems, MOST_TWO_S), jxy, jz, field, single_ion }
         }
     };
     section.finish("key", |key| match (family, key) {
-        (Family::Hubbard, "jxy" | "jz" | "spin" | "field" | "single_ion") => {
+        (Family::Hubbard, "spin") => Some("electrons have spin 1/2; `spin` belongs to xxz and spin_hubbard".into()),
+        (Family::Hubbard | Family::SpinHubbard, "jxy" | "jz" | "field" | "single_ion") => {
             Some(format!("`{key}` belongs to the model xxz"))
         }
+        (Family::SpinHubbard, "v") => Some("`v` belongs to the model hubbard".into()),
         (Family::Xxz, "t" | "u" | "mu" | "v" | "potential") => Some(format!("`{key}` belongs to the model hubbard")),
         _ => None,
     });
     Some((family, (problems.len() == before).then_some(draft)))
 }
 
+/// 2S of the largest local moment, and 2F of the most flavours.
+const MOST_TWO_S: u32 = 60;
+const MOST_TWO_F: u32 = crate::operator::Spin::MOST_FLAVOURS as u32 - 1;
+
 /// Twice the spin; ½ if there is none.
-fn read_spin(section: &Section<'_>, problems: &Problems) -> u32 {
+fn read_spin(section: &Section<'_>, problems: &Problems, most: u32) -> u32 {
     let Some(spin) = section.number("spin") else { return 1 };
     let two_s = 2.0 * spin.value;
-    if (1.0..=60.0).contains(&two_s) && two_s.fract() == 0.0 {
+    if (1.0..=f64::from(most)).contains(&two_s) && two_s.fract() == 0.0 {
         return two_s as u32;
     }
-    let (expected, found) = ("one of 0.5, 1, 1.5, … up to 30".into(), spin.value.to_string());
+    let (expected, found) = (format!("one of 0.5, 1, 1.5, … up to {}", spin_name(most)), spin.value.to_string());
     problems.add(spin.span, Wrong::OutOfRange { key: "spin".into(), expected, found });
     1
 }
@@ -189,6 +232,10 @@ impl Draft {
             Draft::Hubbard { t, u, potential, mu, v } => {
                 let (t, u, potential, v) = (bond(t), site(u), site(potential), bond(v));
                 ModelSpec::Hubbard { t: t?, u: u?, potential: potential?, mu, v: v? }
+            }
+            Draft::SpinHubbard { two_f, t, u, potential, mu } => {
+                let (t, u, potential) = (bond(t), site(u), site(potential));
+                ModelSpec::SpinHubbard { two_f, t: t?, u: u?, potential: potential?, mu }
             }
             Draft::Xxz { two_s, jxy, jz, field, single_ion } => {
                 let (jxy, jz, field, single_ion) = (bond(jxy), bond(jz), site(field), site(single_ion));

@@ -141,6 +141,8 @@ pub enum Wrong {
     Lattice(LatticeError),
     #[error("{found} {species} particles do not fit on {sites} sites: at most one {species} particle a site")]
     TooManyParticles { species: &'static str, found: usize, sites: usize },
+    #[error("{found} particles of one flavour do not fit on {sites} sites: at most one of a flavour a site")]
+    TooManyOfAFlavour { found: usize, sites: usize },
     #[error("two_sz = {two_sz} is beyond ±{most}, the most that {sites} sites of spin {spin} can have (2 S N)")]
     TooMuchSpin { two_sz: i64, most: i64, sites: usize, spin: String },
     #[error("two_sz = {two_sz} is {found}, but {sites} sites of spin {spin} have {expected} 2 Sz")]
@@ -149,6 +151,10 @@ pub enum Wrong {
     TooManyStates(TooManyStates),
     #[error("a file with [ci] is about a molecule: this is for models on a lattice")]
     Molecule,
+    #[error(
+        "exact diagonalisation has electrons and local moments, no fermions of more flavours: spin_hubbard is solved by DMRG"
+    )]
+    FlavoursNeedDmrg,
     #[error("a file with [dmrg] is for DMRG: this diagonalises")]
     Dmrg,
 }
@@ -185,6 +191,11 @@ impl Wrong {
             Wrong::WrongLength { order, .. } => format!("give one number for all, or a list in this order: {order}"),
             Wrong::Conflict { why, .. } => (*why).into(),
             Wrong::TooManyParticles { sites, .. } => format!("choose `up` and `down` from 0 to {sites}"),
+            Wrong::TooManyOfAFlavour { sites, .. } => format!("choose numbers from 0 to {sites}"),
+            Wrong::FlavoursNeedDmrg => {
+                "add a section [dmrg], such as\n\n[dmrg]\nstates = 256\n\nor, for two flavours, take name = \"hubbard\""
+                    .into()
+            }
             Wrong::TooMuchSpin { most, .. } => format!("choose `two_sz` (twice the total Sz) from -{most} to {most}"),
             Wrong::SpinParity { expected, two_sz, .. } => {
                 let near = if *two_sz > 0 { two_sz - 1 } else { two_sz + 1 };
@@ -212,6 +223,8 @@ impl Wrong {
             Wrong::Conflict { other, .. } => format!("`{other}` is given too"),
             Wrong::Lattice(_) => "this lattice cannot be built".into(),
             Wrong::TooManyParticles { sites, .. } => format!("more than {sites}"),
+            Wrong::TooManyOfAFlavour { sites, .. } => format!("more than {sites}"),
+            Wrong::FlavoursNeedDmrg => "solved by DMRG only".into(),
             Wrong::TooMuchSpin { .. } => "too large".into(),
             Wrong::SpinParity { expected, .. } => format!("should be {expected}"),
             Wrong::Molecule => "in place of [model], [lattice], [sector]".into(),

@@ -8,7 +8,7 @@ use super::section::{Placed, Problems, Section};
 use serde::{Deserialize, Serialize};
 
 /// The conserved quantum numbers of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SectorSpec {
     /// Numbers of up and down particles.
@@ -17,6 +17,11 @@ pub enum SectorSpec {
         up: usize,
         /// Down particles.
         down: usize,
+    },
+    /// Number of particles of each flavour.
+    Flavours {
+        /// One a flavour.
+        flavours: Vec<usize>,
     },
     /// Twice the total Sz.
     Spins {
@@ -30,9 +35,12 @@ impl SectorSpec {
     ///
     /// `two_s` is twice the spin of a site (unused for fermions).
     pub fn dimension(&self, sites: usize, two_s: u32) -> Option<u128> {
-        match *self {
-            SectorSpec::Fermions { up, down } => binomial(sites, up)?.checked_mul(binomial(sites, down)?),
-            SectorSpec::Spins { two_sz } => spin_states(sites, two_s, two_sz),
+        match self {
+            SectorSpec::Fermions { up, down } => binomial(sites, *up)?.checked_mul(binomial(sites, *down)?),
+            SectorSpec::Flavours { flavours } => {
+                flavours.iter().try_fold(1u128, |product, number| product.checked_mul(binomial(sites, *number)?))
+            }
+            SectorSpec::Spins { two_sz } => spin_states(sites, two_s, *two_sz),
         }
     }
 
@@ -40,6 +48,10 @@ impl SectorSpec {
     pub fn describe(&self) -> String {
         match self {
             SectorSpec::Fermions { up, down } => format!("{up} up, {down} down"),
+            SectorSpec::Flavours { flavours } => {
+                let numbers: Vec<String> = flavours.iter().map(usize::to_string).collect();
+                format!("{} of the flavours 0 to {}", numbers.join(", "), flavours.len().saturating_sub(1))
+            }
             SectorSpec::Spins { two_sz } => format!("2 Sz = {two_sz}"),
         }
     }
@@ -86,6 +98,7 @@ fn spin_states(sites: usize, two_s: u32, two_sz: i64) -> Option<u128> {
 /// The section as read, before the lattice is known.
 pub(super) enum Draft {
     Fermions { up: Placed<usize>, down: Placed<usize> },
+    Flavours { flavours: Placed<Vec<usize>> },
     Spins { two_sz: Placed<i64> },
 }
 
@@ -98,6 +111,11 @@ pub(super) fn read(section: Section<'_>, family: Family) -> Option<Draft> {
             let (up, down) = (section.count("up", 0), section.count("down", 0));
             up.zip(down).map(|(up, down)| Draft::Fermions { up, down })
         }
+        Family::SpinHubbard => {
+            section
+                .require("flavours", "the number of particles of each of the 2F + 1 flavours: flavours = [1, 1, 1, 1]");
+            section.counts("flavours", 0).map(|flavours| Draft::Flavours { flavours })
+        }
         Family::Xxz => {
             section.require("two_sz", "twice the total Sz, a whole number: two_sz = 0");
             section.integer("two_sz").map(|two_sz| Draft::Spins { two_sz })
@@ -105,6 +123,9 @@ pub(super) fn read(section: Section<'_>, family: Family) -> Option<Draft> {
     };
     section.finish("key", |key| match (family, key) {
         (Family::Hubbard, "two_sz") => Some("the sector of the hubbard model is `up` and `down`".into()),
+        (Family::SpinHubbard, "up" | "down" | "two_sz") => {
+            Some("the sector of the spin_hubbard model is `flavours`, a list of particle numbers".into())
+        }
         (Family::Xxz, "up" | "down") => Some("the sector of the xxz model is `two_sz`, twice the total Sz".into()),
         _ => None,
     });
@@ -125,6 +146,20 @@ impl Draft {
                     }
                 }
                 fits.then_some(SectorSpec::Fermions { up: up.value, down: down.value })
+            }
+            Draft::Flavours { flavours: Placed { value: flavours, span } } => {
+                let expected = two_s as usize + 1;
+                if flavours.len() != expected {
+                    let order = format!("flavour 0 to {two_s} of spin {}", spin_name(two_s));
+                    let (key, found) = ("flavours".into(), flavours.len());
+                    problems.add(span, Wrong::WrongLength { key, item: "flavour", expected, found, order });
+                    return None;
+                }
+                if let Some(found) = flavours.iter().copied().find(|number| *number > sites) {
+                    problems.add(span, Wrong::TooManyOfAFlavour { found, sites });
+                    return None;
+                }
+                Some(SectorSpec::Flavours { flavours })
             }
             Draft::Spins { two_sz: Placed { value: two_sz, span } } => {
                 let most = i64::from(two_s) * sites as i64;

@@ -1,24 +1,44 @@
 //! What an operator must satisfy before it is planned: finite, Hermitian, on its sites, conserving the sector's charges.
 
 use super::{Content, Factor, Operator, Spin, display::product_text};
+use serde::{Deserialize, Serialize};
 
 /// A quantity that a sector fixes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Charge {
     /// Number of up electrons.
     Up,
     /// Number of down electrons.
     Down,
+    /// Number of fermions of one flavour.
+    Flavour(u8),
+    /// Number of fermions of all kinds.
+    Particles,
+    /// N↑ − N↓, twice the total Sᶻ of electrons.
+    Polarisation,
     /// Twice the total Sᶻ of local moments.
     TwoSz,
+}
+
+impl std::fmt::Display for Charge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Charge::Up => f.write_str("the number of up electrons"),
+            Charge::Down => f.write_str("the number of down electrons"),
+            Charge::Flavour(number) => write!(f, "the number of fermions of flavour {number}"),
+            Charge::Particles => f.write_str("the number of fermions"),
+            Charge::Polarisation => f.write_str("N_up - N_down"),
+            Charge::TwoSz => f.write_str("the total Sz"),
+        }
+    }
 }
 
 impl Charge {
     /// How much a product changes the charge.
     pub fn change(self, product: &[Factor]) -> i64 {
-        let of = |factor: &Factor| match (self, factor) {
-            (Charge::Up, Factor::Create(Spin::Up, _)) | (Charge::Down, Factor::Create(Spin::Down, _)) => 1,
-            (Charge::Up, Factor::Annihilate(Spin::Up, _)) | (Charge::Down, Factor::Annihilate(Spin::Down, _)) => -1,
+        let of = |factor: &Factor| match (self, *factor) {
+            (charge, Factor::Create(spin, _)) => charge.of_fermion(spin),
+            (charge, Factor::Annihilate(spin, _)) => -charge.of_fermion(spin),
             (Charge::TwoSz, Factor::Raise(_)) => 2,
             (Charge::TwoSz, Factor::Lower(_)) => -2,
             _ => 0,
@@ -26,12 +46,17 @@ impl Charge {
         product.iter().map(of).sum()
     }
 
-    fn name(self) -> &'static str {
-        match self {
-            Charge::Up => "the number of up electrons",
-            Charge::Down => "the number of down electrons",
-            Charge::TwoSz => "the total Sz",
-        }
+    /// How much of the charge a fermion carries.
+    pub fn of_fermion(self, spin: Spin) -> i64 {
+        let carries = match self {
+            Charge::Up => spin == Spin::Up,
+            Charge::Down => spin == Spin::Down,
+            Charge::Flavour(number) => spin == Spin::Flavour(number),
+            Charge::Particles => true,
+            Charge::Polarisation => return i64::from(spin == Spin::Up) - i64::from(spin == Spin::Down),
+            Charge::TwoSz => false,
+        };
+        i64::from(carries)
     }
 }
 
@@ -64,13 +89,15 @@ pub enum OperatorError {
     },
     /// A term changes a charge of the sector.
     #[error(
-        "{term} changes {charge} by {change}, but the sector fixes it; drop the term, or choose a sector of charges that the model conserves"
+        "{term}, at site {sites}, changes {charge} by {change}, but the sector fixes it; drop the term, or choose a sector of charges that the model conserves"
     )]
     NotConserved {
         /// The term.
         term: String,
-        /// The charge in words.
-        charge: &'static str,
+        /// Its sites, as a list.
+        sites: String,
+        /// The charge.
+        charge: Charge,
         /// By how much.
         change: i64,
     },
@@ -88,9 +115,30 @@ pub enum OperatorError {
     },
     /// Fermions and local moments in one operator.
     #[error(
-        "the operator mixes fermions (c, cdag, n) with local moments (sp, sm, sz built outside `#[gpu_operator]`); eigenforge has sectors for one or the other: use electron_sp, electron_sz, … for the spin of electrons"
+        "the operator mixes fermions, as in {fermion}, with local moments, as in {moment} at site {site} (sp, sm, sz built outside `#[gpu_operator]`); a site has one or the other: use electron_sp, electron_sz, … for the spin of electrons"
     )]
-    Mixed,
+    Mixed {
+        /// A term of fermions.
+        fermion: String,
+        /// A term with a local moment.
+        moment: String,
+        /// Its sites, as a list.
+        site: String,
+    },
+    /// Flavours where there are electrons.
+    #[error(
+        "{term} has fermions of flavours, where this takes electrons (Up, Down) or local moments; a model of flavours is solved by DMRG: eigenforge::dmrg, or a section [dmrg] in a model file"
+    )]
+    Flavours {
+        /// The term.
+        term: String,
+    },
+    /// ↑ or ↓ beside flavours.
+    #[error("{term} and other terms name fermions in two ways: give all of them flavours, or all of them Up and Down")]
+    MixedFlavours {
+        /// A term with flavours.
+        term: String,
+    },
     /// An odd number of fermion factors in a product.
     #[error("{term} has an odd number of fermion operators; a Hamiltonian has an even number in every term")]
     OddParity {
@@ -152,6 +200,12 @@ impl From<crate::lattice::LatticeError> for OperatorError {
     }
 }
 
+/// The sites of a product, "1, 2".
+fn sites_of(product: &[Factor]) -> String {
+    let sites: std::collections::BTreeSet<usize> = product.iter().map(|factor| factor.site()).collect();
+    sites.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
 impl Operator {
     /// Checks that every coefficient is finite, every site is there, every product has even fermion parity, the
     /// operator is Hermitian, and each of `charges` is conserved. Works on the reduced operator.
@@ -167,26 +221,44 @@ impl Operator {
             return Err(OperatorError::SiteOutside { site, sites, last: sites.saturating_sub(1) });
         }
         let fermionic = |f: &Factor| f.is_fermion();
-        let (mut fermions, mut spins) = (false, false);
+        let (mut fermions, mut spins): (Option<&[Factor]>, Option<&[Factor]>) = (None, None);
+        let (mut electrons, mut flavours) = (false, None);
         for (product, value) in self.terms() {
             let term = || product_text(product);
             if !value.is_finite() {
                 return Err(OperatorError::NotFinite { term: term(), value });
             }
-            fermions |= product.iter().any(fermionic);
-            spins |= product.iter().any(|f| !f.is_fermion());
+            fermions = fermions.or(product.iter().any(fermionic).then_some(product));
+            spins = spins.or(product.iter().any(|f| !f.is_fermion()).then_some(product));
             if product.iter().filter(|f| f.is_fermion()).count() % 2 == 1 {
                 return Err(OperatorError::OddParity { term: term() });
+            }
+            let flavoured = product.iter().filter(|f| f.flavour().is_some()).count();
+            electrons |= flavoured < product.iter().filter(|f| f.is_fermion()).count();
+            if flavoured > 0 {
+                if charges.iter().any(|charge| matches!(charge, Charge::Up | Charge::Down)) {
+                    return Err(OperatorError::Flavours { term: term() });
+                }
+                flavours = flavours.or(Some(product));
             }
             for charge in charges {
                 let change = charge.change(product);
                 if change != 0 {
-                    return Err(OperatorError::NotConserved { term: term(), charge: charge.name(), change });
+                    return Err(OperatorError::NotConserved {
+                        term: term(),
+                        sites: sites_of(product),
+                        charge: *charge,
+                        change,
+                    });
                 }
             }
         }
-        if fermions && spins {
-            return Err(OperatorError::Mixed);
+        if let (Some(product), true) = (flavours, electrons) {
+            return Err(OperatorError::MixedFlavours { term: product_text(product) });
+        }
+        if let (Some(fermion), Some(moment)) = (fermions, spins) {
+            let (fermion, site) = (product_text(fermion), sites_of(moment));
+            return Err(OperatorError::Mixed { fermion, moment: product_text(moment), site });
         }
         Ok(())
     }
@@ -216,6 +288,7 @@ impl Operator {
         match self.content() {
             Content::Nothing => "no operators at all",
             Content::Fermions => "fermions",
+            Content::Flavours => "fermions of flavours",
             Content::Spins => "local moments",
         }
     }

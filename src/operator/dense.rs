@@ -5,7 +5,7 @@
 
 use super::{Factor, Operator, Spin};
 
-/// A configuration: occupation of each fermion mode (up modes, then down modes) or level of each spin.
+/// A configuration: occupation of each fermion mode (up modes, then down modes; flavour by flavour) or level of each spin.
 pub type Configuration = Vec<u32>;
 
 /// H|s⟩ as a list of (configuration, amplitude), not merged.
@@ -27,7 +27,7 @@ pub fn apply(operator: &Operator, sites: usize, state: &[u32]) -> Vec<(Configura
 }
 
 fn apply_factor(factor: Factor, sites: usize, two_s: u32, occupation: &mut [u32]) -> f64 {
-    let mode = |spin: Spin, site: usize| if spin == Spin::Up { site } else { sites + site };
+    let mode = |spin: Spin, site: usize| spin.index() * sites + site;
     let s = 0.5 * f64::from(two_s);
     match factor {
         Factor::Create(spin, site) | Factor::Annihilate(spin, site) => {

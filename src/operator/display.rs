@@ -5,7 +5,11 @@ use std::fmt;
 
 impl fmt::Display for Factor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arrow = |spin: &Spin| if *spin == Spin::Up { '↑' } else { '↓' };
+        let arrow = |spin: &Spin| match spin {
+            Spin::Up => "↑".to_string(),
+            Spin::Down => "↓".to_string(),
+            Spin::Flavour(number) => format!("[{number}]"),
+        };
         match self {
             Factor::Create(spin, site) => write!(f, "c†_{site}{}", arrow(spin)),
             Factor::Annihilate(spin, site) => write!(f, "c_{site}{}", arrow(spin)),

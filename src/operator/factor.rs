@@ -9,6 +9,31 @@ pub enum Spin {
     Up,
     /// ↓
     Down,
+    /// One of the 2F + 1 flavours of spin-F fermions, from 0. A model has these or ↑ and ↓, not both.
+    Flavour(u8),
+}
+
+impl Spin {
+    /// The flavour of a number below [`Spin::MOST_FLAVOURS`]; `Flavour(f)` of a model definition.
+    ///
+    /// # Panics
+    /// A number that is not below it.
+    pub fn flavour(number: usize) -> Spin {
+        assert!(number < Spin::MOST_FLAVOURS, "flavours go from 0 to {}, found {number}", Spin::MOST_FLAVOURS - 1);
+        Spin::Flavour(number as u8)
+    }
+
+    /// Flavours there are at most: those of F = 5/2.
+    pub const MOST_FLAVOURS: usize = 6;
+
+    /// Its number among the modes of a site: ↑ before ↓, flavours as they are numbered.
+    pub fn index(self) -> usize {
+        match self {
+            Spin::Up => 0,
+            Spin::Down => 1,
+            Spin::Flavour(number) => number.into(),
+        }
+    }
 }
 
 /// One elementary factor. The order of the variants and fields is the normal order, except that annihilators descend.
@@ -32,6 +57,14 @@ impl Factor {
         match self {
             Factor::Create(_, site) | Factor::Annihilate(_, site) => site,
             Factor::Raise(site) | Factor::Sz(site) | Factor::Lower(site) => site,
+        }
+    }
+
+    /// The number of its flavour, if it has one.
+    pub fn flavour(self) -> Option<u8> {
+        match self {
+            Factor::Create(Spin::Flavour(number), _) | Factor::Annihilate(Spin::Flavour(number), _) => Some(number),
+            _ => None,
         }
     }
 

@@ -7,6 +7,7 @@
 //!   c†ₐ c†ᵦ … c_δ c_γ: creators left of annihilators, creators ascending, annihilators descending. The reference
 //!   state is |n⟩ = Π c†_{i↑} Π c†_{j↓} |0⟩, so an operator of mode m passes the occupied modes before m and takes
 //!   (−1) for each. In a state word the up electron of site i is bit i, the down electron bit L + i.
+//!   Fermions of spin F have 2F + 1 flavours in place of ↑ and ↓ ([`Spin::Flavour`]), ordered as numbered.
 //! * **Spins.** Site by site, ascending; within a site (S⁺)ᵃ (Sᶻ)ᵇ or (Sᶻ)ᵇ (S⁻)ᶜ. Products of S⁺ and S⁻ are
 //!   reduced by S⁺S⁻ = S(S+1) − Sᶻ(Sᶻ−1) once the spin is known ([`Operator::spin`]); S = σ/2 for spin ½, never Pauli
 //!   matrices.
@@ -48,6 +49,8 @@ pub enum Content {
     Nothing,
     /// Spin-½ fermions.
     Fermions,
+    /// Fermions of 2F + 1 flavours.
+    Flavours,
     /// Local moments.
     Spins,
 }
@@ -156,13 +159,23 @@ impl Operator {
     pub fn content(&self) -> Content {
         let (mut fermions, mut spins) = (false, false);
         for factor in self.terms.keys().flatten() {
-            if factor.is_fermion() { fermions = true } else { spins = true }
+            match factor {
+                factor if factor.flavour().is_some() => return Content::Flavours,
+                factor if factor.is_fermion() => fermions = true,
+                _ => spins = true,
+            }
         }
         match (fermions, spins) {
             (true, _) => Content::Fermions,
             (false, true) => Content::Spins,
             (false, false) => Content::Nothing,
         }
+    }
+
+    /// Flavours of its fermions: one more than the largest number named; 0 without any.
+    pub fn flavours(&self) -> usize {
+        let numbers = self.terms.keys().flatten().filter_map(|factor| factor.flavour());
+        numbers.map(|number| usize::from(number) + 1).max().unwrap_or(0)
     }
 
     /// The Hermitian conjugate.

@@ -40,6 +40,7 @@ impl Word {
         match (self, spin) {
             (Word::Fermions { .. }, Spin::Up) => site as u32,
             (Word::Fermions { sites }, Spin::Down) => (sites + site) as u32,
+            (Word::Fermions { .. }, Spin::Flavour(_)) => unreachable!("checked: a word has ↑ and ↓ only"),
             (Word::Spins { .. }, _) => unreachable!("checked: no fermions in a spin word"),
         }
     }

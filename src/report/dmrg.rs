@@ -4,7 +4,7 @@
 //! lattice; cuts are numbered along the order of the run.
 
 use super::{MemoryRecord, ModelRecord, ReportError, text_file};
-use crate::dmrg::{Correlations, Cut, Extrapolated, SweepRecord};
+use crate::dmrg::{Correlations, Cut, Excited, Extrapolated, GrowthRecord, PolishRecord, Stop, SweepRecord};
 use crate::input::{DmrgSpec, SectorSpec};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,10 +36,16 @@ pub struct DmrgReport {
     pub extrapolated: Option<Extrapolated>,
     /// The largest weight dropped at a cut in the last sweep.
     pub discarded: f64,
-    /// "converged" or "sweeps".
+    /// "converged", "sweeps", or "grown" where no sweeps were asked for.
     pub stop: String,
+    /// Steps of the infinite-lattice algorithm; empty unless the chain was grown.
+    pub growth: Vec<GrowthRecord>,
     /// One a sweep.
     pub sweeps: Vec<SweepRecord>,
+    /// One-site sweeps at the end, if they were asked for.
+    pub polish: Option<PolishRecord>,
+    /// The states above the lowest, if they were asked for.
+    pub excited: Vec<Excited>,
     /// Sweeps that came from a checkpoint.
     pub resumed_sweeps: usize,
     /// One a cut, from left to right: entropy and the largest weights.
@@ -69,7 +75,9 @@ pub struct SiteAverages {
     pub n_up: Option<Vec<f64>>,
     /// ⟨n↓⟩.
     pub n_dn: Option<Vec<f64>>,
-    /// ⟨n↑n↓⟩.
+    /// ⟨n_f⟩ of each flavour of spin-F fermions, `[flavour][site]`.
+    pub n_flavour: Option<Vec<Vec<f64>>>,
+    /// ⟨n↑n↓⟩; of flavours Σ_{f<g} ⟨n_f n_g⟩.
     pub double_occupancy: Option<Vec<f64>>,
     /// ⟨Sᶻ⟩.
     pub sz: Vec<f64>,
@@ -89,9 +97,9 @@ pub struct DmrgSeconds {
 }
 
 impl DmrgReport {
-    /// Whether the sweeps settled.
+    /// Whether the sweeps of every state settled, where there were to be any.
     pub fn converged(&self) -> bool {
-        self.stop == "converged"
+        self.stop != "sweeps" && self.excited.iter().all(|state| state.stop != Stop::Sweeps)
     }
 
     /// The record as JSON, indented.
@@ -102,12 +110,17 @@ impl DmrgReport {
         Ok(serde_json::to_string_pretty(self)?)
     }
 
-    /// Writes `folder`/report.json; returns its path.
+    /// Writes `folder`/report.json, energy.svg and entropy.svg; returns their paths.
     ///
     /// # Errors
     /// A folder that cannot be made or written.
-    pub fn write(&self, folder: &Path) -> Result<PathBuf, ReportError> {
-        text_file(&folder.join("report.json"), &(self.to_json()? + "\n"))
+    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
+        let mut files = vec![text_file(&folder.join("report.json"), &(self.to_json()? + "\n"))?];
+        if !self.sweeps.is_empty() {
+            files.push(text_file(&folder.join("energy.svg"), &self.energy_svg()?)?);
+        }
+        files.push(text_file(&folder.join("entropy.svg"), &self.entropy_svg()?)?);
+        Ok(files)
     }
 
     /// Text for a terminal, without colours, ending in a newline.
@@ -121,6 +134,10 @@ impl DmrgReport {
     fn write_summary(&self, out: &mut String) -> std::fmt::Result {
         writeln!(out, "{} on {}, {}", self.model.name, self.lattice, self.sector.describe())?;
         writeln!(out)?;
+        self.write_growth(out)?;
+        if self.sweeps.is_empty() {
+            return self.write_result(out);
+        }
         writeln!(out, "  sweep   states    noise              energy   discarded   products   seconds")?;
         for (number, sweep) in self.sweeps.iter().enumerate() {
             let noise = if sweep.noise == 0.0 { "0".into() } else { format!("{:.0e}", sweep.noise) };
@@ -131,11 +148,44 @@ impl DmrgReport {
             )?;
         }
         writeln!(out)?;
+        self.write_result(out)
+    }
+
+    /// The last steps of growth: the energy of each length, and what a site adds.
+    fn write_growth(&self, out: &mut String) -> std::fmt::Result {
+        const SHOWN: usize = 8;
+        if self.growth.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "  sites   states              energy        per site   discarded   products   seconds")?;
+        for step in &self.growth[self.growth.len().saturating_sub(SHOWN)..] {
+            let per_site = step.energy_per_site.map_or(String::new(), |energy| format!("{energy:.10}"));
+            writeln!(
+                out,
+                "  {:>5}   {:>6}   {:>17.10}   {per_site:>13}   {:>9.2e}   {:>8}   {:>7.2}",
+                step.sites, step.kept, step.energy, step.discarded, step.products, step.seconds
+            )?;
+        }
+        writeln!(out)
+    }
+
+    fn write_result(&self, out: &mut String) -> std::fmt::Result {
         let flag = if self.converged() { "" } else { "   NOT CONVERGED" };
         writeln!(out, "energy       {:>17.10}{flag}", self.energy)?;
         match self.variance {
             Some(variance) => writeln!(out, "variance     {variance:>17.2e}")?,
             None => writeln!(out, "variance     not computed")?,
+        }
+        if let Some(polish) = self.polish {
+            writeln!(
+                out,
+                "one-site     {:>17} sweeps, the last changed the energy by {:.1e}",
+                polish.sweeps, polish.change
+            )?;
+        }
+        for (number, state) in self.excited.iter().enumerate() {
+            let variance = state.variance.map_or("not computed".into(), |variance| format!("{variance:.2e}"));
+            writeln!(out, "state {:<6} {:>17.10}   variance {variance}", number + 1, state.energy)?;
         }
         if let Some(Extrapolated { energy, error, points }) = self.extrapolated {
             writeln!(out, "extrapolated {energy:>17.10} +- {error:.1e} from {points} numbers of states")?;
@@ -146,9 +196,15 @@ impl DmrgReport {
             .fold((0, 0.0), |most, cut| if cut.entropy > most.1 { (cut.left_sites, cut.entropy) } else { most });
         writeln!(out, "entropy      {:>17.10} at most, behind {} sites", most.1, most.0)?;
         self.write_averages(out)?;
-        let how = if self.converged() { "converged" } else { "STOPPED at the number of sweeps" };
-        let products: usize = self.sweeps.iter().map(|sweep| sweep.products).sum();
-        writeln!(out, "{how} by dmrg on {}: {} sweeps, {products} products", self.device, self.sweeps.len())?;
+        let how = match (self.converged(), self.stop.as_str()) {
+            (true, "grown") => "grown",
+            (true, _) => "converged",
+            _ => "STOPPED at the number of sweeps",
+        };
+        let sweeps = || self.sweeps.iter().chain(self.excited.iter().flat_map(|state| &state.sweeps));
+        let grown = self.growth.iter().map(|step| step.products).sum::<usize>();
+        let products = sweeps().map(|sweep| sweep.products).sum::<usize>() + grown;
+        writeln!(out, "{how} by dmrg on {}: {} sweeps, {products} products", self.device, sweeps().count())?;
         let DmrgSeconds { setup, sweeps, measure, total } = self.seconds;
         let rate = if sweeps > 0.0 { self.flops / sweeps / 1e9 } else { 0.0 };
         writeln!(
@@ -164,6 +220,10 @@ impl DmrgReport {
         if let (Some(up), Some(down), Some(double)) = (&sites.n_up, &sites.n_dn, &sites.double_occupancy) {
             let (n, double) = (mean(up) + mean(down), mean(double));
             writeln!(out, "average of a site: <n> {n:.6}, <n_up n_dn> {double:.6}")?;
+        }
+        if let (Some(flavours), Some(pairs)) = (&sites.n_flavour, &sites.double_occupancy) {
+            let n = flavours.iter().map(|density| mean(density)).sum::<f64>();
+            writeln!(out, "average of a site: <n> {n:.6}, pairs {:.6}", mean(pairs))?;
         }
         let largest = sites.sz.iter().fold(0.0f64, |largest, sz| largest.max(sz.abs()));
         writeln!(out, "largest |<Sz>| of a site: {largest:.2e}")

@@ -8,6 +8,7 @@
 
 mod ci;
 mod dmrg;
+mod dmrg_picture;
 mod error;
 mod irreps;
 mod picture;

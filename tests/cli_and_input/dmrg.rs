@@ -90,16 +90,17 @@ fn options_of_a_diagonalisation_are_refused_by_name() {
     for (options, said) in [
         (vec!["--solver", "lanczos"], "--solver is not for a file with [dmrg]"),
         (vec!["--states", "3"], "`states`, the states kept"),
-        (vec!["--device", "cuda"], "runs on the CPU so far"),
+        (vec!["--vectors"], "no vector over a basis"),
+        (vec!["--checkpoint", "saved", "--checkpoint-every", "5"], "DMRG saves after every half sweep"),
     ] {
         let output = run(&[&["solve", input.as_str()][..], &options].concat());
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains(said), "{}", stderr(&output));
     }
-    for stage in ["cuda", "ptx", "sass", "resources", "ir-ron"] {
+    for stage in ["ptx", "sass", "resources", "ir-ron"] {
         let output = run(&["inspect", &input, "--stage", stage]);
         assert_eq!(output.status.code(), Some(2));
-        assert!(stderr(&output).contains("--stage ir, plan and cost"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("--stage ir, plan, cost and cuda"), "{}", stderr(&output));
     }
     let build = run(&["build", &input, "--arch", "sm_90"]);
     assert_eq!(build.status.code(), Some(2), "{}", stderr(&build));
@@ -119,4 +120,76 @@ fn inspect_shows_the_operator_sum_the_records_and_their_cost() {
     let cost = shown("cost");
     assert!(cost.contains("one multiply:") && cost.contains("5 operators at the cut"), "{cost}");
     assert!(shown("plan").contains("Product"), "no records");
+}
+
+/// Files that say something impossible: the key, what it may be, and the exit code of bad input.
+#[test]
+fn impossible_files_are_refused_at_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |input: &str, said: &str| {
+        let output = run(&["solve", input]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        let found = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
+        assert!(found.contains(said), "{said}: {}", stderr(&output));
+    };
+    refused(&chain(folder.path(), 8, "states = 0"), "`states` should be");
+    refused(&chain(folder.path(), 2, "states = 8"), "a chain of 2 site(s): two-site DMRG needs at least 3");
+    refused(&chain(folder.path(), 7, "states = 8"), "two_sz = 0 is even, but 7 sites");
+    refused(&chain(folder.path(), 8, "states = 8\nsweeps = 0"), "`sweeps` should be");
+    refused(&chain(folder.path(), 8, "states = 8\ntargets = 0"), "`targets` should be");
+    refused(&chain(folder.path(), 8, "states = 8\ntargets = 100"), "at most the number of states of the sector");
+    refused(&chain(folder.path(), 8, "states = 8\nmode = \"endless\""), "endless");
+    refused(&chain(folder.path(), 4, "states = 8\nmode = \"infinite\"\nstart = \"warm\""), "warm");
+    // More than any machine has: the numbers, and what fits.
+    refused(&chain(folder.path(), 400, "states = 100000000"), "states fit at most; lower `states`");
+}
+
+/// Growth alone: the energy per site by length, and the picture of the entropies (Bethe ansatz for 32 sites).
+#[test]
+fn a_chain_is_grown_without_sweeps() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = chain(folder.path(), 32, "states = 96\nmode = \"infinite\"\nsweeps = 0");
+    let out = folder.path().join("out");
+    let found = solved(&[&input, "--output", out.to_str().unwrap()]);
+    assert!((found["energy"].as_f64().unwrap() - HEISENBERG_32).abs() < 1e-6, "{}", found["energy"]);
+    assert_eq!(found["stop"], "grown");
+    let growth = found["growth"].as_array().unwrap();
+    assert_eq!(growth.last().unwrap()["sites"], 32);
+    assert!((growth.last().unwrap()["energy_per_site"].as_f64().unwrap() + 0.4434).abs() < 1e-3);
+    assert!(out.join("entropy.svg").exists() && !out.join("energy.svg").exists());
+    let text = run(&["solve", &input]);
+    assert!(stdout(&text).contains("per site") && stdout(&text).contains("grown by dmrg"), "{}", stdout(&text));
+    assert!(stderr(&text).contains("growth"), "{}", stderr(&text));
+}
+
+/// Several states, one-particle density matrices and pictures of a flavoured chain (exact diagonalisation of the reference
+/// data: four flavours on four sites, one each, U = 4).
+#[test]
+fn flavours_from_a_file_with_pictures_and_states_above() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flavours.toml");
+    let text = "[model]\nname = \"spin_hubbard\"\nspin = 1.5\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = 4\n[sector]\n\
+                flavours = [1, 1, 1, 1]\n";
+    std::fs::write(&path, format!("{text}[dmrg]\nstates = [64, 128, 256]\ntargets = 2\ncorrelations = true\n"))
+        .unwrap();
+    let (input, out) = (path.to_str().unwrap(), folder.path().join("out"));
+    let found = solved(&[input, "--output", out.to_str().unwrap()]);
+    assert!((found["energy"].as_f64().unwrap() + 2.6274270093).abs() < 1e-9, "{}", found["energy"]);
+    let next = found["excited"][0]["energy"].as_f64().unwrap();
+    assert!((next + 2.3194913044).abs() < 1e-9, "{next}");
+    // Tr of each flavour's density matrix is its number; the flavours are equivalent.
+    for flavour in 0..4 {
+        let at = |i: usize| found["correlations"]["cdag_c"][flavour][i][i].as_f64().unwrap();
+        assert!(((0..4).map(at).sum::<f64>() - 1.0).abs() < 1e-9);
+        assert!((at(0) - 0.2391248).abs() < 1e-6, "{}", at(0));
+    }
+    assert_eq!(found["cuts"][1]["charges"][0].as_array().unwrap().len(), 4);
+    for picture in ["energy.svg", "entropy.svg"] {
+        let svg = std::fs::read_to_string(out.join(picture)).unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains("polyline"), "{picture}");
+    }
+    std::fs::write(&path, text).unwrap();
+    let refused = run(&["solve", input]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("[dmrg]"), "{}", stderr(&refused));
 }

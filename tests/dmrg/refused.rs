@@ -1,10 +1,12 @@
 //! What cannot be run is refused with the term, the site and the charge.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Options, run};
+use eigenforge::dmrg::site::Site;
+use eigenforge::dmrg::terms::Terms;
+use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, Options, QuantumNumbers, charges, run};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
-use eigenforge::operator::{Factor, Operator, Spin};
+use eigenforge::operator::{Charge, Factor, Operator, Spin};
 
 fn heisenberg(sites: usize) -> Operator {
     let lattice = Lattice::chain(sites).open();
@@ -37,7 +39,13 @@ fn a_charge_that_a_term_changes() {
         + pairing.adjoint()
         + Operator::product(&[Factor::Create(Spin::Up, 3), Factor::Annihilate(Spin::Up, 3)]);
     let said = why(&operator, Sector::Fermions { up: 1, down: 1 }, None);
-    assert!(said.contains("c†_1↑ c†_2↓") && said.contains("the number of up electrons by 1"), "{said}");
+    assert!(said.contains("c†_1↑ c†_2↓, at site 1, 2, changes the number of up electrons by 1"), "{said}");
+    // The charges that it does conserve are found, and it can be solved with them.
+    let hermitian = pairing.clone() + pairing.adjoint();
+    assert_eq!(charges::conserved(&hermitian), [Charge::Polarisation]);
+    let chain = Chain::new(&hermitian, QuantumNumbers(vec![(Charge::Polarisation, 0)]), None).unwrap();
+    let found = run(&chain, &Options::default(), None, |_| {}).unwrap();
+    assert!((found.energy + 1.0).abs() < 1e-12, "(|0> ± |pair>)/√2: -1, not {}", found.energy);
 }
 
 #[test]
@@ -59,4 +67,42 @@ fn sectors_of_a_single_state_and_chains_of_three_sites_work() {
     let three = Chain::new(&heisenberg(3), Sector::Spins { two_sz: 1 }, None).unwrap();
     let found = run(&three, &Options::default(), None, |_| {}).unwrap();
     assert!((found.energy + 1.0).abs() < 1e-12, "three spins: -1, not {}", found.energy);
+}
+
+/// Fermions and local moments in one operator, and a term handed to sites that do not have its operators.
+#[test]
+fn operators_that_a_site_does_not_have() {
+    let number = Operator::product(&[Factor::Create(Spin::Up, 1), Factor::Annihilate(Spin::Up, 1)]);
+    let moment = Operator::product(&[Factor::Sz(3)]);
+    let said = why(&(number.clone() + moment.clone()), Sector::Fermions { up: 1, down: 1 }, None);
+    assert!(said.contains("c†_1↑ c_1↑") && said.contains("Sᶻ_3 at site 3"), "{said}");
+    let electrons = Site::of(&number, &[Charge::Up, Charge::Down]);
+    let error = Terms::of(&moment, &electrons, &[0, 1, 2, 3]).err().expect("accepted");
+    assert!(matches!(error, DmrgError::UnknownOperator { site: 3, .. }), "{error}");
+    assert!(error.to_string().contains("Sᶻ_3 at site 3, in the term Sᶻ_3"), "{error}");
+    let flavour = Operator::product(&[Factor::Create(Spin::flavour(4), 2), Factor::Annihilate(Spin::flavour(4), 2)]);
+    let two = Site::of(&Operator::zero(), &[Charge::Flavour(0), Charge::Flavour(1)]);
+    let error = Terms::of(&flavour, &two, &[0, 1, 2]).err().expect("accepted").to_string();
+    assert!(error.contains("c†_2[4] at site 2"), "{error}");
+}
+
+/// A header that another version wrote is refused, whatever else it holds; it is not passed over as torn.
+#[test]
+fn the_checkpoint_of_another_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let chain = Chain::new(&heisenberg(8), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let at = |resume| Checkpoint { folder: folder.path().into(), resume };
+    run(&chain, &Options { sweeps: 1, ..Options::default() }, Some(&at(false)), |_| {}).unwrap();
+    for state in std::fs::read_dir(folder.path()).unwrap() {
+        let header = state.unwrap().path().join("header.ron");
+        let text = std::fs::read_to_string(&header).unwrap();
+        let other =
+            text.replacen("schema:", "colour:\"red\",schema:", 1).replacen(env!("CARGO_PKG_VERSION"), "0.0.1", 1);
+        std::fs::write(&header, other.replace("progress:", "progress_of_old:")).unwrap();
+    }
+    for resume in [false, true] {
+        let refused = run(&chain, &Options::default(), Some(&at(resume)), |_| {}).unwrap_err();
+        assert!(matches!(refused, DmrgError::OtherCheckpoint { what: "version", .. }), "{refused}");
+        assert!(refused.to_string().contains("of eigenforge 0.0.1"), "{refused}");
+    }
 }

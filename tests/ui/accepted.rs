@@ -83,6 +83,22 @@ fn maybe_a_molecule(integrals: &Integrals) -> Result<Operator, String> {
     Ok(sum!(s in [Up, Down]; integrals.one(last, last) * n(last, s)))
 }
 
+/// Flavours by number: a diagonal sum of them has no CUDA text, and its coefficients have.
+#[gpu_operator(conserves(N))]
+fn flavours(lattice: &Lattice, number: usize, t: f64, u: f64) -> Operator {
+    sum!(<i, j> in lattice.bonds(), f in 0..number; -t * (cdag(i, Flavour(f)) * c(j, Flavour(f)) + h.c.))
+        + sum!(i in lattice.sites(), f in 0..number, g in 0..f; u * n(i, Flavour(f)) * n(i, Flavour(g)))
+        + sum!(i in lattice.sites(); 0.1 * (cdag(i, Flavour(0)) * c(i, Flavour(number - 1)) + h.c.))
+}
+
+#[test]
+fn flavours_are_numbered() {
+    let model = flavours(&Lattice::chain(3).open(), 4, 1.0, 2.0);
+    assert_eq!(model.flavours(), 4);
+    assert_eq!(model.len(), 2 * 2 * 4 + 3 * 6 + 2 * 3);
+    assert_eq!(model.sums()[1].cuda, None);
+}
+
 #[test]
 fn a_molecule_has_as_many_sites_as_orbitals() {
     let mut integrals = Integrals::zero(3);
@@ -105,6 +121,7 @@ fn definitions_that_look_wrong_are_accepted_and_hermitian() {
         planar(&lattice),
         owned_lattice(lattice.clone(), 1.0),
         awkward_names(0.5, 3, &[1.0, 2.0, 3.0]),
+        flavours(&lattice, 3, 1.0, 4.0),
         molecule(&Integrals {
             one: vec![-1.0, 0.5, -0.25],
             two: vec![0.7, 0.1, 0.2, 0.6, 0.15, 0.65],

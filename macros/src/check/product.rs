@@ -86,6 +86,7 @@ fn factor_text(factor: &Factor, bar: bool) -> String {
         SpinArgument::Literal(spin) => spin.name().to_string(),
         SpinArgument::Variable(name) => name.to_string(),
         SpinArgument::Captured(expr) => neat(&expr.to_token_stream()),
+        SpinArgument::Flavour(number) => format!("Flavour({})", neat(&number.to_token_stream())),
     }));
     format!("{}({})", operator.name(), arguments.join(", "))
 }

@@ -78,6 +78,9 @@ pub fn symbols<'n>(
                 Some((_, spin)) => SpinValue::Is(*spin),
                 None => SpinValue::Captured(name.to_string(), false),
             },
+            Some(SpinArgument::Flavour(number)) => {
+                SpinValue::Captured(format!("Flavour({})", number.to_token_stream()), false)
+            }
             Some(SpinArgument::Captured(expr)) => {
                 let text = expr.to_token_stream().to_string();
                 let parameter = scope.parameters.contains_key(&text) && !scope.locals.contains_key(&text);

@@ -47,7 +47,7 @@ pub fn loops(domains: &[Domain], body: TokenStream) -> TokenStream {
 pub fn values(domains: &[Domain]) -> Vec<TokenStream> {
     let value = |(name, role): (Ident, Role)| match role {
         Role::Weight => quote!(#name),
-        Role::Spin(_) => quote!(#name as u8 as f64),
+        Role::Spin(_) => quote!(#name.index() as f64),
         Role::Index | Role::BondKind => quote!(#name as f64),
     };
     domains.iter().flat_map(Domain::roles).map(value).collect()

@@ -106,15 +106,19 @@ fn builder(factor: &Factor, electrons: bool) -> TokenStream {
         SpinArgument::Literal(spin) => spin_path(*spin),
         SpinArgument::Variable(name) => quote!(#name),
         SpinArgument::Captured(expr) => quote!(#expr),
+        SpinArgument::Flavour(number) => quote!(::eigenforge::operator::Spin::flavour(#number)),
     });
     let arguments = sites.iter().map(|site| quote!(#site)).chain(spin);
     quote!(::eigenforge::operator::build::#name(#(#arguments),*))
 }
 
-/// Whether the tree holds diagonal operators only.
+/// Whether the tree holds operators only that CUDA text has: diagonal ones, and none of a flavour, which DMRG takes and no
+/// generated diagonal.
 pub fn is_diagonal(node: &Node) -> bool {
     let mut diagonal = true;
-    crate::parse::expression::each_factor(node, &mut |factor| diagonal &= factor.operator.is_diagonal());
+    crate::parse::expression::each_factor(node, &mut |factor| {
+        diagonal &= factor.operator.is_diagonal() && !matches!(factor.spin, Some(SpinArgument::Flavour(_)));
+    });
     diagonal
 }
 
@@ -180,6 +184,9 @@ fn occupation(factor: &Factor, translator: &mut Translator) -> Result<Text> {
         Some(SpinArgument::Captured(expr)) => {
             arguments.push(translator.expression(expr)?);
             "n"
+        }
+        Some(SpinArgument::Flavour(number)) => {
+            return Err(super::cuda::untranslatable(number, "generated diagonals have electrons, and no flavours"));
         }
     };
     Ok(Text::call(name, &arguments.iter().collect::<Vec<_>>(), Kind::Float))

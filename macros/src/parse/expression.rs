@@ -68,6 +68,8 @@ pub enum SpinArgument {
     Variable(Ident),
     /// A spin that the macro cannot see: a parameter, a local, an element.
     Captured(Box<Expr>),
+    /// `Flavour(f)`: a flavour of spin-F fermions by its number.
+    Flavour(Box<Expr>),
 }
 
 /// Reads an expression.
@@ -372,6 +374,14 @@ fn spin_argument(operator: &str, argument: &Expr, scope: &Scope) -> Result<SpinA
         return wrong("an operator".to_string());
     }
     let argument = unwrap_parens(argument);
+    if let Expr::Call(call) = argument
+        && called_name(call).is_some_and(|name| name == "Flavour")
+    {
+        return match call.args.iter().collect::<Vec<_>>()[..] {
+            [number] => Ok(SpinArgument::Flavour(Box::new(number.clone()))),
+            _ => wrong(format!("`Flavour` with {} numbers, where it takes one", call.args.len())),
+        };
+    }
     let Some(name) = last_name(argument) else {
         return match argument {
             Expr::Field(_) | Expr::Index(_) | Expr::MethodCall(_) | Expr::Call(_) | Expr::Unary(_) => {

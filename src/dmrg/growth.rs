@@ -1,0 +1,265 @@
+//! The infinite-lattice algorithm (White 1992; Nemes et al. 2014, Algorithm 1): both blocks grow by a site at every step,
+//! until the chain has its length.
+//!
+//! In: a chain that repeats ([`repetition`](super::repetition)). Out: a record a step, and the state of the whole chain with ψ
+//! at its middle bond, from which finite sweeps may go on. A step solves the shortened chain, in the sector nearest to its
+//! share of the charges, keeps the best states of both blocks from one ψ, and starts the next from McCulloch's
+//! [prediction](super::predict), or from a random vector as the paper does.
+
+use super::blocks::{Enlarged, Side};
+use super::bond::{Bond, carried_over};
+use super::chain::Chain;
+use super::engine::Engine;
+use super::environment::Environment;
+use super::error::DmrgError;
+use super::options::{Options, StartVectors};
+use super::predict::{Overlap, Step};
+use super::repetition::Repetition;
+use super::run::SweepRecord;
+use super::start::Random;
+use super::state::Isometry;
+use super::superblock::Superblock;
+use super::sweep::{BondRecord, Phases};
+use super::truncate::Limits;
+use faer::Mat;
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// A step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GrowthRecord {
+    /// Sites of the chain.
+    pub sites: usize,
+    /// Its energy.
+    pub energy: f64,
+    /// Half of what the last two sites added: with the length it goes to the energy per site of the infinite chain.
+    pub energy_per_site: Option<f64>,
+    /// Most states kept of a block.
+    pub kept: usize,
+    /// The larger weight dropped.
+    pub discarded: f64,
+    /// ‖Hψ − Eψ‖.
+    pub residual: f64,
+    /// Elements of ψ.
+    pub dimension: usize,
+    /// Products with H.
+    pub products: usize,
+    /// Operations of them.
+    pub flops: f64,
+    /// Whether the start was predicted.
+    pub predicted: bool,
+    /// Wall-clock time.
+    pub seconds: f64,
+}
+
+impl GrowthRecord {
+    /// As progress shows a bond.
+    pub(super) fn bond(&self) -> BondRecord {
+        BondRecord {
+            bond: self.sites / 2 - 1,
+            energy: self.energy,
+            residual: self.residual,
+            dimension: self.dimension,
+            kept: self.kept,
+            discarded: self.discarded,
+            products: self.products,
+            flops: self.flops / self.products.max(1) as f64,
+            seconds: Phases { solve: self.seconds, ..Phases::default() },
+        }
+    }
+
+    /// As progress shows a sweep.
+    pub(super) fn sweep(&self) -> SweepRecord {
+        let GrowthRecord { energy, kept, discarded, residual, dimension, products, flops, seconds, .. } = *self;
+        let states = kept;
+        SweepRecord { states, kept, energy, discarded, residual, dimension, products, flops, seconds, noise: 0.0 }
+    }
+}
+
+/// The chain at its length.
+pub struct Grown {
+    /// The steps.
+    pub records: Vec<GrowthRecord>,
+    /// The states kept of each site, in the tables of the whole chain.
+    pub kept: Vec<Option<Isometry>>,
+    /// ψ.
+    pub wave: Vec<f64>,
+    /// The bond it is at.
+    pub bond: usize,
+}
+
+/// A block, and the states kept of each of its sites with the enlarged sectors that they are of.
+struct Growing<B> {
+    side: Side,
+    block: Environment<B>,
+    kept: Vec<Isometry<B>>,
+}
+
+/// Grows a chain to its length.
+///
+/// # Errors
+/// A chain that does not repeat, numbers that are not finite, those of the engine.
+pub fn grow<E: Engine>(
+    engine: &mut E,
+    chain: &Chain,
+    options: &Options,
+    mut tell: impl FnMut(&GrowthRecord),
+) -> Result<Grown, DmrgError> {
+    let (left, right) = Repetition::of(&chain.sum, chain.sum.range)?.blocks;
+    let limits = options.growth_limits();
+    let mut random = Random::new(options.seed);
+    let whole = chain.shortened(left, chain.sites - left);
+    let mut left = Growing::exact(engine, &whole, Side::Left, left)?;
+    let mut right = Growing::exact(engine, &whole, Side::Right, right)?;
+    let (mut records, mut next_wave, mut before): (Vec<GrowthRecord>, _, Option<Overlap<E::Buffer>>) =
+        (Vec::new(), None, None);
+    loop {
+        let begun = Instant::now();
+        let (p, r) = (left.kept.len(), right.kept.len());
+        let short = chain.shortened(p + 1, r + 1);
+        let bond = Bond::new(engine, &short, &short.sum, p, &left.block, &right.block)?;
+        let length = bond.frame.layout.length;
+        let predicted = next_wave.take();
+        let is_predicted = predicted.is_some();
+        let mut wave = match predicted {
+            Some(wave) => wave,
+            None => engine.upload((0..length).map(|_| random.number()).collect())?,
+        };
+        let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
+        let operands = bond.operands(&left.block, &right.block);
+        let diagonal = engine.diagonal(&bond, &left.block, &right.block)?;
+        let found = engine.solve(&superblock, operands, &diagonal, &mut wave, options.growth_davidson())?;
+        let energy = found.value + short.sum.constant;
+        if !energy.is_finite() {
+            return Err(DmrgError::NotFinite { first: short.order[p], second: short.order[p + 1] });
+        }
+        let mut record = GrowthRecord {
+            sites: short.sites,
+            energy,
+            energy_per_site: records.last().map(|last| 0.5 * (energy - last.energy)),
+            residual: found.residual,
+            dimension: length,
+            products: found.products,
+            flops: found.products as f64 * superblock.flops(),
+            predicted: is_predicted,
+            ..GrowthRecord::default()
+        };
+        if short.sites == chain.sites {
+            record.kept = left.block.sectors.total().max(right.block.sectors.total());
+            record.seconds = begun.elapsed().as_secs_f64();
+            tell(&record);
+            records.push(record);
+            let wave = engine.download(&wave)?.into_owned();
+            return whole_chain(engine, chain, left, right, records, wave);
+        }
+        let psi = bond.frame.wave(&wave);
+        let (of_left, of_right) =
+            (engine.truncate(psi, Side::Left, limits)?, engine.truncate(psi, Side::Right, limits)?);
+        record.kept = of_left.kept.kept.total().max(of_right.kept.kept.total());
+        record.discarded = of_left.discarded.max(of_right.discarded);
+        let step = Step { frame: &bond.frame, left: &of_left, right: &of_right };
+        let (grown_left, grown_right) = (
+            Environment::project(
+                engine,
+                &bond.left_operators,
+                operands,
+                &of_left.kept,
+                Chain::identity(&short.sum, Side::Left, p),
+            )?,
+            Environment::project(
+                engine,
+                &bond.right_operators,
+                operands,
+                &of_right.kept,
+                Chain::identity(&short.sum, Side::Right, p + 2),
+            )?,
+        );
+        if options.start == StartVectors::Carried {
+            let longer = chain.shortened(p + 2, r + 2);
+            let frame = super::bond::Frame::new(&longer, p + 1, &grown_left.sectors, &grown_right.sectors);
+            if let Some(before) = &before {
+                let wave = step.wave(engine, before, &frame)?;
+                // Nothing is left where the sectors of the three lengths are not evenly spaced.
+                next_wave = (engine.dot(&wave, &wave)? > 1e-6).then_some(wave);
+            }
+            before = Some(step.overlap(engine)?);
+        }
+        left.kept.push(of_left.kept);
+        right.kept.push(of_right.kept);
+        (left.block, right.block) = (grown_left, grown_right);
+        record.seconds = begun.elapsed().as_secs_f64();
+        tell(&record);
+        records.push(record);
+    }
+}
+
+impl<B> Growing<B> {
+    /// A block of so many sites at an end of the chain with all of its states.
+    fn exact<E: Engine<Buffer = B>>(
+        engine: &E,
+        chain: &Chain,
+        side: Side,
+        sites: usize,
+    ) -> Result<Growing<B>, DmrgError> {
+        let mut growing = Growing { side, block: Environment::end_on(engine)?, kept: Vec::new() };
+        for _ in 0..sites {
+            let (cut, enlarged) = growing.enlarged(chain);
+            let all = |q: usize| {
+                let n = enlarged.sectors.dimension(q);
+                Some(Mat::identity(n, n))
+            };
+            let matrices: Vec<_> = (0..enlarged.sectors.len()).map(all).collect();
+            let kept = Isometry::new(&enlarged.sectors, &matrices).carried(|data| engine.upload(data))?;
+            growing.block = carried_over(engine, chain, &chain.sum, side, cut, &growing.block, &enlarged, &kept)?;
+            growing.kept.push(kept);
+        }
+        Ok(growing)
+    }
+
+    /// The cut where the block of `chain` ends, and the block with the next site.
+    fn enlarged(&self, chain: &Chain) -> (usize, Enlarged) {
+        let cut = match self.side {
+            Side::Left => self.kept.len(),
+            Side::Right => chain.sites - self.kept.len(),
+        };
+        (cut, chain.enlarge(self.side, &self.block.sectors, cut))
+    }
+}
+
+/// The kept states in the tables of the whole chain, which knows sectors that growth did not exclude.
+fn whole_chain<E: Engine>(
+    engine: &E,
+    chain: &Chain,
+    left: Growing<E::Buffer>,
+    right: Growing<E::Buffer>,
+    records: Vec<GrowthRecord>,
+    wave: Vec<f64>,
+) -> Result<Grown, DmrgError> {
+    let mut kept: Vec<Option<Isometry>> = (0..chain.sites).map(|_| None).collect();
+    let bond = left.kept.len();
+    for growing in [left, right] {
+        let (mut all, mut own) = (super::blocks::Sectors::end(), super::blocks::Sectors::end());
+        for (place, isometry) in growing.kept.into_iter().enumerate() {
+            let (site, cut) = match growing.side {
+                Side::Left => (place, place),
+                Side::Right => (chain.sites - 1 - place, chain.sites - place),
+            };
+            let every = Enlarged::new(&all, chain.site.charges(), |_| true);
+            let enlarged = chain.enlarge(growing.side, &own, cut);
+            let isometry = isometry.carried(|data| engine.download(&data).map(std::borrow::Cow::into_owned))?;
+            all = isometry.kept.clone();
+            let isometry = isometry.between(&every.sectors, &enlarged.sectors);
+            own = isometry.kept.clone();
+            kept[site] = Some(isometry);
+        }
+    }
+    Ok(Grown { records, kept, wave, bond })
+}
+
+impl Options {
+    /// What growth keeps: the most states of any sweep.
+    fn growth_limits(&self) -> Limits {
+        let most = self.states.iter().copied().max().unwrap_or(1);
+        Limits { most, least: self.least.min(most), discarded: self.discarded }
+    }
+}

@@ -1,0 +1,309 @@
+//! One-site sweeps at the end of a run: the best state of as many states as were kept, with nothing truncated any more.
+//!
+//! In: a [`Sweeper`] with ψ at the first bond. Out: the same, its energy the expectation value of a matrix product of the kept
+//! width, stationary in every site (White, Phys. Rev. B 72, 180403 (2005); without his correction, which is for finding states,
+//! not for ending). The superblock is block • block with one site, so ψ has d m² elements in place of d² m². The site is
+//! regrouped from one block to the other on the way: ((l, s), r) to decompose to the right, (l, (s, r)) to the left; the other
+//! side is a block enlarged by a site of a single state, and everything else is as with two sites.
+
+use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
+use super::bond::{Bond, Frame, carried_over};
+use super::chain::Chain;
+use super::charges::Charges;
+use super::davidson;
+use super::engine::{Engine, Operands};
+use super::enlarged::{EnlargedOperators, Enlarging};
+use super::environment::Environment;
+use super::error::DmrgError;
+use super::operator_sum::Entry;
+use super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::superblock::Superblock;
+use super::sweep::Sweeper;
+use super::terms::LocalOperators;
+use super::transform::Step;
+use super::truncate::Limits;
+use serde::Serialize;
+use std::time::Instant;
+
+/// What the one-site sweeps did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PolishRecord {
+    /// The energy at their end.
+    pub energy: f64,
+    /// By how much the last sweep changed it.
+    pub change: f64,
+    /// ‖Hψ − Eψ‖ of the last solve.
+    pub residual: f64,
+    /// Weight dropped to come to the kept width at the first bond.
+    pub discarded: f64,
+    /// Sweeps, there and back.
+    pub sweeps: usize,
+    /// Products with H.
+    pub products: usize,
+    /// Operations of them.
+    pub flops: f64,
+    /// Wall-clock time.
+    pub seconds: f64,
+}
+
+/// One-site sweeps at most; they converge quickly from a two-site state.
+const SWEEPS: usize = 4;
+const EVERYTHING: Limits = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
+
+/// A block with a site of one state and no charge.
+fn bare(block: &Sectors) -> Enlarged {
+    Enlarged::new(block, &[Charges::default()], |_| true)
+}
+
+/// The superblock of site `p` between the blocks beside it.
+struct Site {
+    p: usize,
+    /// The block that holds the site.
+    with: Side,
+    frame: Frame,
+}
+
+impl Site {
+    fn new(chain: &Chain, p: usize, with: Side, left: &Sectors, right: &Sectors) -> Site {
+        let (left, right) = match with {
+            Side::Left => (chain.enlarge(Side::Left, left, p), bare(right)),
+            Side::Right => (bare(left), chain.enlarge(Side::Right, right, p + 1)),
+        };
+        let layout = WaveLayout::new(&left.sectors, &right.sectors, chain.total);
+        Site { p, with, frame: Frame { left, right, layout } }
+    }
+
+    /// ψ with the site in the other block.
+    fn regrouped(&self, to: &Site) -> Stage {
+        let (from, into) = (&self.frame, &to.frame);
+        let mut stage = Stage { groups: Vec::new(), length: into.layout.length };
+        for pair in &into.layout.sectors {
+            let mut records = Vec::new();
+            for l in &into.left.parts[pair.left] {
+                for r in &into.right.parts[pair.right] {
+                    // (l, s) | r from l | (s, r), or back: the site's state is that of whichever part has it.
+                    let state = if self.with == Side::Left { r.state } else { l.state };
+                    let (of_left, of_right) = match self.with {
+                        Side::Left => (from.left.place(l.block, state), from.right.place(r.block, 0)),
+                        Side::Right => (from.left.place(l.block, 0), from.right.place(r.block, state)),
+                    };
+                    let (Some((sector, row)), Some((_, column))) = (of_left, of_right) else { continue };
+                    let Some(index) = from.layout.of_left(sector) else { continue };
+                    let source = &from.layout.sectors[index];
+                    let offset = source.offset + row + column * source.rows;
+                    let a = Operand { space: Space::Input, offset, stride: source.rows, transposed: false };
+                    let first = l.first + r.first * pair.rows;
+                    let (rows, columns) = (l.dimension, r.dimension);
+                    let action = Action::Copy { a };
+                    records.push(Record { action, coefficient: 1.0, first, stride: pair.rows, rows, columns });
+                }
+            }
+            stage.groups.push(Group { offset: pair.offset, length: pair.rows * pair.columns, records });
+        }
+        stage
+    }
+}
+
+impl<E: Engine> Sweeper<'_, E> {
+    /// One-site sweeps until they change the energy by less than `tolerance`, with at most `states` states.
+    ///
+    /// # Errors
+    /// Numbers that are not finite; those of the engine.
+    pub(super) fn polish(
+        &mut self,
+        states: usize,
+        limits: davidson::Limits,
+        tolerance: f64,
+    ) -> Result<PolishRecord, DmrgError> {
+        let begun = Instant::now();
+        self.fetch_all()?;
+        let (mut site, discarded) = self.enter(states)?;
+        let mut record = PolishRecord { energy: f64::NAN, discarded, ..PolishRecord::default() };
+        let last = self.chain.sites - 1;
+        loop {
+            let before = record.energy;
+            while site.p < last {
+                site = self.one_site(site, Side::Left, limits, &mut record)?;
+            }
+            while site.p > 1 {
+                site = self.one_site(site, Side::Right, limits, &mut record)?;
+            }
+            record.sweeps += 1;
+            record.change = (record.energy - before).abs();
+            if record.change < tolerance || record.sweeps >= SWEEPS {
+                break;
+            }
+        }
+        site = self.grouped(site, Side::Right)?;
+        self.solve_site(&site, limits, &mut record)?;
+        self.leave(&site)?;
+        record.seconds = begun.elapsed().as_secs_f64();
+        Ok(record)
+    }
+
+    /// From ψ of the first bond to ψ of site 1.
+    fn enter(&mut self, states: usize) -> Result<(Site, f64), DmrgError> {
+        let (chain, frame) = (self.chain, self.frame(0));
+        let limits = Limits { most: states, ..EVERYTHING };
+        let truncated = self.engine.truncate(frame.wave(&self.wave), Side::Left, limits)?;
+        let kept = &truncated.kept;
+        let (left, right) = self.environments(0);
+        let grown = carried_over(&self.engine, chain, &chain.sum, Side::Left, 0, left, &frame.left, kept)?;
+        let site = Site::new(chain, 1, Side::Right, &kept.kept, &right.sectors);
+        let mut stage = Stage { groups: Vec::new(), length: site.frame.layout.length };
+        let blocks = truncated.centre.blocks.iter().flatten();
+        for (pair, block) in site.frame.layout.sectors.iter().zip(blocks) {
+            let a = Operand { space: Space::Input, offset: block.offset, stride: block.rows, transposed: false };
+            let (rows, columns) = (block.rows, block.columns);
+            let record = Record { action: Action::Copy { a }, coefficient: 1.0, first: 0, stride: rows, rows, columns };
+            stage.groups.push(Group { offset: pair.offset, length: rows * columns, records: vec![record] });
+        }
+        self.wave = self.engine.run(&stage, Operands::default().with(Space::Input, &truncated.centre.data))?;
+        self.left[1] = Some(grown);
+        self.kept[0] = Some(truncated.kept);
+        Ok((site, truncated.discarded))
+    }
+
+    /// Back to ψ of the first bond: the states of the first site are written out.
+    fn leave(&mut self, site: &Site) -> Result<(), DmrgError> {
+        let Some(first) = self.kept[0].take() else { return Ok(()) };
+        let frame = self.frame(0);
+        let group = |pair: &super::blocks::PairedSector| {
+            let u = first.block(pair.left)?;
+            let index = site.frame.layout.of_left(u.kept_sector)?;
+            let source = &site.frame.layout.sectors[index];
+            let a = Operand { space: Space::Left, offset: u.offset, stride: u.rows, transposed: false };
+            let b = Operand { space: Space::Input, offset: source.offset, stride: source.rows, transposed: false };
+            let (rows, columns) = (pair.rows, pair.columns);
+            let action = Action::Product { a, b, inner: u.columns };
+            Some(Record { action, coefficient: 1.0, first: 0, stride: rows, rows, columns })
+        };
+        let groups = frame.layout.sectors.iter().map(|pair| Group {
+            offset: pair.offset,
+            length: pair.rows * pair.columns,
+            records: group(pair).into_iter().collect(),
+        });
+        let stage = Stage { groups: groups.collect(), length: frame.layout.length };
+        let operands = Operands::default().with(Space::Left, &first.data).with(Space::Input, &self.wave);
+        self.wave = self.engine.run(&stage, operands)?;
+        (self.left[1], self.kept[1]) = (None, None);
+        Ok(())
+    }
+
+    /// ψ of a site with the site in the block on `with`.
+    fn grouped(&mut self, site: Site, with: Side) -> Result<Site, DmrgError> {
+        if site.with == with {
+            return Ok(site);
+        }
+        let (left, right) = (&self.block(Side::Left, site.p).sectors, &self.block(Side::Right, site.p + 1).sectors);
+        let to = Site::new(self.chain, site.p, with, left, right);
+        let stage = site.regrouped(&to);
+        self.wave = self.engine.run(&stage, Operands::default().with(Space::Input, &self.wave))?;
+        Ok(to)
+    }
+
+    /// Both blocks' operators around a site.
+    fn around(&self, site: &Site) -> Result<Bond<E::Buffer>, DmrgError> {
+        let (chain, p) = (self.chain, site.p);
+        let (left, right) = (self.block(Side::Left, p), self.block(Side::Right, p + 1));
+        let Site { frame, .. } = Site::new(chain, p, site.with, &left.sectors, &right.sectors);
+        let (mut of_left, mut of_right) = (vec![1; frame.left.sectors.len()], vec![1; frame.right.sectors.len()]);
+        for pair in &frame.layout.sectors {
+            (of_left[pair.left], of_right[pair.right]) = (pair.columns, pair.rows);
+        }
+        let engine = &self.engine;
+        let (left_operators, right_operators) = match site.with {
+            Side::Left => (
+                chain.operators(engine, &chain.sum, Side::Left, p, left, &frame.left, &of_left)?,
+                self.alone(Side::Right, p + 1, right, &frame.right, &of_right)?,
+            ),
+            Side::Right => (
+                self.alone(Side::Left, p, left, &frame.left, &of_left)?,
+                chain.operators(engine, &chain.sum, Side::Right, p + 1, right, &frame.right, &of_right)?,
+            ),
+        };
+        Ok(Bond { frame, left_operators, right_operators })
+    }
+
+    /// The operators of a block by itself.
+    fn alone(
+        &self,
+        side: Side,
+        cut: usize,
+        block: &Environment<E::Buffer>,
+        enlarged: &Enlarged,
+        widths: &[usize],
+    ) -> Result<EnlargedOperators<E::Buffer>, DmrgError> {
+        let cut = &self.chain.sum.cuts[cut];
+        let table: Vec<Entry> =
+            (0..cut.width()).map(|k| Entry { from: k, to: k, coefficient: 1.0, operator: 0 }).collect();
+        let operators = &LocalOperators::of_dimension(1);
+        Enlarging { side, block, table: &table, operators, enlarged, cut }.operators(&self.engine, widths)
+    }
+
+    /// The lowest state of a site.
+    fn solve_site(
+        &mut self,
+        site: &Site,
+        limits: davidson::Limits,
+        record: &mut PolishRecord,
+    ) -> Result<Bond<E::Buffer>, DmrgError> {
+        let bond = self.around(site)?;
+        let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
+        let (left, right) = (self.left[site.p].as_ref(), self.right[site.p + 1].as_ref());
+        let there = "blocks beside the site of ψ are kept up to date";
+        let (left, right) = (left.expect(there), right.expect(there));
+        let diagonal = self.engine.diagonal(&bond, left, right)?;
+        let found = self.engine.solve(&superblock, bond.operands(left, right), &diagonal, &mut self.wave, limits)?;
+        record.energy = found.value + self.chain.sum.constant;
+        record.residual = found.residual;
+        record.products += found.products;
+        record.flops += found.products as f64 * superblock.flops();
+        if !record.energy.is_finite() {
+            let first = self.chain.order[site.p];
+            return Err(DmrgError::NotFinite { first, second: first });
+        }
+        Ok(bond)
+    }
+
+    /// Solves a site and goes on to the next on the other side of the block that grows.
+    fn one_site(
+        &mut self,
+        site: Site,
+        grows: Side,
+        limits: davidson::Limits,
+        record: &mut PolishRecord,
+    ) -> Result<Site, DmrgError> {
+        let site = self.grouped(site, grows)?;
+        let bond = self.solve_site(&site, limits, record)?;
+        let (chain, p) = (self.chain, site.p);
+        let truncated = self.engine.truncate(bond.frame.wave(&self.wave), grows, EVERYTHING)?;
+        let (left, right) = (self.block(Side::Left, p), self.block(Side::Right, p + 1));
+        let (operators, cut) = match grows {
+            Side::Left => (&bond.left_operators, p),
+            Side::Right => (&bond.right_operators, p + 1),
+        };
+        let identity = Chain::identity(&chain.sum, grows, cut);
+        let grown =
+            Environment::project(&self.engine, operators, bond.operands(left, right), &truncated.kept, identity)?;
+        let sectors = &truncated.kept.kept;
+        let next = match grows {
+            Side::Left => Site::new(chain, p + 1, Side::Right, sectors, &self.block(Side::Right, p + 2).sectors),
+            Side::Right => Site::new(chain, p - 1, Side::Left, &self.block(Side::Left, p - 1).sectors, sectors),
+        };
+        let (old_other, new_own) = match grows {
+            Side::Left => (&bond.frame.right, &next.frame.left),
+            Side::Right => (&bond.frame.left, &next.frame.right),
+        };
+        let v = self.kept[next.p].take().expect("states of every site away from that of ψ are kept");
+        let (old, new) = (&bond.frame.layout, &next.frame.layout);
+        let step = Step { grown: grows, old, old_other, truncated: &truncated, given_up: &v, new_own, new };
+        self.wave = step.wave(&self.engine)?;
+        self.kept[p] = Some(truncated.kept);
+        match grows {
+            Side::Left => (self.left[p + 1], self.right[p + 1]) = (Some(grown), None),
+            Side::Right => (self.right[p], self.left[p]) = (Some(grown), None),
+        }
+        Ok(next)
+    }
+}

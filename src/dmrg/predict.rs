@@ -1,0 +1,175 @@
+//! ψ of a chain that has grown by two sites, from the two steps before (McCulloch, arXiv:0804.2509, section III).
+//!
+//! In: what was left of ψ at the last step in the states kept of either side, S Vᵀ and U S, and the overlap s of the states
+//! kept of both sides at the step before. Out: ψ'[(a, σ'), (σ, b)] = Σ_{r l} (S Vᵀ)[a, (σ', r)] s⁻¹[r, l] (U S)[(l, σ), b]: the
+//! two sites that were between the blocks are put in again between their grown selves, and s⁻¹ takes out what both factors
+//! hold of the bond between them. Charges fit where the sectors of three steps are evenly spaced.
+
+use super::blocks::Side;
+use super::bond::Frame;
+use super::dense::{View, decompose};
+use super::engine::{Engine, Operands};
+use super::error::DmrgError;
+use super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::truncate::{Centre, Truncated};
+
+/// Singular values below this part of the largest are not inverted.
+const SMALLEST: f64 = 1e-9;
+
+/// What a step leaves for the prediction after the next.
+pub struct Overlap<B> {
+    /// One a sector of the frame that kept anything on both sides: (right kept sector, left kept sector, offset of s⁻¹).
+    pairs: Vec<(usize, usize, usize)>,
+    /// (right × left) matrices s⁻¹.
+    inverse: B,
+    /// States of the left kept sectors, by sector.
+    left: Vec<usize>,
+    right: Vec<usize>,
+}
+
+/// A bond of a growing chain after its truncation from both sides.
+pub struct Step<'a, B> {
+    /// Its blocks.
+    pub frame: &'a Frame,
+    /// The left block's states.
+    pub left: &'a Truncated<B>,
+    /// The right block's.
+    pub right: &'a Truncated<B>,
+}
+
+impl<B> Step<'_, B> {
+    /// s⁻¹ of the step, where s is what ψ has between the states kept of both sides.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn overlap<E: Engine<Buffer = B>>(&self, engine: &E) -> Result<Overlap<B>, DmrgError> {
+        let (mut stage, mut sizes, mut pairs) = (Stage::default(), Vec::new(), Vec::new());
+        for (sector, block) in self.frame.layout.sectors.iter().zip(&self.left.centre.blocks) {
+            let (Some(c), Some(v)) = (block, self.right.kept.block(sector.right)) else { continue };
+            let Some(u) = self.left.kept.block(sector.left) else { continue };
+            let a = plain(Space::Input, c.offset, c.rows);
+            let b = plain(Space::Right, v.offset, v.rows);
+            let length = c.rows * v.columns;
+            stage.groups.push(Group {
+                offset: stage.length,
+                length,
+                records: vec![product(a, b, v.rows, 0, c.rows, c.rows, v.columns)],
+            });
+            pairs.push((v.kept_sector, u.kept_sector, stage.length));
+            sizes.push((c.rows, v.columns));
+            stage.length += length;
+        }
+        let operands = Operands::default().with(Space::Input, &self.left.centre.data);
+        let overlaps = engine.run(&stage, operands.with(Space::Right, &self.right.kept.data))?;
+        let overlaps = engine.download(&overlaps)?;
+        let mut inverse = Vec::with_capacity(overlaps.len());
+        for ((_, _, offset), (rows, columns)) in pairs.iter().zip(&sizes) {
+            inverse.extend(pseudo_inverse(&overlaps[*offset..][..rows * columns], *rows, *columns)?);
+        }
+        let dimensions = |truncated: &Truncated<B>| {
+            (0..truncated.kept.kept.len()).map(|q| truncated.kept.kept.dimension(q)).collect::<Vec<_>>()
+        };
+        let (left, right) = (dimensions(self.left), dimensions(self.right));
+        Ok(Overlap { pairs, inverse: engine.upload(inverse)?, left, right })
+    }
+
+    /// ψ over the frame of the chain with two sites more.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn wave<E: Engine<Buffer = B>>(&self, engine: &E, before: &Overlap<B>, next: &Frame) -> Result<B, DmrgError> {
+        let mut first = Stage::default();
+        let group = |s: &super::blocks::PairedSector| Group {
+            offset: s.offset,
+            length: s.rows * s.columns,
+            records: Vec::new(),
+        };
+        let mut second = Stage { groups: next.layout.sectors.iter().map(group).collect(), length: next.layout.length };
+        // Of each kept sector of a side: the sector of ψ whose centre holds it.
+        let mut of_left = vec![None; self.left.kept.kept.len()];
+        let mut of_right = vec![None; self.right.kept.kept.len()];
+        for (index, sector) in self.frame.layout.sectors.iter().enumerate() {
+            if let Some(kept) = self.left.kept.block(sector.left) {
+                of_left[kept.kept_sector] = Some(index);
+            }
+            if let Some(kept) = self.right.kept.block(sector.right) {
+                of_right[kept.kept_sector] = Some(index);
+            }
+        }
+        for (index, target) in next.layout.sectors.iter().enumerate() {
+            for a in &next.left.parts[target.left] {
+                let Some(c) = self.factor(Side::Left, of_left[a.block], a.state) else { continue };
+                let Some((_, l, inverse)) = before.pairs.iter().copied().find(|(r, ..)| *r == c.inner) else {
+                    continue;
+                };
+                let (inner, width) = (before.right[c.inner], before.left[l]);
+                let length = a.dimension * width;
+                let x = plain(Space::Left, c.offset, c.stride);
+                let y = plain(Space::Input, inverse, inner);
+                let records = vec![product(x, y, inner, 0, a.dimension, a.dimension, width)];
+                let offset = first.length;
+                first.groups.push(Group { offset, length, records });
+                first.length += length;
+                for b in &next.right.parts[target.right] {
+                    let Some(d) = self.factor(Side::Right, of_right[b.block], b.state) else { continue };
+                    if d.inner != l {
+                        continue;
+                    }
+                    let x = plain(Space::Between, offset, a.dimension);
+                    let y = plain(Space::Right, d.offset, d.stride);
+                    let at = a.first + b.first * target.rows;
+                    let record = product(x, y, width, at, target.rows, a.dimension, b.dimension);
+                    second.groups[index].records.push(record);
+                }
+            }
+        }
+        let operands = Operands::default()
+            .with(Space::Left, &self.left.centre.data)
+            .with(Space::Right, &self.right.centre.data)
+            .with(Space::Input, &before.inverse);
+        let between = engine.run(&first, operands)?;
+        engine.run(&second, operands.with(Space::Between, &between))
+    }
+
+    /// The part of a centre with a state of the site on the other side: of S Vᵀ columns (σ', r), of U S rows (l, σ).
+    fn factor(&self, side: Side, sector: Option<usize>, state: usize) -> Option<Factor> {
+        let index = sector?;
+        let pair = &self.frame.layout.sectors[index];
+        let (centre, parts): (&Centre<B>, _) = match side {
+            Side::Left => (&self.left.centre, &self.frame.right.parts[pair.right]),
+            Side::Right => (&self.right.centre, &self.frame.left.parts[pair.left]),
+        };
+        let block = centre.blocks[index]?;
+        let part = parts.iter().find(|part| part.state == state)?;
+        let inside = if side == Side::Left { part.first * block.rows } else { part.first };
+        Some(Factor { inner: part.block, offset: block.offset + inside, stride: block.rows })
+    }
+}
+
+/// A part of a centre.
+struct Factor {
+    /// The sector of the block beyond the site.
+    inner: usize,
+    offset: usize,
+    stride: usize,
+}
+
+fn plain(space: Space, offset: usize, stride: usize) -> Operand {
+    Operand { space, offset, stride, transposed: false }
+}
+
+fn product(a: Operand, b: Operand, inner: usize, first: usize, stride: usize, rows: usize, columns: usize) -> Record {
+    Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first, stride, rows, columns }
+}
+
+/// The (columns × rows) pseudo-inverse of a matrix.
+fn pseudo_inverse(matrix: &[f64], rows: usize, columns: usize) -> Result<Vec<f64>, DmrgError> {
+    let found = decompose(View::whole(matrix, rows, columns))?;
+    let largest = found.s.first().copied().unwrap_or(0.0);
+    let element = |k: usize| {
+        let (i, j) = (k % columns, k / columns);
+        let terms = found.s.iter().enumerate().filter(|(_, s)| **s > SMALLEST * largest);
+        terms.map(|(n, s)| found.v[(i, n)] * found.u[(j, n)] / s).sum()
+    };
+    Ok((0..rows * columns).map(element).collect())
+}

@@ -1,0 +1,300 @@
+//! States that a search stays orthogonal to, so that it finds the next one above them.
+//!
+//! In: a converged [`Sweeper`] (its state becomes a [`Reference`]), and the blocks of another one. Out: the reference as a
+//! vector φ over the other's superblock, φ[(l, s), (s', r)] = Σ L[l, a] V_p[(s, k), a] V_{p+1}[(s', b), k] R[r, b]. A reference
+//! is a right-canonical matrix product, one isometry a site; L and R are the overlaps of its kept states with those of
+//! the search ([`Contact`]s), carried along with the blocks. Minimising where x ⊥ φ at every bond minimises over the
+//! states orthogonal to the reference (McCulloch 2007, section 3.5).
+
+use super::blocks::{Enlarged, Sectors, Side};
+use super::bond::Frame;
+use super::chain::Chain;
+use super::engine::{Engine, Operands};
+use super::error::DmrgError;
+use super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::state::{Isometry, KeptBlock};
+use super::sweep::Sweeper;
+use super::truncate::Limits;
+use faer::Mat;
+
+/// A state of a chain as one isometry a site, each from the right.
+pub struct Reference<B> {
+    tensors: Vec<Isometry<B>>,
+}
+
+/// Overlaps ⟨own|other⟩ of the kept states of a search and of a reference at a cut.
+pub struct Contact<B> {
+    blocks: Vec<ContactBlock>,
+    data: B,
+}
+
+/// Of two sectors.
+#[derive(Clone, Copy)]
+struct ContactBlock {
+    own: usize,
+    other: usize,
+    offset: usize,
+    rows: usize,
+}
+
+/// A reference and its contacts at every cut of a search.
+pub struct Companion<B> {
+    reference: Reference<B>,
+    left: Vec<Option<Contact<B>>>,
+    right: Vec<Option<Contact<B>>>,
+}
+
+/// A matrix as it is stored.
+fn stored(space: Space, offset: usize, stride: usize) -> Operand {
+    Operand { space, offset, stride, transposed: false }
+}
+
+/// Its transpose.
+fn transposed(space: Space, offset: usize, stride: usize) -> Operand {
+    Operand { space, offset, stride, transposed: true }
+}
+
+/// A whole block C += A B.
+fn product(a: Operand, b: Operand, inner: usize, rows: usize, columns: usize) -> Record {
+    Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
+}
+
+impl Stage {
+    /// A new group of `rows` × `columns`; gives its offset.
+    fn push(&mut self, rows: usize, columns: usize, records: Vec<Record>) -> usize {
+        let offset = self.length;
+        self.groups.push(Group { offset, length: rows * columns, records });
+        self.length += rows * columns;
+        offset
+    }
+}
+
+impl<B> Reference<B> {
+    /// The state of a sweeper with ψ at the first bond.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn of<E: Engine<Buffer = B>>(chain: &Chain, sweeper: &Sweeper<'_, E>) -> Result<Reference<B>, DmrgError> {
+        let (engine, frame) = (sweeper.engine(), sweeper.frame(0));
+        let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
+        let truncated = engine.truncate(frame.wave(sweeper.wave()), Side::Right, everything)?;
+        let enlarged = chain.enlarge(Side::Right, &truncated.kept.kept, 1);
+        let centre = engine.download(&truncated.centre.data)?;
+        // The first site has what is left of ψ: one state, rows (state of the site, state kept of the rest).
+        let mut first = Mat::zeros(enlarged.sectors.dimension(0), 1);
+        for part in &enlarged.parts[0] {
+            let found =
+                frame.left.place(0, part.state).and_then(|(sector, row)| Some((frame.layout.of_left(sector)?, row)));
+            let Some((index, row)) = found else { continue };
+            let own = truncated.kept.block(frame.layout.sectors[index].right);
+            let (Some(block), Some(own)) = (truncated.centre.blocks[index], own) else { continue };
+            if own.kept_sector == part.block {
+                let value = |k: usize| centre[block.offset + row + k * block.rows];
+                (0..part.dimension).for_each(|k| first[(part.first + k, 0)] = value(k));
+            }
+        }
+        let first = Isometry::new(&enlarged.sectors, &[Some(first)]).carried(|data| engine.upload(data))?;
+        let mut tensors = vec![first, truncated.kept];
+        for kept in sweeper.kept().iter().skip(2).flatten() {
+            let copy = engine.download(&kept.data)?.into_owned();
+            tensors.push(kept.tables().carried(|_| engine.upload(copy))?);
+        }
+        Ok(Reference { tensors })
+    }
+
+    /// The states behind site `p`, and the site with them.
+    fn enlarged(&self, chain: &Chain, p: usize) -> Enlarged {
+        let end = Sectors::end();
+        let behind = self.tensors.get(p + 1).map_or(&end, |isometry| &isometry.kept);
+        chain.enlarge(Side::Right, behind, p + 1)
+    }
+
+    /// The block of the isometry of site `p` that keeps a sector.
+    fn keeping(&self, p: usize, sector: usize) -> Option<&KeptBlock> {
+        self.tensors[p].blocks.iter().find(|block| block.kept_sector == sector)
+    }
+}
+
+impl<B> Contact<B> {
+    fn end<E: Engine<Buffer = B>>(engine: &E) -> Result<Contact<B>, DmrgError> {
+        let blocks = vec![ContactBlock { own: 0, other: 0, offset: 0, rows: 1 }];
+        Ok(Contact { blocks, data: engine.upload(vec![1.0])? })
+    }
+
+    fn with_own(&self, own: usize) -> Option<ContactBlock> {
+        self.blocks.iter().copied().find(|block| block.own == own)
+    }
+}
+
+impl<B> Companion<B> {
+    /// Beside a search with ψ at the first bond.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn new<E: Engine<Buffer = B>>(
+        engine: &E,
+        chain: &Chain,
+        reference: Reference<B>,
+        kept: &[Option<Isometry<B>>],
+    ) -> Result<Companion<B>, DmrgError> {
+        let none = || (0..=chain.sites).map(|_| None).collect::<Vec<_>>();
+        let mut companion = Companion { reference, left: none(), right: none() };
+        companion.left[0] = Some(Contact::end(engine)?);
+        companion.right[chain.sites] = Some(Contact::end(engine)?);
+        let mut behind = Sectors::end();
+        for site in (2..chain.sites).rev() {
+            let Some(own) = &kept[site] else { continue };
+            let enlarged = chain.enlarge(Side::Right, &behind, site + 1);
+            companion.carry(engine, chain, Side::Right, site, own, &enlarged)?;
+            behind = own.kept.clone();
+        }
+        Ok(companion)
+    }
+
+    /// The reference alone.
+    pub fn into_reference(self) -> Reference<B> {
+        self.reference
+    }
+
+    /// Takes site `p` into the contact on a side; `own` are the states kept of it and `enlarged` what they are of.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn carry<E: Engine<Buffer = B>>(
+        &mut self,
+        engine: &E,
+        chain: &Chain,
+        side: Side,
+        p: usize,
+        own: &Isometry<B>,
+        enlarged: &Enlarged,
+    ) -> Result<(), DmrgError> {
+        let (from, to) = if side == Side::Left { (&self.left[p], p + 1) } else { (&self.right[p + 1], p) };
+        let Some(from) = from else { return Ok(()) };
+        let other = self.reference.enlarged(chain, p);
+        let (mut first, mut second, mut blocks) = (Stage::default(), Stage::default(), Vec::new());
+        for block in &own.blocks {
+            let mut target = None;
+            for part in &enlarged.parts[block.enlarged_sector] {
+                let Some(contact) = from.with_own(part.block) else { continue };
+                let found = match side {
+                    Side::Left => self.leftwards(p, contact, part.state, &other),
+                    Side::Right => {
+                        let charges = enlarged.sectors.charges(block.enlarged_sector);
+                        self.rightwards(p, contact, part.state, charges, &other)
+                    }
+                };
+                let Some((tensor, sector, inner, columns)) = found else { continue };
+                let contacted = stored(Space::Left, contact.offset, contact.rows);
+                let between =
+                    first.push(contact.rows, columns, vec![product(contacted, tensor, inner, contact.rows, columns)]);
+                let a = transposed(Space::Input, block.offset + part.first, block.rows);
+                let b = stored(Space::Between, between, contact.rows);
+                let record = product(a, b, part.dimension, block.columns, columns);
+                let group = *target.get_or_insert_with(|| {
+                    let offset = second.push(block.columns, columns, Vec::new());
+                    blocks.push(ContactBlock { own: block.kept_sector, other: sector, offset, rows: block.columns });
+                    second.groups.len() - 1
+                });
+                second.groups[group].records.push(record);
+            }
+        }
+        let operands = Operands::default()
+            .with(Space::Left, &from.data)
+            .with(Space::Right, &self.reference.tensors[p].data)
+            .with(Space::Input, &own.data);
+        let between = engine.run(&first, operands)?;
+        let data = engine.run(&second, operands.with(Space::Between, &between))?;
+        let place = if side == Side::Left { &mut self.left[to] } else { &mut self.right[to] };
+        *place = Some(Contact { blocks, data });
+        Ok(())
+    }
+
+    /// V_p[(s, k), a]ᵀ for the a of a contact: the matrix, the sector of k, a's and k's states.
+    fn leftwards(
+        &self,
+        p: usize,
+        contact: ContactBlock,
+        state: usize,
+        other: &Enlarged,
+    ) -> Option<(Operand, usize, usize, usize)> {
+        let v = self.reference.keeping(p, contact.other)?;
+        let part = other.parts[v.enlarged_sector].iter().find(|part| part.state == state)?;
+        let matrix = transposed(Space::Right, v.offset + part.first, v.rows);
+        Some((matrix, part.block, v.columns, part.dimension))
+    }
+
+    /// V_p[(s, b), a] for the b of a contact, in the sector of these charges.
+    fn rightwards(
+        &self,
+        p: usize,
+        contact: ContactBlock,
+        state: usize,
+        charges: super::charges::Charges,
+        other: &Enlarged,
+    ) -> Option<(Operand, usize, usize, usize)> {
+        let sector = other.sectors.find(charges)?;
+        let v = self.reference.tensors[p].block(sector)?;
+        let part = other.parts[sector].iter().find(|part| part.state == state && part.block == contact.other)?;
+        let matrix = stored(Space::Right, v.offset + part.first, v.rows);
+        Some((matrix, v.kept_sector, part.dimension, v.columns))
+    }
+
+    /// φ over the frame of bond `p`.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn vector<E: Engine<Buffer = B>>(
+        &self,
+        engine: &E,
+        chain: &Chain,
+        p: usize,
+        frame: &Frame,
+    ) -> Result<B, DmrgError> {
+        let there = "contacts beside the bond of ψ are kept up to date";
+        let (left, right) = (self.left[p].as_ref().expect(there), self.right[p + 2].as_ref().expect(there));
+        let (here, next) = (self.reference.enlarged(chain, p), self.reference.enlarged(chain, p + 1));
+        let (mut first, mut second) = (Stage::default(), Stage::default());
+        second.length = frame.layout.length;
+        for pair in &frame.layout.sectors {
+            // (part, sector of k, its states, offset between): L V_p, and R V_{p+1}.
+            let mut of_left = Vec::new();
+            for part in &frame.left.parts[pair.left] {
+                let Some(contact) = left.with_own(part.block) else { continue };
+                let Some((v, k, inner, columns)) = self.leftwards(p, contact, part.state, &here) else { continue };
+                let a = stored(Space::Left, contact.offset, contact.rows);
+                let v = Operand { space: Space::LeftSum, ..v };
+                let record = product(a, v, inner, contact.rows, columns);
+                of_left.push((part, k, columns, first.push(contact.rows, columns, vec![record])));
+            }
+            let mut of_right = Vec::new();
+            for part in &frame.right.parts[pair.right] {
+                let Some(contact) = right.with_own(part.block) else { continue };
+                let charges = frame.right.sectors.charges(pair.right);
+                let found = self.rightwards(p + 1, contact, part.state, charges, &next);
+                let Some((v, k, inner, columns)) = found else { continue };
+                let a = stored(Space::Right, contact.offset, contact.rows);
+                let v = Operand { space: Space::RightSum, ..v };
+                let record = product(a, v, inner, contact.rows, columns);
+                of_right.push((part, k, first.push(contact.rows, columns, vec![record])));
+            }
+            let mut records = Vec::new();
+            for (own, k, inner, a) in &of_left {
+                for (behind, _, b) in of_right.iter().filter(|(_, other, _)| other == k) {
+                    let x = stored(Space::Between, *a, own.dimension);
+                    let y = transposed(Space::Between, *b, behind.dimension);
+                    let record = product(x, y, *inner, own.dimension, behind.dimension);
+                    records.push(Record { first: own.first + behind.first * pair.rows, stride: pair.rows, ..record });
+                }
+            }
+            second.groups.push(Group { offset: pair.offset, length: pair.rows * pair.columns, records });
+        }
+        let operands = Operands::default()
+            .with(Space::Left, &left.data)
+            .with(Space::Right, &right.data)
+            .with(Space::LeftSum, &self.reference.tensors[p].data)
+            .with(Space::RightSum, &self.reference.tensors[p + 1].data);
+        let between = engine.run(&first, operands)?;
+        engine.run(&second, operands.with(Space::Between, &between))
+    }
+}

@@ -1,0 +1,90 @@
+//! Where a chain repeats, so that it can be shortened: what the infinite-lattice algorithm needs of a model.
+//!
+//! In: the operator sum of the whole chain. Out: the [`Repetition`] of its tables, and the sum of a shorter chain: the left
+//! end, the right end, and whole periods taken out between them. A cut means the same operators wherever it stands in the
+//! repeated part, once every term that crosses it has begun there, so the ends fit together.
+
+use super::chain::Chain;
+use super::charges::{Charges, Reachable};
+use super::error::DmrgError;
+use super::operator_sum::OperatorSum;
+
+/// The sites from which tables repeat.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Repetition {
+    /// Sites of the smallest left and right block.
+    pub blocks: (usize, usize),
+}
+
+/// Periods that growth by one site at each end can follow.
+const PERIODS: [usize; 2] = [1, 2];
+
+impl Repetition {
+    /// Of a sum, whose longest term spans `range` sites beyond its first.
+    ///
+    /// # Errors
+    /// A chain that repeats nowhere, or is all ends.
+    pub fn of(sum: &OperatorSum, range: usize) -> Result<Repetition, DmrgError> {
+        let sites = sum.sites.len();
+        let found = PERIODS.into_iter().find_map(|period| repeated(sum, period));
+        let (begins, ends) = found.ok_or(DmrgError::NotRepeated { sites })?;
+        // Terms that cross the cut behind the left block and its site must have begun in the repeated part.
+        let left = (begins + range).max(2) - 1;
+        let right = (sites - ends).max(1);
+        let odd = sites % 2;
+        let left = left.max(right.saturating_sub(odd));
+        let needed = 2 * left + odd + 2;
+        if needed > sites {
+            return Err(DmrgError::TooShortToGrow { sites, needed });
+        }
+        Ok(Repetition { blocks: (left, left + odd) })
+    }
+}
+
+/// The longest run of tables around the middle that repeat with a period: its first, and one behind its last.
+fn repeated(sum: &OperatorSum, period: usize) -> Option<(usize, usize)> {
+    let n = sum.sites.len();
+    let same = |j: usize| {
+        j + period < n && sum.sites[j] == sum.sites[j + period] && sum.cuts[j + 1] == sum.cuts[j + 1 + period]
+    };
+    let middle = (n / 2).checked_sub(period).filter(|j| same(*j))?;
+    let first = (0..middle).rev().take_while(|j| same(*j)).last().unwrap_or(middle);
+    let last = (middle..n).take_while(|j| same(*j)).last().unwrap_or(middle);
+    Some((first, last + period + 1))
+}
+
+impl Chain {
+    /// The chain of the first `left` and the last `right` sites, in the sector of the whole one that is nearest to an even
+    /// share; every charge is allowed at every cut, so that blocks fit chains of any length.
+    pub(super) fn shortened(&self, left: usize, right: usize) -> Chain {
+        let from = self.sites - right;
+        let ends = |list: &[usize]| [&list[..left], &list[from..]].concat();
+        let sum = OperatorSum {
+            sites: [&self.sum.sites[..left], &self.sum.sites[from..]].concat(),
+            cuts: [&self.sum.cuts[..=left], &self.sum.cuts[from + 1..]].concat(),
+            operators: self.sum.operators.clone(),
+            constant: self.sum.constant * (left + right) as f64 / self.sites as f64,
+            range: self.sum.range,
+        };
+        Chain {
+            sites: left + right,
+            site: self.site.clone(),
+            sum,
+            numbers: self.numbers.clone(),
+            total: self.share(left + right),
+            reachable: Reachable::everything(),
+            order: ends(&self.order),
+        }
+    }
+
+    /// The charges that so many sites may have nearest to their share of the whole chain's.
+    fn share(&self, sites: usize) -> Charges {
+        let distance = |charges: &Charges| -> i64 {
+            let pairs = charges.0.iter().zip(&self.total.0);
+            let off = |(own, all): (&i32, &i32)| i64::from(*own) * self.sites as i64 - i64::from(*all) * sites as i64;
+            pairs.map(off).map(|d| d * d).sum()
+        };
+        // The map is ordered, so that equal distances are decided in one way.
+        self.reachable.at(sites).keys().copied().min_by_key(distance).unwrap_or(self.total)
+    }
+}

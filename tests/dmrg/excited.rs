@@ -1,0 +1,62 @@
+//! States above the lowest, against exact diagonalisation.
+
+use super::random::Random;
+use eigenforge::basis::Sector;
+use eigenforge::dmrg::{Chain, Checkpoint, Options, QuantumNumbers, run};
+use eigenforge::exact::{Lanczos, Model};
+use eigenforge::lattice::Lattice;
+use eigenforge::models::{hubbard, xxz};
+use eigenforge::operator::Operator;
+use eigenforge::runtime::Device;
+
+fn compare(name: &str, operator: &Operator, sector: Sector, order: Option<Vec<usize>>, targets: usize) {
+    let model = Model::new(operator.clone(), sector).unwrap();
+    let exact = Lanczos::new(&model).states(targets).tolerance(1e-9).run(&Device::cpu()).unwrap();
+    let expected = &exact.eigenpairs().values;
+    let chain = Chain::new(operator, sector, order).unwrap();
+    let options = Options { states: vec![256], tolerance: 1e-11, targets, ..Options::default() };
+    let found = run(&chain, &options, None, |_| {}).unwrap();
+    assert_eq!(found.warnings, Vec::<String>::new(), "{name}");
+    assert_eq!(found.excited.len(), targets - 1);
+    let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy));
+    for (state, (energy, expected)) in energies.zip(expected).enumerate() {
+        assert!((energy - expected).abs() < 2e-9, "{name}, state {state}: {energy} is not {expected}");
+    }
+    for state in &found.excited {
+        assert!(state.variance.unwrap().abs() < 1e-8 && state.overlap < 1e-5, "{name}: {state:?}");
+    }
+}
+
+#[test]
+fn the_lowest_states_of_disordered_chains() {
+    let mut random = Random::new(41);
+    let lattice = Lattice::chain(10).open();
+    let operator = xxz(&lattice, &[1.0; 9], &[0.8; 9], &random.numbers(10), &[0.0; 10]);
+    compare("spins", &operator, Sector::Spins { two_sz: 0 }, None, 4);
+    let lattice = Lattice::chain(6).periodic();
+    let operator = hubbard(&lattice, &[1.0; 6], &[4.0; 6], &random.numbers(6), 0.0, &[0.3; 6]);
+    let order = Some(vec![0, 5, 1, 4, 2, 3]);
+    compare("electrons", &operator, Sector::Fermions { up: 3, down: 2 }, order, 3);
+}
+
+/// The Heisenberg chain's first level above the singlet, at 2Sz = 0 a member of a triplet (10 sites: exact diagonalisation).
+#[test]
+fn the_gap_of_a_clean_chain() {
+    let lattice = Lattice::chain(10).open();
+    let operator = xxz(&lattice, &[1.0; 9], &[1.0; 9], &[0.0; 10], &[0.0; 10]);
+    compare("Heisenberg", &operator, Sector::Spins { two_sz: 0 }, None, 3);
+}
+
+#[test]
+fn more_states_than_there_are_and_checkpoints_of_several_are_refused() {
+    let lattice = Lattice::chain(4).open();
+    let operator = xxz(&lattice, &[1.0; 3], &[1.0; 3], &[0.0; 4], &[0.0; 4]);
+    let chain = Chain::new(&operator, QuantumNumbers::from(Sector::Spins { two_sz: 2 }), None).unwrap();
+    let options = |targets| Options { targets, ..Options::default() };
+    let said = run(&chain, &options(5), None, |_| {}).unwrap_err().to_string();
+    assert!(said.contains("targets") && said.contains("a sector with 4"), "{said}");
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = Checkpoint { folder: folder.path().into(), resume: false };
+    let said = run(&chain, &options(2), Some(&checkpoint), |_| {}).unwrap_err().to_string();
+    assert!(said.contains("targets should be 1 with --checkpoint"), "{said}");
+}
