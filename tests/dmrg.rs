@@ -9,12 +9,15 @@ mod dmrg {
     mod averages;
     mod charges;
     mod checkpoint;
+    mod devices;
     mod evidence;
     mod exact;
     mod excited;
     mod infinite;
     mod operator_sum;
+    mod products;
     mod references;
     mod refused;
     mod stuck;
+    mod texts;
 }

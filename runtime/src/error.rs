@@ -69,6 +69,16 @@ pub enum DeviceError {
         /// The driver's account.
         message: String,
     },
+    /// A library of the vendor's, or one that stands in for it, failed.
+    #[error("{library}, {call}: {message}")]
+    Library {
+        /// Which library.
+        library: &'static str,
+        /// The call.
+        call: &'static str,
+        /// Its account.
+        message: String,
+    },
     /// The driver refused a cubin.
     #[error("the driver could not load kernel '{kernel}' for {arch}: {message}\n{log}")]
     Load {

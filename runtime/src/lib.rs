@@ -18,7 +18,8 @@ pub mod tune;
 pub mod vector_program;
 
 pub use device::{
-    Arguments, Buffer, Checks, Device, ElementArgument, ElementFunction, Kernel, KernelRecord, Memory, OnDevice, Vector,
+    Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord, Memory,
+    OnDevice, SymmetricMatrix, Vector,
 };
 pub use error::{DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

@@ -4,16 +4,19 @@ use super::Outcome;
 use super::arguments::{SolveArguments, StageName};
 use super::error::CommandError;
 use super::output::{print, span};
+use super::overrides;
 use super::record::versions;
 use super::solve::{memory_lines, memory_record};
 use crate::basis::Sector;
+use crate::dmrg::forecast::Forecast;
+use crate::dmrg::resident::{self, Resident};
 use crate::dmrg::{
     self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop, Told,
     inspect, memory, ordering, site::Kind,
 };
 use crate::input::{DmrgFile, SectorSpec};
 use crate::report::{DmrgReport, DmrgSeconds, MemoryRecord, ModelRecord, SiteAverages};
-use eigenforge_runtime::Device;
+use eigenforge_runtime::{Device, DeviceError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -106,7 +109,6 @@ fn refuse(arguments: &SolveArguments) -> Result<(), CommandError> {
         ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
         ("--checkpoint-every", arguments.checkpoint_every.is_some(), "DMRG saves after every half sweep"),
         ("--vectors", arguments.vectors, "a state of DMRG is no vector over a basis"),
-        ("--override", arguments.overrides.is_some(), "DMRG has no generated kernels yet"),
     ];
     match given.into_iter().find(|(_, there, _)| *there) {
         Some((option, _, why)) => Err(CommandError::NotOfDmrg { option, why }),
@@ -117,16 +119,13 @@ fn refuse(arguments: &SolveArguments) -> Result<(), CommandError> {
 /// Solves and reports; `start` is when the verb began.
 pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant) -> Result<Outcome, CommandError> {
     refuse(arguments)?;
-    if !["auto", "cpu"].contains(&arguments.device.as_str()) {
-        let why = "DMRG runs on the CPU so far: --device cpu, or leave it out";
-        return Err(CommandError::NotOfDmrg { option: "--device", why });
-    }
-    let device = Device::cpu();
     let (chain, options) = (chain(file)?, options(file));
     options.check()?;
+    let (device, why) = device(&arguments.device, &chain, &options)?;
+    overrides::give(&device, arguments.overrides.as_deref())?;
     let plan = memory_record(&device, memory::plan(&chain, options.states.iter().copied().max().unwrap_or(1)));
     if !arguments.json {
-        print(&(describe(file, &chain, &options) + &memory_lines(&plan)))?;
+        print(&(describe(file, &chain, &options) + &why + &memory_lines(&plan)))?;
     }
     if plan.planned_bytes > plan.available_bytes {
         return Err(does_not_fit(&chain, &options, &plan).into());
@@ -135,7 +134,12 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
     let checkpoint =
         arguments.checkpoint.as_ref().map(|folder| Checkpoint { folder: folder.clone(), resume: arguments.resume });
     let display = Display::new();
-    let found = dmrg::run(&chain, &options, checkpoint.as_ref(), |told| display.show(told));
+    let found = if device.runs_kernels() {
+        let engine = Resident::new(&device)?;
+        dmrg::run_on(engine, &chain, &options, checkpoint.as_ref(), |told| display.show(told))
+    } else {
+        dmrg::run(&chain, &options, checkpoint.as_ref(), |told| display.show(told))
+    };
     display.finish();
     let mut report = record(file, &chain, found?, plan, &device);
     report.seconds.setup = setup;
@@ -150,6 +154,24 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
         }
     }
     Ok(if report.converged() { Outcome::Done } else { Outcome::NotConverged })
+}
+
+/// The device of a name, and a line that says why where it was left to us: the one that is predicted to be quicker.
+fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, String), CommandError> {
+    if name != "auto" {
+        return Ok((Device::parse(name)?, String::new()));
+    }
+    let (best, reason) = Device::best_with_reason();
+    if let Some(reason) = reason {
+        eprintln!("no CUDA device is used: {reason}");
+    }
+    if !best.is_cuda() {
+        return Ok((best, String::new()));
+    }
+    let most = options.states.iter().copied().max().unwrap_or(1);
+    let forecast = Forecast::of(chain, most, rayon::current_num_threads())?;
+    let (device, word) = if forecast.prefers_the_card() { (best, "card") } else { (Device::cpu(), "CPU") };
+    Ok((device, format!("device   the {word}: {}\n", forecast.describe())))
 }
 
 /// The numbers, and the most states that fit.
@@ -241,6 +263,10 @@ pub(super) fn inspect(file: &DmrgFile, stage: StageName) -> Result<(), CommandEr
         StageName::Ir => format!("{}\n{}", file.model.operator(), inspect::operator_sum(&chain)),
         StageName::Plan => inspect::middle_bond(&chain, &options, true)?,
         StageName::Cost => describe(file, &chain, &options) + &inspect::middle_bond(&chain, &options, false)?,
+        StageName::Cuda => {
+            let texts = resident::texts().map_err(DeviceError::from)?;
+            texts.into_iter().map(|text| format!("// ==== {}.cu\n{}\n", text.name, text.text)).collect()
+        }
         _ => return Err(CommandError::StageOfDmrg { stage }),
     };
     Ok(print(&text)?)

@@ -45,7 +45,7 @@ pub(super) enum CommandError {
     StageOfMolecule { stage: StageName },
     #[error("{option} is not for a file with [dmrg]: {why}")]
     NotOfDmrg { option: &'static str, why: &'static str },
-    #[error("--stage {} is of a diagonalisation; of a file with [dmrg] there are --stage ir, plan and cost", stage.word())]
+    #[error("--stage {} is of a diagonalisation; of a file with [dmrg] there are --stage ir, plan, cost and cuda", stage.word())]
     StageOfDmrg { stage: StageName },
     #[error(transparent)]
     Dmrg(Box<DmrgError>),

@@ -70,6 +70,22 @@ pub trait Engine {
     /// A device that fails.
     fn run(&self, stage: &Stage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, DmrgError>;
 
+    /// Told of numbers that the sweep will not read before it comes back this way: they may go where there is more room.
+    ///
+    /// # Errors
+    /// A device that fails.
+    fn leave(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
+        Ok(())
+    }
+
+    /// Told of numbers that are about to be read, which may have left.
+    ///
+    /// # Errors
+    /// Memory that is not there.
+    fn arrive(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
+        Ok(())
+    }
+
     /// x · y.
     ///
     /// # Errors

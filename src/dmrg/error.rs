@@ -88,6 +88,9 @@ pub enum DmrgError {
         /// Columns.
         columns: usize,
     },
+    /// The device.
+    #[error(transparent)]
+    Device(#[from] eigenforge_runtime::DeviceError),
     /// The energy is NaN or infinite.
     #[error("the energy at sites {first} and {second} is not finite: are couplings many orders of magnitude apart?")]
     NotFinite {
@@ -123,6 +126,12 @@ pub enum DmrgError {
 impl DmrgError {
     /// Whether the user wrote what is wrong, so that the exit code says so.
     pub fn is_of_the_input(&self) -> bool {
-        !matches!(self, DmrgError::Decomposition { .. } | DmrgError::NotFinite { .. } | DmrgError::Checkpoint { .. })
+        !matches!(
+            self,
+            DmrgError::Decomposition { .. }
+                | DmrgError::NotFinite { .. }
+                | DmrgError::Checkpoint { .. }
+                | DmrgError::Device(_)
+        )
     }
 }

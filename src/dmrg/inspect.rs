@@ -3,6 +3,7 @@
 use super::blocks::Side;
 use super::bond::Bond;
 use super::chain::Chain;
+use super::forecast::Forecast;
 use super::host::Host;
 use super::operator_sum::Entry;
 use super::options::{Options, START_STATES};
@@ -81,6 +82,8 @@ pub fn middle_bond(chain: &Chain, options: &Options, list_records: bool) -> Resu
     let summed = bond.left_operators.forming.groups.len() + bond.right_operators.forming.groups.len();
     let _ = writeln!(out, "{summed} blocks of operators summed before (LR), all others in pieces (l-1-1-r)");
     let _ = writeln!(out, "one multiply: {:.3e} flop", superblock.flops());
+    let forecast = Forecast::of(chain, states, rayon::current_num_threads())?;
+    let _ = writeln!(out, "{}", forecast.describe());
     for (name, bytes) in memory::plan(chain, states) {
         let _ = writeln!(out, "about {:.3} GiB: {name}", bytes as f64 / (1u64 << 30) as f64);
     }

@@ -60,19 +60,20 @@ const WIDEST_SQUARE: usize = 40;
 ///
 /// # Errors
 /// Those of the engine.
-pub fn variance<E: Engine>(chain: &Chain, sweeper: &Sweeper<'_, E>, energy: f64) -> Result<Option<f64>, DmrgError> {
+pub fn variance<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, energy: f64) -> Result<Option<f64>, DmrgError> {
     if chain.sum.width() > WIDEST_SQUARE {
         return Ok(None);
     }
     let square = chain.sum.squared(&chain.site);
-    let engine = sweeper.engine();
-    let end = Environment::end_on(engine)?;
-    let mut right = Environment::end_on(engine)?;
+    let end = Environment::end_on(sweeper.engine())?;
+    let mut right = Environment::end_on(sweeper.engine())?;
     for site in (2..chain.sites).rev() {
         let enlarged = chain.enlarge(Side::Right, &right.sectors, site + 1);
-        let Some(kept) = sweeper.kept()[site].as_ref() else { return Ok(None) };
+        let (engine, kept) = sweeper.kept_here(site)?;
+        let Some(kept) = kept else { return Ok(None) };
         right = carried_over(engine, chain, &square, Side::Right, site + 1, &right, &enlarged, kept)?;
     }
+    let engine = sweeper.engine();
     let bond = Bond::new(engine, chain, &square, 0, &end, &right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
     let mean = expectation(engine, &superblock, bond.operands(&end, &right), sweeper.wave())?;

@@ -10,7 +10,7 @@ use super::davidson::WIDTH;
 use std::collections::BTreeMap;
 
 /// States of each sector at cut `p`.
-fn spread(chain: &Chain, p: usize, states: usize) -> BTreeMap<Charges, f64> {
+pub(super) fn spread(chain: &Chain, p: usize, states: usize) -> BTreeMap<Charges, f64> {
     let squares: BTreeMap<Charges, f64> = chain.reachable.at(p).iter().map(|(q, f)| (*q, f * f)).collect();
     let sum: f64 = squares.values().sum();
     let ends = p.min(chain.sites - p) as f64;

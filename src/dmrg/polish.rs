@@ -116,6 +116,7 @@ impl<E: Engine> Sweeper<'_, E> {
         tolerance: f64,
     ) -> Result<PolishRecord, DmrgError> {
         let begun = Instant::now();
+        self.fetch_all()?;
         let (mut site, discarded) = self.enter(states)?;
         let mut record = PolishRecord { energy: f64::NAN, discarded, ..PolishRecord::default() };
         let last = self.chain.sites - 1;

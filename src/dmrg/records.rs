@@ -29,7 +29,7 @@ pub enum Space {
 }
 
 /// Number of spaces.
-pub(super) const SPACES: usize = 6;
+pub const SPACES: usize = 6;
 /// All of them.
 pub(super) const SPACE_LIST: [Space; SPACES] =
     [Space::Left, Space::LeftSum, Space::Right, Space::RightSum, Space::Input, Space::Between];

@@ -163,7 +163,7 @@ pub fn run_on<E: Engine>(
         let sweeping = start.elapsed().as_secs_f64();
         let _measuring = trace::span("dmrg", "measure");
         let energy = searched.energy;
-        let variance = measure::variance(chain, &sweeper, energy - chain.sum.constant)?;
+        let variance = measure::variance(chain, &mut sweeper, energy - chain.sum.constant)?;
         let overlap = sweeper.largest_overlap()?;
         below = sweeper.take_references();
         if target + 1 < options.targets {

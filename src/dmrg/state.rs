@@ -58,20 +58,33 @@ impl<B> Isometry<B> {
     }
 }
 
+impl Isometry<()> {
+    /// Where the matrices of an enlarged block lie when so many columns of each sector are kept.
+    pub fn tables_of(enlarged: &Sectors, columns: &[usize]) -> Isometry<()> {
+        let kept: BTreeMap<Charges, usize> =
+            columns.iter().enumerate().map(|(sector, count)| (enlarged.charges(sector), *count)).collect();
+        let kept = Sectors::from_map(kept);
+        let (mut blocks, mut of_enlarged, mut offset) = (Vec::new(), vec![None; enlarged.len()], 0);
+        for (sector, &columns) in columns.iter().enumerate().filter(|(_, columns)| **columns > 0) {
+            let Some(kept_sector) = kept.find(enlarged.charges(sector)) else { continue };
+            of_enlarged[sector] = Some(blocks.len());
+            let rows = enlarged.dimension(sector);
+            blocks.push(KeptBlock { enlarged_sector: sector, kept_sector, rows, columns, offset });
+            offset += rows * columns;
+        }
+        Isometry { kept, blocks, of_enlarged, data: () }
+    }
+}
+
 impl Isometry {
     /// From one matrix a sector of the enlarged block; `None` or no columns keep nothing.
     pub fn new(enlarged: &Sectors, matrices: &[Option<Mat<f64>>]) -> Isometry {
         let columns = |sector: usize| matrices[sector].as_ref().map_or(0, Mat::ncols);
-        let kept: BTreeMap<Charges, usize> =
-            (0..enlarged.len()).map(|sector| (enlarged.charges(sector), columns(sector))).collect();
-        let kept = Sectors::from_map(kept);
-        let (mut blocks, mut data, mut of_enlarged) = (Vec::new(), Vec::new(), vec![None; enlarged.len()]);
-        for (sector, matrix) in matrices.iter().enumerate() {
-            let (Some(matrix), Some(kept_sector)) = (matrix, kept.find(enlarged.charges(sector))) else { continue };
-            of_enlarged[sector] = Some(blocks.len());
-            let (rows, columns) = (matrix.nrows(), matrix.ncols());
-            blocks.push(KeptBlock { enlarged_sector: sector, kept_sector, rows, columns, offset: data.len() });
-            (0..columns).for_each(|j| data.extend(matrix.col(j).iter()));
+        let counts: Vec<usize> = (0..enlarged.len()).map(columns).collect();
+        let Isometry { kept, blocks, of_enlarged, data: () } = Isometry::tables_of(enlarged, &counts);
+        let mut data = Vec::new();
+        for matrix in matrices.iter().flatten() {
+            (0..matrix.ncols()).for_each(|j| data.extend(matrix.col(j).iter()));
         }
         Isometry { kept, blocks, of_enlarged, data }
     }

@@ -177,6 +177,9 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// The lowest state of bond `p`, from ψ as it is.
     fn solve(&mut self, p: usize, limits: davidson::Limits) -> Result<(Bond<E::Buffer>, BondRecord), DmrgError> {
         let begun = Instant::now();
+        for block in [&mut self.left[p], &mut self.right[p + 2]].into_iter().flatten() {
+            self.engine.arrive(&mut block.data)?;
+        }
         let (left, right) = beside(&self.left, &self.right, p);
         let bond = Bond::new(&self.engine, self.chain, &self.chain.sum, p, left, right)?;
         let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
@@ -220,7 +223,8 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         };
         let (old_other, new_own) =
             if grows == Side::Left { (&frame.right, &new.left) } else { (&frame.left, &new.right) };
-        let v = self.kept[given_up].take().expect("states of every site away from the bond are kept");
+        let mut v = self.kept[given_up].take().expect("states of every site away from the bond are kept");
+        self.engine.arrive(&mut v.data)?;
         let step = Step {
             grown: grows,
             old: &frame.layout,
@@ -235,13 +239,34 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         for companion in &mut self.below {
             companion.carry(&self.engine, self.chain, grows, site, &truncated.kept, enlarged)?;
         }
-        self.kept[site] = Some(truncated.kept);
+        let mut kept = truncated.kept;
+        self.engine.leave(&mut kept.data)?;
+        self.kept[site] = Some(kept);
         // The block that shrinks is made anew on the way back; until then it would only take memory.
         match grows {
             Side::Left => (self.left[next], self.right[next + 1]) = (Some(grown), None),
             Side::Right => (self.right[next + 2], self.left[next + 1]) = (Some(grown), None),
         }
-        Ok(())
+        self.leave_behind(grows, if grows == Side::Left { p } else { p + 2 })
+    }
+
+    /// Everything where the engine can read it.
+    ///
+    /// # Errors
+    /// Memory that is not there.
+    pub(super) fn fetch_all(&mut self) -> Result<(), DmrgError> {
+        let blocks = self.left.iter_mut().chain(&mut self.right).flatten().map(|block| &mut block.data);
+        let kept = self.kept.iter_mut().flatten().map(|kept| &mut kept.data);
+        blocks.chain(kept).try_for_each(|data| self.engine.arrive(data))
+    }
+
+    /// The block of a cut that the sweep has passed.
+    fn leave_behind(&mut self, side: Side, cut: usize) -> Result<(), DmrgError> {
+        let list = if side == Side::Left { &mut self.left } else { &mut self.right };
+        match &mut list[cut] {
+            Some(block) => self.engine.leave(&mut block.data),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn block(&self, side: Side, p: usize) -> &Environment<E::Buffer> {
@@ -294,6 +319,18 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         &self.wave
     }
 
+    /// The states kept of a site, where the engine can read them, and the engine.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn kept_here(&mut self, site: usize) -> Result<(&E, Option<&Isometry<E::Buffer>>), DmrgError> {
+        let kept = self.kept[site].as_mut();
+        if let Some(kept) = kept {
+            self.engine.arrive(&mut kept.data)?;
+        }
+        Ok((&self.engine, self.kept[site].as_ref()))
+    }
+
     /// The states kept of each site.
     pub(super) fn kept(&self) -> &[Option<Isometry<E::Buffer>>] {
         &self.kept
@@ -318,9 +355,11 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         sweeper.wave = sweeper.engine.upload(wave)?;
         for site in 0..p {
             sweeper.left[site + 1] = sweeper.regrown(Side::Left, site)?;
+            sweeper.leave_behind(Side::Left, site)?;
         }
         for site in (p + 2..chain.sites).rev() {
             sweeper.right[site] = sweeper.regrown(Side::Right, site)?;
+            sweeper.leave_behind(Side::Right, site + 1)?;
         }
         Ok(sweeper)
     }

@@ -1,6 +1,8 @@
 //! Typed plans and the CUDA text made from them. A plan fixes every number; the text is a pure function of the plan.
 
 pub mod ci;
+pub mod dmrg;
+pub mod eigen;
 pub mod exact;
 mod fields;
 pub mod launch;

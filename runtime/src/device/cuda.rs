@@ -251,6 +251,10 @@ impl DeviceMemory {
         self.address
     }
 
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// All bytes zero.
     pub(super) fn clear(&mut self) -> Result<()> {
         self.context.enter()?;
@@ -259,14 +263,14 @@ impl DeviceMemory {
             .map_err(driver("cuMemsetD8Async"))
     }
 
-    /// Copies from the host; `values` must fill the memory.
+    /// Copies from the host to the front of the memory.
     pub(super) fn write<U: Pod>(&mut self, values: &[U]) -> Result<()> {
-        assert_eq!(size_of_val(values), self.bytes, "callers compare lengths first");
+        assert!(size_of_val(values) <= self.bytes, "callers compare lengths first");
         if values.is_empty() {
             return Ok(());
         }
         self.context.enter()?;
-        // SAFETY: the range is ours and as long as `values`, which outlives the copy because we wait for it.
+        // SAFETY: the range is ours and at least as long as `values`, which outlives the copy because we wait for it.
         unsafe { result::memcpy_htod_async(self.address, values, self.context.stream) }
             .map_err(driver("cuMemcpyHtoDAsync"))?;
         self.context.synchronize()

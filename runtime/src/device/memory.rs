@@ -72,18 +72,18 @@ impl<U: Pod> Storage<U> {
         }
     }
 
-    /// A copy of all `len` elements on the host.
+    /// A copy of the first `len` elements on the host.
     pub(super) fn download(&self, len: usize) -> Result<Vec<U>> {
         match self {
-            Storage::Host(values) | Storage::Sim(values) => Ok(values.clone()),
+            Storage::Host(values) | Storage::Sim(values) => Ok(values[..len].to_vec()),
             Storage::Cuda(memory, _) => memory.read(len),
         }
     }
 
-    /// Overwrites all elements; the lengths were compared.
+    /// Overwrites the first elements; the lengths were compared.
     pub(super) fn write(&mut self, values: &[U]) -> Result<()> {
         match self {
-            Storage::Host(own) | Storage::Sim(own) => own.copy_from_slice(values),
+            Storage::Host(own) | Storage::Sim(own) => own[..values.len()].copy_from_slice(values),
             Storage::Cuda(memory, _) => memory.write(values)?,
         }
         Ok(())

@@ -11,6 +11,7 @@
 mod arguments;
 mod cpu;
 mod cuda;
+mod eigensolver;
 mod element_function;
 mod events;
 mod kernel;
@@ -23,6 +24,7 @@ mod vector;
 pub use arguments::Arguments;
 pub use cpu::Cpu;
 pub use cuda::Cuda;
+pub use eigensolver::{Eigensolver, SymmetricMatrix};
 pub use element_function::{ElementArgument, ElementFunction, HostFunction, random_start};
 pub use events::DeviceSpan;
 pub use kernel::{Kernel, KernelRecord};

@@ -78,6 +78,35 @@ impl<T: Scalar> Vector<T> {
         self.storage.write(values)
     }
 
+    /// A copy of the first `count` elements on the host.
+    ///
+    /// # Errors
+    /// More elements than there are; a device that fails.
+    pub fn download_first(&self, count: usize) -> Result<Vec<T>> {
+        self.check_room(count)?;
+        self.storage.download(count)
+    }
+
+    /// Overwrites the first elements from the host; the others stay.
+    ///
+    /// # Errors
+    /// More values than elements; a device that fails.
+    pub fn write_first(&mut self, values: &[T]) -> Result<()> {
+        self.check_room(values.len())?;
+        self.storage.write(values)
+    }
+
+    fn check_room(&self, found: usize) -> Result<()> {
+        if found <= self.len {
+            return Ok(());
+        }
+        Err(DeviceError::Arguments {
+            what: "the first elements of a vector".into(),
+            expected: format!("at most {}", self.len),
+            found: found.to_string(),
+        })
+    }
+
     /// Overwrites all elements from a vector of the same device.
     pub fn copy_from(&mut self, other: &Vector<T>) -> Result<()> {
         self.check_len(other.len)?;

@@ -1,9 +1,10 @@
 //! `eigenforge bench dmrg`: what DMRG's inner loops take, beside the vendor's library in the same run.
 //!
 //! In: a device. Out: tables that begin with `|`. So far the belts: inner products of a vector with all vectors of
-//! Davidson's space ([`belt`]).
+//! Davidson's space ([`belt`]); with `--sweeps` whole sweeps on CPU and card ([`sweeps`]).
 
 pub mod belt;
+pub mod sweeps;
 
 use super::vendor::VendorError;
 use belt::{Belt, Shape};
@@ -22,6 +23,15 @@ pub struct DmrgArguments {
     /// Vectors of a belt
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24], value_parser = width)]
     pub widths: Vec<usize>,
+    /// Time sweeps on the CPU and the card in place of belts
+    #[arg(long)]
+    pub sweeps: bool,
+    /// Chains of `--sweeps` with their states
+    #[arg(long, value_delimiter = ',', default_values = ["heisenberg:100:128", "heisenberg:100:512", "hubbard:40:256"])]
+    pub chains: Vec<sweeps::Case>,
+    /// Seconds that each chain of `--sweeps` may take on each device, about
+    #[arg(long, default_value_t = 10.0)]
+    pub seconds: f64,
     /// Timed samples
     #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
@@ -45,6 +55,9 @@ pub enum DmrgBenchError {
     /// The vendor's.
     #[error(transparent)]
     Vendor(#[from] VendorError),
+    /// A run of DMRG.
+    #[error(transparent)]
+    Dmrg(#[from] crate::dmrg::DmrgError),
     /// Sums that differ.
     #[error(
         "{width} inner products of {length} elements: number {number} is {found:e} by cuBLAS and {expected:e} by ours; no \
@@ -75,6 +88,9 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     let device = Device::parse(&arguments.device)?;
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     writeln!(out, "{}", device.name())?;
+    if arguments.sweeps {
+        return sweeps::command(&arguments.chains, arguments.seconds, &device, out);
+    }
     writeln!(
         out,
         "| V^T w, vectors | length | ms | TB/s | cuBLAS dgemv, ms | TB/s | faster |\n|---|---|---|---|---|---|---|"

@@ -1,0 +1,284 @@
+//! A stage as the kernel reads it: tiles dealt out to blocks of threads, records, and which records touch which tile.
+//!
+//! In: a stage, the number of blocks. Out: one table of 64-bit words, and the lengths that the launch is compared with.
+//! Tiles are dealt out by predicted time, the longest first, each to the block with the least to do (Graham 1969), so
+//! one launch takes about as long as its share; a block's tiles lie side by side.
+
+use super::cutting::{Part, Rectangle, cut};
+use crate::dmrg::records::{Action, Group, Operand, Record, SPACES, Stage};
+use eigenforge_runtime::DeviceError;
+use eigenforge_templates::dmrg::{Fragments, GroupedProductsPlan, Kind, Place, ProductRecord, TableSizes, Tile, WORDS};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Columns of a stretch of the output that no group writes, as a block of zeros.
+const ZEROS: usize = 128;
+
+/// What is uploaded for a stage.
+pub(super) struct Table {
+    /// Tiles, records, lists of records, first tiles of the blocks.
+    pub words: Vec<u64>,
+    /// Word where records begin, where the lists, where the blocks' first tiles.
+    pub firsts: [i64; 3],
+    /// Lengths for the launch.
+    pub sizes: TableSizes,
+    /// Predicted cycles of the longest share.
+    pub cycles: f64,
+}
+
+/// An output block as a matrix.
+struct Block<'a> {
+    offset: usize,
+    length: usize,
+    stride: u32,
+    columns: u32,
+    records: &'a [Record],
+    /// Of its products.
+    parts: Vec<Part>,
+    /// Of all records, and the number of the first among all.
+    places: Vec<Rectangle>,
+    first_record: u32,
+}
+
+/// A tile and where it came from.
+struct Cut {
+    block: usize,
+    place: Rectangle,
+    cycles: f64,
+}
+
+impl Table {
+    /// Cuts the stage and deals it out to `blocks` blocks.
+    ///
+    /// # Errors
+    /// A record that is not a part of its group's block, or numbers too large for the table.
+    pub fn new(stage: &Stage, blocks: u32) -> Result<Table, DeviceError> {
+        let (outputs, spaces) = outputs(stage)?;
+        let cuts = best_cut(&outputs, blocks);
+        let (order, starts, cycles) = deal(&cuts, blocks);
+        let mut touching = Vec::new();
+        let mut words = Vec::with_capacity(WORDS * (cuts.len() + 2 * outputs.len()));
+        for tile in order {
+            let cut = &cuts[tile];
+            words.extend(tile_of(&outputs[cut.block], &cut.place, &mut touching)?.words());
+        }
+        let records_first = words.len();
+        for record in outputs.iter().flat_map(|block| block.records) {
+            words.extend(packed(record, stride_of(record)).words());
+        }
+        let touching_first = words.len();
+        words.extend(halves(&touching));
+        let starts_first = words.len();
+        words.extend(halves(&starts));
+        let sizes = TableSizes { blocks, spaces, output: stage.length as u64, words: words.len() as u64 };
+        Ok(Table { words, firsts: [records_first, touching_first, starts_first].map(|at| at as i64), sizes, cycles })
+    }
+}
+
+/// Two numbers of 32 bits a word.
+fn halves(numbers: &[u32]) -> impl Iterator<Item = u64> {
+    numbers.chunks(2).map(|two| u64::from(two[0]) | two.get(1).map_or(0, |high| u64::from(*high) << 32))
+}
+
+fn refused(what: String, expected: &str, found: String) -> DeviceError {
+    DeviceError::Arguments { what, expected: expected.into(), found }
+}
+
+/// A number of the table.
+fn narrow(number: usize, what: &str) -> Result<u32, DeviceError> {
+    let fits = u32::try_from(number).ok().filter(|number| *number < 1 << 31);
+    fits.ok_or_else(|| refused(what.into(), "a number below 2^31", number.to_string()))
+}
+
+/// Elements from a column to the next of a record's output.
+fn stride_of(record: &Record) -> usize {
+    record.stride.max(1)
+}
+
+/// All output blocks, gaps between them as blocks without records; elements that are read of each buffer.
+fn outputs(stage: &Stage) -> Result<(Vec<Block<'_>>, [u64; SPACES]), DeviceError> {
+    let (mut list, mut spaces, mut at, mut first_record) = (Vec::new(), [0; SPACES], 0, 0);
+    for (number, group) in stage.groups.iter().enumerate() {
+        if group.offset < at || group.offset + group.length > stage.length {
+            let found = format!("elements {} to {}", group.offset, group.offset + group.length);
+            return Err(refused(format!("group {number} of a stage"), "one behind the last and inside", found));
+        }
+        list.extend(zeros(at, group.offset)?);
+        at = group.offset + group.length;
+        let block = block(number, group, first_record, &mut spaces)?;
+        first_record += narrow(block.records.len(), "records of a group")?;
+        list.extend((group.length > 0).then_some(block));
+    }
+    list.extend(zeros(at, stage.length)?);
+    Ok((list, spaces))
+}
+
+fn zeros(from: usize, to: usize) -> Result<Option<Block<'static>>, DeviceError> {
+    if from >= to {
+        return Ok(None);
+    }
+    let (length, stride) = (to - from, (to - from).min(ZEROS));
+    Ok(Some(Block {
+        offset: from,
+        length,
+        stride: narrow(stride, "a row")?,
+        columns: narrow(length.div_ceil(stride), "columns of zeros")?,
+        records: &[],
+        parts: Vec::new(),
+        places: Vec::new(),
+        first_record: 0,
+    }))
+}
+
+fn block<'a>(
+    number: usize,
+    group: &'a Group,
+    first_record: u32,
+    spaces: &mut [u64; SPACES],
+) -> Result<Block<'a>, DeviceError> {
+    let what = |k: usize| format!("record {k} of group {number}");
+    let stride = group.records.first().map_or(group.length.clamp(1, ZEROS), stride_of);
+    let (mut parts, mut places) = (Vec::new(), Vec::with_capacity(group.records.len()));
+    for (k, record) in group.records.iter().enumerate() {
+        let (row, column) = (record.first % stride, record.first / stride);
+        let behind = record.first + record.columns.saturating_sub(1) * stride + record.rows;
+        if stride_of(record) != stride || row + record.rows > stride || behind > group.length {
+            let expected = format!("a part of a block of {} elements with {stride} rows", group.length);
+            let found = format!("{} x {} from element {}", record.rows, record.columns, record.first);
+            return Err(refused(what(k), &expected, format!("{found}, {} a column", record.stride)));
+        }
+        let number = |n: usize| narrow(n, "a row or column of a record");
+        let place =
+            Rectangle { first: [number(row)?, number(column)?], size: [number(record.rows)?, number(record.columns)?] };
+        read_of(record, spaces)?;
+        if let Action::Product { inner, .. } = record.action {
+            parts.push(Part { place, inner: number(inner)? });
+        }
+        places.push(place);
+    }
+    Ok(Block {
+        offset: group.offset,
+        length: group.length,
+        stride: narrow(stride, "rows of a block")?,
+        columns: narrow(group.length.div_ceil(stride), "columns of a block")?,
+        records: &group.records,
+        parts,
+        places,
+        first_record,
+    })
+}
+
+/// Adds what a record reads to the lengths of the buffers.
+fn read_of(record: &Record, spaces: &mut [u64; SPACES]) -> Result<(), DeviceError> {
+    let mut read = |operand: &Operand, rows: usize, columns: usize| {
+        let (rows, columns) = if operand.transposed { (columns, rows) } else { (rows, columns) };
+        if rows > 0 && columns > 0 {
+            narrow(operand.stride, "a stride")?;
+            let end = operand.offset + (columns - 1) * operand.stride + rows;
+            let most = &mut spaces[operand.space as usize];
+            *most = (*most).max(end as u64);
+        }
+        Ok(())
+    };
+    match &record.action {
+        Action::Product { a, b, inner } => {
+            read(a, record.rows, *inner)?;
+            read(b, *inner, record.columns)
+        }
+        Action::Copy { a } => read(a, record.rows, record.columns),
+        Action::Diagonal => Ok(()),
+    }
+}
+
+fn packed(record: &Record, stride: usize) -> ProductRecord {
+    // `outputs` has seen that all of these fit.
+    let place = |operand: &Operand| Place {
+        space: operand.space as u32,
+        offset: operand.offset as u64,
+        stride: operand.stride as u32,
+        transposed: operand.transposed,
+    };
+    let (kind, operands, inner) = match &record.action {
+        Action::Product { a, b, inner } => (Kind::Product, [place(a), place(b)], *inner as u32),
+        Action::Copy { a } => (Kind::Copy, [place(a), Place::default()], 0),
+        Action::Diagonal => (Kind::Diagonal, [Place::default(); 2], 0),
+    };
+    ProductRecord {
+        kind,
+        operands,
+        inner,
+        first: [(record.first % stride) as u32, (record.first / stride) as u32],
+        size: [record.rows as u32, record.columns as u32],
+        coefficient: record.coefficient,
+    }
+}
+
+/// The cut whose longest share is predicted to be shortest: large tiles need less memory traffic, small ones share better.
+fn best_cut(outputs: &[Block<'_>], blocks: u32) -> Vec<Cut> {
+    let mut best: Option<(f64, Vec<Cut>)> = None;
+    for most in [GroupedProductsPlan::SIDE, 64, 32] {
+        let mut cuts = Vec::new();
+        for (number, block) in outputs.iter().enumerate() {
+            let size = [block.stride, block.columns];
+            let tiles = cut(size, &block.parts, most);
+            cuts.extend(tiles.into_iter().map(|(place, cycles)| Cut { block: number, place, cycles }));
+        }
+        let sum: f64 = cuts.iter().map(|cut| cut.cycles).sum();
+        let longest = cuts.iter().map(|cut| cut.cycles).fold(0.0, f64::max);
+        // Dealing out the longest first leaves at most about half of a mean tile on top of the mean share.
+        let mean = sum / cuts.len().max(1) as f64;
+        let share = (sum / f64::from(blocks) + 0.5 * mean).max(longest);
+        if best.as_ref().is_none_or(|(least, _)| share < *least) {
+            best = Some((share, cuts));
+        }
+    }
+    best.map(|(_, cuts)| cuts).unwrap_or_default()
+}
+
+/// Order of the tiles, first tile of each block and one behind, predicted cycles of the longest share.
+fn deal(cuts: &[Cut], blocks: u32) -> (Vec<usize>, Vec<u32>, f64) {
+    let mut longest_first: Vec<usize> = (0..cuts.len()).collect();
+    longest_first.sort_by(|a, b| cuts[*b].cycles.total_cmp(&cuts[*a].cycles));
+    let mut shares = vec![Vec::new(); blocks as usize];
+    // Cycles are whole numbers as good as: the heap needs an order.
+    let mut least: BinaryHeap<Reverse<(u64, u32)>> = (0..blocks).map(|block| Reverse((0, block))).collect();
+    for tile in longest_first {
+        let Some(Reverse((cycles, block))) = least.pop() else { break };
+        shares[block as usize].push(tile);
+        least.push(Reverse((cycles + cuts[tile].cycles as u64, block)));
+    }
+    let longest = least.iter().map(|Reverse((cycles, _))| *cycles).max().unwrap_or(0) as f64;
+    let mut starts = vec![0];
+    for share in &shares {
+        starts.push(starts[starts.len() - 1] + share.len() as u32);
+    }
+    (shares.concat(), starts, longest)
+}
+
+fn tile_of(block: &Block<'_>, place: &Rectangle, touching: &mut Vec<u32>) -> Result<Tile, DeviceError> {
+    let products = |record: &Record| match record.action {
+        Action::Product { inner, .. } => inner > 0,
+        _ => false,
+    };
+    let others = |record: &Record| !matches!(record.action, Action::Product { .. });
+    let mut bounds = [narrow(touching.len(), "records that touch tiles")?; 3];
+    let mut list = |wanted: &dyn Fn(&Record) -> bool| {
+        for ((k, record), part) in (block.first_record..).zip(block.records).zip(&block.places) {
+            if wanted(record) && part.meets(place) {
+                touching.push(k);
+            }
+        }
+        narrow(touching.len(), "records that touch tiles")
+    };
+    bounds[1] = list(&products)?;
+    bounds[2] = list(&others)?;
+    Ok(Tile {
+        fragments: Fragments::of(place.size[0], place.size[1]),
+        first: place.first,
+        size: place.size,
+        offset: block.offset as u64,
+        length: block.length as u64,
+        stride: block.stride,
+        touching: bounds,
+    })
+}

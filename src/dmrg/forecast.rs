@@ -1,0 +1,283 @@
+//! Seconds of a bond on the CPU and on a card, before either has run: what `--device auto` decides by.
+//!
+//! In: a chain, a number of states. Out: the work of its middle bond (operations and records of H x, length of ψ, sizes of
+//! its sectors), planned by the code that plans a run, over blocks whose states are spread as
+//! [`memory::spread`](super::memory) says; and from it seconds by rates that were measured. Middle bonds are
+//! nearly all of a long chain's time. A state that needs fewer than it may keep takes less on both; what is compared
+//! is which takes less.
+
+use super::blocks::Side;
+use super::bond::{Bond, carried_over};
+use super::chain::Chain;
+use super::davidson;
+use super::engine::{Engine, Operands};
+use super::enlarged::EnlargedOperators;
+use super::environment::Environment;
+use super::error::DmrgError;
+use super::memory::spread;
+use super::records::Stage;
+use super::state::Isometry;
+use super::superblock::Superblock;
+use super::truncate::{Centre, Limits, Truncated, Wave};
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// Plans and computes nothing: buffers without numbers.
+struct Nothing;
+
+impl Engine for Nothing {
+    type Buffer = ();
+
+    fn upload(&self, _: Vec<f64>) -> Result<(), DmrgError> {
+        Ok(())
+    }
+
+    fn download<'b>(&self, _: &'b ()) -> Result<Cow<'b, [f64]>, DmrgError> {
+        Ok(Cow::Borrowed(&[]))
+    }
+
+    fn run(&self, _: &Stage, _: Operands<'_, ()>) -> Result<(), DmrgError> {
+        Ok(())
+    }
+
+    fn dot(&self, _: &(), _: &()) -> Result<f64, DmrgError> {
+        Ok(0.0)
+    }
+
+    fn diagonal(&self, _: &Bond<()>, _: &Environment<()>, _: &Environment<()>) -> Result<(), DmrgError> {
+        Ok(())
+    }
+
+    fn solve(
+        &mut self,
+        _: &Superblock,
+        _: Operands<'_, ()>,
+        _: &(),
+        _: &mut (),
+        _: davidson::Limits,
+    ) -> Result<davidson::Found, DmrgError> {
+        Ok(davidson::Found { value: 0.0, residual: 0.0, products: 0 })
+    }
+
+    /// Sectors keep states as they have them, scaled to what may stay.
+    fn truncate(&self, wave: Wave<'_, ()>, side: Side, limits: Limits) -> Result<Truncated<()>, DmrgError> {
+        let own = wave.sectors_of(side);
+        let share = (limits.most as f64 / own.total().max(1) as f64).min(1.0);
+        let counts: Vec<usize> = (0..own.len()).map(|q| (share * own.dimension(q) as f64).ceil() as usize).collect();
+        let centre = Centre { blocks: vec![None; wave.layout.sectors.len()], data: () };
+        Ok(Truncated { kept: Isometry::tables_of(own, &counts), centre, discarded: 0.0, weights: Vec::new() })
+    }
+
+    fn truncate_with_noise(
+        &self,
+        wave: Wave<'_, ()>,
+        side: Side,
+        limits: Limits,
+        _: &EnlargedOperators<()>,
+        _: Operands<'_, ()>,
+        _: f64,
+    ) -> Result<Truncated<()>, DmrgError> {
+        self.truncate(wave, side, limits)
+    }
+}
+
+/// What the middle bond asks for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Work {
+    /// States at its blocks.
+    pub states: usize,
+    /// Operations of a product with H.
+    pub flops: f64,
+    /// Records of a product.
+    pub records: usize,
+    /// Elements of ψ.
+    pub dimension: usize,
+    /// Rows and columns of each sector of ψ.
+    pub sectors: Vec<(usize, usize)>,
+}
+
+/// Predicted seconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Forecast {
+    /// Of which bond.
+    pub work: Work,
+    /// A bond on the CPU.
+    pub cpu: f64,
+    /// A bond on a card like an H200.
+    pub card: f64,
+}
+
+/// Products with H of a bond of a settled sweep.
+const PRODUCTS: f64 = 4.0;
+/// Passes over vectors of as many iterations, beside the products: 4k + 7 at k = 1 … 4.
+const PASSES: f64 = 68.0;
+
+/// The blocks of a cut with so many states, as they are shaped.
+fn block(chain: &Chain, side: Side, p: usize, states: usize) -> Result<Environment<()>, DmrgError> {
+    let mut block = Environment::end_on(&Nothing)?;
+    let sites: Vec<usize> = match side {
+        Side::Left => (0..p).collect(),
+        Side::Right => (p..chain.sites).rev().collect(),
+    };
+    for site in sites {
+        let (cut, behind) = if side == Side::Left { (site, site + 1) } else { (site + 1, site) };
+        let enlarged = chain.enlarge(side, &block.sectors, cut);
+        let shares = spread(chain, behind, states);
+        let count = |q: usize| {
+            let charges = enlarged.sectors.charges(q);
+            let left = if side == Side::Left { charges } else { chain.total - charges };
+            let share = shares.get(&left).copied().unwrap_or(0.0).round() as usize;
+            share.clamp(1, enlarged.sectors.dimension(q))
+        };
+        let counts: Vec<usize> = (0..enlarged.sectors.len()).map(count).collect();
+        let kept = Isometry::tables_of(&enlarged.sectors, &counts);
+        block = carried_over(&Nothing, chain, &chain.sum, side, cut, &block, &enlarged, &kept)?;
+    }
+    Ok(block)
+}
+
+/// The work of the middle bond with so many states.
+///
+/// # Errors
+/// None that is known.
+pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
+    let middle = (chain.sites - 2) / 2;
+    let (left, right) = (block(chain, Side::Left, middle, states)?, block(chain, Side::Right, middle + 2, states)?);
+    let bond = Bond::new(&Nothing, chain, &chain.sum, middle, &left, &right)?;
+    let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
+    let records = [&superblock.first, &superblock.second].map(|stage| stage.counts()).map(|(a, b)| a + b);
+    Ok(Work {
+        states: left.sectors.total().max(right.sectors.total()),
+        flops: superblock.flops(),
+        records: records.iter().sum(),
+        dimension: bond.frame.layout.length,
+        sectors: bond.frame.layout.sectors.iter().map(|s| (s.rows, s.columns)).collect(),
+    })
+}
+
+/// Rates of a processor with so many threads.
+struct Processor {
+    threads: f64,
+}
+
+impl Processor {
+    /// Operations a second of one core in products of blocks; so many cores have that times their square root, since
+    /// blocks are small and uneven (20 to 50 GFLOP/s on 16 cores of an Intel Xeon, chains of `bench dmrg --sweeps`).
+    const CORE: f64 = 15e9;
+    /// Seconds of a record beside its operations, whatever the number of cores.
+    const RECORD: f64 = 1.2e-6;
+    /// Operations a second of one core in singular value decompositions.
+    const DECOMPOSING: f64 = 20e9;
+    /// Seconds of a bond's planning and small steps.
+    const BOND: f64 = 0.5e-3;
+    /// Bytes a second that one core moves, and all.
+    const BYTES: [f64; 2] = [12e9, 150e9];
+
+    fn seconds(&self, work: &Work) -> f64 {
+        let multiply = work.flops / (Processor::CORE * self.threads.sqrt()) + Processor::RECORD * work.records as f64;
+        let bytes = (Processor::BYTES[0] * self.threads).min(Processor::BYTES[1]);
+        let vectors = PASSES * 8.0 * work.dimension as f64 / bytes;
+        let decompose = |(rows, columns): &(usize, usize)| {
+            let (rows, columns) = (*rows as f64, *columns as f64);
+            20.0 * rows * columns * rows.min(columns) / Processor::DECOMPOSING
+        };
+        let each = work.sectors.iter().map(decompose);
+        let truncate = (each.clone().sum::<f64>() / self.threads).max(each.fold(0.0, f64::max));
+        // The operators of the block that grows cost about as much as a product.
+        (PRODUCTS + 1.0) * multiply + vectors + truncate + Processor::BOND
+    }
+}
+
+/// Seconds of a bond on a card, by rates of an H200.
+fn card_seconds(work: &Work) -> f64 {
+    /// Operations a second in products of blocks.
+    const FLOPS: f64 = 15e12;
+    /// Bytes a second of the vector kernels.
+    const BYTES: f64 = 3e12;
+    /// Seconds of a product and the vector kernels of an iteration beside their work: six launches and a wait.
+    const ITERATION: f64 = 100e-6;
+    /// Seconds of a bond's other launches, copies and waits.
+    const BOND: f64 = 1.2e-3;
+    /// Seconds that the host takes to plan a record and cut it into tiles.
+    const RECORD: f64 = 1.5e-6;
+    /// Seconds of a library's decomposition of 1,000 rows; it grows as the power 1.3 (4.6 ms at 512, 26.1 at 2,048).
+    const DECOMPOSITION: f64 = 10e-3;
+    /// Decompositions that run at a time.
+    const STREAMS: f64 = 5.0;
+    /// The shorter side of a sector that generated rotations decompose, and their seconds for it.
+    const SMALL: (usize, f64) = (64, 1.5e-3);
+    let multiply = work.flops / FLOPS;
+    let vectors = PASSES * 8.0 * work.dimension as f64 / BYTES;
+    let large = work.sectors.iter().filter(|(rows, columns)| *rows.min(columns) > SMALL.0);
+    let each = large.map(|(rows, columns)| DECOMPOSITION * (0.5e-3 * (rows + columns) as f64).powf(1.3));
+    let library = (each.clone().sum::<f64>() / STREAMS).max(each.fold(0.0, f64::max));
+    let shortest = work.sectors.iter().map(|(rows, columns)| *rows.min(columns)).filter(|short| *short <= SMALL.0);
+    let rotations = SMALL.1 * (shortest.max().unwrap_or(0) as f64 / SMALL.0 as f64).powi(2);
+    (PRODUCTS + 1.0) * multiply
+        + vectors
+        + PRODUCTS * ITERATION
+        + BOND
+        + RECORD * work.records as f64
+        + library
+        + rotations
+}
+
+impl Forecast {
+    /// For the most states that a run keeps and so many threads of the CPU.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn of(chain: &Chain, states: usize, threads: usize) -> Result<Forecast, DmrgError> {
+        let work = work(chain, states)?;
+        let (cpu, card) = (Processor { threads: threads as f64 }.seconds(&work), card_seconds(&work));
+        Ok(Forecast { work, cpu, card })
+    }
+
+    /// Whether a card is predicted to be quicker.
+    pub fn prefers_the_card(&self) -> bool {
+        self.card < self.cpu
+    }
+
+    /// A line for the report.
+    pub fn describe(&self) -> String {
+        let Forecast { work, cpu, card } = self;
+        format!(
+            "a bond of {} states, {:.2e} flop a product in {} records: {:.1} ms predicted on this CPU, {:.1} ms on an H200",
+            work.states,
+            work.flops,
+            work.records,
+            1e3 * cpu,
+            1e3 * card
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::basis::Sector;
+    use crate::lattice::Lattice;
+    use crate::models;
+
+    /// The blocks of 12 sites are whole with 64 states, so the work is that of a run, and known from its shapes.
+    #[test]
+    fn a_chain_whose_blocks_are_whole_has_the_shapes_of_a_run() {
+        let lattice = Lattice::chain(14).open();
+        let operator = models::xxz(&lattice, &[1.0; 13], &[1.0; 13], &[0.0; 14], &[0.0; 14]);
+        let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
+        let work = work(&chain, 1 << 10).unwrap();
+        assert!(work.states <= 64 && work.dimension <= 3432, "binomial(14, 7) states in all: {work:?}");
+        assert!(work.flops > 0.0 && work.records > 10);
+    }
+
+    #[test]
+    fn few_states_are_for_the_cpu_and_thousands_for_a_card() {
+        let lattice = Lattice::chain(100).open();
+        let operator = models::xxz(&lattice, &[1.0; 99], &[1.0; 99], &[0.0; 100], &[0.0; 100]);
+        let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
+        let at = |states| Forecast::of(&chain, states, 16).unwrap();
+        assert!(!at(32).prefers_the_card(), "{:?}", at(32));
+        assert!(at(2048).prefers_the_card(), "{:?}", at(2048));
+        assert!(at(2048).work.flops > 100.0 * at(128).work.flops);
+    }
+}

@@ -1,0 +1,146 @@
+//! The diagonal of H on a device: Σ_b diag(A_b)_i diag(B_b)_j as two stages of records.
+//!
+//! The diagonals of all operators become the columns of one matrix a sector and side, copied with a stride one longer
+//! than a column's; a product of two such matrices is a sector of the diagonal of H.
+
+use super::super::blocks::WaveLayout;
+use super::super::bond::Bond;
+use super::super::engine::Operands;
+use super::super::enlarged::EnlargedOperators;
+use super::super::environment::Environment;
+use super::super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::{Held, Resident};
+use eigenforge_runtime::DeviceError;
+use std::sync::PoisonError;
+
+/// Diagonals of the operators of one sector of a side.
+struct Columns {
+    offset: usize,
+    rows: usize,
+}
+
+/// Copies the diagonals of the operators of one side that start from and lead to a sector.
+fn columns<B>(
+    operators: &EnlargedOperators<B>,
+    sector: usize,
+    rows: usize,
+    both: &[usize],
+    stage: &mut Stage,
+) -> Columns {
+    let mut records = Vec::new();
+    for (column, operator) in both.iter().enumerate() {
+        let Some(block) = &operators.blocks[*operator][sector] else { continue };
+        for piece in block.pieces.iter().filter(|piece| piece.first_row == piece.first_column) {
+            let along = |space, offset, stride| Operand { space, offset, stride, transposed: true };
+            let a = match piece.matrix {
+                Some(matrix) => along(matrix.space, matrix.offset, matrix.stride + 1),
+                None => along(Space::Input, 0, 1),
+            };
+            records.push(Record {
+                action: Action::Copy { a },
+                coefficient: piece.coefficient,
+                first: piece.first_row + column * rows,
+                stride: rows,
+                rows: piece.rows.min(piece.columns),
+                columns: 1,
+            });
+        }
+    }
+    let (offset, length) = (stage.length, rows * both.len());
+    stage.groups.push(Group { offset, length, records });
+    stage.length += length;
+    Columns { offset, rows }
+}
+
+/// The stages, and the longest diagonal of an identity.
+fn stages<B>(left: &EnlargedOperators<B>, right: &EnlargedOperators<B>, layout: &WaveLayout) -> (Stage, Stage, usize) {
+    let (mut first, mut second) = (Stage::default(), Stage { groups: Vec::new(), length: layout.length });
+    let onto_itself = |side: &EnlargedOperators<B>, operator: usize, sector: usize| {
+        side.blocks[operator][sector].as_ref().is_some_and(|block| block.row == sector)
+    };
+    let mut longest = 0;
+    for sector in &layout.sectors {
+        let both: Vec<usize> = (0..left.blocks.len())
+            .filter(|b| onto_itself(left, *b, sector.left) && onto_itself(right, *b, sector.right))
+            .collect();
+        longest = longest.max(sector.rows).max(sector.columns);
+        let mut records = Vec::new();
+        if !both.is_empty() {
+            let a = columns(left, sector.left, sector.rows, &both, &mut first);
+            let b = columns(right, sector.right, sector.columns, &both, &mut first);
+            let operand = |of: &Columns, transposed| Operand {
+                space: Space::Between,
+                offset: of.offset,
+                stride: of.rows,
+                transposed,
+            };
+            records.push(Record {
+                action: Action::Product { a: operand(&a, false), b: operand(&b, true), inner: both.len() },
+                coefficient: 1.0,
+                first: 0,
+                stride: sector.rows,
+                rows: sector.rows,
+                columns: sector.columns,
+            });
+        }
+        second.groups.push(Group { offset: sector.offset, length: sector.rows * sector.columns, records });
+    }
+    (first, second, longest)
+}
+
+impl Resident {
+    /// The diagonal of H over ψ.
+    pub(super) fn diagonal_of(
+        &self,
+        bond: &Bond<Held>,
+        left: &Environment<Held>,
+        right: &Environment<Held>,
+    ) -> Result<Held, DeviceError> {
+        let (first, second, longest) = stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
+        let mut ones = self.ones.lock().unwrap_or_else(PoisonError::into_inner);
+        if ones.len() < longest {
+            *ones = self.pool.upload(&vec![1.0; longest.next_power_of_two()])?;
+        }
+        let between = self.stage(&first, bond.operands(left, right).with(Space::Input, &*ones))?;
+        self.stage(&second, Operands::default().with(Space::Between, &between))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::blocks::Side;
+    use super::super::super::chain::Chain;
+    use super::super::super::engine::Engine;
+    use super::super::super::host::Host;
+    use super::super::super::options::Options;
+    use super::super::super::sweep::Sweeper;
+    use super::*;
+    use crate::basis::Sector;
+    use crate::operator::Operator;
+    use crate::prelude::*;
+
+    /// Bonds of a chain with couplings of every kind, in the middle of a sweep.
+    #[test]
+    fn the_stages_give_what_the_loops_give() {
+        let lattice = Lattice::chain(8).open();
+        let model: Operator = crate::models::hubbard(&lattice, &[1.0; 7], &[3.0; 8], &[0.1; 8], 0.0, &[0.2; 7]);
+        let chain = Chain::new(&model, Sector::Fermions { up: 4, down: 4 }, None).unwrap();
+        let mut sweeper = Sweeper::random(Host::default(), &chain, 20, 3).unwrap();
+        let plan = Options { states: vec![20], ..Options::default() }.plan(4);
+        for p in 0..4 {
+            sweeper.step(p, Side::Left, &plan).unwrap();
+        }
+        let (engine, (left, right)) = (sweeper.engine(), sweeper.environments(4));
+        let bond = Bond::new(engine, &chain, &chain.sum, 4, left, right).unwrap();
+        let (first, second, longest) = stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
+        let ones = vec![1.0; longest];
+        let between = engine.run(&first, bond.operands(left, right).with(Space::Input, &ones)).unwrap();
+        let found = engine.run(&second, Operands::default().with(Space::Between, &between)).unwrap();
+        let expected = bond.diagonal(left, right);
+        let largest = expected.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        assert!(largest > 1.0, "a diagonal that could be wrong");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found - expected).abs() < 1e-13 * largest, "{found} is not {expected}");
+        }
+    }
+}

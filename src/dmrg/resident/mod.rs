@@ -1,0 +1,201 @@
+//! The engine of a card: operators of blocks, kept states, ψ and Davidson's vectors stay in its memory.
+//!
+//! ```text
+//! Stage → one launch (device::Products)          H x → V, W, λ, ‖r‖ (davidson.rs, generated kernels)
+//! ψ → weights of all sectors → states that stay (truncate.rs: generated Jacobi, the library's syevd)
+//! ```
+//!
+//! What crosses to the host: of each product three numbers, of each truncation the weights, and copies of the state for
+//! checkpoints and averages. It also runs on a simulated device, which is how its texts are tested without a card.
+
+mod davidson;
+mod diagonal;
+mod pool;
+mod truncate;
+
+pub use pool::{Held, Pool};
+
+use super::blocks::Side;
+use super::bond::Bond;
+use super::davidson::{Found, Limits as DavidsonLimits};
+use super::device::{DeviceBuffers, Products};
+use super::engine::{Engine, Operands};
+use super::enlarged::EnlargedOperators;
+use super::environment::Environment;
+use super::error::DmrgError;
+use super::records::{SPACE_LIST, Stage};
+use super::superblock::Superblock;
+use super::truncate::{Limits, Truncated, Wave};
+use davidson::Davidson;
+use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_templates::dmrg::GroupedProductsPlan;
+use eigenforge_templates::eigen::{DavidsonPlan, DecompositionsPlan};
+use eigenforge_templates::{KernelText, TextError};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+use truncate::Decomposer;
+
+/// A device that runs kernels, with everything that a run keeps there between bonds.
+pub struct Resident {
+    device: Device,
+    products: Products,
+    pool: Arc<Pool>,
+    davidson: Mutex<Davidson>,
+    decomposer: Decomposer,
+    /// Ones, as many as the longest diagonal asked for.
+    ones: Mutex<Held>,
+}
+
+/// Part of the free memory that buffers may take; the rest is for kernels, tables and the library's workspaces.
+const USED: f64 = 0.9;
+/// Part of that which blocks, states and vectors may hold before what is left behind goes to host memory.
+const BUSY: f64 = 0.5;
+/// The generated files that every run on a device uses.
+///
+/// # Errors
+/// A fault of a template.
+pub fn texts() -> Result<[KernelText; 3], TextError> {
+    let (davidson, small) = (DavidsonPlan::new("dmrg"), DecompositionsPlan::new("dmrg"));
+    Ok([GroupedProductsPlan::new("dmrg").text()?, davidson.text()?, small.text()?])
+}
+
+/// Ones to begin with; more are made as sectors grow.
+const ONES: usize = 1 << 12;
+
+impl Resident {
+    /// Compiles the kernels, or finds them.
+    ///
+    /// # Errors
+    /// The CPU, which runs no kernels; a compiler or cuSOLVER that is missing.
+    pub fn new(device: &Device) -> Result<Resident, DmrgError> {
+        Resident::within(device, (USED * device.memory().free as f64) as u64)
+    }
+
+    /// The same in so many bytes of its memory: blocks that the sweep has left behind go to host memory where they are
+    /// in the way.
+    ///
+    /// # Errors
+    /// Those of [`Resident::new`].
+    pub fn within(device: &Device, bytes: u64) -> Result<Resident, DmrgError> {
+        let pool = Pool::new(device, bytes);
+        let ones = Mutex::new(pool.upload(&vec![1.0; ONES])?);
+        Ok(Resident {
+            device: device.clone(),
+            products: Products::new(device)?,
+            davidson: Mutex::new(Davidson::new(device, &pool)?),
+            decomposer: Decomposer::new(device)?,
+            pool,
+            ones,
+        })
+    }
+
+    /// Where it computes.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// What it holds, and how much that may be.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Bytes in its memory, in use or kept for use.
+    pub fn bytes(&self) -> u64 {
+        self.pool.bytes()
+    }
+
+    /// The buffers of a launch.
+    fn buffers<'a>(operands: Operands<'a, Held>) -> DeviceBuffers<'a> {
+        let with = |buffers: DeviceBuffers<'a>, space| {
+            operands.get(space).map_or(buffers, |held: &'a Held| buffers.with(space, held.vector()))
+        };
+        SPACE_LIST.into_iter().fold(DeviceBuffers::default(), with)
+    }
+
+    /// The output of a stage.
+    fn stage(&self, stage: &Stage, operands: Operands<'_, Held>) -> Result<Held, DeviceError> {
+        let mut output = self.pool.take(stage.length)?;
+        if stage.length > 0 {
+            let prepared = self.products.prepare(stage)?;
+            self.products.run(&prepared, &Resident::buffers(operands), output.vector_mut())?;
+        }
+        Ok(output)
+    }
+}
+
+impl Engine for Resident {
+    type Buffer = Held;
+
+    fn upload(&self, data: Vec<f64>) -> Result<Held, DmrgError> {
+        Ok(self.pool.upload(&data)?)
+    }
+
+    fn download<'b>(&self, buffer: &'b Held) -> Result<Cow<'b, [f64]>, DmrgError> {
+        Ok(Cow::Owned(buffer.download()?))
+    }
+
+    fn run(&self, stage: &Stage, operands: Operands<'_, Held>) -> Result<Held, DmrgError> {
+        Ok(self.stage(stage, operands)?)
+    }
+
+    fn dot(&self, x: &Held, y: &Held) -> Result<f64, DmrgError> {
+        Ok(self.davidson.lock().unwrap_or_else(PoisonError::into_inner).inner(x, y)?)
+    }
+
+    fn diagonal(
+        &self,
+        bond: &Bond<Held>,
+        left: &Environment<Held>,
+        right: &Environment<Held>,
+    ) -> Result<Held, DmrgError> {
+        Ok(self.diagonal_of(bond, left, right)?)
+    }
+
+    fn solve(
+        &mut self,
+        superblock: &Superblock,
+        operands: Operands<'_, Held>,
+        diagonal: &Held,
+        wave: &mut Held,
+        limits: DavidsonLimits,
+    ) -> Result<Found, DmrgError> {
+        let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Ok(davidson.solve(&self.products, superblock, Resident::buffers(operands), diagonal, wave, limits)?)
+    }
+
+    fn leave(&self, buffer: &mut Held) -> Result<(), DmrgError> {
+        if self.pool.held() as f64 > BUSY * self.pool.limit() as f64 {
+            buffer.leave()?;
+        }
+        Ok(())
+    }
+
+    fn arrive(&self, buffer: &mut Held) -> Result<(), DmrgError> {
+        Ok(buffer.arrive()?)
+    }
+
+    fn truncate(&self, wave: Wave<'_, Held>, side: Side, limits: Limits) -> Result<Truncated<Held>, DmrgError> {
+        Ok(self.keep_best(wave, side, limits)?)
+    }
+
+    fn truncate_with_noise(
+        &self,
+        wave: Wave<'_, Held>,
+        side: Side,
+        limits: Limits,
+        operators: &EnlargedOperators<Held>,
+        operands: Operands<'_, Held>,
+        noise: f64,
+    ) -> Result<Truncated<Held>, DmrgError> {
+        Ok(self.keep_best_with_noise(wave, side, limits, operators, operands, noise)?)
+    }
+}
+
+/// The device that tests of this folder run on: a card if one is asked for, else the simulator.
+#[cfg(test)]
+fn test_device() -> Device {
+    match std::env::var("EIGENFORGE_TEST_DEVICE") {
+        Ok(name) => Device::parse(&name).unwrap(),
+        Err(_) => Device::simulated(eigenforge_runtime::simulate::Schedule::Forward).unwrap(),
+    }
+}

@@ -1,0 +1,95 @@
+//! The shape of a block of threads, what it takes, and its launch.
+
+use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use serde::{Deserialize, Serialize};
+
+/// Names of the buffers that records read, in the order of their numbers.
+const SPACES: [&str; 6] = ["left", "left_sum", "right", "right_sum", "input", "between"];
+
+/// Every number that the text of grouped products is written for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupedProductsPlan {
+    /// Name of the file, for people.
+    pub name: String,
+    /// Terms of the sum that are staged at once: columns of A and rows of B.
+    pub slab: u32,
+    /// Slabs in shared memory: one is multiplied while the others arrive.
+    pub stages: u32,
+    /// Terms of the sum of one tensor-core operation of 16 × 8 elements.
+    pub step: u32,
+}
+
+/// Lengths that only a stage tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableSizes {
+    /// Blocks of the grid.
+    pub blocks: u32,
+    /// Elements that are read of each buffer.
+    pub spaces: [u64; 6],
+    /// Elements of the output.
+    pub output: u64,
+    /// Words of the table.
+    pub words: u64,
+}
+
+/// A plan that the text cannot be written for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the plan of {name} has {what} = {found}; it must be {expected}")]
+pub struct GroupedProductsPlanError {
+    /// The file.
+    pub name: String,
+    /// Which number.
+    pub what: &'static str,
+    /// Its value.
+    pub found: u32,
+    /// What it may be.
+    pub expected: &'static str,
+}
+
+impl GroupedProductsPlan {
+    /// Threads of a block: eight warps.
+    pub const THREADS: u32 = 256;
+    /// Most rows and columns of a tile.
+    pub const SIDE: u32 = 128;
+
+    /// The plan of an H200's kernel.
+    pub fn new(name: impl Into<String>) -> GroupedProductsPlan {
+        GroupedProductsPlan { name: name.into(), slab: 16, stages: 4, step: 8 }
+    }
+
+    /// An error that names the first number that cannot be.
+    pub fn check(&self) -> Result<(), GroupedProductsPlanError> {
+        let refuse =
+            |what, found, expected| Err(GroupedProductsPlanError { name: self.name.clone(), what, found, expected });
+        if ![16, 32].contains(&self.slab) {
+            return refuse("slab", self.slab, "16 or 32");
+        }
+        if !(2..=8).contains(&self.stages) {
+            return refuse("stages", self.stages, "2 to 8");
+        }
+        if ![4, 8, 16].contains(&self.step) {
+            return refuse("step", self.step, "4, 8 or 16");
+        }
+        Ok(())
+    }
+
+    /// Dynamic shared memory of a block, in bytes.
+    pub fn shared_bytes(&self) -> u64 {
+        8 * 2 * u64::from(self.stages * self.slab * Self::SIDE)
+    }
+
+    /// The launch of one stage.
+    pub fn launch(&self, sizes: &TableSizes) -> Result<Launch, LaunchError> {
+        let read = |(name, len): (&&str, &u64)| Parameter::table(*name, Element::F64, *len);
+        let mut parameters: Vec<Parameter> = SPACES.iter().zip(&sizes.spaces).map(read).collect();
+        parameters.extend(SPACES.iter().map(|name| Parameter::number(format!("{name}_first"), Number::I64)));
+        parameters.push(Parameter::memory("output", Element::F64, Access::Out, sizes.output));
+        parameters.push(Parameter::number("output_first", Number::I64));
+        parameters.push(Parameter::table("table", Element::U64, sizes.words));
+        for name in ["records_first", "touching_first", "starts_first"] {
+            parameters.push(Parameter::number(name, Number::I64));
+        }
+        let blocks = u64::from(sizes.blocks);
+        Launch::new("grouped_products", blocks, Self::THREADS, self.shared_bytes(), parameters)
+    }
+}

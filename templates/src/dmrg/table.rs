@@ -1,0 +1,177 @@
+//! The table that grouped products read: tiles, then records, each of eight 64-bit words, as the text declares them.
+
+/// Words of a tile and of a record.
+pub const WORDS: usize = 8;
+
+/// What a record does to its part of the output block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// C += c A B.
+    Product,
+    /// C += c A.
+    Copy,
+    /// C += c 1.
+    Diagonal,
+}
+
+/// One operand: C's buffer is another matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the buffer.
+    pub space: u32,
+    /// First element.
+    pub offset: u64,
+    /// Elements from a column to the next.
+    pub stride: u32,
+    /// Whether its transpose is meant.
+    pub transposed: bool,
+}
+
+/// A record as the kernel reads it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProductRecord {
+    /// What it does.
+    pub kind: Kind,
+    /// A, and B of a product.
+    pub operands: [Place; 2],
+    /// Length of the sum.
+    pub inner: u32,
+    /// First row and column of its part of the output block.
+    pub first: [u32; 2],
+    /// Rows and columns of the part.
+    pub size: [u32; 2],
+    /// c.
+    pub coefficient: f64,
+}
+
+/// How eight warps share a tile: each holds `down` fragments of 16 rows and `across` of 8 columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragments {
+    /// Warps along the rows: 4, 2 or 1; the others are along the columns.
+    pub warps: u32,
+    /// Fragments of 16 rows: 2 with four warps, else 1.
+    pub down: u32,
+    /// Fragments of 8 columns.
+    pub across: u32,
+}
+
+impl Fragments {
+    /// The smallest that hold a tile of at most 128 × 128.
+    pub fn of(rows: u32, columns: u32) -> Fragments {
+        let warps = match rows {
+            0..=16 => 1,
+            17..=32 => 2,
+            _ => 4,
+        };
+        let across = columns.max(1).div_ceil(8 * (8 / warps));
+        Fragments { warps, down: if rows > 64 { 2 } else { 1 }, across }
+    }
+
+    /// Rows that it holds.
+    pub fn rows(self) -> u32 {
+        16 * self.warps * self.down
+    }
+
+    /// Columns that it holds.
+    pub fn columns(self) -> u32 {
+        8 * (8 / self.warps) * self.across
+    }
+
+    /// All that there are; a tile names one by its place.
+    pub fn all() -> Vec<Fragments> {
+        let of = |warps, down, most| (1..=most).map(move |across| Fragments { warps, down, across });
+        of(4, 2, 8).chain(of(4, 1, 8)).chain(of(2, 1, 4)).chain(of(1, 1, 2)).collect()
+    }
+
+    /// Its place in the list of all.
+    pub fn number(self) -> u32 {
+        let before = match (self.warps, self.down) {
+            (4, 2) => 0,
+            (4, _) => 8,
+            (2, _) => 16,
+            _ => 20,
+        };
+        before + self.across - 1
+    }
+}
+
+/// A part of an output block that one block of threads computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// How warps share it.
+    pub fragments: Fragments,
+    /// First row and column in the output block.
+    pub first: [u32; 2],
+    /// Rows and columns.
+    pub size: [u32; 2],
+    /// First element of the output block.
+    pub offset: u64,
+    /// Elements of the output block.
+    pub length: u64,
+    /// Elements from a column of the output block to the next.
+    pub stride: u32,
+    /// Where its records begin in the list of records that touch tiles, products first; where copies and diagonals
+    /// begin; where they end.
+    pub touching: [u32; 3],
+}
+
+/// Two numbers of 32 bits in one word.
+fn pair(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+impl ProductRecord {
+    /// Its words.
+    pub fn words(&self) -> [u64; WORDS] {
+        let kind = match self.kind {
+            Kind::Product => 0,
+            Kind::Copy => 1,
+            Kind::Diagonal => 2,
+        };
+        let [a, b] = self.operands;
+        let flags = kind | u32::from(a.transposed) << 2 | u32::from(b.transposed) << 3 | a.space << 4 | b.space << 8;
+        [
+            pair(flags, self.inner),
+            pair(self.first[0], self.first[1]),
+            pair(self.size[0], self.size[1]),
+            pair(a.stride, b.stride),
+            a.offset,
+            b.offset,
+            self.coefficient.to_bits(),
+            0,
+        ]
+    }
+}
+
+impl Tile {
+    /// Its words.
+    pub fn words(&self) -> [u64; WORDS] {
+        [
+            pair(self.fragments.number(), self.stride),
+            pair(self.first[0], self.first[1]),
+            pair(self.size[0], self.size[1]),
+            self.offset,
+            self.length,
+            pair(self.touching[0], self.touching[1]),
+            pair(self.touching[2], 0),
+            pair(self.fragments.rows(), self.fragments.columns()),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragments_hold_their_tile_and_are_numbered() {
+        for rows in 1..=128 {
+            for columns in 1..=128 {
+                let found = Fragments::of(rows, columns);
+                assert!(found.rows() >= rows && found.columns() >= columns, "{rows} x {columns}: {found:?}");
+                assert!(found.rows() <= 128 && found.columns() <= 128, "{found:?}");
+                assert_eq!(Fragments::all()[found.number() as usize], found);
+            }
+        }
+    }
+}

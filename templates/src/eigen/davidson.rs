@@ -1,0 +1,157 @@
+//! The plan of Davidson's kernels, their text and launches.
+
+use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::text::{KernelText, PRELUDE, TextError, render};
+use serde::{Deserialize, Serialize};
+
+/// Numbers that an iteration leaves: λ, the next eigenvalue, ‖r‖², whether no correction was left, ‖t‖² before and after.
+pub const SMALL_NUMBERS: usize = 6;
+
+/// Multiprocessors of an H200; the number of blocks is made for them on every card, so that sums have the same bits.
+const MULTIPROCESSORS: u64 = 132;
+/// Sums of the widest kernel: ‖r‖², ‖t‖², Vᵀt.
+const SUMS_BESIDE: usize = 2;
+
+/// Every number that the text is written for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DavidsonPlan {
+    /// Name of the file, for people.
+    pub name: String,
+    /// Basis vectors before a restart, even.
+    pub width: usize,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Elements of the diagonal this near to the eigenvalue are held off.
+    pub held: f64,
+}
+
+/// What a launch works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Elements of a vector.
+    pub n: usize,
+    /// Elements from a basis vector to the next.
+    pub stride: usize,
+    /// Basis vectors.
+    pub width: usize,
+}
+
+#[derive(Serialize)]
+struct Parameters {
+    projected: Vec<String>,
+    corrected: Vec<String>,
+    restarted: Vec<String>,
+    orthogonalised: Vec<String>,
+    appended: Vec<String>,
+    combined: Vec<String>,
+    inner: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    plan: &'a DavidsonPlan,
+    prelude: &'a str,
+    parameters: Parameters,
+}
+
+impl DavidsonPlan {
+    /// The plan of DMRG's solves.
+    pub fn new(name: impl Into<String>) -> DavidsonPlan {
+        DavidsonPlan { name: name.into(), width: 20, threads: 256, held: 0.1 }
+    }
+
+    /// Elements of the small matrices.
+    pub fn small(&self) -> usize {
+        self.width * self.width + 3 * self.width
+    }
+
+    /// Elements of the blocks' shares of sums.
+    pub fn partials(&self) -> usize {
+        self.blocks(usize::MAX) as usize * (self.width + SUMS_BESIDE)
+    }
+
+    /// Blocks for vectors of length `n`: two a multiprocessor are resident.
+    fn blocks(&self, n: usize) -> u64 {
+        (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * MULTIPROCESSORS)
+    }
+
+    /// The names of the kernels.
+    pub const ENTRIES: [&str; 7] =
+        ["projected", "corrected", "restarted", "orthogonalised", "appended", "combined", "inner"];
+
+    fn parameters(&self, entry: &str, extent: Extent) -> Vec<Parameter> {
+        let Extent { n, stride, width } = extent;
+        let memory = |name: &str, access, len: usize| Parameter::memory(name, Element::F64, access, len as u64);
+        let columns = |count: usize| if count == 0 { 0 } else { (count - 1) * stride + n };
+        let (read, change, write) = (Access::In, Access::InOut, Access::Out);
+        let small = |access| memory("small", access, self.small());
+        let numbers = |access| memory("numbers", access, SMALL_NUMBERS);
+        let shares = memory("partials", write, self.partials());
+        let arrived = Parameter::memory("arrived", Element::U32, change, 1);
+        let length = Parameter::number("n", Number::I64);
+        let ends = [length.clone(), Parameter::number("stride", Number::I64), Parameter::number("width", Number::I32)];
+        let basis = |access, count| memory("basis", access, columns(count));
+        let products = |access| memory("products", access, columns(width));
+        let vector = |name: &str, access| memory(name, access, n);
+        let list = match entry {
+            "projected" => {
+                vec![basis(read, width), products(read), small(change), numbers(change), shares, arrived]
+            }
+            "corrected" => vec![
+                basis(read, width),
+                products(read),
+                vector("diagonal", read),
+                vector("correction", write),
+                small(change),
+                numbers(change),
+                shares,
+                arrived,
+            ],
+            "restarted" => vec![basis(change, width), products(change), small(change), numbers(read), arrived],
+            "orthogonalised" => {
+                vec![basis(read, width), vector("correction", change), small(change), numbers(change), shares, arrived]
+            }
+            "appended" => {
+                vec![basis(change, width + 1), vector("correction", read), small(read), numbers(change)]
+            }
+            "combined" => vec![basis(read, width), vector("vector", write), small(read)],
+            _ => {
+                let vectors = [vector("x", read), vector("y", read), numbers(change), shares, arrived, length];
+                return vectors.to_vec();
+            }
+        };
+        list.into_iter().chain(ends).collect()
+    }
+
+    /// The CUDA text.
+    ///
+    /// # Errors
+    /// A fault of the template.
+    pub fn text(&self) -> Result<KernelText, TextError> {
+        let extent = Extent { n: 1, stride: 1, width: 1 };
+        let of = |entry: &str| -> Vec<String> {
+            self.parameters(entry, extent).iter().map(|p| format!("{} {}", p.cuda(), p.name)).collect()
+        };
+        let parameters = Parameters {
+            projected: of("projected"),
+            corrected: of("corrected"),
+            restarted: of("restarted"),
+            orthogonalised: of("orthogonalised"),
+            appended: of("appended"),
+            combined: of("combined"),
+            inner: of("inner"),
+        };
+        let view = View { plan: self, prelude: PRELUDE, parameters };
+        let text = render("davidson.cu.jinja", include_str!("../../cuda/davidson.cu.jinja"), &view)?;
+        let entries = DavidsonPlan::ENTRIES.map(String::from).to_vec();
+        Ok(KernelText { name: format!("{}_davidson", self.name), text, plan: crate::text::ron(self), entries })
+    }
+
+    /// The launch of a kernel; `entry` is one of [`DavidsonPlan::ENTRIES`].
+    ///
+    /// # Errors
+    /// None for lengths below 2⁶³.
+    pub fn launch(&self, entry: &str, extent: Extent) -> Result<Launch, LaunchError> {
+        Launch::new(entry, self.blocks(extent.n), self.threads, 0, self.parameters(entry, extent))
+    }
+}

@@ -1,0 +1,122 @@
+//! DMRG resident on a device: the energies of the CPU and of exact solutions, noise and growth included; a run that is
+//! saved by one engine and taken up by the other. Without a card the kernels' texts run in the simulator, on chains that it can do.
+
+use eigenforge::basis::Sector;
+use eigenforge::dmrg::resident::Resident;
+use eigenforge::dmrg::sweep::Sweeper;
+use eigenforge::dmrg::{Chain, Checkpoint, Found, Options, run, run_on};
+use eigenforge::models;
+use eigenforge::prelude::*;
+use eigenforge::runtime::simulate::Schedule;
+
+/// The card that tests were asked to use.
+fn card() -> Option<Device> {
+    let name = std::env::var("EIGENFORGE_TEST_DEVICE").ok()?;
+    Device::parse(&name).ok().filter(Device::is_cuda)
+}
+
+fn heisenberg(sites: usize, two_s: u32) -> Operator {
+    let lattice = Lattice::chain(sites).open();
+    let one = vec![1.0; sites - 1];
+    let none = vec![0.0; sites];
+    models::xxz(&lattice, &one, &one, &none, &none).spin(two_s)
+}
+
+fn hubbard(lattice: &Lattice, u: f64) -> Operator {
+    let (sites, bonds) = (lattice.sites().count(), lattice.bonds().len());
+    models::hubbard(lattice, &vec![1.0; bonds], &vec![u; sites], &vec![0.0; sites], 0.0, &vec![0.0; bonds])
+}
+
+fn solve(device: &Device, chain: &Chain, options: &Options) -> Found {
+    run_on(Resident::new(device).unwrap(), chain, options, None, |_| {}).unwrap()
+}
+
+/// The same chain by both engines: energies, variance, entropies, averages.
+fn agree(device: &Device, operator: &Operator, sector: Sector, options: &Options) {
+    let chain = Chain::new(operator, sector, None).unwrap();
+    let (expected, found) = (run(&chain, options, None, |_| {}).unwrap(), solve(device, &chain, options));
+    assert!((found.energy - expected.energy).abs() < 1e-9, "{} is not {}", found.energy, expected.energy);
+    assert!((found.variance.unwrap() - expected.variance.unwrap()).abs() < 1e-8);
+    for (a, b) in found.cuts.iter().zip(&expected.cuts) {
+        assert!((a.entropy - b.entropy).abs() < 1e-5, "cut {}: {} is not {}", a.left_sites, a.entropy, b.entropy);
+    }
+    for (a, b) in found.sites.iter().zip(&expected.sites) {
+        assert!((a.sz - b.sz).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn small_chains_with_noise_and_without_in_the_simulator_or_on_a_card() {
+    let device = card().unwrap_or_else(|| Device::simulated(Schedule::Forward).unwrap());
+    let options =
+        Options { states: vec![4, 8], sweeps: 2, noise: Some(vec![1e-4]), tolerance: 1e-8, ..Options::default() };
+    agree(&device, &heisenberg(4, 1), Sector::Spins { two_sz: 0 }, &options);
+}
+
+#[test]
+fn what_does_not_fit_goes_to_host_memory_and_the_limit_is_kept_to() {
+    let Some(device) = card() else { return };
+    let chain = Chain::new(&heisenberg(60, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let plan = Options { states: vec![128], ..Options::default() }.plan(5);
+    // V and W of some 15,000 elements take 5 MB, all blocks and states of 128 about as much.
+    let sweeps = |engine: Resident| {
+        let mut sweeper = Sweeper::random(engine, &chain, 16, 1).unwrap();
+        let (mut energy, mut away) = (0.0f64, 0);
+        for (p, grows) in (0..4).flat_map(|_| Sweeper::<Resident>::path(60)) {
+            energy = sweeper.step(p, grows, &plan).unwrap().energy;
+            let pool = sweeper.engine().pool();
+            assert!(pool.bytes() <= pool.limit(), "{} of {}", pool.bytes(), pool.limit());
+            away = pool.away().max(away);
+        }
+        (energy, away)
+    };
+    let (roomy, none) = sweeps(Resident::within(&device, 1 << 30).unwrap());
+    let (tight, some) = sweeps(Resident::within(&device, 12 << 20).unwrap());
+    assert_eq!(none, 0);
+    assert!(some > 1 << 20, "{some} bytes left the card");
+    assert!((roomy - tight).abs() < 1e-9, "{roomy} and {tight}");
+}
+
+#[test]
+fn energies_of_exact_solutions_on_a_card() {
+    let Some(device) = card() else { return };
+    let options = |states: usize| Options { states: vec![states], ..Options::default() };
+    let spins = Sector::Spins { two_sz: 0 };
+    // Bethe ansatz; Lieb and Wu.
+    let chain = Chain::new(&heisenberg(20, 1), spins, None).unwrap();
+    let found = solve(&device, &chain, &options(128));
+    assert!((found.energy + 8.682473334399).abs() < 1e-9, "{}", found.energy);
+    assert!(found.variance.unwrap() < 1e-9);
+    let chain =
+        Chain::new(&hubbard(&Lattice::chain(16).open(), 4.0), Sector::Fermions { up: 8, down: 8 }, None).unwrap();
+    let found = solve(&device, &chain, &options(512));
+    assert!((found.energy + 8.818767454812).abs() < 1e-9, "{}", found.energy);
+    assert!(found.variance.unwrap() < 1e-9);
+}
+
+#[test]
+fn spin_one_chains_and_ladders_as_on_the_cpu() {
+    let Some(device) = card() else { return };
+    let options = Options { states: vec![100], ..Options::default() };
+    agree(&device, &heisenberg(12, 2), Sector::Spins { two_sz: 2 }, &options);
+    let ladder = hubbard(&Lattice::ladder([2, 4]).open(), 8.0);
+    agree(&device, &ladder, Sector::Fermions { up: 4, down: 4 }, &Options { states: vec![300], ..options });
+}
+
+#[test]
+fn a_state_saved_on_a_card_goes_on_on_the_cpu() {
+    let Some(device) = card() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let chain = Chain::new(&heisenberg(20, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let checkpoint = |resume| Checkpoint { folder: folder.path().into(), resume };
+    let few = Options { states: vec![64], sweeps: 2, ..Options::default() };
+    run_on(Resident::new(&device).unwrap(), &chain, &few, Some(&checkpoint(false)), |_| {}).unwrap();
+    let found = run(&chain, &Options { sweeps: 20, ..few.clone() }, Some(&checkpoint(true)), |_| {}).unwrap();
+    assert_eq!(found.resumed, 2);
+    assert!((found.energy + 8.682473334399).abs() < 1e-9, "{}", found.energy);
+    // And back.
+    let more = Options { sweeps: found.sweeps.len() + 1, tolerance: 1e-14, ..few };
+    let back = run_on(Resident::new(&device).unwrap(), &chain, &more, Some(&checkpoint(true)), |_| {}).unwrap();
+    assert_eq!(back.resumed, found.sweeps.len());
+    assert!((back.energy - found.energy).abs() < 1e-9);
+}

@@ -1,0 +1,33 @@
+//! What the compiler makes of the kernels of Davidson's method and of small decompositions: every architecture takes
+//! them, and none spills.
+
+use eigenforge::exact::footprints;
+use eigenforge::runtime::jit::{Arch, CacheFolder, Jit, Settings};
+use eigenforge_templates::eigen::{DavidsonPlan, DecompositionSizes, DecompositionsPlan, Extent};
+
+#[test]
+fn no_kernel_spills_on_any_architecture() {
+    let cache = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        cache: CacheFolder::At(cache.path().into()),
+        cache_readonly: vec![],
+        ..Settings::from_env().expect("the environment's settings are sound")
+    };
+    let Some(jit) = Jit::for_tests(&settings) else { return };
+    let (davidson, small) = (DavidsonPlan::new("test"), DecompositionsPlan::new("test"));
+    let extent = Extent { n: 1000, stride: 1024, width: 3 };
+    let launches: Vec<_> = DavidsonPlan::ENTRIES.iter().map(|entry| davidson.launch(entry, extent).unwrap()).collect();
+    let sizes = DecompositionSizes { jobs: 2, matrices: 100, work: 200, vectors: 100, values: 20 };
+    let texts = [(davidson.text().unwrap(), launches), (small.text().unwrap(), vec![small.launch(sizes).unwrap()])];
+    for (major, minor) in [(8, 0), (9, 0), (10, 0)] {
+        for (text, launches) in &texts {
+            let cubin =
+                jit.compile(text, Arch::from_capability(major, minor)).unwrap_or_else(|error| panic!("{error}"));
+            let found = footprints(&cubin, None, launches).unwrap();
+            assert_eq!(found.len(), launches.len());
+            for kernel in found {
+                assert_eq!((kernel.spilled.unwrap_or(0), kernel.stack), (0, 0), "sm_{major}{minor}: {kernel}");
+            }
+        }
+    }
+}
