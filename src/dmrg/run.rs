@@ -386,6 +386,9 @@ fn settled_points(options: &Options, sweeps: &[SweepRecord]) -> Vec<(f64, f64)> 
 /// and Hubbard chains of 16 to 100 sites, m = 16 to 128: 36 to 373 times); far more means that it is none.
 const VARIANCE_OF_DISCARDED: f64 = 1e4;
 
+/// A state that has lost more than this at a cut is a sketch, whatever its energy settled to.
+const MUCH_DISCARDED: f64 = 1e-4;
+
 impl Found {
     /// Takes up a state above; says where it is none, or below what was called the lowest.
     fn add(&mut self, excited: Excited, target: usize, options: &Options) {
@@ -423,6 +426,12 @@ impl Found {
                 options.tolerance
             ));
         }
+        if last.discarded > MUCH_DISCARDED {
+            self.warnings.push(format!(
+                "a cut drops {:.1e} of the weight: {} states are too few for this state; raise `states`, or try another `order`",
+                last.discarded, last.kept
+            ));
+        }
         match self.variance {
             None => self.warnings.push(
                 "the variance was not computed: the operator sum of this model is too wide to be squared".into(),
@@ -434,6 +443,61 @@ impl Found {
                 last.discarded
             )),
             Some(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a run whose last sweep discarded so much and whose state has this variance.
+    fn warnings(variance: Option<f64>, discarded: f64, stop: Stop) -> Vec<String> {
+        let sweep = SweepRecord { discarded, kept: 64, energy: -1.0, ..SweepRecord::default() };
+        let mut found = Found { variance, sweeps: vec![sweep, sweep], stop, ..empty() };
+        found.warn(&Options::default());
+        found.warnings
+    }
+
+    #[test]
+    fn a_variance_that_the_discarded_weight_does_not_explain_is_said_to_be_stuck() {
+        let stuck = warnings(Some(1e-3), 1e-10, Stop::Converged);
+        assert!(stuck.len() == 1 && stuck[0].contains("stuck"), "{stuck:?}");
+        assert!(warnings(Some(1e-3), 1e-5, Stop::Converged).is_empty(), "explained by truncation");
+        assert!(warnings(Some(1e-10), 0.0, Stop::Converged).is_empty(), "an eigenstate");
+        let few = warnings(Some(0.5), 0.2, Stop::Converged);
+        assert!(few.len() == 1 && few[0].contains("64 states are too few"), "{few:?}");
+        assert!(warnings(None, 0.0, Stop::Sweeps).iter().any(|said| said.contains("raise `sweeps`")));
+    }
+
+    #[test]
+    fn a_state_above_that_lies_below_betrays_a_search_that_was_stuck() {
+        let mut found = empty();
+        let above =
+            |energy| Excited { energy, variance: Some(0.0), overlap: 0.0, stop: Stop::Converged, sweeps: Vec::new() };
+        found.add(above(-0.5), 1, &Options::default());
+        assert!(found.warnings.is_empty());
+        found.add(above(-1.5), 2, &Options::default());
+        assert!(found.warnings[0].contains("below state 1"), "{:?}", found.warnings);
+    }
+
+    fn empty() -> Found {
+        Found {
+            energy: -1.0,
+            variance: None,
+            extrapolated: None,
+            sweeps: Vec::new(),
+            growth: Vec::new(),
+            stop: Stop::Converged,
+            polish: None,
+            excited: Vec::new(),
+            cuts: Vec::new(),
+            sites: Vec::new(),
+            correlations: None,
+            warnings: Vec::new(),
+            resumed: 0,
+            sweeping: 0.0,
+            measuring: 0.0,
         }
     }
 }
