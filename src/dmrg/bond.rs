@@ -5,10 +5,12 @@
 
 use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
 use super::chain::Chain;
+use super::engine::{Engine, Operands};
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
+use super::error::DmrgError;
 use super::operator_sum::OperatorSum;
-use super::records::{Buffers, Space};
+use super::records::Space;
 use super::state::Isometry;
 use super::truncate::Wave;
 
@@ -31,44 +33,56 @@ impl Frame {
     }
 
     /// A wave function over it.
-    pub fn wave<'a>(&'a self, data: &'a [f64]) -> Wave<'a> {
+    pub fn wave<'a, B>(&'a self, data: &'a B) -> Wave<'a, B> {
         Wave { layout: &self.layout, data, left: &self.left, right: &self.right }
     }
 }
 
 /// Two enlarged blocks with their operators.
-pub struct Bond {
+pub struct Bond<B = Vec<f64>> {
     /// Their states.
     pub frame: Frame,
     /// Operators of the left block.
-    pub left_operators: EnlargedOperators,
+    pub left_operators: EnlargedOperators<B>,
     /// Operators of the right block.
-    pub right_operators: EnlargedOperators,
+    pub right_operators: EnlargedOperators<B>,
 }
 
-impl Bond {
+impl<B> Bond<B> {
     /// The superblock of the blocks that end at cut `p` and begin at cut `p + 2`, for the sum `sum`.
-    pub fn new(chain: &Chain, sum: &OperatorSum, p: usize, left: &Environment, right: &Environment) -> Bond {
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn new<E: Engine<Buffer = B>>(
+        engine: &E,
+        chain: &Chain,
+        sum: &OperatorSum,
+        p: usize,
+        left: &Environment<B>,
+        right: &Environment<B>,
+    ) -> Result<Bond<B>, DmrgError> {
         let frame = Frame::new(chain, p, &left.sectors, &right.sectors);
         let (mut of_left, mut of_right) = (vec![1; frame.left.sectors.len()], vec![1; frame.right.sectors.len()]);
         for sector in &frame.layout.sectors {
             of_left[sector.left] = sector.columns;
             of_right[sector.right] = sector.rows;
         }
-        let left_operators = chain.operators(sum, Side::Left, p, left, &frame.left, &of_left);
-        let right_operators = chain.operators(sum, Side::Right, p + 2, right, &frame.right, &of_right);
-        Bond { frame, left_operators, right_operators }
+        let left_operators = chain.operators(engine, sum, Side::Left, p, left, &frame.left, &of_left)?;
+        let right_operators = chain.operators(engine, sum, Side::Right, p + 2, right, &frame.right, &of_right)?;
+        Ok(Bond { frame, left_operators, right_operators })
     }
 
     /// The buffers its records read.
-    pub fn buffers<'a>(&'a self, left: &'a Environment, right: &'a Environment) -> Buffers<'a> {
-        Buffers::default()
+    pub fn operands<'a>(&'a self, left: &'a Environment<B>, right: &'a Environment<B>) -> Operands<'a, B> {
+        Operands::default()
             .with(Space::Left, &left.data)
             .with(Space::LeftSum, &self.left_operators.sums)
             .with(Space::Right, &right.data)
             .with(Space::RightSum, &self.right_operators.sums)
     }
+}
 
+impl Bond {
     /// The diagonal of H, for the preconditioner: Σ_b diag(A_b)_i diag(B_b)_j.
     pub fn diagonal(&self, left: &Environment, right: &Environment) -> Vec<f64> {
         let mut diagonal = vec![0.0; self.frame.layout.length];
@@ -94,18 +108,20 @@ impl Bond {
 }
 
 /// The operators of `sum` on the block behind cut `cut` and the site next to it, between the kept states.
-pub(super) fn carried_over(
+#[expect(clippy::too_many_arguments, reason = "the chain, a sum, a place and what stands there")]
+pub(super) fn carried_over<E: Engine>(
+    engine: &E,
     chain: &Chain,
     sum: &OperatorSum,
     side: Side,
     cut: usize,
-    behind: &Environment,
+    behind: &Environment<E::Buffer>,
     enlarged: &Enlarged,
-    kept: &Isometry,
-) -> Environment {
+    kept: &Isometry<E::Buffer>,
+) -> Result<Environment<E::Buffer>, DmrgError> {
     let widths: Vec<usize> = (0..enlarged.sectors.len()).map(|q| kept.block(q).map_or(1, |b| b.columns)).collect();
-    let operators = chain.operators(sum, side, cut, behind, enlarged, &widths);
+    let operators = chain.operators(engine, sum, side, cut, behind, enlarged, &widths)?;
     let (own, summed) = side.spaces();
-    let buffers = Buffers::default().with(own, &behind.data).with(summed, &operators.sums);
-    Environment::project(&operators, buffers, kept, Chain::identity(sum, side, cut))
+    let operands = Operands::default().with(own, &behind.data).with(summed, &operators.sums);
+    Environment::project(engine, &operators, operands, kept, Chain::identity(sum, side, cut))
 }

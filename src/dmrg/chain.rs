@@ -4,6 +4,7 @@
 
 use super::blocks::{Enlarged, Sectors, Side};
 use super::charges::{self, Charges, Reachable};
+use super::engine::Engine;
 use super::enlarged::{EnlargedOperators, Enlarging};
 use super::environment::Environment;
 use super::error::DmrgError;
@@ -59,15 +60,20 @@ impl Chain {
     }
 
     /// The operators of `sum` (this chain's, or its square) on an enlarged block.
-    pub fn operators(
+    ///
+    /// # Errors
+    /// Those of the engine.
+    #[expect(clippy::too_many_arguments, reason = "a sum, a place and what stands there")]
+    pub fn operators<E: Engine>(
         &self,
+        engine: &E,
         sum: &OperatorSum,
         side: Side,
         p: usize,
-        block: &Environment,
+        block: &Environment<E::Buffer>,
         enlarged: &Enlarged,
         widths: &[usize],
-    ) -> EnlargedOperators {
+    ) -> Result<EnlargedOperators<E::Buffer>, DmrgError> {
         let (site, cut) = match side {
             Side::Left => (p, p + 1),
             Side::Right => (p - 1, p - 1),
@@ -80,7 +86,7 @@ impl Chain {
             enlarged,
             cut: &sum.cuts[cut],
         };
-        enlarging.operators(widths)
+        enlarging.operators(engine, widths)
     }
 
     /// The operator of `sum` behind the site next to cut `p` that is the identity of the enlarged block.

@@ -6,10 +6,11 @@
 //! newest stay. Blocks are not saved: they are made again from the kept states.
 
 use super::chain::Chain;
+use super::engine::Engine;
 use super::error::DmrgError;
 use super::run::SweepRecord;
 use super::state::Isometry;
-use super::sweep::Sweeper;
+use super::sweep::{Sweeper, is_whole};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Write;
@@ -34,6 +35,18 @@ pub struct Progress {
     pub sweeps: Vec<SweepRecord>,
     /// The sweep in progress, its first half done; `None` between two sweeps.
     pub half: Option<SweepRecord>,
+}
+
+/// What a run goes on from.
+pub struct Saved {
+    /// The states kept of each site.
+    pub kept: Vec<Option<Isometry>>,
+    /// ψ.
+    pub wave: Vec<f64>,
+    /// The bond it is at.
+    pub bond: usize,
+    /// How far the run had come.
+    pub progress: Progress,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,10 +87,7 @@ impl Saver {
     ///
     /// # Errors
     /// A folder that cannot be read; states of another model or version.
-    pub fn open<'c>(
-        options: &Checkpoint,
-        chain: &'c Chain,
-    ) -> Result<(Saver, Option<(Sweeper<'c>, Progress)>), DmrgError> {
+    pub fn open(options: &Checkpoint, chain: &Chain) -> Result<(Saver, Option<Saved>), DmrgError> {
         let folder = &options.folder;
         fs::create_dir_all(folder).map_err(fault(folder))?;
         let found = list(folder)?;
@@ -115,21 +125,27 @@ impl Saver {
     ///
     /// # Errors
     /// A folder that cannot be written.
-    pub fn save(&mut self, sweeper: &Sweeper<'_>, progress: &Progress) -> Result<(), DmrgError> {
+    pub fn save<E: Engine>(&mut self, sweeper: &Sweeper<'_, E>, progress: &Progress) -> Result<(), DmrgError> {
         let writing = tempfile::Builder::new().prefix("saving-").tempdir_in(&self.folder);
         let writing = writing.map_err(fault(&self.folder))?;
-        let (mut kept, mut bytes) = (sweeper.kept().to_vec(), Vec::new());
-        for isometry in kept.iter_mut().flatten() {
-            std::mem::take(&mut isometry.data).iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+        let (mut kept, mut bytes) = (Vec::new(), Vec::new());
+        for isometry in sweeper.kept() {
+            let Some(isometry) = isometry else {
+                kept.push(None);
+                continue;
+            };
+            sweeper.engine().download(&isometry.data)?.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+            kept.push(Some(isometry.tables()));
         }
-        sweeper.wave().iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+        let wave = sweeper.engine().download(sweeper.wave())?;
+        wave.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
         let header = Header {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
             problem: self.problem.clone(),
             progress: progress.clone(),
             kept,
-            wave: sweeper.wave().len(),
+            wave: wave.len(),
             sum: blake3::hash(&bytes).to_hex().to_string(),
         };
         let path = writing.path().join("header.ron");
@@ -174,7 +190,7 @@ fn read_header(path: &Path) -> Option<Header> {
 }
 
 /// The run of a state, if every byte of it is as it was written.
-fn restore<'c>(path: &Path, header: Header, chain: &'c Chain) -> Option<(Sweeper<'c>, Progress)> {
+fn restore(path: &Path, header: Header, chain: &Chain) -> Option<Saved> {
     let bytes = fs::read(path.join("data.bin")).ok()?;
     if blake3::hash(&bytes).to_hex().as_str() != header.sum || header.kept.len() != chain.sites {
         return None;
@@ -190,5 +206,5 @@ fn restore<'c>(path: &Path, header: Header, chain: &'c Chain) -> Option<(Sweeper
     }
     let wave = take(header.wave)?;
     let bond = if header.progress.half.is_some() { chain.sites - 2 } else { 0 };
-    Some((Sweeper::restored(chain, kept, wave, bond)?, header.progress))
+    is_whole(chain, &kept, &wave, bond).then_some(Saved { kept, wave, bond, progress: header.progress })
 }

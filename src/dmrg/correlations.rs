@@ -9,10 +9,13 @@ use super::blocks::Side;
 use super::bond::Frame;
 use super::chain::Chain;
 use super::charges::Charges;
+use super::engine::{Engine, Operands};
 use super::enlarged::{EnlargedOperators, Enlarging};
 use super::environment::{BlockOperator, Environment};
+use super::error::DmrgError;
+use super::measure::expectation;
 use super::operator_sum::{Cut, Entry};
-use super::records::{Buffers, Space};
+use super::records::Space;
 use super::site::{Matrix, Site};
 use super::state::Isometry;
 use super::superblock::Superblock;
@@ -35,13 +38,13 @@ pub struct Correlations {
 type Local = (OperatorId, f64);
 
 /// Collects correlations bond by bond.
-pub struct Correlator {
+pub struct Correlator<B> {
     operators: LocalOperators,
     /// (operator of the earlier site, of the later one): Sᶻ Sᶻ, S⁺ S⁻, n n.
     kinds: Vec<(Local, Local)>,
     /// The diagonal of the square: Sᶻ Sᶻ, S·S, n n of each state of the site.
     squares: Vec<Vec<f64>>,
-    left: Environment,
+    left: Environment<B>,
     /// `[kind][i][j]`.
     values: Vec<Vec<Vec<f64>>>,
 }
@@ -65,11 +68,14 @@ fn matrices(site: &Site) -> Option<(Vec<Matrix>, Option<Matrix>)> {
     }
 }
 
-impl Correlator {
+impl<B> Correlator<B> {
     /// For the sites of a chain.
-    pub fn new(chain: &Chain) -> Option<Correlator> {
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn new<E: Engine<Buffer = B>>(chain: &Chain, engine: &E) -> Result<Option<Correlator<B>>, DmrgError> {
         let site = &chain.site;
-        let (spin, density) = matrices(site)?;
+        let Some((spin, density)) = matrices(site) else { return Ok(None) };
         let mut operators = LocalOperators::new(site);
         let mut local = |matrix: &Matrix, name: &str| operators.intern(matrix.clone(), || name.into(), site.charges());
         let (sz, raise, lower) = (local(&spin[0], "Sᶻ"), local(&spin[1], "S⁺"), local(&spin[2], "S⁻"));
@@ -82,13 +88,13 @@ impl Correlator {
         let kinds: Vec<(Local, Local)> =
             [Some((sz, sz)), Some((raise, lower)), n.map(|n| (n, n))].into_iter().flatten().collect();
         let zero = vec![vec![0.0; chain.sites]; chain.sites];
-        Some(Correlator {
+        Ok(Some(Correlator {
             operators,
             squares: squares.into_iter().flatten().collect(),
             values: vec![zero; kinds.len()],
             kinds,
-            left: Environment::end(),
-        })
+            left: Environment::end_on(engine)?,
+        }))
     }
 
     /// Operators of the cut behind site `p`: the identity, then one a kind for each site up to `p`.
@@ -112,7 +118,17 @@ impl Correlator {
     }
 
     /// Takes up ψ at bond `p`: pairs of a site up to `p` with site p + 1. Returns the operators of the enlarged block.
-    pub fn bond(&mut self, frame: &Frame, wave: &[f64], right: &Environment, p: usize) -> EnlargedOperators {
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn bond<E: Engine<Buffer = B>>(
+        &mut self,
+        engine: &E,
+        frame: &Frame,
+        wave: &B,
+        right: &Environment<B>,
+        p: usize,
+    ) -> Result<EnlargedOperators<B>, DmrgError> {
         let (table, cut) = self.carried(p);
         let (operators, enlarged) = (&self.operators, &frame.left);
         let left = Enlarging { side: Side::Left, block: &self.left, table: &table, operators, enlarged, cut: &cut };
@@ -120,7 +136,7 @@ impl Correlator {
         for sector in &frame.layout.sectors {
             (of_left[sector.left], of_right[sector.right]) = (sector.columns, sector.rows);
         }
-        let mut left = left.operators(&of_left);
+        let mut left = left.operators(engine, &of_left)?;
         let end = |(kind, (_, (operator, coefficient))): (usize, &(Local, Local))| Entry {
             from: kind,
             to: 0,
@@ -128,34 +144,41 @@ impl Correlator {
             operator: *operator,
         };
         let table: Vec<Entry> = self.kinds.iter().enumerate().map(end).collect();
-        let block = bare(right);
+        let block = bare(right, engine.upload(Vec::new())?);
         let (cut, enlarged) = (neutral(self.kinds.len()), &frame.right);
         let right = Enlarging { side: Side::Right, block: &block, table: &table, operators, enlarged, cut: &cut };
-        let mut right = right.operators(&of_right);
-        let buffers = Buffers::default().with(Space::Left, &self.left.data).with(Space::LeftSum, &left.sums);
-        let (mut product, mut between) = (vec![0.0; wave.len()], Vec::new());
+        let mut right = right.operators(engine, &of_right)?;
+        let operands = Operands::default().with(Space::Left, &self.left.data).with(Space::LeftSum, &left.sums);
         let only = |blocks: &mut Vec<_>| EnlargedOperators {
             blocks: vec![std::mem::take(blocks)],
-            sums: Vec::new(),
+            sums: (),
             forming: Default::default(),
         };
         for i in 0..=p {
             for kind in 0..self.kinds.len() {
                 let place = 1 + i * self.kinds.len() + kind;
                 let (a, b) = (only(&mut left.blocks[place]), only(&mut right.blocks[kind]));
-                Superblock::new(&a, &b, &frame.layout).multiply(buffers, wave, &mut between, &mut product);
-                let value: f64 = wave.iter().zip(&product).map(|(x, y)| x * y).sum();
+                let value = expectation(engine, &Superblock::new(&a, &b, &frame.layout), operands, wave)?;
                 (self.values[kind][i][p + 1], self.values[kind][p + 1][i]) = (value, value);
                 (left.blocks[place], right.blocks[kind]) = (first(a), first(b));
             }
         }
-        left
+        Ok(left)
     }
 
     /// Carries the operators of a bond over to the kept states.
-    pub fn carry(&mut self, operators: &EnlargedOperators, kept: &Isometry) {
-        let buffers = Buffers::default().with(Space::Left, &self.left.data).with(Space::LeftSum, &operators.sums);
-        self.left = Environment::project(operators, buffers, kept, Some(0));
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn carry<E: Engine<Buffer = B>>(
+        &mut self,
+        engine: &E,
+        operators: &EnlargedOperators<B>,
+        kept: &Isometry<B>,
+    ) -> Result<(), DmrgError> {
+        let operands = Operands::default().with(Space::Left, &self.left.data).with(Space::LeftSum, &operators.sums);
+        self.left = Environment::project(engine, operators, operands, kept, Some(0))?;
+        Ok(())
     }
 
     /// The matrices.
@@ -168,7 +191,7 @@ impl Correlator {
     }
 }
 
-fn first(operators: EnlargedOperators) -> Vec<Option<super::enlarged::OperatorBlock>> {
+fn first(operators: EnlargedOperators<()>) -> Vec<Option<super::enlarged::OperatorBlock>> {
     operators.blocks.into_iter().next().unwrap_or_default()
 }
 
@@ -178,6 +201,6 @@ fn neutral(width: usize) -> Cut {
 }
 
 /// The block with the identity as its only operator.
-fn bare(block: &Environment) -> Environment {
-    Environment { sectors: block.sectors.clone(), operators: vec![BlockOperator::Identity], data: Vec::new() }
+fn bare<B>(block: &Environment<B>, data: B) -> Environment<B> {
+    Environment { sectors: block.sectors.clone(), operators: vec![BlockOperator::Identity], data }
 }

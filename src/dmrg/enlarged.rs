@@ -8,9 +8,11 @@
 //! (equation 9); an operator that is identity ⊗ site stays pieces of identities in either.
 
 use super::blocks::{Enlarged, Side};
+use super::engine::{Engine, Operands};
 use super::environment::{BlockOperator, Environment};
+use super::error::DmrgError;
 use super::operator_sum::{Cut, Entry};
-use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run};
+use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::terms::LocalOperators;
 
 /// What a product of small blocks costs beside its operations, in operations: 0.04 to 0.2 µs a call on a core of
@@ -54,21 +56,21 @@ impl OperatorBlock {
 }
 
 /// All operators of a cut on an enlarged block.
-pub struct EnlargedOperators {
+pub struct EnlargedOperators<B = Vec<f64>> {
     /// `blocks[b][sector]`: the block of operator b that starts from a sector.
     pub blocks: Vec<Vec<Option<OperatorBlock>>>,
     /// Blocks that were summed, in one buffer.
-    pub sums: Vec<f64>,
+    pub sums: B,
     /// The records that made them.
     pub forming: Stage,
 }
 
 /// What is enlarged.
-pub struct Enlarging<'a> {
+pub struct Enlarging<'a, B = Vec<f64>> {
     /// Which end of the chain.
     pub side: Side,
     /// The block.
-    pub block: &'a Environment,
+    pub block: &'a Environment<B>,
     /// The table of the site.
     pub table: &'a [Entry],
     /// The one-site operators.
@@ -89,9 +91,16 @@ impl Side {
     }
 }
 
-impl Enlarging<'_> {
+impl<B> Enlarging<'_, B> {
     /// Makes all operators; `widths[sector]` is the number of vectors that a block starting from the sector will meet.
-    pub fn operators(&self, widths: &[usize]) -> EnlargedOperators {
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn operators<E: Engine<Buffer = B>>(
+        &self,
+        engine: &E,
+        widths: &[usize],
+    ) -> Result<EnlargedOperators<B>, DmrgError> {
         let mut blocks = self.pieces();
         let mut forming = Stage::default();
         for list in &mut blocks {
@@ -103,10 +112,9 @@ impl Enlarging<'_> {
                 }
             }
         }
-        let mut sums = vec![0.0; forming.length];
         let (own, _) = self.side.spaces();
-        run(&forming, Buffers::default().with(own, &self.block.data), &mut sums);
-        EnlargedOperators { blocks, sums, forming }
+        let sums = engine.run(&forming, Operands::default().with(own, &self.block.data))?;
+        Ok(EnlargedOperators { blocks, sums, forming })
     }
 
     fn pieces(&self) -> Vec<Vec<Option<OperatorBlock>>> {

@@ -5,8 +5,10 @@
 //! [records](super::records) as the superblock.
 
 use super::blocks::Sectors;
+use super::engine::{Engine, Operands};
 use super::enlarged::{EnlargedOperators, Piece};
-use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run};
+use super::error::DmrgError;
+use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::state::Isometry;
 use serde::{Deserialize, Serialize};
 
@@ -32,13 +34,13 @@ pub enum BlockOperator {
 
 /// A block of sites: its states by charge, and its part of every operator of the cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Environment {
+pub struct Environment<B = Vec<f64>> {
     /// States.
     pub sectors: Sectors,
     /// One an operator of the cut.
     pub operators: Vec<BlockOperator>,
     /// All dense blocks.
-    pub data: Vec<f64>,
+    pub data: B,
 }
 
 impl Environment {
@@ -47,15 +49,42 @@ impl Environment {
         Environment { sectors: Sectors::end(), operators: vec![BlockOperator::Identity], data: Vec::new() }
     }
 
+    /// Bytes of its blocks.
+    pub fn bytes(&self) -> u64 {
+        8 * self.data.len() as u64
+    }
+}
+
+impl<B> Environment<B> {
+    /// The end of the chain in an engine's memory.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn end_on<E: Engine<Buffer = B>>(engine: &E) -> Result<Environment<B>, DmrgError> {
+        Environment::end().carried(|data| engine.upload(data))
+    }
+
+    /// The same with its numbers elsewhere.
+    ///
+    /// # Errors
+    /// Those of `carry`.
+    pub fn carried<C, X>(self, carry: impl FnOnce(B) -> Result<C, X>) -> Result<Environment<C>, X> {
+        Ok(Environment { sectors: self.sectors, operators: self.operators, data: carry(self.data)? })
+    }
+
     /// The operators of the enlarged block between the kept states. `identity` is the operator of the cut that is the
     /// identity of this block.
-    pub fn project(
-        enlarged: &EnlargedOperators,
-        buffers: Buffers<'_>,
-        kept: &Isometry,
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn project<E: Engine<Buffer = B>>(
+        engine: &E,
+        enlarged: &EnlargedOperators<B>,
+        operands: Operands<'_, B>,
+        kept: &Isometry<B>,
         identity: Option<usize>,
-    ) -> Environment {
-        let buffers = buffers.with(Space::Input, &kept.data);
+    ) -> Result<Environment<B>, DmrgError> {
+        let operands = operands.with(Space::Input, &kept.data);
         let (mut operators, mut first, mut second) = (Vec::new(), Stage::default(), Stage::default());
         for (b, blocks) in enlarged.blocks.iter().enumerate() {
             if identity == Some(b) {
@@ -87,15 +116,9 @@ impl Environment {
             }
             operators.push(BlockOperator::Dense(list));
         }
-        let (mut between, mut data) = (vec![0.0; first.length], vec![0.0; second.length]);
-        run(&first, buffers, &mut between);
-        run(&second, buffers.with(Space::Between, &between), &mut data);
-        Environment { sectors: kept.kept.clone(), operators, data }
-    }
-
-    /// Bytes of its blocks.
-    pub fn bytes(&self) -> u64 {
-        8 * self.data.len() as u64
+        let between = engine.run(&first, operands)?;
+        let data = engine.run(&second, operands.with(Space::Between, &between))?;
+        Ok(Environment { sectors: kept.kept.clone(), operators, data })
     }
 }
 

@@ -3,6 +3,7 @@
 use super::blocks::Side;
 use super::bond::Bond;
 use super::chain::Chain;
+use super::host::Host;
 use super::operator_sum::Entry;
 use super::options::{Options, START_STATES};
 use super::superblock::Superblock;
@@ -41,14 +42,14 @@ pub fn operator_sum(chain: &Chain) -> String {
 pub fn middle_bond(chain: &Chain, options: &Options, list_records: bool) -> Result<String, DmrgError> {
     let states = options.states.last().copied().unwrap_or(START_STATES);
     let middle = (chain.sites - 2) / 2;
-    let mut sweeper = Sweeper::random(chain, states, options.seed);
+    let mut sweeper = Sweeper::random(Host::default(), chain, states, options.seed)?;
     let mut plan = options.plan(options.sweeps);
     (plan.limits.most, plan.davidson.products) = (states, 1);
     for p in 0..middle {
         sweeper.step(p, Side::Left, &plan)?;
     }
     let (left, right) = sweeper.environments(middle);
-    let bond = Bond::new(chain, &chain.sum, middle, left, right);
+    let bond = Bond::new(sweeper.engine(), chain, &chain.sum, middle, left, right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
     let mut out = String::new();
     let sectors = &bond.frame.layout.sectors;

@@ -13,12 +13,14 @@ use super::blocks::Side;
 use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
 use super::correlations::{Correlations, Correlator};
+use super::engine::{Engine, Operands};
 use super::environment::Environment;
 use super::error::DmrgError;
+use super::records::Space;
 use super::site::Site;
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
-use super::truncate::{Limits, truncate};
+use super::truncate::Limits;
 use serde::Serialize;
 
 /// A cut of the chain.
@@ -50,24 +52,39 @@ const WIDEST_SQUARE: usize = 40;
 
 /// ⟨H²⟩ − ⟨H⟩² of the state with ψ at the first bond and eigenvalue `energy` there (without the constant); `None` where
 /// the operator sum is too wide to be squared.
-pub fn variance(chain: &Chain, sweeper: &Sweeper<'_>, energy: f64) -> Option<f64> {
+///
+/// # Errors
+/// Those of the engine.
+pub fn variance<E: Engine>(chain: &Chain, sweeper: &Sweeper<'_, E>, energy: f64) -> Result<Option<f64>, DmrgError> {
     if chain.sum.width() > WIDEST_SQUARE {
-        return None;
+        return Ok(None);
     }
     let square = chain.sum.squared(&chain.site);
-    let end = Environment::end();
-    let mut right = Environment::end();
+    let engine = sweeper.engine();
+    let end = Environment::end_on(engine)?;
+    let mut right = Environment::end_on(engine)?;
     for site in (2..chain.sites).rev() {
         let enlarged = chain.enlarge(Side::Right, &right.sectors, site + 1);
-        let kept = sweeper.kept()[site].as_ref()?;
-        right = carried_over(chain, &square, Side::Right, site + 1, &right, &enlarged, kept);
+        let Some(kept) = sweeper.kept()[site].as_ref() else { return Ok(None) };
+        right = carried_over(engine, chain, &square, Side::Right, site + 1, &right, &enlarged, kept)?;
     }
-    let bond = Bond::new(chain, &square, 0, &end, &right);
+    let bond = Bond::new(engine, chain, &square, 0, &end, &right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
-    let (psi, mut product) = (sweeper.wave(), vec![0.0; sweeper.wave().len()]);
-    superblock.multiply(bond.buffers(&end, &right), psi, &mut Vec::new(), &mut product);
-    let mean: f64 = psi.iter().zip(&product).map(|(a, b)| a * b).sum();
-    Some(mean - energy * energy)
+    let mean = expectation(engine, &superblock, bond.operands(&end, &right), sweeper.wave())?;
+    Ok(Some(mean - energy * energy))
+}
+
+/// ψᵀ O ψ.
+pub(super) fn expectation<E: Engine>(
+    engine: &E,
+    operator: &Superblock,
+    operands: Operands<'_, E::Buffer>,
+    psi: &E::Buffer,
+) -> Result<f64, DmrgError> {
+    let operands = operands.with(Space::Input, psi);
+    let between = engine.run(&operator.first, operands)?;
+    let product = engine.run(&operator.second, operands.with(Space::Between, &between))?;
+    engine.dot(psi, &product)
 }
 
 /// What the walk along the chain gives.
@@ -85,29 +102,31 @@ pub struct Walked {
 ///
 /// # Errors
 /// Numbers that are not finite.
-pub fn walk(chain: &Chain, mut sweeper: Sweeper<'_>, correlations: bool) -> Result<Walked, DmrgError> {
+pub fn walk<E: Engine>(chain: &Chain, mut sweeper: Sweeper<'_, E>, correlations: bool) -> Result<Walked, DmrgError> {
     let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
     let mut walked = Walked { cuts: Vec::new(), sites: Vec::new(), correlations: None };
-    let mut correlator = if correlations { Correlator::new(chain) } else { None };
+    let mut correlator = if correlations { Correlator::new(chain, sweeper.engine())? } else { None };
     for p in 0..chain.sites - 1 {
         let frame = sweeper.frame(p);
         let last = p + 2 == chain.sites;
+        let psi = sweeper.engine().download(sweeper.wave())?;
         for (site, side) in [(p, Side::Left), (p + 1, Side::Right)].into_iter().take(1 + usize::from(last)) {
-            let probability = populations(&frame, sweeper.wave(), side);
+            let probability = populations(&frame, &psi, side);
             walked.sites.push(averages(&chain.site, &probability));
             correlator.iter_mut().for_each(|correlator| correlator.site(site, &probability));
         }
-        let right = sweeper.environments(p).1;
-        let pairs = correlator.as_mut().map(|correlator| correlator.bond(&frame, sweeper.wave(), right, p));
-        let truncated = truncate(frame.wave(sweeper.wave()), Side::Left, everything)?;
+        let (right, engine) = (sweeper.environments(p).1, sweeper.engine());
+        let pairs = correlator.as_mut().map(|correlator| correlator.bond(engine, &frame, sweeper.wave(), right, p));
+        let pairs = pairs.transpose()?;
+        let truncated = engine.truncate(frame.wave(sweeper.wave()), Side::Left, everything)?;
         walked.cuts.push(cut(p + 1, &truncated.weights));
         if let (Some(correlator), Some(pairs)) = (&mut correlator, &pairs) {
-            correlator.carry(pairs, &truncated.kept);
+            correlator.carry(engine, pairs, &truncated.kept)?;
         }
         if !last {
             let sectors = truncated.kept.kept.clone();
-            let empty = Environment { sectors, operators: Vec::new(), data: Vec::new() };
-            sweeper.advance(p, Side::Left, &frame, truncated, empty);
+            let empty = Environment { sectors, operators: Vec::new(), data: engine.upload(Vec::new())? };
+            sweeper.advance(p, Side::Left, &frame, truncated, empty)?;
         }
     }
     walked.correlations = correlator.map(Correlator::finish);

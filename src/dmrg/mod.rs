@@ -14,7 +14,7 @@
 //! Two-site DMRG (White 1992, 1993) as Nemes, Barcza, Nagy, Legeza and Szolgay (2014) lay it out for many-core
 //! processors: every product with the superblock's H, every block that is carried over and every change of basis is a
 //! list of [operation records](records), plain data over flat buffers, sorted so that no two tasks write one place. The
-//! CPU runs them by rayon and faer ([`records::run`]); nothing above that function knows where the buffers are.
+//! CPU runs them by rayon and faer ([`records::run`]); where the buffers are is known to an [`engine`] alone.
 //!
 //! * The **state** is ψ of a bond between two [enlarged blocks](blocks), one matrix for each pair of sectors of the
 //!   conserved [charges]; the rest are [kept states](state).
@@ -54,10 +54,13 @@ mod cover;
 pub mod davidson;
 pub mod dense;
 pub mod device;
+pub mod engine;
 pub mod enlarged;
 pub mod environment;
 mod error;
 pub mod extrapolate;
+pub mod full_block;
+pub mod host;
 pub mod inspect;
 pub mod measure;
 pub mod memory;
@@ -83,4 +86,4 @@ pub use error::DmrgError;
 pub use extrapolate::Extrapolated;
 pub use measure::{Cut, SiteAverages};
 pub use options::Options;
-pub use run::{Found, Stop, SweepRecord, Told, run};
+pub use run::{Found, Stop, SweepRecord, Told, run, run_on};

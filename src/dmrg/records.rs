@@ -30,6 +30,9 @@ pub enum Space {
 
 /// Number of spaces.
 pub const SPACES: usize = 6;
+/// All of them.
+pub(super) const SPACE_LIST: [Space; SPACES] =
+    [Space::Left, Space::LeftSum, Space::Right, Space::RightSum, Space::Input, Space::Between];
 
 /// A matrix in a buffer, column-major.
 #[derive(Clone, Copy, Debug, PartialEq)]

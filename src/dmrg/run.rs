@@ -4,8 +4,10 @@ use super::blocks::Side;
 use super::chain::Chain;
 use super::checkpoint::{Checkpoint, Progress, Saver};
 use super::correlations::Correlations;
+use super::engine::Engine;
 use super::error::DmrgError;
 use super::extrapolate::{Extrapolated, extrapolate};
+use super::host::Host;
 use super::measure::{self, Cut, SiteAverages};
 use super::options::{Options, START_STATES};
 use super::sweep::{BondRecord, Sweeper};
@@ -110,7 +112,7 @@ pub struct Found {
     pub measuring: f64,
 }
 
-/// Runs DMRG along a chain.
+/// Runs DMRG along a chain on the CPU.
 ///
 /// # Errors
 /// An option out of its range, a checkpoint of another run, numbers that are not finite.
@@ -118,22 +120,39 @@ pub fn run(
     chain: &Chain,
     options: &Options,
     checkpoint: Option<&Checkpoint>,
+    tell: impl FnMut(&Told<'_>),
+) -> Result<Found, DmrgError> {
+    run_on(Host::default(), chain, options, checkpoint, tell)
+}
+
+/// Runs DMRG along a chain with an engine. A checkpoint of one engine is good for every other.
+///
+/// # Errors
+/// Those of [`run`], and of the engine.
+pub fn run_on<E: Engine>(
+    engine: E,
+    chain: &Chain,
+    options: &Options,
+    checkpoint: Option<&Checkpoint>,
     mut tell: impl FnMut(&Told<'_>),
 ) -> Result<Found, DmrgError> {
     options.check()?;
     let start = Instant::now();
-    let (mut saver, restored) = match checkpoint {
+    let (mut saver, saved) = match checkpoint {
         Some(checkpoint) => {
-            let (saver, restored) = Saver::open(checkpoint, chain)?;
-            (Some(saver), restored)
+            let (saver, saved) = Saver::open(checkpoint, chain)?;
+            (Some(saver), saved)
         }
         None => (None, None),
     };
-    let fresh = || {
-        let _warming = trace::span("dmrg", "random start");
-        (Sweeper::random(chain, START_STATES, options.seed), Progress { sweeps: Vec::new(), half: None })
+    let (mut sweeper, mut progress) = match saved {
+        Some(saved) => (Sweeper::restored(engine, chain, saved.kept, saved.wave, saved.bond)?, saved.progress),
+        None => {
+            let _warming = trace::span("dmrg", "random start");
+            let progress = Progress { sweeps: Vec::new(), half: None };
+            (Sweeper::random(engine, chain, START_STATES, options.seed)?, progress)
+        }
     };
-    let (mut sweeper, mut progress) = restored.unwrap_or_else(fresh);
     let resumed = progress.sweeps.len();
     let mut stop = settled(options, &progress.sweeps);
     while stop.is_none() {
@@ -145,7 +164,7 @@ pub fn run(
         let mut record = half.unwrap_or_else(|| SweepRecord::begin(options, sweep));
         let plan = options.plan(sweep);
         let bonds = 2 * (chain.sites - 2);
-        for (done, (p, grows)) in Sweeper::path(chain.sites).enumerate() {
+        for (done, (p, grows)) in Sweeper::<E>::path(chain.sites).enumerate() {
             if half.is_some() && grows == Side::Left {
                 continue;
             }
@@ -168,7 +187,7 @@ pub fn run(
     let sweeping = start.elapsed().as_secs_f64();
     let _measuring = trace::span("dmrg", "measure");
     let last = sweeper.finish(options.davidson(options.sweeps.max(progress.sweeps.len())))?;
-    let variance = measure::variance(chain, &sweeper, last.energy - chain.sum.constant);
+    let variance = measure::variance(chain, &sweeper, last.energy - chain.sum.constant)?;
     let walked = measure::walk(chain, sweeper, options.correlations)?;
     let mut found = Found {
         energy: last.energy,

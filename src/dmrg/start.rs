@@ -9,6 +9,8 @@ use super::bond::carried_over;
 use super::chain::Chain;
 use super::dense::{View, orthonormal};
 use super::environment::Environment;
+use super::error::DmrgError;
+use super::host::Host;
 use super::state::Isometry;
 
 /// splitmix64 (Steele, Lea, Flood 2014), uniform in [−1, 1).
@@ -40,7 +42,10 @@ pub struct RightBlock {
 }
 
 /// The right blocks that begin at sites N−1 … 2, in that order.
-pub fn random_blocks(chain: &Chain, states: usize, random: &mut Random) -> Vec<RightBlock> {
+///
+/// # Errors
+/// None: the host computes them.
+pub fn random_blocks(chain: &Chain, states: usize, random: &mut Random) -> Result<Vec<RightBlock>, DmrgError> {
     let mut blocks: Vec<RightBlock> = Vec::new();
     let end = Environment::end();
     for p in (2..chain.sites).rev() {
@@ -55,10 +60,10 @@ pub fn random_blocks(chain: &Chain, states: usize, random: &mut Random) -> Vec<R
             })
             .collect();
         let kept = Isometry::new(&enlarged.sectors, &matrices);
-        let block = carried_over(chain, &chain.sum, Side::Right, p + 1, behind, &enlarged, &kept);
+        let block = carried_over(&Host::default(), chain, &chain.sum, Side::Right, p + 1, behind, &enlarged, &kept)?;
         blocks.push(RightBlock { kept, block });
     }
-    blocks
+    Ok(blocks)
 }
 
 /// How many states each sector of the block from site p on gets.

@@ -26,14 +26,36 @@ pub struct KeptBlock {
 
 /// The kept states of an enlarged block.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-pub struct Isometry {
+pub struct Isometry<B = Vec<f64>> {
     /// Kept states by charge.
     pub kept: Sectors,
     /// Sectors that keep anything.
     pub blocks: Vec<KeptBlock>,
     of_enlarged: Vec<Option<usize>>,
     /// All matrices.
-    pub data: Vec<f64>,
+    pub data: B,
+}
+
+impl<B> Isometry<B> {
+    /// The matrix of an enlarged sector.
+    pub fn block(&self, enlarged_sector: usize) -> Option<&KeptBlock> {
+        self.of_enlarged[enlarged_sector].map(|index| &self.blocks[index])
+    }
+
+    /// The same without its numbers.
+    pub fn tables(&self) -> Isometry {
+        let (kept, blocks, of_enlarged) = (self.kept.clone(), self.blocks.clone(), self.of_enlarged.clone());
+        Isometry { kept, blocks, of_enlarged, data: Vec::new() }
+    }
+
+    /// The same with its numbers elsewhere.
+    ///
+    /// # Errors
+    /// Those of `carry`.
+    pub fn carried<C, X>(self, carry: impl FnOnce(B) -> Result<C, X>) -> Result<Isometry<C>, X> {
+        let Isometry { kept, blocks, of_enlarged, data } = self;
+        Ok(Isometry { kept, blocks, of_enlarged, data: carry(data)? })
+    }
 }
 
 impl Isometry {
@@ -52,11 +74,6 @@ impl Isometry {
             (0..columns).for_each(|j| data.extend(matrix.col(j).iter()));
         }
         Isometry { kept, blocks, of_enlarged, data }
-    }
-
-    /// The matrix of an enlarged sector.
-    pub fn block(&self, enlarged_sector: usize) -> Option<&KeptBlock> {
-        self.of_enlarged[enlarged_sector].map(|index| &self.blocks[index])
     }
 
     /// Whether it belongs to an enlarged block with these sectors.

@@ -4,17 +4,20 @@
 //! superblock of two blocks and two sites, keeps the best states of the block that grows, carries its operators over
 //! and transforms ψ to the next bond.
 
-use super::blocks::Side;
+use super::blocks::{Sectors, Side};
 use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
-use super::davidson::{self, Davidson};
+use super::davidson;
+use super::engine::Engine;
 use super::environment::Environment;
 use super::error::DmrgError;
+use super::host::Host;
 use super::start::{Random, random_blocks};
 use super::state::Isometry;
 use super::superblock::Superblock;
 use super::transform::Step;
-use super::truncate::{self, Truncated, truncate, truncate_with_noise};
+use super::truncate::{self, Truncated};
+use std::time::Instant;
 
 /// How a sweep is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,57 +49,81 @@ pub struct BondRecord {
     pub products: usize,
     /// Operations of one of them.
     pub flops: f64,
+    /// Where the time went.
+    pub seconds: Phases,
+}
+
+/// Wall-clock seconds of a bond.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Phases {
+    /// Operators of both sides, records, the diagonal.
+    pub plan: f64,
+    /// Davidson's method.
+    pub solve: f64,
+    /// Decomposition and choice of states.
+    pub truncate: f64,
+    /// The block that grows, and ψ at the next bond.
+    pub carry: f64,
 }
 
 /// The chain in two blocks with ψ between them.
-pub struct Sweeper<'c> {
+pub struct Sweeper<'c, E: Engine = Host> {
+    engine: E,
     chain: &'c Chain,
     /// `left[p]`: sites 0 … p−1.
-    left: Vec<Option<Environment>>,
+    left: Vec<Option<Environment<E::Buffer>>>,
     /// `right[p]`: sites p … N−1.
-    right: Vec<Option<Environment>>,
+    right: Vec<Option<Environment<E::Buffer>>>,
     /// `kept[p]`: states of site p with the block beside it, away from the bond of ψ.
-    kept: Vec<Option<Isometry>>,
-    wave: Vec<f64>,
-    davidson: Davidson,
-    between: Vec<f64>,
+    kept: Vec<Option<Isometry<E::Buffer>>>,
+    wave: E::Buffer,
 }
 
-impl<'c> Sweeper<'c> {
+/// One block a cut.
+type Blocks<B> = [Option<Environment<B>>];
+
+/// The blocks beside bond `p`.
+fn beside<'a, B>(left: &'a Blocks<B>, right: &'a Blocks<B>, p: usize) -> (&'a Environment<B>, &'a Environment<B>) {
+    let there = "blocks beside the bond of ψ are kept up to date";
+    (left[p].as_ref().expect(there), right[p + 2].as_ref().expect(there))
+}
+
+impl<'c, E: Engine> Sweeper<'c, E> {
     /// From random blocks of `states` states; ψ at the first bond.
-    pub fn random(chain: &'c Chain, states: usize, seed: u64) -> Sweeper<'c> {
-        let mut sweeper = Sweeper::empty(chain);
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn random(engine: E, chain: &'c Chain, states: usize, seed: u64) -> Result<Sweeper<'c, E>, DmrgError> {
+        let mut sweeper = Sweeper::empty(engine, chain)?;
         let n = chain.sites;
         let mut random = Random::new(seed);
-        for (made, block) in random_blocks(chain, states, &mut random).into_iter().enumerate() {
-            let p = n - 1 - made;
-            (sweeper.right[p], sweeper.kept[p]) = (Some(block.block), Some(block.kept));
+        for (made, block) in random_blocks(chain, states, &mut random)?.into_iter().enumerate() {
+            let (p, engine) = (n - 1 - made, &sweeper.engine);
+            let (block, kept) =
+                (block.block.carried(|data| engine.upload(data))?, block.kept.carried(|data| engine.upload(data))?);
+            (sweeper.right[p], sweeper.kept[p]) = (Some(block), Some(kept));
         }
         let length = sweeper.frame(0).layout.length;
-        sweeper.wave = (0..length).map(|_| random.number()).collect();
-        sweeper
+        sweeper.wave = sweeper.engine.upload((0..length).map(|_| random.number()).collect())?;
+        Ok(sweeper)
     }
 
-    fn empty(chain: &'c Chain) -> Sweeper<'c> {
+    fn empty(engine: E, chain: &'c Chain) -> Result<Sweeper<'c, E>, DmrgError> {
         let n = chain.sites;
-        let none = |count: usize| (0..count).map(|_| None).collect::<Vec<Option<Environment>>>();
-        let mut sweeper = Sweeper {
-            chain,
-            left: none(n + 1),
-            right: none(n + 1),
-            kept: (0..n).map(|_| None).collect(),
-            wave: Vec::new(),
-            davidson: Davidson::default(),
-            between: Vec::new(),
-        };
-        sweeper.left[0] = Some(Environment::end());
-        sweeper.right[n] = Some(Environment::end());
-        sweeper
+        let none = |count: usize| (0..count).map(|_| None).collect::<Vec<Option<Environment<E::Buffer>>>>();
+        let (mut left, mut right) = (none(n + 1), none(n + 1));
+        (left[0], right[n]) = (Some(Environment::end_on(&engine)?), Some(Environment::end_on(&engine)?));
+        let (wave, kept) = (engine.upload(Vec::new())?, (0..n).map(|_| None).collect());
+        Ok(Sweeper { engine, chain, left, right, kept, wave })
     }
 
-    pub(super) fn environments(&self, p: usize) -> (&Environment, &Environment) {
-        let there = "blocks beside the bond of ψ are kept up to date";
-        (self.left[p].as_ref().expect(there), self.right[p + 2].as_ref().expect(there))
+    pub(super) fn environments(&self, p: usize) -> (&Environment<E::Buffer>, &Environment<E::Buffer>) {
+        beside(&self.left, &self.right, p)
+    }
+
+    /// Who computes.
+    pub fn engine(&self) -> &E {
+        &self.engine
     }
 
     /// The blocks beside bond `p`.
@@ -117,47 +144,60 @@ impl<'c> Sweeper<'c> {
     /// Numbers that are not finite.
     pub fn step(&mut self, p: usize, grows: Side, plan: &SweepPlan) -> Result<BondRecord, DmrgError> {
         let (bond, mut record) = self.solve(p, plan.davidson)?;
+        let begun = Instant::now();
         let (left, right) = self.environments(p);
-        let buffers = bond.buffers(left, right);
+        let operands = bond.operands(left, right);
         let wave = bond.frame.wave(&self.wave);
         let operators = if grows == Side::Left { &bond.left_operators } else { &bond.right_operators };
         let truncated = if plan.noise > 0.0 {
-            truncate_with_noise(wave, grows, plan.limits, operators, buffers, plan.noise)?
+            self.engine.truncate_with_noise(wave, grows, plan.limits, operators, operands, plan.noise)?
         } else {
-            truncate(wave, grows, plan.limits)?
+            self.engine.truncate(wave, grows, plan.limits)?
         };
         (record.kept, record.discarded) = (truncated.kept.kept.total(), truncated.discarded);
+        record.seconds.truncate = begun.elapsed().as_secs_f64();
         let cut = if grows == Side::Left { p } else { p + 2 };
         let identity = Chain::identity(&self.chain.sum, grows, cut);
-        let grown = Environment::project(operators, buffers, &truncated.kept, identity);
-        self.advance(p, grows, &bond.frame, truncated, grown);
+        let grown = Environment::project(&self.engine, operators, operands, &truncated.kept, identity)?;
+        self.advance(p, grows, &bond.frame, truncated, grown)?;
+        record.seconds.carry = begun.elapsed().as_secs_f64() - record.seconds.truncate;
         Ok(record)
     }
 
     /// The lowest state of bond `p`, from ψ as it is.
-    fn solve(&mut self, p: usize, limits: davidson::Limits) -> Result<(Bond, BondRecord), DmrgError> {
-        let (mut davidson, mut between, mut wave) =
-            (std::mem::take(&mut self.davidson), std::mem::take(&mut self.between), std::mem::take(&mut self.wave));
-        let (left, right) = self.environments(p);
-        let bond = Bond::new(self.chain, &self.chain.sum, p, left, right);
+    fn solve(&mut self, p: usize, limits: davidson::Limits) -> Result<(Bond<E::Buffer>, BondRecord), DmrgError> {
+        let begun = Instant::now();
+        let (left, right) = beside(&self.left, &self.right, p);
+        let bond = Bond::new(&self.engine, self.chain, &self.chain.sum, p, left, right)?;
         let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
-        let buffers = bond.buffers(left, right);
-        let diagonal = bond.diagonal(left, right);
-        let multiply = |x: &[f64], y: &mut [f64]| superblock.multiply(buffers, x, &mut between, y);
-        let found = davidson.solve(multiply, &diagonal, &mut wave, limits)?;
-        (self.davidson, self.between, self.wave) = (davidson, between, wave);
+        let operands = bond.operands(left, right);
+        let diagonal = self.engine.diagonal(&bond, left, right)?;
+        let planned = begun.elapsed().as_secs_f64();
+        let found = self.engine.solve(&superblock, operands, &diagonal, &mut self.wave, limits)?;
         let energy = found.value + self.chain.sum.constant;
         if !energy.is_finite() {
             return Err(DmrgError::NotFinite { first: self.chain.order[p], second: self.chain.order[p + 1] });
         }
         let (residual, products) = (found.residual, found.products);
         let (dimension, flops) = (bond.frame.layout.length, superblock.flops());
-        let record = BondRecord { bond: p, energy, residual, dimension, kept: 0, discarded: 0.0, products, flops };
+        let seconds = Phases { plan: planned, solve: begun.elapsed().as_secs_f64() - planned, ..Phases::default() };
+        let (kept, discarded) = (0, 0.0);
+        let record = BondRecord { bond: p, energy, residual, dimension, kept, discarded, products, flops, seconds };
         Ok((bond, record))
     }
 
     /// Takes over what was kept and moves ψ to the next bond.
-    pub(super) fn advance(&mut self, p: usize, grows: Side, frame: &Frame, truncated: Truncated, grown: Environment) {
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn advance(
+        &mut self,
+        p: usize,
+        grows: Side,
+        frame: &Frame,
+        truncated: Truncated<E::Buffer>,
+        grown: Environment<E::Buffer>,
+    ) -> Result<(), DmrgError> {
         let next = if grows == Side::Left { p + 1 } else { p - 1 };
         // The block and kept states that the bond leaves behind, and those of the site it takes up.
         let (site, given_up) = if grows == Side::Left { (p, p + 2) } else { (p + 1, p - 1) };
@@ -168,7 +208,7 @@ impl<'c> Sweeper<'c> {
         };
         let (old_other, new_own) =
             if grows == Side::Left { (&frame.right, &new.left) } else { (&frame.left, &new.right) };
-        let v = self.kept[given_up].take().unwrap_or_default();
+        let v = self.kept[given_up].take().expect("states of every site away from the bond are kept");
         let step = Step {
             grown: grows,
             old: &frame.layout,
@@ -178,16 +218,17 @@ impl<'c> Sweeper<'c> {
             new_own,
             new: &new.layout,
         };
-        self.wave = step.wave();
+        self.wave = step.wave(&self.engine)?;
         self.kept[site] = Some(truncated.kept);
         // The block that shrinks is made anew on the way back; until then it would only take memory.
         match grows {
             Side::Left => (self.left[next], self.right[next + 1]) = (Some(grown), None),
             Side::Right => (self.right[next + 2], self.left[next + 1]) = (Some(grown), None),
         }
+        Ok(())
     }
 
-    fn block(&self, side: Side, p: usize) -> &Environment {
+    fn block(&self, side: Side, p: usize) -> &Environment<E::Buffer> {
         let list = if side == Side::Left { &self.left } else { &self.right };
         list[p].as_ref().expect("blocks on the way of a sweep are kept up to date")
     }
@@ -201,42 +242,62 @@ impl<'c> Sweeper<'c> {
     }
 
     /// ψ of the bond it is at.
-    pub(super) fn wave(&self) -> &[f64] {
+    pub(super) fn wave(&self) -> &E::Buffer {
         &self.wave
     }
 
     /// The states kept of each site.
-    pub(super) fn kept(&self) -> &[Option<Isometry>] {
+    pub(super) fn kept(&self) -> &[Option<Isometry<E::Buffer>>] {
         &self.kept
     }
 
-    /// Takes up a state that was saved with ψ at bond `p`: the blocks are made again from the states kept.
+    /// Takes up a state that was saved with ψ at bond `p`: the blocks are made again from the states kept, which
+    /// [`is_whole`] has passed.
+    ///
+    /// # Errors
+    /// Those of the engine.
     pub(super) fn restored(
+        engine: E,
         chain: &'c Chain,
         kept: Vec<Option<Isometry>>,
         wave: Vec<f64>,
         p: usize,
-    ) -> Option<Sweeper<'c>> {
-        let mut sweeper = Sweeper::empty(chain);
-        (sweeper.kept, sweeper.wave) = (kept, wave);
+    ) -> Result<Sweeper<'c, E>, DmrgError> {
+        let mut sweeper = Sweeper::empty(engine, chain)?;
+        for (place, kept) in sweeper.kept.iter_mut().zip(kept) {
+            *place = kept.map(|kept| kept.carried(|data| sweeper.engine.upload(data))).transpose()?;
+        }
+        sweeper.wave = sweeper.engine.upload(wave)?;
         for site in 0..p {
-            let block = sweeper.regrown(Side::Left, site)?;
-            sweeper.left[site + 1] = Some(block);
+            sweeper.left[site + 1] = sweeper.regrown(Side::Left, site)?;
         }
         for site in (p + 2..chain.sites).rev() {
-            let block = sweeper.regrown(Side::Right, site)?;
-            sweeper.right[site] = Some(block);
+            sweeper.right[site] = sweeper.regrown(Side::Right, site)?;
         }
-        (sweeper.frame(p).layout.length == sweeper.wave.len()).then_some(sweeper)
+        Ok(sweeper)
     }
 
-    /// The block that the kept states of a site belong to; `None` if they do not fit.
-    fn regrown(&self, side: Side, site: usize) -> Option<Environment> {
+    /// The block that the kept states of a site belong to.
+    fn regrown(&self, side: Side, site: usize) -> Result<Option<Environment<E::Buffer>>, DmrgError> {
         let cut = if side == Side::Left { site } else { site + 1 };
         let behind = self.block(side, cut);
-        let kept = self.kept[site].as_ref()?;
+        let Some(kept) = self.kept[site].as_ref() else { return Ok(None) };
         let enlarged = self.chain.enlarge(side, &behind.sectors, cut);
-        kept.fits(&enlarged.sectors).then_some(())?;
-        Some(carried_over(self.chain, &self.chain.sum, side, cut, behind, &enlarged, kept))
+        carried_over(&self.engine, self.chain, &self.chain.sum, side, cut, behind, &enlarged, kept).map(Some)
     }
+}
+
+/// Whether a saved state with ψ at bond `p` is one of this chain: every site away from the bond has states that fit the
+/// block behind it, and ψ has the length that they give.
+pub(super) fn is_whole(chain: &Chain, kept: &[Option<Isometry>], wave: &[f64], p: usize) -> bool {
+    let block = |side: Side, sites: Vec<usize>| {
+        sites.into_iter().try_fold(Sectors::end(), |behind, site| {
+            let cut = if side == Side::Left { site } else { site + 1 };
+            let kept = kept[site].as_ref()?;
+            kept.fits(&chain.enlarge(side, &behind, cut).sectors).then(|| kept.kept.clone())
+        })
+    };
+    let (left, right) = (block(Side::Left, (0..p).collect()), block(Side::Right, (p + 2..chain.sites).rev().collect()));
+    let (Some(left), Some(right)) = (left, right) else { return false };
+    Frame::new(chain, p, &left, &right).layout.length == wave.len()
 }

@@ -5,12 +5,14 @@
 //! (1996)); to the left mirrored. No sign appears: the order of the sites does not change.
 
 use super::blocks::{Enlarged, Side, WaveLayout};
-use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run};
+use super::engine::{Engine, Operands};
+use super::error::DmrgError;
+use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::state::Isometry;
 use super::truncate::Truncated;
 
 /// The bond that is left and the bond that is next.
-pub struct Step<'a> {
+pub struct Step<'a, B> {
     /// The block that has grown.
     pub grown: Side,
     /// ψ of the bond that is left.
@@ -18,35 +20,34 @@ pub struct Step<'a> {
     /// The enlarged block on the other side of that bond.
     pub old_other: &'a Enlarged,
     /// What was kept.
-    pub truncated: &'a Truncated,
+    pub truncated: &'a Truncated<B>,
     /// The kept states of the block that shrinks.
-    pub given_up: &'a Isometry,
+    pub given_up: &'a Isometry<B>,
     /// The next bond's enlarged block on the grown side.
     pub new_own: &'a Enlarged,
     /// ψ of the next bond.
     pub new: &'a WaveLayout,
 }
 
-impl Step<'_> {
+impl<B> Step<'_, B> {
     /// ψ of the next bond.
-    pub fn wave(&self) -> Vec<f64> {
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn wave<E: Engine<Buffer = B>>(&self, engine: &E) -> Result<B, DmrgError> {
         let group = |s: &super::blocks::PairedSector| Group {
             offset: s.offset,
             length: s.rows * s.columns,
             records: Vec::new(),
         };
         let mut stage = Stage { groups: self.new.sectors.iter().map(group).collect(), length: self.new.length };
-        let mut centre = Vec::new();
-        for (index, matrix) in self.truncated.centre.iter().enumerate() {
-            let Some(matrix) = matrix else { continue };
-            let offset = centre.len();
-            (0..matrix.ncols()).for_each(|j| centre.extend(matrix.col(j).iter()));
-            self.sector(index, offset, (matrix.nrows(), matrix.ncols()), &mut stage);
+        for (index, block) in self.truncated.centre.blocks.iter().enumerate() {
+            if let Some(block) = block {
+                self.sector(index, block.offset, (block.rows, block.columns), &mut stage);
+            }
         }
-        let mut wave = vec![0.0; self.new.length];
-        let buffers = Buffers::default().with(Space::Input, &centre).with(Space::Left, &self.given_up.data);
-        run(&stage, buffers, &mut wave);
-        wave
+        let (centre, given_up) = (&self.truncated.centre.data, &self.given_up.data);
+        engine.run(&stage, Operands::default().with(Space::Input, centre).with(Space::Left, given_up))
     }
 
     fn sector(&self, index: usize, offset: usize, size: (usize, usize), stage: &mut Stage) {

@@ -37,13 +37,32 @@ const SAME_WEIGHT: f64 = 1e-4;
 /// Weights below this are rounding.
 const NO_WEIGHT: f64 = 1e-30;
 
+/// A matrix of what is left of ψ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CentreBlock {
+    /// Its first element.
+    pub offset: usize,
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub columns: usize,
+}
+
+/// The wave function in terms of the kept states.
+pub struct Centre<B = Vec<f64>> {
+    /// For each of its sectors (kept × columns) when the left block is kept, (rows × kept) when the right is; `None`
+    /// where nothing is kept.
+    pub blocks: Vec<Option<CentreBlock>>,
+    /// All of them, of norm 1.
+    pub data: B,
+}
+
 /// What is kept of a block.
-pub struct Truncated {
+pub struct Truncated<B = Vec<f64>> {
     /// Its states.
-    pub kept: Isometry,
-    /// The wave function: for each of its sectors (kept × columns) when the left block is kept, (rows × kept) when the
-    /// right is; `None` where nothing is kept.
-    pub centre: Vec<Option<Mat<f64>>>,
+    pub kept: Isometry<B>,
+    /// What is left of ψ.
+    pub centre: Centre<B>,
     /// Norm² of what was dropped.
     pub discarded: f64,
     /// Weights of the kept states, descending; from the density matrix with its noise in a noisy sweep.
@@ -51,17 +70,24 @@ pub struct Truncated {
 }
 
 /// The wave function and what belongs to it.
-#[derive(Clone, Copy)]
-pub struct Wave<'a> {
+pub struct Wave<'a, B = Vec<f64>> {
     /// Where its sectors lie.
     pub layout: &'a WaveLayout,
     /// Its elements, of norm 1.
-    pub data: &'a [f64],
+    pub data: &'a B,
     /// The left enlarged block.
     pub left: &'a Enlarged,
     /// The right enlarged block.
     pub right: &'a Enlarged,
 }
+
+impl<B> Clone for Wave<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Wave<'_, B> {}
 
 impl<'a> Wave<'a> {
     /// The matrix of a sector.
@@ -69,15 +95,19 @@ impl<'a> Wave<'a> {
         let sector = &self.layout.sectors[index];
         View::whole(&self.data[sector.offset..][..sector.rows * sector.columns], sector.rows, sector.columns)
     }
+}
 
-    fn sectors_of(&self, side: Side) -> &'a Sectors {
+impl<'a, B> Wave<'a, B> {
+    /// The sectors of the enlarged block on a side.
+    pub fn sectors_of(&self, side: Side) -> &'a Sectors {
         match side {
             Side::Left => &self.left.sectors,
             Side::Right => &self.right.sectors,
         }
     }
 
-    fn own(&self, side: Side, index: usize) -> usize {
+    /// The sector of that block that a sector of ψ pairs.
+    pub fn own(&self, side: Side, index: usize) -> usize {
         match side {
             Side::Left => self.layout.sectors[index].left,
             Side::Right => self.layout.sectors[index].right,
@@ -86,7 +116,7 @@ impl<'a> Wave<'a> {
 }
 
 /// How many states of each list of descending weights stay.
-fn choose(weights: &[&[f64]], limits: Limits) -> Vec<usize> {
+pub(super) fn choose(weights: &[&[f64]], limits: Limits) -> Vec<usize> {
     let mut all: Vec<(f64, usize)> = Vec::new();
     for (sector, list) in weights.iter().enumerate() {
         all.extend(list.iter().filter(|weight| **weight > NO_WEIGHT).map(|weight| (*weight, sector)));
@@ -144,9 +174,8 @@ pub fn truncate(wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated,
         }));
     }
     weights.sort_by(|a, b| b.total_cmp(a));
-    let mut truncated = Truncated { kept: Isometry::new(own, &matrices), centre, discarded: dropped, weights };
-    truncated.normalise();
-    Ok(truncated)
+    let (centre, _) = normalised(centre);
+    Ok(Truncated { kept: Isometry::new(own, &matrices), centre, discarded: dropped, weights })
 }
 
 /// The same from the density matrix with a perturbation of relative size `noise`; `buffers` hold the operators of
@@ -199,27 +228,33 @@ pub fn truncate_with_noise(
         };
         centre.push(kept.block(wave.own(side, index)).map(onto));
     }
-    let mut truncated = Truncated { kept, centre, discarded: 0.0, weights };
-    truncated.discarded = (1.0 - truncated.normalise()).max(0.0);
-    Ok(truncated)
+    let (centre, square) = normalised(centre);
+    Ok(Truncated { kept, centre, discarded: (1.0 - square).max(0.0), weights })
 }
 
-impl Truncated {
-    /// Scales what is left to norm 1; returns the norm² it had.
-    fn normalise(&mut self) -> f64 {
-        let square = self.centre.iter().flatten().map(Mat::squared_norm_l2).sum::<f64>();
-        let factor = square.sqrt().recip();
-        self.centre.iter_mut().flatten().for_each(|c| *c *= faer::Scale(factor));
-        square
-    }
+/// Scales what is left to norm 1; also the norm² it had.
+fn normalised(matrices: Vec<Option<Mat<f64>>>) -> (Centre, f64) {
+    let square = matrices.iter().flatten().map(Mat::squared_norm_l2).sum::<f64>();
+    let (factor, mut data) = (square.sqrt().recip(), Vec::new());
+    let mut place = |matrix: Mat<f64>| {
+        let block = CentreBlock { offset: data.len(), rows: matrix.nrows(), columns: matrix.ncols() };
+        (0..block.columns).for_each(|j| data.extend(matrix.col(j).iter().map(|x| x * factor)));
+        block
+    };
+    let blocks = matrices.into_iter().map(|matrix| matrix.map(&mut place)).collect();
+    (Centre { blocks, data }, square)
 }
 
 fn trace(matrix: &[f64], dimension: usize) -> f64 {
     matrix.iter().step_by(dimension + 1).sum()
 }
 
-/// P = Σ_b A_b ψ ψᵀ A_bᵀ of a side, one matrix a sector; identities of the whole block are left out.
-fn perturbation(wave: Wave<'_>, side: Side, operators: &EnlargedOperators, buffers: Buffers<'_>) -> Vec<Vec<f64>> {
+/// The stages of P = Σ_b A_b ψ ψᵀ A_bᵀ of a side, one group a sector; identities of the whole block are left out.
+pub(super) fn perturbation_stages<B>(
+    wave: Wave<'_, B>,
+    side: Side,
+    operators: &EnlargedOperators<B>,
+) -> (Stage, Stage) {
     let own = wave.sectors_of(side);
     let (mut first, mut second) = (Stage::default(), Stage::default());
     for q in 0..own.len() {
@@ -255,6 +290,12 @@ fn perturbation(wave: Wave<'_>, side: Side, operators: &EnlargedOperators, buffe
             second.groups[block.row].records.push(record);
         }
     }
+    (first, second)
+}
+
+/// P, one matrix a sector.
+fn perturbation(wave: Wave<'_>, side: Side, operators: &EnlargedOperators, buffers: Buffers<'_>) -> Vec<Vec<f64>> {
+    let (first, second) = perturbation_stages(wave, side, operators);
     let (mut between, mut out) = (vec![0.0; first.length], vec![0.0; second.length]);
     let buffers = buffers.with(Space::Input, wave.data);
     run(&first, buffers, &mut between);

@@ -1,11 +1,13 @@
 //! `eigenforge bench dmrg`: what DMRG's inner loops take, beside the vendor's library in the same run.
 //!
-//! In: a device. Out: tables that begin with `|`. So far the belts: inner products of a vector with all vectors of
-//! Davidson's space ([`belt`]).
+//! In: a device. Out: tables that begin with `|`: the belts, inner products of a vector with all vectors of Davidson's
+//! space ([`belt`]), and the projection, H x by operation records ([`projection`]).
 
 pub mod belt;
+pub mod projection;
 
 use super::vendor::VendorError;
+use crate::dmrg::DmrgError;
 use belt::{Belt, Shape};
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::Write;
@@ -22,6 +24,12 @@ pub struct DmrgArguments {
     /// Vectors of a belt
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24], value_parser = width)]
     pub widths: Vec<usize>,
+    /// H x in place of the belts: the paper's two superblocks, as it has them and planned, by every strategy
+    #[arg(long)]
+    pub projection: bool,
+    /// Sizes of blocks for products of one size, with --projection
+    #[arg(long, value_delimiter = ',', default_values_t = [64, 128, 256, 300, 512, 768, 1024, 1704, 2048])]
+    pub sizes: Vec<usize>,
     /// Timed samples
     #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
@@ -62,6 +70,26 @@ pub enum DmrgBenchError {
         /// Ours.
         expected: f64,
     },
+    /// A chain.
+    #[error(transparent)]
+    Dmrg(#[from] DmrgError),
+    /// Products that differ.
+    #[error(
+        "{case}: element {element} is {found:e} by cuBLAS ({strategy}) and {expected:e} by ours; no time is reported for a \
+         wrong product"
+    )]
+    Differs {
+        /// Which list of records.
+        case: String,
+        /// The vendor's way.
+        strategy: &'static str,
+        /// Which element.
+        element: usize,
+        /// The vendor's.
+        found: f64,
+        /// Ours.
+        expected: f64,
+    },
     /// The table could not be written.
     #[error("writing the result")]
     Write(#[from] std::io::Error),
@@ -75,6 +103,9 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     let device = Device::parse(&arguments.device)?;
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     writeln!(out, "{}", device.name())?;
+    if arguments.projection {
+        return projection::tables(&arguments.sizes, &device, ordinal, arguments.repeats as usize, out);
+    }
     writeln!(
         out,
         "| V^T w, vectors | length | ms | TB/s | cuBLAS dgemv, ms | TB/s | faster |\n|---|---|---|---|---|---|---|"

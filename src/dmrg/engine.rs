@@ -1,0 +1,128 @@
+//! Where the numbers of a run live, and who computes with them.
+//!
+//! A sweep plans on the host (sectors, layouts, [records](super::records), how many states stay) and computes through an
+//! [`Engine`], which owns flat buffers: operators of blocks, kept states, ψ. [`Host`](super::host::Host) keeps them in host memory. Nothing
+//! crosses to the host but what a method says it returns.
+
+use super::blocks::Side;
+use super::bond::Bond;
+use super::davidson;
+use super::enlarged::EnlargedOperators;
+use super::environment::Environment;
+use super::error::DmrgError;
+use super::records::{SPACES, Space, Stage};
+use super::superblock::Superblock;
+use super::truncate::{Limits, Truncated, Wave};
+use std::borrow::Cow;
+
+/// The buffers that the records of a stage read, by [`Space`].
+pub struct Operands<'a, B> {
+    of: [Option<&'a B>; SPACES],
+}
+
+impl<B> Clone for Operands<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Operands<'_, B> {}
+
+impl<B> Default for Operands<'_, B> {
+    fn default() -> Self {
+        Operands { of: [None; SPACES] }
+    }
+}
+
+impl<'a, B> Operands<'a, B> {
+    /// With a buffer in its place.
+    pub fn with(mut self, space: Space, buffer: &'a B) -> Operands<'a, B> {
+        self.of[space as usize] = Some(buffer);
+        self
+    }
+
+    /// The buffer of a space.
+    pub fn get(&self, space: Space) -> Option<&'a B> {
+        self.of[space as usize]
+    }
+}
+
+/// What a sweep needs of the place where its numbers are. All matrices are column-major f64.
+pub trait Engine {
+    /// Numbers in its memory.
+    type Buffer;
+
+    /// Takes numbers over from the host.
+    ///
+    /// # Errors
+    /// Memory that is not there.
+    fn upload(&self, data: Vec<f64>) -> Result<Self::Buffer, DmrgError>;
+
+    /// The numbers, on the host.
+    ///
+    /// # Errors
+    /// A device that fails.
+    fn download<'b>(&self, buffer: &'b Self::Buffer) -> Result<Cow<'b, [f64]>, DmrgError>;
+
+    /// The output of a stage: what its groups add up to, everything else zero.
+    ///
+    /// # Errors
+    /// A device that fails.
+    fn run(&self, stage: &Stage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, DmrgError>;
+
+    /// x · y.
+    ///
+    /// # Errors
+    /// A device that fails.
+    fn dot(&self, x: &Self::Buffer, y: &Self::Buffer) -> Result<f64, DmrgError>;
+
+    /// The diagonal of H over ψ: Σ_b diag(A_b)_i diag(B_b)_j.
+    ///
+    /// # Errors
+    /// A device that fails.
+    fn diagonal(
+        &self,
+        bond: &Bond<Self::Buffer>,
+        left: &Environment<Self::Buffer>,
+        right: &Environment<Self::Buffer>,
+    ) -> Result<Self::Buffer, DmrgError>;
+
+    /// Replaces ψ by the lowest eigenvector of the superblock; `operands` are those of its bond.
+    ///
+    /// # Errors
+    /// Numbers that are not finite.
+    fn solve(
+        &mut self,
+        superblock: &Superblock,
+        operands: Operands<'_, Self::Buffer>,
+        diagonal: &Self::Buffer,
+        wave: &mut Self::Buffer,
+        limits: davidson::Limits,
+    ) -> Result<davidson::Found, DmrgError>;
+
+    /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
+    ///
+    /// # Errors
+    /// Numbers that are not finite.
+    fn truncate(
+        &self,
+        wave: Wave<'_, Self::Buffer>,
+        side: Side,
+        limits: Limits,
+    ) -> Result<Truncated<Self::Buffer>, DmrgError>;
+
+    /// The same from the density matrix with a perturbation of relative size `noise`; `operands` are those of
+    /// `operators`, the operators of the block on `side`.
+    ///
+    /// # Errors
+    /// Numbers that are not finite.
+    fn truncate_with_noise(
+        &self,
+        wave: Wave<'_, Self::Buffer>,
+        side: Side,
+        limits: Limits,
+        operators: &EnlargedOperators<Self::Buffer>,
+        operands: Operands<'_, Self::Buffer>,
+        noise: f64,
+    ) -> Result<Truncated<Self::Buffer>, DmrgError>;
+}

@@ -1,0 +1,87 @@
+//! The engine of the CPU: buffers in host memory, records by rayon and faer.
+
+use super::blocks::Side;
+use super::bond::Bond;
+use super::davidson::{self, Davidson};
+use super::engine::{Engine, Operands};
+use super::enlarged::EnlargedOperators;
+use super::environment::Environment;
+use super::error::DmrgError;
+use super::records::{self, Buffers, SPACE_LIST, Stage};
+use super::superblock::Superblock;
+use super::tall::dot;
+use super::truncate::{self, Limits, Truncated, Wave};
+use std::borrow::Cow;
+
+/// All cores of this machine.
+#[derive(Default)]
+pub struct Host {
+    davidson: Davidson,
+    between: Vec<f64>,
+}
+
+/// The slices that records read.
+pub fn slices<'a>(operands: Operands<'a, Vec<f64>>) -> Buffers<'a> {
+    let with = |buffers: Buffers<'a>, space| operands.get(space).map_or(buffers, |data| buffers.with(space, data));
+    SPACE_LIST.into_iter().fold(Buffers::default(), with)
+}
+
+impl Engine for Host {
+    type Buffer = Vec<f64>;
+
+    fn upload(&self, data: Vec<f64>) -> Result<Vec<f64>, DmrgError> {
+        Ok(data)
+    }
+
+    fn download<'b>(&self, buffer: &'b Vec<f64>) -> Result<Cow<'b, [f64]>, DmrgError> {
+        Ok(Cow::Borrowed(buffer))
+    }
+
+    fn run(&self, stage: &Stage, operands: Operands<'_, Vec<f64>>) -> Result<Vec<f64>, DmrgError> {
+        let mut output = vec![0.0; stage.length];
+        records::run(stage, slices(operands), &mut output);
+        Ok(output)
+    }
+
+    fn dot(&self, x: &Vec<f64>, y: &Vec<f64>) -> Result<f64, DmrgError> {
+        Ok(dot(x, y))
+    }
+
+    fn diagonal(
+        &self,
+        bond: &Bond<Vec<f64>>,
+        left: &Environment<Vec<f64>>,
+        right: &Environment<Vec<f64>>,
+    ) -> Result<Vec<f64>, DmrgError> {
+        Ok(bond.diagonal(left, right))
+    }
+
+    fn solve(
+        &mut self,
+        superblock: &Superblock,
+        operands: Operands<'_, Vec<f64>>,
+        diagonal: &Vec<f64>,
+        wave: &mut Vec<f64>,
+        limits: davidson::Limits,
+    ) -> Result<davidson::Found, DmrgError> {
+        let (buffers, between) = (slices(operands), &mut self.between);
+        let multiply = |x: &[f64], y: &mut [f64]| superblock.multiply(buffers, x, between, y);
+        self.davidson.solve(multiply, diagonal, wave, limits)
+    }
+
+    fn truncate(&self, wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated, DmrgError> {
+        truncate::truncate(wave, side, limits)
+    }
+
+    fn truncate_with_noise(
+        &self,
+        wave: Wave<'_>,
+        side: Side,
+        limits: Limits,
+        operators: &EnlargedOperators,
+        operands: Operands<'_, Vec<f64>>,
+        noise: f64,
+    ) -> Result<Truncated, DmrgError> {
+        truncate::truncate_with_noise(wave, side, limits, operators, slices(operands), noise)
+    }
+}
