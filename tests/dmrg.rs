@@ -9,6 +9,7 @@ mod dmrg {
     mod averages;
     mod checkpoint;
     mod exact;
+    mod full_block;
     mod operator_sum;
     mod products;
     mod references;

@@ -46,6 +46,7 @@
 
 pub mod blocks;
 pub mod bond;
+pub mod ceilings;
 pub mod chain;
 pub mod charges;
 pub mod checkpoint;

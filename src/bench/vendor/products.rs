@@ -140,12 +140,6 @@ impl Calls {
         }
         Ok(Calls { blocks, covered })
     }
-
-    /// Calls that may run at once: the r-th of every block.
-    fn rounds(&self) -> Vec<Vec<Call>> {
-        let most = self.blocks.iter().map(Vec::len).max().unwrap_or(0);
-        (0..most).map(|r| self.blocks.iter().filter_map(|calls| calls.get(r).copied()).collect()).collect()
-    }
 }
 
 /// Products of one shape that write different blocks, and the addresses of their matrices on the device.
