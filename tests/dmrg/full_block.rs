@@ -59,11 +59,12 @@ fn the_paper_s_records_at_4096_states() {
     assert!((flops / 1.92e11 - 1.0).abs() < 3e-3, "{flops:e}");
 }
 
-/// What identities save: 6.06e10 and 4.41e10 operations are left of H_L and H_R, 4 Σ n³; a few small pieces more.
+/// What identities save: of the Heisenberg chain 6.06e10 operations are left, of H_L and H_R, 4 Σ n³; of the Hubbard chain
+/// at most 4.41e10, less where pieces of H_L are cheaper apart.
 #[test]
 fn identities_are_detected_at_4096_states() {
-    for (chain, left) in [(heisenberg(26), 6.06e10), (hubbard(14), 4.41e10)] {
+    for (chain, least, most) in [(heisenberg(26), 6.0e10, 6.1e10), (hubbard(14), 3e10, 4.42e10)] {
         let flops = FullBond::new(&chain).unwrap().planned().unwrap().superblock.flops();
-        assert!((flops / left - 1.0).abs() < 0.02, "{flops:e} instead of {left:e}");
+        assert!((least..most).contains(&flops), "{flops:e} is not from {least:e} to {most:e}");
     }
 }
