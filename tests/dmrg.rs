@@ -13,6 +13,7 @@ mod dmrg {
     mod evidence;
     mod exact;
     mod excited;
+    mod full_block;
     mod infinite;
     mod operator_sum;
     mod products;

@@ -9,7 +9,7 @@ use super::operator_sum::Entry;
 use super::options::{Options, START_STATES};
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
-use super::{DmrgError, memory};
+use super::{DmrgError, ceilings, memory};
 use std::fmt::Write;
 
 /// The operator sum, site by site: `from to coefficient operator`. Tables that repeat are said to.
@@ -81,7 +81,8 @@ pub fn middle_bond(chain: &Chain, options: &Options, list_records: bool) -> Resu
     }
     let summed = bond.left_operators.forming.groups.len() + bond.right_operators.forming.groups.len();
     let _ = writeln!(out, "{summed} blocks of operators summed before (LR), all others in pieces (l-1-1-r)");
-    let _ = writeln!(out, "one multiply: {:.3e} flop", superblock.flops());
+    let _ = writeln!(out, "one multiply: {:.3e} flop; by the ceilings of devices:", superblock.flops());
+    out += &ceilings::table(superblock.flops());
     let forecast = Forecast::of(chain, states, rayon::current_num_threads())?;
     let _ = writeln!(out, "{}", forecast.describe());
     for (name, bytes) in memory::plan(chain, states) {

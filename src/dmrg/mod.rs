@@ -50,6 +50,7 @@
 
 pub mod blocks;
 pub mod bond;
+pub mod ceilings;
 pub mod chain;
 pub mod charges;
 pub mod checkpoint;
@@ -64,6 +65,7 @@ pub mod environment;
 mod error;
 pub mod extrapolate;
 pub mod forecast;
+pub mod full_block;
 pub mod growth;
 pub mod host;
 pub mod inspect;

@@ -3,6 +3,7 @@
 //! free of what an engine leaves behind when it goes wrong.
 
 use eigenforge_templates::ci::{FullCiPlan, RowsCounts, RowsPlan, Staging as FieldStaging, TableCounts, grouped};
+use eigenforge_templates::dmrg::GroupedProductsPlan;
 use eigenforge_templates::exact::*;
 use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::vector_program::VectorProgram;
@@ -202,4 +203,16 @@ fn vector_programs() {
             whole(VectorProgram::parse(program).unwrap().text(scalar, &functions));
         }
     }
+}
+
+#[test]
+fn grouped_products() {
+    for (slab, step) in [(16, 4), (16, 8), (32, 16)] {
+        let plan = GroupedProductsPlan { slab, step, ..GroupedProductsPlan::new("dmrg") };
+        plan.check().unwrap();
+        let text = whole(plan.text());
+        assert!(text.text.contains(&format!("m16n8k{step}.")) && text.text.contains(&format!("SLAB = {slab};")));
+    }
+    let refused = GroupedProductsPlan { step: 5, ..GroupedProductsPlan::new("dmrg") }.check().unwrap_err().to_string();
+    assert!(refused.contains("step = 5"), "{refused}");
 }

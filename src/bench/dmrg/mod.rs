@@ -1,12 +1,15 @@
 //! `eigenforge bench dmrg`: what DMRG's inner loops take, beside the vendor's library in the same run.
 //!
-//! In: a device. Out: tables that begin with `|`. So far the belts: inner products of a vector with all vectors of
-//! Davidson's space ([`belt`]); with `--sweeps` whole sweeps on CPU and card ([`sweeps`]).
+//! In: a device. Out: tables that begin with `|`: the belts, inner products of a vector with all vectors of Davidson's
+//! space ([`belt`]); with `--projection` H x by operation records ([`projection`]); with `--sweeps` whole sweeps on CPU and
+//! card ([`sweeps`]).
 
 pub mod belt;
+pub mod projection;
 pub mod sweeps;
 
 use super::vendor::VendorError;
+use crate::dmrg::DmrgError;
 use belt::{Belt, Shape};
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::Write;
@@ -32,6 +35,12 @@ pub struct DmrgArguments {
     /// Seconds that each chain of `--sweeps` may take on each device, about
     #[arg(long, default_value_t = 10.0)]
     pub seconds: f64,
+    /// H x in place of the belts: the paper's two superblocks, as it has them and planned, by every strategy
+    #[arg(long)]
+    pub projection: bool,
+    /// Sizes of blocks for products of one size, with --projection
+    #[arg(long, value_delimiter = ',', default_values_t = [64, 128, 256, 300, 512, 768, 1024, 1704, 2048])]
+    pub sizes: Vec<usize>,
     /// Timed samples
     #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
@@ -55,9 +64,6 @@ pub enum DmrgBenchError {
     /// The vendor's.
     #[error(transparent)]
     Vendor(#[from] VendorError),
-    /// A run of DMRG.
-    #[error(transparent)]
-    Dmrg(#[from] crate::dmrg::DmrgError),
     /// Sums that differ.
     #[error(
         "{width} inner products of {length} elements: number {number} is {found:e} by cuBLAS and {expected:e} by ours; no \
@@ -70,6 +76,26 @@ pub enum DmrgBenchError {
         length: usize,
         /// Which product.
         number: usize,
+        /// The vendor's.
+        found: f64,
+        /// Ours.
+        expected: f64,
+    },
+    /// A chain.
+    #[error(transparent)]
+    Dmrg(#[from] DmrgError),
+    /// Products that differ.
+    #[error(
+        "{case}: element {element} is {found:e} by cuBLAS ({strategy}) and {expected:e} by ours; no time is reported for a \
+         wrong product"
+    )]
+    Differs {
+        /// Which list of records.
+        case: String,
+        /// The vendor's way.
+        strategy: &'static str,
+        /// Which element.
+        element: usize,
         /// The vendor's.
         found: f64,
         /// Ours.
@@ -90,6 +116,9 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     writeln!(out, "{}", device.name())?;
     if arguments.sweeps {
         return sweeps::command(&arguments.chains, arguments.seconds, &device, out);
+    }
+    if arguments.projection {
+        return projection::tables(&arguments.sizes, &device, ordinal, arguments.repeats as usize, out);
     }
     writeln!(
         out,

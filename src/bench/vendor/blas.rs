@@ -1,5 +1,5 @@
-//! The level-1 routines of cuBLAS that the paper's Figure 5 names, dgmm for a diagonal, and dgemv for inner products with
-//! several vectors.
+//! The level-1 routines of cuBLAS that the paper's Figure 5 names, dgmm for a diagonal, dgemv for inner products with
+//! several vectors, and dgemm one by one, batched and grouped.
 //!
 //! In: device buffers, host scalars. Out: device results; dots and norms go to device memory
 //! (pointer mode "device"), so that ten of them are queued and fetched at once.
@@ -7,7 +7,29 @@
 use cudarc::cublas::{result, sys};
 
 use super::VendorError;
-use super::device::Buffer;
+use super::device::{Buffer, Stream};
+
+/// Sizes m, n, k; strides of A, B, C; what is meant transposed; C = α A B + β C.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers {
+    /// Rows, columns, terms of the sum.
+    pub size: [i32; 3],
+    /// Elements from a column to the next.
+    pub strides: [i32; 3],
+    /// Of A and B.
+    pub transposed: [bool; 2],
+    /// α.
+    pub alpha: f64,
+    /// β.
+    pub beta: f64,
+}
+
+impl Numbers {
+    fn operations(&self) -> [sys::cublasOperation_t; 2] {
+        use sys::cublasOperation_t::{CUBLAS_OP_N, CUBLAS_OP_T};
+        self.transposed.map(|transposed| if transposed { CUBLAS_OP_T } else { CUBLAS_OP_N })
+    }
+}
 
 /// A cuBLAS handle on the default stream.
 pub struct Blas {
@@ -114,6 +136,84 @@ impl Blas {
         unsafe { sys::cublasDgemv_v2(self.handle, transposed, n, k, &1.0, v, n, w, 1, &0.0, sums.pointer_mut(), 1) }
             .result()
             .map_err(failed("cublasDgemv"))
+    }
+
+    /// What follows is queued on a stream, or on the default one.
+    pub fn on_stream(&self, stream: Option<&Stream>) -> Result<(), VendorError> {
+        let stream = stream.map_or(std::ptr::null_mut(), |stream| stream.handle().cast());
+        // SAFETY: a live handle, a live stream.
+        unsafe { sys::cublasSetStream_v2(self.handle, stream) }.result().map_err(failed("cublasSetStream"))
+    }
+
+    /// Queues C = α A B + β C for matrices at these addresses, which the caller took from live buffers.
+    pub fn multiply(&self, of: &Numbers, [a, b]: [*const f64; 2], c: *mut f64) -> Result<(), VendorError> {
+        let ([m, n, k], [lda, ldb, ldc], [ta, tb]) = (of.size, of.strides, of.operations());
+        // SAFETY: the addresses are of elements of live buffers that hold the matrices; pointer mode host.
+        unsafe { sys::cublasDgemm_v2(self.handle, ta, tb, m, n, k, &of.alpha, a, lda, b, ldb, &of.beta, c, ldc) }
+            .result()
+            .map_err(failed("cublasDgemm"))
+    }
+
+    /// Queues C = α A + β C.
+    pub fn add_matrix(&self, of: &Numbers, a: *const f64, c: *mut f64) -> Result<(), VendorError> {
+        let ([m, n, _], [lda, _, ldc], [ta, _]) = (of.size, of.strides, of.operations());
+        let plain = sys::cublasOperation_t::CUBLAS_OP_N;
+        // SAFETY: as in `multiply`; C may be both source and target.
+        unsafe { sys::cublasDgeam(self.handle, ta, plain, m, n, &of.alpha, a, lda, &of.beta, c, ldc, c, ldc) }
+            .result()
+            .map_err(failed("cublasDgeam"))
+    }
+
+    /// Queues `count` products of one shape; `addresses` has those of A, B and C from the `first` on.
+    pub fn batched(
+        &self,
+        of: &Numbers,
+        addresses: &[Buffer<u64>; 3],
+        first: usize,
+        count: i32,
+    ) -> Result<(), VendorError> {
+        let ([m, n, k], [lda, ldb, ldc], [ta, tb]) = (of.size, of.strides, of.operations());
+        let [a, b, c] = [0, 1, 2].map(|matrix| addresses[matrix].element(first));
+        let (alpha, beta) = (&of.alpha, &of.beta);
+        // SAFETY: lists of `count` addresses on the device, of elements of live buffers; pointer mode host.
+        unsafe {
+            let (a, b, c) = (a.cast(), b.cast(), c.cast());
+            sys::cublasDgemmBatched(self.handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, count)
+        }
+        .result()
+        .map_err(failed("cublasDgemmBatched"))
+    }
+
+    /// Queues groups of products, group g of `counts[g]` products of the shape `of[g]`.
+    pub fn grouped(&self, of: &[Numbers], counts: &[i32], addresses: &[Buffer<u64>; 3]) -> Result<(), VendorError> {
+        let operations = [0, 1].map(|k| of.iter().map(|one| one.operations()[k]).collect::<Vec<_>>());
+        let sizes = [0, 1, 2].map(|k| of.iter().map(|one| one.size[k]).collect::<Vec<i32>>());
+        let strides = [0, 1, 2].map(|k| of.iter().map(|one| one.strides[k]).collect::<Vec<i32>>());
+        let (alpha, beta): (Vec<f64>, Vec<f64>) = of.iter().map(|one| (one.alpha, one.beta)).unzip();
+        let [a, b, c] = [0, 1, 2].map(|matrix| addresses[matrix].element(0));
+        // SAFETY: host lists of one entry a group, device lists of one address a product of live buffers.
+        unsafe {
+            sys::cublasDgemmGroupedBatched(
+                self.handle,
+                operations[0].as_ptr(),
+                operations[1].as_ptr(),
+                sizes[0].as_ptr(),
+                sizes[1].as_ptr(),
+                sizes[2].as_ptr(),
+                alpha.as_ptr(),
+                a.cast(),
+                strides[0].as_ptr(),
+                b.cast(),
+                strides[1].as_ptr(),
+                beta.as_ptr(),
+                c.cast(),
+                strides[2].as_ptr(),
+                of.len() as i32,
+                counts.as_ptr(),
+            )
+        }
+        .result()
+        .map_err(failed("cublasDgemmGroupedBatched"))
     }
 
     /// Queues y = diag(d) x with x as a matrix of one column.

@@ -180,6 +180,13 @@ impl<T: Copy> Buffer<T> {
         unsafe { result::memcpy_dtod_async(self.address, from.address, bytes, STREAM) }.map_err(driver("cuMemcpyDtoD"))
     }
 
+    /// Queues zeros into all of it.
+    pub fn clear(&mut self) -> Result<(), VendorError> {
+        // SAFETY: the range is ours.
+        unsafe { result::memset_d8_async(self.address, 0, self.len * size_of::<T>(), STREAM) }
+            .map_err(driver("cuMemsetD8Async"))
+    }
+
     /// Values held.
     pub fn len(&self) -> usize {
         self.len
@@ -212,6 +219,71 @@ impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         // SAFETY: allocated in `zeros`, freed once; cuMemFree waits for work that uses it.
         let _ = unsafe { result::free_sync(self.address) };
+    }
+}
+
+/// What is queued on any stream from here on starts after everything queued before: an operation of the legacy default
+/// stream, which streams made by [`Stream::new`] wait for and which waits for them.
+pub fn order_streams(scratch: &mut Buffer<f64>) -> Result<(), VendorError> {
+    // SAFETY: a buffer holds at least 16 bytes, and nobody reads the scratch of a stage that is over.
+    unsafe { result::memset_d8_async(scratch.address, 0, 8, STREAM) }.map_err(driver("cuMemsetD8Async"))
+}
+
+/// A stream beside the default one.
+pub struct Stream(sys::CUstream);
+
+impl Stream {
+    /// One that waits for the default stream, and that waits for it.
+    pub fn new() -> Result<Stream, VendorError> {
+        result::stream::create(result::stream::StreamKind::Default).map(Stream).map_err(driver("cuStreamCreate"))
+    }
+
+    /// Its handle, as cuBLAS wants it.
+    pub fn handle(&self) -> sys::CUstream {
+        self.0
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: created in `new`, destroyed once; the driver lets what is queued finish.
+        let _ = unsafe { result::stream::destroy(self.0) };
+    }
+}
+
+/// Numbers in host memory that the card can read by itself.
+pub struct Pinned {
+    address: *mut f64,
+    len: usize,
+}
+
+impl Pinned {
+    /// A copy of `data`.
+    pub fn new(data: &[f64]) -> Result<Pinned, VendorError> {
+        // SAFETY: fresh memory of as many bytes, filled before anything reads it, freed once in drop.
+        unsafe {
+            let address =
+                result::malloc_host(size_of_val(data).max(16), 0).map_err(driver("cuMemHostAlloc"))?.cast::<f64>();
+            std::ptr::copy_nonoverlapping(data.as_ptr(), address, data.len());
+            Ok(Pinned { address, len: data.len() })
+        }
+    }
+
+    /// Queues a copy of `count` numbers from `first` on to the start of `to`.
+    pub fn queue_copy(&self, first: usize, count: usize, to: &Buffer<f64>, stream: &Stream) -> Result<(), VendorError> {
+        assert!(first + count <= self.len && count <= to.len, "{count} numbers from {first} of {}", self.len);
+        // SAFETY: both ranges were compared with their owners, which live until the stream is done.
+        unsafe {
+            let from = std::slice::from_raw_parts(self.address.add(first), count);
+            result::memcpy_htod_async(to.address, from, stream.0).map_err(driver("cuMemcpyHtoDAsync"))
+        }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new`, freed once, after the streams that read it were waited for.
+        let _ = unsafe { result::free_host(self.address.cast()) };
     }
 }
 

@@ -11,10 +11,12 @@ mod blas;
 mod device;
 mod lobpcg;
 mod multiply;
+mod products;
 mod sparse;
 mod spmv;
 
 pub use belt::belt;
+pub use products::{VendorProducts, VendorStrategy, products};
 pub use spmv::{VendorSpmv, spmv};
 
 use serde::Serialize;
@@ -83,6 +85,12 @@ pub enum VendorError {
         free: usize,
         /// Bytes of the card.
         total: usize,
+    },
+    /// A record that it has no routine for.
+    #[error("cuBLAS has no routine for {what}; leave this list of records to ours")]
+    Unsupported {
+        /// What it is.
+        what: &'static str,
     },
     /// Longer than cuBLAS's 32-bit interface allows.
     #[error(

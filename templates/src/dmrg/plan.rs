@@ -13,8 +13,6 @@ pub struct GroupedProductsPlan {
     pub name: String,
     /// Terms of the sum that are staged at once: columns of A and rows of B.
     pub slab: u32,
-    /// Slabs in shared memory: one is multiplied while the others arrive.
-    pub stages: u32,
     /// Terms of the sum of one tensor-core operation of 16 × 8 elements.
     pub step: u32,
 }
@@ -54,7 +52,7 @@ impl GroupedProductsPlan {
 
     /// The plan of an H200's kernel.
     pub fn new(name: impl Into<String>) -> GroupedProductsPlan {
-        GroupedProductsPlan { name: name.into(), slab: 16, stages: 4, step: 8 }
+        GroupedProductsPlan { name: name.into(), slab: 16, step: 8 }
     }
 
     /// An error that names the first number that cannot be.
@@ -64,18 +62,15 @@ impl GroupedProductsPlan {
         if ![16, 32].contains(&self.slab) {
             return refuse("slab", self.slab, "16 or 32");
         }
-        if !(2..=8).contains(&self.stages) {
-            return refuse("stages", self.stages, "2 to 8");
-        }
-        if ![4, 8, 16].contains(&self.step) {
-            return refuse("step", self.step, "4, 8 or 16");
+        if ![4, 8, 16].contains(&self.step) || 2 * self.step > self.slab {
+            return refuse("step", self.step, "4, 8 or 16, and at most half a slab");
         }
         Ok(())
     }
 
-    /// Dynamic shared memory of a block, in bytes.
+    /// Dynamic shared memory of a block, in bytes: A and B of the slab that is multiplied and of the next.
     pub fn shared_bytes(&self) -> u64 {
-        8 * 2 * u64::from(self.stages * self.slab * Self::SIDE)
+        8 * 2 * 2 * u64::from(self.slab * Self::SIDE)
     }
 
     /// The launch of one stage.

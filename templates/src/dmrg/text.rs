@@ -1,6 +1,6 @@
 //! Plan → CUDA text of grouped products.
 
-use super::{Fragments, GroupedProductsPlan, WORDS};
+use super::{Fragments, GroupedProductsPlan};
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
@@ -10,8 +10,9 @@ struct View<'a> {
     prelude: &'a str,
     threads: u32,
     side: u32,
-    words: usize,
-    /// Numbers a lane holds of A, B and C in one operation, and of C's in two operations of 8 × 8.
+    /// Numbers of an operand's slab that a thread carries.
+    carried: u32,
+    /// Numbers a lane holds of A and of B in one operation.
     a: Vec<u32>,
     b: Vec<u32>,
     shapes: Vec<Shape>,
@@ -46,7 +47,7 @@ impl GroupedProductsPlan {
             prelude: PRELUDE,
             threads: Self::THREADS,
             side: Self::SIDE,
-            words: WORDS,
+            carried: self.slab * Self::SIDE / Self::THREADS,
             a: (0..self.step / 2).collect(),
             b: (0..self.step / 4).collect(),
             shapes: Fragments::all().into_iter().map(shape).collect(),

@@ -1,0 +1,70 @@
+//! Blocks that keep all their states: the paper's list of records against the planned one, and its counts.
+
+use eigenforge::basis::Sector;
+use eigenforge::bench::seeded;
+use eigenforge::dmrg::Chain;
+use eigenforge::dmrg::full_block::{FullBond, Projection};
+use eigenforge::lattice::Lattice;
+use eigenforge::models;
+
+fn heisenberg(sites: usize) -> Chain {
+    let (one, zero) = (vec![1.0; sites - 1], vec![0.0; sites]);
+    let model = models::xxz(&Lattice::chain(sites).open(), &one, &one, &zero, &zero);
+    Chain::new(&model, Sector::Spins { two_sz: 0 }, None).unwrap()
+}
+
+fn hubbard(sites: usize) -> Chain {
+    let (t, u, zero) = (vec![1.0; sites - 1], vec![4.0; sites], vec![0.0; sites]);
+    let model = models::hubbard(&Lattice::chain(sites).open(), &t, &u, &zero, 0.0, &[]);
+    Chain::new(&model, Sector::Fermions { up: sites / 2, down: sites / 2 }, None).unwrap()
+}
+
+fn product(projection: &Projection, x: &[f64]) -> Vec<f64> {
+    let (mut between, mut y) = (Vec::new(), vec![f64::NAN; x.len()]);
+    projection.superblock.multiply(projection.buffers(), x, &mut between, &mut y);
+    y
+}
+
+#[test]
+fn the_paper_s_list_and_the_planned_one_are_the_same_product() {
+    for chain in [heisenberg(10), hubbard(6)] {
+        let bond = || FullBond::new(&chain).unwrap();
+        let (faithful, planned) = (bond().faithful().unwrap(), bond().planned().unwrap());
+        let x = seeded::vector(planned.superblock.second.length, 5);
+        assert_eq!(faithful.superblock.second.length, x.len());
+        for (found, expected) in product(&faithful, &x).iter().zip(&product(&planned, &x)) {
+            assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+        }
+        assert!(faithful.superblock.flops() > 1.5 * planned.superblock.flops());
+    }
+}
+
+/// Superblock, sectors, products of the first and second stage, operations.
+fn counts(chain: &Chain) -> (usize, usize, usize, usize, f64) {
+    let bond = FullBond::new(chain).unwrap();
+    let (length, sectors) = (bond.frame.layout.length, bond.frame.layout.sectors.len());
+    let superblock = bond.faithful().unwrap().superblock;
+    (length, sectors, superblock.first.counts().0, superblock.second.counts().0, superblock.flops())
+}
+
+/// Nemes et al. 2014: superblocks of 10,400,600 and 11,778,624 states in 14 and 64 sectors, 68 records and 576 products.
+/// Operations are Σ 2 m n k by hand: with n_k = C(13, k) 8 Σ n_k³ + 8 Σ n_k n_{k+1} (n_k + n_{k+1}), and the like.
+#[test]
+fn the_paper_s_records_at_4096_states() {
+    let (length, sectors, halves, records, flops) = counts(&heisenberg(26));
+    assert_eq!((length, sectors, halves, records), (10_400_600, 14, 40, 68));
+    assert!((flops / 2.31e11 - 1.0).abs() < 3e-3, "{flops:e}");
+    let (length, sectors, halves, records, flops) = counts(&hubbard(14));
+    assert_eq!((length, sectors, halves + records), (11_778_624, 64, 576));
+    assert!((flops / 1.92e11 - 1.0).abs() < 3e-3, "{flops:e}");
+}
+
+/// What identities save: of the Heisenberg chain 6.06e10 operations are left, of H_L and H_R, 4 Σ n³; of the Hubbard chain
+/// at most 4.41e10, less where pieces of H_L are cheaper apart.
+#[test]
+fn identities_are_detected_at_4096_states() {
+    for (chain, least, most) in [(heisenberg(26), 6.0e10, 6.1e10), (hubbard(14), 3e10, 4.42e10)] {
+        let flops = FullBond::new(&chain).unwrap().planned().unwrap().superblock.flops();
+        assert!((least..most).contains(&flops), "{flops:e} is not from {least:e} to {most:e}");
+    }
+}
