@@ -236,8 +236,8 @@ fn faults_of_an_h2_file_are_named() {
     // An element twice with one value leaves another one out.
     let lines: Vec<&str> = good.lines().collect();
     let mut twice = lines.clone();
-    twice[20] = twice[19];
+    twice[21] = twice[19];
     let error = fault(&path, twice.join("\n").as_bytes(), 0);
-    assert!(error.contains("rows of channel pp are missing") || error.contains("found [32"), "{error}");
+    assert!(error.contains("rows of channel pp are missing"), "{error}");
     assert!(!h2::recognised(&data("jisp16_hw20_N2_V.csv")));
 }

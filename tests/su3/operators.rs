@@ -212,7 +212,8 @@ fn exchange_and_hermitian_symmetry() {
 /// In general C of the adjoint labels is an orthogonal matrix between κ0 and ρ0 times C: products of the vectors (κ0, ρ0) of two
 /// quadruples with the same irreps and spins are kept.
 fn assert_the_adjoint_mixes_kappa_and_rho_alone(plan: &Plan, c: &[f64]) {
-    let mut vectors: HashMap<([Irrep; 3], [u32; 3]), HashMap<[ShellPair; 2], Vec<f64>>> = HashMap::new();
+    type ByQuadruple = HashMap<[ShellPair; 2], Vec<f64>>;
+    let mut vectors: HashMap<([Irrep; 3], [u32; 3]), ByQuadruple> = HashMap::new();
     for_each(plan, |at, label| {
         vectors.entry((label.irreps, label.spins)).or_default().entry(label.pairs).or_default().push(c[at]);
     });
