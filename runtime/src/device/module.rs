@@ -38,7 +38,8 @@ impl Module {
             message: driver("cuModuleLoadDataEx")(error).to_string(),
             log,
         })?;
-        let mut module = Module { handle, functions: HashMap::new(), declared: HashMap::new(), context: context.clone() };
+        let mut module =
+            Module { handle, functions: HashMap::new(), declared: HashMap::new(), context: context.clone() };
         for name in &text.entries {
             let function = module_function(handle, name)?;
             module.functions.insert(name.clone(), function);
