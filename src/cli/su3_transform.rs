@@ -121,7 +121,7 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     let (plan, channels) = (&plan, source.channels());
     let mut job = Job { plan, source: &*source, tables, direction, algorithm, spent: Spent::default() };
 
-    let name = run_name(arguments, direction)?;
+    let name = run_name(arguments, direction, &device)?;
     let run = Run { plan, kind: direction.output(), channels: &channels, name };
     let failed = |source| ReportError::Write { file: arguments.output.clone(), source };
     let mut partial = Partial::open(&arguments.output, &run).map_err(failed)?;
@@ -306,13 +306,19 @@ fn finish(output: &Path, plan: &Plan, partial: Partial, kind: Kind, format: Form
 }
 
 /// A name of everything that determines the numbers.
-fn run_name(arguments: &Su3TransformArguments, direction: Direction) -> Result<String, CommandError> {
+fn run_name(
+    arguments: &Su3TransformArguments,
+    direction: Direction,
+    device: &Device,
+) -> Result<String, CommandError> {
     let path = &arguments.interaction;
     let mut hasher = blake3::Hasher::new();
     let read = std::fs::File::open(path).and_then(|file| hasher.update_reader(file).map(|_| ()));
     read.map_err(|source| crate::su3::TableError::Read { path: path.clone(), source })?;
+    // Kernels sum in another order than the CPU: other bits.
+    let how = if device.runs_kernels() { "kernels" } else { "CPU" };
     Ok(format!(
-        "eigenforge {} su3 {} N_max {} {:?} of {}",
+        "eigenforge {} su3 {} N_max {} {:?} by {how} of {}",
         env!("CARGO_PKG_VERSION"),
         direction.output().word(),
         arguments.n_max,

@@ -183,7 +183,9 @@ fn the_kernels_compile_everywhere_and_do_not_spill() {
             (paper.text().unwrap(), vec![paper.launch().unwrap()]),
             (coefficients.text().unwrap(), of_coefficients.clone()),
         ] {
-            for arch in [75, 80, 86, 89, 90, 100, 120].map(Arch) {
+            // one of the two says all there is to say of old and new cards
+            let archs: &[u32] = if in_text.is_none() { &[75, 80, 86, 89, 90, 100, 120] } else { &[90] };
+            for arch in archs.iter().copied().map(Arch) {
                 let cubin = jit.compile(&text, arch).unwrap_or_else(|error| panic!("{arch}: {error}"));
                 for kernel in footprints(&cubin, disassembler.as_ref(), &launches).unwrap() {
                     assert!(kernel.spilled.unwrap_or(0) == 0, "{arch}: {kernel}");

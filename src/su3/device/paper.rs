@@ -125,7 +125,7 @@ fn first_rows(pairs: &ByPair, labels: &[u32], k_count: usize) -> Vec<u16> {
     for (matrix, (order, first)) in pairs.order.iter().zip(&pairs.first_state).enumerate() {
         for row in 0..*order {
             let label = labels[(first + row) as usize];
-            if label % 256 == 0 {
+            if label.is_multiple_of(256) {
                 rows[matrix * k_count + (label / 256) as usize] = row as u16;
             }
         }
