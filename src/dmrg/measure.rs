@@ -69,8 +69,10 @@ pub fn variance<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, energy: 
     let mut right = Environment::end_on(sweeper.engine())?;
     for site in (2..chain.sites).rev() {
         let enlarged = chain.enlarge(Side::Right, &right.sectors, site + 1);
-        let (engine, kept) = sweeper.kept_here(site)?;
-        let Some(kept) = kept else { return Ok(None) };
+        if sweeper.kept_here(site)?.is_none() {
+            return Ok(None);
+        }
+        let (engine, Some(kept)) = (sweeper.engine(), &sweeper.kept()[site]) else { return Ok(None) };
         right = carried_over(engine, chain, &square, Side::Right, site + 1, &right, &enlarged, kept)?;
     }
     let engine = sweeper.engine();

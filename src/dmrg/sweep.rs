@@ -319,16 +319,15 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         &self.wave
     }
 
-    /// The states kept of a site, where the engine can read them, and the engine.
+    /// The states kept of a site, where the engine can read them.
     ///
     /// # Errors
     /// Those of the engine.
-    pub(super) fn kept_here(&mut self, site: usize) -> Result<(&E, Option<&Isometry<E::Buffer>>), DmrgError> {
-        let kept = self.kept[site].as_mut();
-        if let Some(kept) = kept {
+    pub(super) fn kept_here(&mut self, site: usize) -> Result<Option<&Isometry<E::Buffer>>, DmrgError> {
+        if let Some(kept) = self.kept[site].as_mut() {
             self.engine.arrive(&mut kept.data)?;
         }
-        Ok((&self.engine, self.kept[site].as_ref()))
+        Ok(self.kept[site].as_ref())
     }
 
     /// The states kept of each site.

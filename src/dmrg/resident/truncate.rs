@@ -37,6 +37,10 @@ struct Job {
     right: bool,
 }
 
+/// Vectors of several matrices in one buffer; of each matrix where they lie, and the squares of its singular values,
+/// descending.
+type Decomposed = (Held, Vec<(usize, Vec<f64>)>);
+
 /// The decomposition of one sector of the block that grows.
 #[derive(Clone, Default)]
 struct Solved {
@@ -67,7 +71,7 @@ impl Decomposer {
 impl Resident {
     /// Decomposes matrices of `from` with a short side; for each the squares of its singular values, descending, and
     /// where its vectors lie in the buffer.
-    fn decompose_small(&self, from: &Held, jobs: &[Job]) -> Result<(Held, Vec<(usize, Vec<f64>)>), DeviceError> {
+    fn decompose_small(&self, from: &Held, jobs: &[Job]) -> Result<Decomposed, DeviceError> {
         let mut words: Vec<u64> = Vec::with_capacity(JOB_WORDS * jobs.len());
         let mut sizes = DecompositionSizes { jobs: jobs.len(), matrices: from.len(), work: 0, vectors: 0, values: 0 };
         let mut places = Vec::with_capacity(jobs.len());
