@@ -137,10 +137,16 @@ fn long_hubbard_chains_and_ladders() {
 }
 
 #[test]
-#[ignore = "an hour"]
+#[ignore = "minutes"]
 fn large_flavoured_chains() {
+    flavours(8, 8.0, &[2; 4]).check(2400, -3.216567804261);
     flavours(6, 4.0, &[3; 4]).check(4096, 16.656310882027);
-    flavours(8, 8.0, &[2; 4]).check(4000, -3.216567804261);
+}
+
+/// All 64² states of two sites are needed in the middle.
+#[test]
+#[ignore = "hours"]
+fn six_flavours() {
     flavours(5, 4.0, &[2; 6]).check(4096, 24.739186170230);
 }
 
