@@ -41,8 +41,7 @@ fn devices(schedule: Schedule) -> Vec<Device> {
     devices
 }
 
-const SPACES: [Space; 6] =
-    [Space::Left, Space::LeftSum, Space::Right, Space::RightSum, Space::Input, Space::Between];
+const SPACES: [Space; 6] = [Space::Left, Space::LeftSum, Space::Right, Space::RightSum, Space::Input, Space::Between];
 /// Elements of each buffer.
 const LENGTH: usize = 120_000;
 
@@ -59,7 +58,8 @@ fn record(random: &mut Random, rows: usize, columns: usize, most: usize) -> Reco
     // Whole blocks, and parts.
     let whole = random.coin();
     let (row, column) = if whole { (0, 0) } else { (random.to(rows - 1), random.to(columns - 1)) };
-    let part = if whole { (rows, columns) } else { (1 + random.to(rows - row - 1), 1 + random.to(columns - column - 1)) };
+    let part =
+        if whole { (rows, columns) } else { (1 + random.to(rows - row - 1), 1 + random.to(columns - column - 1)) };
     let action = match random.to(5) {
         0 => Action::Copy { a: operand(random, part.0, part.1) },
         1 => Action::Diagonal,
@@ -143,7 +143,16 @@ fn sizes_at_the_edges_of_tiles_with_every_transposition() {
     for device in devices(Schedule::Reverse) {
         let products = Products::new(&device).unwrap();
         let sizes: &[(usize, usize, usize)] = if device.is_cuda() {
-            &[(1, 1, 1), (16, 64, 16), (17, 33, 15), (128, 128, 128), (129, 127, 17), (300, 257, 300), (65, 1, 64), (1, 200, 33)]
+            &[
+                (1, 1, 1),
+                (16, 64, 16),
+                (17, 33, 15),
+                (128, 128, 128),
+                (129, 127, 17),
+                (300, 257, 300),
+                (65, 1, 64),
+                (1, 200, 33),
+            ]
         } else {
             &[(1, 1, 1), (16, 64, 16), (17, 33, 15), (65, 1, 18), (1, 70, 33), (129, 17, 17)]
         };
@@ -194,7 +203,8 @@ fn what_does_not_fit_is_refused_by_name() {
     let Some(device) = devices(Schedule::Forward).into_iter().next() else { return };
     let products = Products::new(&device).unwrap();
     let a = Operand { space: Space::Left, offset: 0, stride: 4, transposed: false };
-    let record = |rows, stride| Record { action: Action::Copy { a }, coefficient: 1.0, first: 2, stride, rows, columns: 3 };
+    let record =
+        |rows, stride| Record { action: Action::Copy { a }, coefficient: 1.0, first: 2, stride, rows, columns: 3 };
     let stage = |records| Stage { groups: vec![Group { offset: 0, length: 16, records }], length: 16 };
     let refused = |stage: Stage| products.prepare(&stage).map(drop).unwrap_err().to_string();
     let message = refused(stage(vec![record(2, 4), record(3, 4)]));

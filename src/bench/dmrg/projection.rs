@@ -95,10 +95,8 @@ impl Case {
             _ => false,
         };
         let part = |stage: &Stage| {
-            let kept = |group: &Group| Group {
-                records: group.records.iter().filter(small).copied().collect(),
-                ..*group
-            };
+            let kept =
+                |group: &Group| Group { records: group.records.iter().filter(small).copied().collect(), ..*group };
             let mut groups: Vec<Group> = stage.groups.iter().map(kept).collect();
             groups.retain(|group| !group.records.is_empty());
             Stage { groups, length: stage.length }
@@ -112,17 +110,28 @@ impl Case {
         let (area, count) = (n * n, (UNIFORM / (n * n)).max(1));
         let operand = |space, which: usize| Operand { space, offset: which * area, stride: n, transposed: false };
         let record = |which: usize| Record {
-            action: Action::Product { a: operand(Space::Left, which % count), b: operand(Space::Input, which / 4), inner: n },
+            action: Action::Product {
+                a: operand(Space::Left, which % count),
+                b: operand(Space::Input, which / 4),
+                inner: n,
+            },
             coefficient: 1.0,
             first: 0,
             stride: n,
             rows: n,
             columns: n,
         };
-        let group = |g: usize| Group { offset: g * area, length: area, records: (0..4).map(|k| record(4 * g + k)).collect() };
+        let group =
+            |g: usize| Group { offset: g * area, length: area, records: (0..4).map(|k| record(4 * g + k)).collect() };
         let stage = Stage { groups: (0..count).map(group).collect(), length: count * area };
-        let data = [(Space::Left, 3), (Space::Input, 4)].map(|(space, seed)| (space, seeded::vector(count * area, seed)));
-        Case { name: format!("{count} blocks of {n}, four products each"), stages: vec![stage], data: data.into(), paper: None }
+        let data =
+            [(Space::Left, 3), (Space::Input, 4)].map(|(space, seed)| (space, seeded::vector(count * area, seed)));
+        Case {
+            name: format!("{count} blocks of {n}, four products each"),
+            stages: vec![stage],
+            data: data.into(),
+            paper: None,
+        }
     }
 }
 
@@ -133,7 +142,8 @@ fn ours(case: &Case, device: &Device, repeats: usize) -> Result<(f64, Vec<f64>),
     let vectors = vectors.collect::<Result<Vec<_>, DmrgBenchError>>()?;
     let buffers = vectors.iter().fold(DeviceBuffers::default(), |buffers, (space, v)| buffers.with(*space, v));
     let prepared = case.stages.iter().map(|stage| products.prepare(stage)).collect::<Result<Vec<_>, _>>()?;
-    let mut outputs = case.stages.iter().map(|s| device.zeros::<f64>(s.length.max(1))).collect::<Result<Vec<_>, _>>()?;
+    let mut outputs =
+        case.stages.iter().map(|s| device.zeros::<f64>(s.length.max(1))).collect::<Result<Vec<_>, _>>()?;
     let mut pass = || match (&mut outputs[..], &prepared[..]) {
         ([between, y], [first, second]) => {
             products.run(first, &buffers, between)?;

@@ -149,11 +149,9 @@ impl Blas {
     pub fn multiply(&self, of: &Numbers, [a, b]: [*const f64; 2], c: *mut f64) -> Result<(), VendorError> {
         let ([m, n, k], [lda, ldb, ldc], [ta, tb]) = (of.size, of.strides, of.operations());
         // SAFETY: the addresses are of elements of live buffers that hold the matrices; pointer mode host.
-        unsafe {
-            sys::cublasDgemm_v2(self.handle, ta, tb, m, n, k, &of.alpha, a, lda, b, ldb, &of.beta, c, ldc)
-        }
-        .result()
-        .map_err(failed("cublasDgemm"))
+        unsafe { sys::cublasDgemm_v2(self.handle, ta, tb, m, n, k, &of.alpha, a, lda, b, ldb, &of.beta, c, ldc) }
+            .result()
+            .map_err(failed("cublasDgemm"))
     }
 
     /// Queues C = α A + β C.

@@ -270,13 +270,7 @@ impl Pinned {
     }
 
     /// Queues a copy of `count` numbers from `first` on to the start of `to`.
-    pub fn queue_copy(
-        &self,
-        first: usize,
-        count: usize,
-        to: &Buffer<f64>,
-        stream: &Stream,
-    ) -> Result<(), VendorError> {
+    pub fn queue_copy(&self, first: usize, count: usize, to: &Buffer<f64>, stream: &Stream) -> Result<(), VendorError> {
         assert!(first + count <= self.len && count <= to.len, "{count} numbers from {first} of {}", self.len);
         // SAFETY: both ranges were compared with their owners, which live until the stream is done.
         unsafe {

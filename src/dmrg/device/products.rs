@@ -21,9 +21,9 @@
 use super::table::Table;
 use crate::dmrg::records::{SPACES, Space, Stage};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
+use eigenforge_templates::Launch;
 use eigenforge_templates::dmrg::GroupedProductsPlan;
 use eigenforge_templates::launch::{Access, ParameterKind};
-use eigenforge_templates::Launch;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Blocks of a grid where there is no card: a few, so that each takes several tiles.
@@ -171,8 +171,7 @@ impl Products {
         lengthen(&mut launch, 2 * SPACES, first + stage.length, access);
         let Some(table) = &stage.table else { return Ok(()) };
         let names: [&str; SPACES] = ["left", "left_sum", "right", "right_sum", "input", "between"];
-        let firsts =
-            ["left_first", "left_sum_first", "right_first", "right_sum_first", "input_first", "between_first"];
+        let firsts = ["left_first", "left_sum_first", "right_first", "right_sum_first", "input_first", "between_first"];
         let mut arguments = Arguments::new();
         for (name, (vector, _)) in names.into_iter().zip(given) {
             arguments = arguments.read(name, vector);

@@ -148,10 +148,8 @@ fn block<'a>(
             return Err(refused(what(k), &expected, format!("{found}, {} a column", record.stride)));
         }
         let number = |n: usize| narrow(n, "a row or column of a record");
-        let place = Rectangle {
-            first: [number(row)?, number(column)?],
-            size: [number(record.rows)?, number(record.columns)?],
-        };
+        let place =
+            Rectangle { first: [number(row)?, number(column)?], size: [number(record.rows)?, number(record.columns)?] };
         read_of(record, spaces)?;
         if let Action::Product { inner, .. } = record.action {
             parts.push(Part { place, inner: number(inner)? });

@@ -57,9 +57,8 @@ impl GroupedProductsPlan {
 
     /// An error that names the first number that cannot be.
     pub fn check(&self) -> Result<(), GroupedProductsPlanError> {
-        let refuse = |what, found, expected| {
-            Err(GroupedProductsPlanError { name: self.name.clone(), what, found, expected })
-        };
+        let refuse =
+            |what, found, expected| Err(GroupedProductsPlanError { name: self.name.clone(), what, found, expected });
         if ![16, 32].contains(&self.slab) {
             return refuse("slab", self.slab, "16 or 32");
         }
