@@ -24,7 +24,7 @@ pub struct DmrgArguments {
     /// Vectors of a belt
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24], value_parser = width)]
     pub widths: Vec<usize>,
-    /// H x in place of the belts: the paper's two superblocks, as it has them and planned, by every strategy
+    /// H x in place of the belts: superblocks of the paper's size, as it has them and planned, by every strategy
     #[arg(long)]
     pub projection: bool,
     /// Sizes of blocks for products of one size, with --projection
