@@ -306,11 +306,7 @@ fn finish(output: &Path, plan: &Plan, partial: Partial, kind: Kind, format: Form
 }
 
 /// A name of everything that determines the numbers.
-fn run_name(
-    arguments: &Su3TransformArguments,
-    direction: Direction,
-    device: &Device,
-) -> Result<String, CommandError> {
+fn run_name(arguments: &Su3TransformArguments, direction: Direction, device: &Device) -> Result<String, CommandError> {
     let path = &arguments.interaction;
     let mut hasher = blake3::Hasher::new();
     let read = std::fs::File::open(path).and_then(|file| hasher.update_reader(file).map(|_| ()));

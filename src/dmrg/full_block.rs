@@ -4,7 +4,8 @@
 //! as two lists of records: planned by structure ([`Superblock`]), and the paper's LR form (Nemes et al. 2014, equations
 //! 9 to 11), where every operator of an enlarged block but the identity is one dense matrix, (A X) Bᵀ is two products, and
 //! that a coupling's operators are identity ⊗ site operator goes unnoticed. A Heisenberg chain of 26 sites then has 68
-//! records in 14 sectors, a Hubbard chain of 14 has 576 products in 64.
+//! records in 14 sectors, a Hubbard chain of 14 has 576 products in 64, six of them by zeros of
+//! 1 × 1 that are left out here.
 
 use super::blocks::{Sectors, Side};
 use super::bond::Frame;

@@ -1,10 +1,10 @@
 //! kernels_generated/: model, operator, plan, text and budget of each reference problem, held up to date.
 //!
 //! A folder with a model.toml is a problem; beside it stand ir.ron, and the plan and the text of its multiply. One with a
-//! molecule.toml is a stored matrix, or full CI without one, whose operator is the FCIDUMP file it names: plan and text only. So it is
+//! molecule.toml is a stored matrix, or CI without one, whose operator is the FCIDUMP file it names: plan and text only. So it is
 //! of one with a space.toml, a transformation into SU(3) tensors: the chain of products, the coefficients, the published sum. The fused
-//! LOBPCG update and the grouped products of DMRG are the same for every problem and have a folder each. For the problems
-//! of [`SINGLE`] and the update the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is checked where
+//! LOBPCG update is the same for every problem and has a folder of its own. For the problems of [`SINGLE`] and the update
+//! the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is checked where
 //! NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels` writes
 //! everything anew.
 
@@ -17,7 +17,6 @@ use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Target, Wish};
 use eigenforge::su3;
 use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform};
-use eigenforge_templates::dmrg::{GroupedProductsPlan, TableSizes};
 use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{KernelText, Launch, ScalarType};
@@ -28,8 +27,6 @@ use std::sync::OnceLock;
 const SINGLE: [&str; 2] = ["hubbard_4x4_paper", "heisenberg_triangular"];
 /// The folder of the text that all problems share, which is its kernel's name too.
 const UPDATE: &str = "lobpcg_update";
-/// The folder of DMRG's products, which no problem changes either.
-const PRODUCTS: &str = "dmrg_products";
 /// The architecture of the budgets.
 const ARCH: Arch = Arch(90);
 
@@ -127,14 +124,6 @@ fn of_space(folder: &Path) -> Vec<Text> {
     .into()
 }
 
-/// The grouped products of DMRG's records on the multiprocessors of an H200.
-fn of_records() -> Text {
-    let plan = GroupedProductsPlan::new("dmrg");
-    let launches = vec![plan.launch(&TableSizes { blocks: 132, ..TableSizes::default() }).unwrap()];
-    let (stem, name) = ("grouped_products".into(), "plan.ron".into());
-    Text { stem, plan: name, text: plan.text().unwrap(), launches }
-}
-
 /// The generated file `name` of a model, or its multiply, in the number types that are kept.
 fn texts(model: &eigenforge::exact::Model, name: Option<&str>, single: bool) -> Vec<Text> {
     let kinds = [(ScalarType::F64, ""), (ScalarType::F32, "_f32")];
@@ -166,7 +155,6 @@ fn generate() -> Vec<Folder> {
     let folders = problems();
     let shared = texts(&model_of(&folders[0]), Some(UPDATE), true);
     let mut found = vec![Folder { path: gallery().join(UPDATE), files: Vec::new(), texts: shared }];
-    found.push(Folder { path: gallery().join(PRODUCTS), files: Vec::new(), texts: vec![of_records()] });
     for path in folders {
         let model = model_of(&path);
         let single = SINGLE.iter().any(|name| path.ends_with(name));

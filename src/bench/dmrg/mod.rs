@@ -35,7 +35,7 @@ pub struct DmrgArguments {
     /// Seconds that each chain of `--sweeps` may take on each device, about
     #[arg(long, default_value_t = 10.0)]
     pub seconds: f64,
-    /// H x in place of the belts: the paper's two superblocks, as it has them and planned, by every strategy
+    /// H x in place of the belts: superblocks of the paper's size, as it has them and planned, by every strategy
     #[arg(long)]
     pub projection: bool,
     /// Sizes of blocks for products of one size, with --projection

@@ -1,9 +1,8 @@
 //! H x of a bond by its operation records: the generated kernel beside cuBLAS in the ways of the paper.
 //!
 //! In: lists of records with their matrices. Out: milliseconds and TFLOP/s of one product by each strategy, all compared
-//! with each other first. The lists are the paper's two largest superblocks (Nemes et al. 2014, section 6: Heisenberg
-//! chain of 26 sites, Hubbard chain of 14, blocks that keep 4,096 states), as the paper has them and planned by
-//! structure; the products among them whose blocks are below 512; and products of one size.
+//! with each other first. The lists are those of superblocks of the paper's size (Nemes et al. 2014: Heisenberg chain of
+//! 26 sites, Hubbard chain of 14, blocks that keep 4,096 states), as the paper has them and planned by structure; the products among them whose blocks are below 512; and products of one size.
 
 use super::DmrgBenchError;
 use crate::basis::Sector;
@@ -30,7 +29,7 @@ pub struct Case {
     pub paper: Option<PaperRun>,
 }
 
-/// Operations and seconds of one of the paper's runs at 4,096 states on a Xeon E5 and a K20 (Nemes et al. 2014, Table 4).
+/// Operations and seconds of one of the paper's runs at 4,096 states on a Xeon E5 and a K20 (Nemes et al. 2014, Tables 3 to 5).
 #[derive(Clone, Copy, Debug)]
 pub struct PaperRun {
     /// Floating-point operations.
