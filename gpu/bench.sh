@@ -2,7 +2,7 @@
 # Runs `eigenforge bench` with the program that `cargo xtask gpu-test-binaries` built, from the checkout's root, and prints
 # device, date and the tables of all benches once more at the end (lines that start with `|`), ready for the README.
 #
-#   gpu/bench.sh                        bench hubbard: the paper's case, then --sizes with its picture; some three minutes
+#   gpu/bench.sh                        all benches, bench hubbard --sizes with its picture; some five minutes
 #   gpu/bench.sh "hubbard" "xxz --n 24" each argument is one bench with its options
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -20,7 +20,8 @@ if [ ! -f gpu/bin/eigenforge ]; then
 fi
 chmod +x gpu/bin/eigenforge 2>/dev/null
 # Sectors of more than 1.1e9 states are asked for by name: they take longer than all others together.
-[ $# -gt 0 ] || set -- hubbard "hubbard --sizes --largest 1100000000 --picture $logs/multiply_sizes.svg" ci
+[ $# -gt 0 ] || set -- hubbard "hubbard --sizes --largest 1100000000 --picture $logs/multiply_sizes.svg" ci \
+    dmrg "dmrg --projection --repeats 5" "dmrg --sweeps --seconds 1.5" su3
 
 table=
 failed=0

@@ -161,7 +161,7 @@ fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, Strin
     if name != "auto" {
         let device = Device::parse(name)?;
         if device.runs_kernels() && options.targets > 1 {
-            let why = "states above the lowest, `targets`, are found on the CPU so far: --device cpu";
+            let why = "states above the lowest, `targets`, are found on the CPU only: --device cpu";
             return Err(CommandError::NotOfDmrg { option: "--device", why });
         }
         return Ok((device, String::new()));

@@ -75,7 +75,7 @@ pub enum DmrgError {
         states: usize,
     },
     /// What the engine of a device does not do.
-    #[error("{what} are found on the CPU so far: --device cpu")]
+    #[error("{what} are found on the CPU only: --device cpu")]
     NotOnThisDevice {
         /// What was asked for.
         what: &'static str,
