@@ -92,10 +92,6 @@ pub(super) enum CommandError {
     Su3Table(Box<TableError>),
     #[error(transparent)]
     Su3Labels(Box<LabelError>),
-    #[error(
-        "--device {device} under mpirun: the processes of a team work on their CPUs; leave --device out, or run one process"
-    )]
-    Su3TeamDevice { device: String },
     #[error("--algorithm paper is of elements into strengths; leave it or --inverse out")]
     Su3PaperInverse,
     #[error("{} is input and output at once; name another --output", path.display())]
@@ -144,7 +140,6 @@ impl CommandError {
             | CommandError::Su3Interaction(_)
             | CommandError::Su3SameFile { .. }
             | CommandError::Su3PaperInverse
-            | CommandError::Su3TeamDevice { .. }
             | CommandError::Su3Memory { .. }
             | CommandError::Model(_) => 2,
             CommandError::Ci(error) if error.is_of_the_input() => 2,

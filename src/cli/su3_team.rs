@@ -55,7 +55,7 @@ mod without {
             match *self {}
         }
 
-        fn send(&mut self, _: usize, _: Option<usize>) -> Result<(), TeamError> {
+        fn send(&mut self, _: usize, _: Option<&[usize]>) -> Result<(), TeamError> {
             match *self {}
         }
     }
@@ -65,7 +65,7 @@ mod without {
             match *self {}
         }
 
-        fn next(&mut self) -> Result<Option<usize>, TeamError> {
+        fn next(&mut self) -> Result<Option<Vec<usize>>, TeamError> {
             match *self {}
         }
     }

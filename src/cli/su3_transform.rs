@@ -18,7 +18,7 @@ use crate::su3::output::Format;
 use crate::su3::partial::{Partial, Run};
 use crate::su3::source::Source;
 use crate::su3::table_cache::Served;
-use crate::su3::team::{self, Master, Report, Worker, by_work, deal};
+use crate::su3::team::{self, Master, Report, Worker, by_work, deal, portions};
 use crate::su3::work::{
     Algorithm, DeviceWorkError, Direction, Finished, Job, Spent, bytes_of, on_device, pieces, w0_of,
 };
@@ -98,15 +98,24 @@ fn follow(arguments: &Su3TransformArguments, processes: &mut Processes) -> Resul
             let Prepared { plan, direction, algorithm, source, tables, .. } = prepared;
             let spent = Spent::default();
             let mut job = Job { plan: &plan, source: &*source, tables, direction, algorithm, spent };
-            team::work(processes, &mut job)?;
+            let device = match device_for(arguments, Some(processes.rank() - 1)) {
+                Ok(device) => device,
+                Err(error) => return refuse(processes, &error),
+            };
+            team::work(processes, |portion: &[usize]| match device.runs_kernels() {
+                true => on_device(&mut job, portion, &device),
+                false => Ok(job.work(portion)?),
+            })?;
             Ok(Outcome::Done)
         }
-        Err(error) => {
-            processes.report(Report::Failed(error.to_string()))?;
-            processes.next()?;
-            Ok(Outcome::Fault)
-        }
+        Err(error) => refuse(processes, &error),
     }
+}
+
+fn refuse(processes: &mut Processes, error: &CommandError) -> Result<Outcome, CommandError> {
+    processes.report(Report::Failed(error.to_string()))?;
+    processes.next()?;
+    Ok(Outcome::Fault)
 }
 
 /// Everything else; the team is taken when groups are dealt out.
@@ -117,7 +126,7 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     let started = Instant::now();
     let mut stages = Stages::new();
     let Prepared { plan, algorithm, source, tables, room, piece, .. } = Prepared::new(arguments, &mut stages)?;
-    let device = device_for(arguments, team.is_some())?;
+    let device = device_for(arguments, team.as_ref().map(|_| 0))?;
     let (plan, channels) = (&plan, source.channels());
     let mut job = Job { plan, source: &*source, tables, direction, algorithm, spent: Spent::default() };
 
@@ -127,7 +136,20 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     let mut partial = Partial::open(&arguments.output, &run).map_err(failed)?;
     let progress = Progress::new(plan, &partial, &arguments.output);
     match team.take() {
-        Some(processes) => by_team(&job, &mut partial, processes, progress)?,
+        Some(mut processes) => {
+            let wanted = progress.wanted.iter().copied();
+            let portions = match device.runs_kernels() {
+                true => {
+                    // Workers that share a card share its memory.
+                    let workers = processes.workers();
+                    let sharing = workers.div_ceil(Device::cards().max(1)) as u64;
+                    let free = device.memory().free / 3 * 2 / sharing;
+                    portions(plan, wanted, channels.len(), workers, room.min(free))
+                }
+                false => by_work(plan, wanted),
+            };
+            by_team(plan, portions, &mut partial, &mut processes, progress)?;
+        }
         None if device.runs_kernels() => {
             let (channels, memory) = (channels.len(), device.memory());
             stages.say("device", &format!("{}, {} free", device.name(), bytes(memory.free)));
@@ -187,17 +209,23 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
 /// Below this N_max the CPU is done before a card's driver has started.
 const LEAST_OF_A_CARD: u32 = 10;
 
-/// Where it runs; a team works on the CPUs of its processes.
-fn device_for(arguments: &Su3TransformArguments, team: bool) -> Result<Device, CommandError> {
-    let auto = arguments.device == "auto";
-    if auto && (team || arguments.n_max < LEAST_OF_A_CARD) {
+/// Where it runs. Workers of a team take the cards of their machine in turn: with fewer cards than workers each has its share of
+/// one.
+fn device_for(arguments: &Su3TransformArguments, worker: Option<usize>) -> Result<Device, CommandError> {
+    let name = arguments.device.as_str();
+    if name == "auto" && arguments.n_max < LEAST_OF_A_CARD {
         return Ok(Device::cpu());
     }
-    let device = Device::parse(&arguments.device)?;
-    if team && device.runs_kernels() {
-        return Err(CommandError::Su3TeamDevice { device: arguments.device.clone() });
+    match worker {
+        Some(worker) if name == "auto" || name == "cuda" => {
+            let cards = Device::cards();
+            if cards == 0 && name == "auto" {
+                return Ok(Device::cpu());
+            }
+            Ok(Device::cuda(worker % cards.max(1))?)
+        }
+        _ => Ok(Device::parse(name)?),
     }
-    Ok(device)
 }
 
 /// Does the pieces that are not done yet; gives the seconds of writing.
@@ -223,19 +251,20 @@ fn by_pieces(
     Ok(writing)
 }
 
-/// Deals the groups out.
+/// Deals the portions out.
 fn by_team(
-    job: &Job,
+    plan: &Plan,
+    portions: Vec<Vec<usize>>,
     partial: &mut Partial,
-    mut processes: Processes,
+    processes: &mut Processes,
     mut progress: Progress,
 ) -> Result<(), CommandError> {
     let workers = processes.workers();
     let mut shown = Instant::now();
-    deal(&mut processes, by_work(job.plan, progress.wanted.iter().copied()), |finished| {
-        let group = finished.group;
-        partial.put(job.plan, vec![finished])?;
-        progress.done(job.plan, &[group]);
+    deal(processes, portions, |finished| {
+        let groups: Vec<usize> = finished.iter().map(|finished| finished.group).collect();
+        partial.put(plan, finished)?;
+        progress.done(plan, &groups);
         if shown.elapsed().as_secs_f64() > 2.0 {
             shown = Instant::now();
             progress.show("team", &format!("of {workers} workers"));

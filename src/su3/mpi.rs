@@ -1,7 +1,7 @@
 //! A [`team`](super::team) of MPI processes: rank 0 is the master, the others work. With the feature `mpi`.
 //!
-//! A report is a message of bytes (RON: what it is, shares of the summary) and, for a group that is done, one of 8-byte numbers a
-//! channel; an order is one integer, −1 to go home.
+//! A report is a message of bytes (RON: what it is, shares of the summary) and, for each group that is done, one of 8-byte numbers a
+//! channel; an order is the numbers of the groups of a portion, none to go home.
 
 use super::summary::Share;
 use super::team::{Master, Report, TeamError, Worker};
@@ -21,8 +21,15 @@ pub struct Processes {
 #[derive(Serialize, Deserialize)]
 enum Head {
     Ready,
-    Finished { group: usize, defect: f64, shares: Vec<Share> },
+    Finished(Vec<HeadOfGroup>),
     Failed(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct HeadOfGroup {
+    group: usize,
+    defect: f64,
+    shares: Vec<Share>,
 }
 
 impl Processes {
@@ -59,17 +66,21 @@ impl Master for Processes {
         let report = match head {
             Head::Ready => Report::Ready,
             Head::Failed(reason) => Report::Failed(reason),
-            Head::Finished { group, defect, shares } => {
+            Head::Finished(groups) => {
                 let from = self.world.process_at_rank(rank);
-                let vectors = shares.iter().map(|_| from.receive_vec::<f64>().0).collect();
-                Report::Finished(Box::new(Finished { group, vectors, defect, shares }))
+                let of = |HeadOfGroup { group, defect, shares }| {
+                    let vectors = shares.iter().map(|_| from.receive_vec::<f64>().0).collect();
+                    Finished { group, vectors, defect, shares }
+                };
+                Report::Finished(groups.into_iter().map(of).collect())
             }
         };
         Ok((rank as usize, report))
     }
 
-    fn send(&mut self, worker: usize, group: Option<usize>) -> Result<(), TeamError> {
-        self.world.process_at_rank(worker as i32).send(&group.map_or(-1i64, |group| group as i64));
+    fn send(&mut self, worker: usize, portion: Option<&[usize]>) -> Result<(), TeamError> {
+        let order: Vec<u64> = portion.unwrap_or_default().iter().map(|group| *group as u64).collect();
+        self.world.process_at_rank(worker as i32).send(&order[..]);
         Ok(())
     }
 }
@@ -80,8 +91,12 @@ impl Worker for Processes {
             Report::Ready => (Head::Ready, Vec::new()),
             Report::Failed(reason) => (Head::Failed(reason), Vec::new()),
             Report::Finished(finished) => {
-                let Finished { group, vectors, defect, shares } = *finished;
-                (Head::Finished { group, defect, shares }, vectors)
+                let mut all = Vec::new();
+                let of = |Finished { group, vectors, defect, shares }| {
+                    all.extend(vectors);
+                    HeadOfGroup { group, defect, shares }
+                };
+                (Head::Finished(finished.into_iter().map(of).collect()), all)
             }
         };
         let master = self.world.process_at_rank(0);
@@ -90,8 +105,8 @@ impl Worker for Processes {
         Ok(())
     }
 
-    fn next(&mut self) -> Result<Option<usize>, TeamError> {
-        let (group, _) = self.world.process_at_rank(0).receive::<i64>();
-        Ok(usize::try_from(group).ok())
+    fn next(&mut self) -> Result<Option<Vec<usize>>, TeamError> {
+        let (order, _) = self.world.process_at_rank(0).receive_vec::<u64>();
+        Ok((!order.is_empty()).then(|| order.into_iter().map(|group| group as usize).collect()))
     }
 }

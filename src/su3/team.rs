@@ -1,19 +1,21 @@
 //! Groups of quadruples dealt out to workers: the master–worker scheme of Oberhuber et al. (2021), whatever carries the words.
 //!
-//! In: the groups that are wanted. Out: each done by one worker, handed to the master as it comes. The master deals the groups
-//! with the most work first and gives whoever reports the next one, so nobody waits for long; a group's numbers do not depend on
-//! who computes it, and sums over groups are taken in the order of the plan, so any number of workers gives the same bits.
+//! In: the portions of groups that are wanted. Out: each done by one worker, handed to the master as it comes. The master deals
+//! the portions with the most work first and gives whoever reports the next one, so nobody waits for long; a group's numbers do not
+//! depend on who computes it or with what, and sums over groups are taken in the order of the plan, so any number of workers
+//! gives the same bits. On CPUs a portion is a group ([`by_work`]); on devices it is larger ([`portions`]), as each has a text of its
+//! own to compile and one launch does all of it.
 
 use super::plan::Plan;
-use super::work::{Finished, Job};
+use super::work::{DeviceWorkError, Finished, bytes_of, pieces};
 
 /// What a worker says.
 #[derive(Debug)]
 pub enum Report {
     /// That it is there.
     Ready,
-    /// A group.
-    Finished(Box<Finished>),
+    /// The groups of a portion.
+    Finished(Vec<Finished>),
     /// Why it cannot go on.
     Failed(String),
 }
@@ -49,12 +51,12 @@ pub trait Master {
     /// Of the connection.
     fn receive(&mut self) -> Result<(usize, Report), TeamError>;
 
-    /// Gives a worker a group; `None` sends it home.
+    /// Gives a worker a portion; `None` sends it home.
     ///
     /// # Errors
     ///
     /// Of the connection.
-    fn send(&mut self, worker: usize, group: Option<usize>) -> Result<(), TeamError>;
+    fn send(&mut self, worker: usize, portion: Option<&[usize]>) -> Result<(), TeamError>;
 }
 
 /// A worker's end.
@@ -66,52 +68,56 @@ pub trait Worker {
     /// Of the connection.
     fn report(&mut self, report: Report) -> Result<(), TeamError>;
 
-    /// The next group.
+    /// The next portion.
     ///
     /// # Errors
     ///
     /// Of the connection.
-    fn next(&mut self) -> Result<Option<usize>, TeamError>;
+    fn next(&mut self) -> Result<Option<Vec<usize>>, TeamError>;
 }
 
-/// Deals `groups`; `keep` gets each as it is done. After a failure nobody gets another group, and all are sent home.
+/// Deals `portions`; `keep` gets the groups of each as it is done. After a failure nobody gets another portion, and all are sent
+/// home.
 ///
 /// # Errors
 ///
 /// Those of a worker, of `keep`, or of the connection.
 pub fn deal(
     master: &mut dyn Master,
-    groups: Vec<usize>,
-    mut keep: impl FnMut(Finished) -> std::io::Result<()>,
+    portions: Vec<Vec<usize>>,
+    mut keep: impl FnMut(Vec<Finished>) -> std::io::Result<()>,
 ) -> Result<(), TeamError> {
-    let mut groups = groups.into_iter();
+    let mut portions = portions.into_iter();
     let mut failed = None;
     let mut at_work = master.workers();
     while at_work > 0 {
         let (worker, report) = master.receive()?;
         match report {
             Report::Ready => {}
-            Report::Finished(finished) if failed.is_none() => failed = keep(*finished).err().map(TeamError::Keep),
+            Report::Finished(finished) if failed.is_none() => failed = keep(finished).err().map(TeamError::Keep),
             Report::Finished(_) => {}
             Report::Failed(reason) => failed = failed.or(Some(TeamError::Worker { worker, reason })),
         }
-        let next = if failed.is_none() { groups.next() } else { None };
+        let next = if failed.is_none() { portions.next() } else { None };
         at_work -= usize::from(next.is_none());
-        master.send(worker, next)?;
+        master.send(worker, next.as_deref())?;
     }
     failed.map_or(Ok(()), Err)
 }
 
-/// Works until sent home.
+/// Works until sent home; `done` does a portion.
 ///
 /// # Errors
 ///
 /// Of the connection; what goes wrong in the work is reported to the master.
-pub fn work(worker: &mut dyn Worker, job: &mut Job) -> Result<(), TeamError> {
+pub fn work(
+    worker: &mut dyn Worker,
+    mut done: impl FnMut(&[usize]) -> Result<Vec<Finished>, DeviceWorkError>,
+) -> Result<(), TeamError> {
     worker.report(Report::Ready)?;
-    while let Some(group) = worker.next()? {
-        let report = match job.work(&[group]) {
-            Ok(finished) => finished.into_iter().next().map_or(Report::Ready, |f| Report::Finished(Box::new(f))),
+    while let Some(portion) = worker.next()? {
+        let report = match done(&portion) {
+            Ok(finished) => Report::Finished(finished),
             Err(error) => Report::Failed(error.to_string()),
         };
         worker.report(report)?;
@@ -119,15 +125,35 @@ pub fn work(worker: &mut dyn Worker, job: &mut Job) -> Result<(), TeamError> {
     Ok(())
 }
 
-/// Groups with the most multiplications first.
-pub fn by_work(plan: &Plan, groups: impl Iterator<Item = usize>) -> Vec<usize> {
+/// Portions that a worker with a device takes, about: few texts to compile, and nobody waits long for the last.
+const PORTIONS_A_WORKER: u64 = 3;
+
+/// Portions of about equal numbers for workers with devices, none of more than `bytes` unless it is one group, those with the most
+/// first.
+pub fn portions(
+    plan: &Plan,
+    groups: impl Iterator<Item = usize>,
+    channels: usize,
+    workers: usize,
+    bytes: u64,
+) -> Vec<Vec<usize>> {
+    let groups: Vec<usize> = groups.collect();
+    let of = |groups: &[usize]| groups.iter().map(|at| bytes_of(&plan.groups[*at], channels)).sum::<u64>();
+    let share = of(&groups).div_ceil(PORTIONS_A_WORKER * workers.max(1) as u64);
+    let mut portions = pieces(plan, groups.into_iter(), channels, share.min(bytes));
+    portions.sort_by_key(|portion| std::cmp::Reverse(of(portion)));
+    portions
+}
+
+/// Portions of a group each, those with the most multiplications first.
+pub fn by_work(plan: &Plan, groups: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
     let work = |group: &usize| -> u64 {
         let blocks = plan.groups[*group].products.iter().flat_map(|product| &product.tensors);
         blocks.map(|block| (block.rows * block.rows * block.columns) as u64).sum()
     };
     let mut groups: Vec<usize> = groups.collect();
     groups.sort_by_key(|group| std::cmp::Reverse(work(group)));
-    groups
+    groups.into_iter().map(|group| vec![group]).collect()
 }
 
 #[cfg(test)]
@@ -139,20 +165,20 @@ mod tests {
     use super::super::space::Space;
     use super::super::table_cache::TableCache;
     use super::super::tables::Tables;
-    use super::super::work::{Algorithm, Direction, Spent};
+    use super::super::work::{Algorithm, Direction, Job, Spent};
     use super::*;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     /// Workers as threads.
     struct Threads {
         reports: Receiver<(usize, Report)>,
-        workers: Vec<Sender<Option<usize>>>,
+        workers: Vec<Sender<Option<Vec<usize>>>>,
     }
 
     struct Thread {
         number: usize,
         reports: Sender<(usize, Report)>,
-        groups: Receiver<Option<usize>>,
+        portions: Receiver<Option<Vec<usize>>>,
     }
 
     impl Master for Threads {
@@ -164,8 +190,9 @@ mod tests {
             self.reports.recv().map_err(|error| TeamError::Connection(error.to_string()))
         }
 
-        fn send(&mut self, worker: usize, group: Option<usize>) -> Result<(), TeamError> {
-            self.workers[worker].send(group).map_err(|error| TeamError::Connection(error.to_string()))
+        fn send(&mut self, worker: usize, portion: Option<&[usize]>) -> Result<(), TeamError> {
+            let portion = portion.map(<[usize]>::to_vec);
+            self.workers[worker].send(portion).map_err(|error| TeamError::Connection(error.to_string()))
         }
     }
 
@@ -174,8 +201,8 @@ mod tests {
             self.reports.send((self.number, report)).map_err(|error| TeamError::Connection(error.to_string()))
         }
 
-        fn next(&mut self) -> Result<Option<usize>, TeamError> {
-            self.groups.recv().map_err(|error| TeamError::Connection(error.to_string()))
+        fn next(&mut self) -> Result<Option<Vec<usize>>, TeamError> {
+            self.portions.recv().map_err(|error| TeamError::Connection(error.to_string()))
         }
     }
 
@@ -185,21 +212,29 @@ mod tests {
         Job { plan, source, tables, direction, algorithm, spent: Spent::default() }
     }
 
-    fn by_team(plan: &Plan, source: &dyn Source, workers: usize) -> Result<Vec<Finished>, TeamError> {
+    fn by_team(
+        plan: &Plan,
+        source: &dyn Source,
+        workers: usize,
+        dealt: Vec<Vec<usize>>,
+    ) -> Result<Vec<Finished>, TeamError> {
         let (to_master, reports) = channel();
         let mut done = Vec::new();
         std::thread::scope(|scope| {
             let mut senders = Vec::new();
             for number in 0..workers {
-                let (sender, groups) = channel();
+                let (sender, portions) = channel();
                 senders.push(sender);
-                let mut thread = Thread { number, reports: to_master.clone(), groups };
-                scope
-                    .spawn(move || work(&mut thread, &mut job(plan, source)).expect("the master outlives its workers"));
+                let mut thread = Thread { number, reports: to_master.clone(), portions };
+                scope.spawn(move || {
+                    let mut job = job(plan, source);
+                    let done = |portion: &[usize]| Ok(job.work(portion)?);
+                    work(&mut thread, done).expect("the master outlives its workers")
+                });
             }
             let mut master = Threads { reports, workers: senders };
-            deal(&mut master, by_work(plan, 0..plan.groups.len()), |finished| {
-                done.push(finished);
+            deal(&mut master, dealt, |finished| {
+                done.extend(finished);
                 Ok(())
             })
         })?;
@@ -220,7 +255,13 @@ mod tests {
         let alone = job(&plan, &source).work(&(0..plan.groups.len()).collect::<Vec<_>>()).expect("numbers in memory");
         assert!(alone.len() > 10);
         for workers in [1, 2, 7] {
-            assert_eq!(by_team(&plan, &source, workers).expect("numbers in memory"), alone, "{workers} workers");
+            for dealt in
+                [by_work(&plan, 0..plan.groups.len()), portions(&plan, 0..plan.groups.len(), 1, workers, u64::MAX)]
+            {
+                assert!(dealt.len() >= workers.min(3));
+                let found = by_team(&plan, &source, workers, dealt).expect("numbers in memory");
+                assert_eq!(found, alone, "{workers} workers");
+            }
         }
     }
 
@@ -252,7 +293,8 @@ mod tests {
     fn a_failure_sends_everybody_home_and_is_told() {
         let plan = Plan::new(Space { n_max: 1 });
         for workers in [1, 4] {
-            let error = by_team(&plan, &Torn, workers).expect_err("one group cannot be read").to_string();
+            let dealt = by_work(&plan, 0..plan.groups.len());
+            let error = by_team(&plan, &Torn, workers, dealt).expect_err("one group cannot be read").to_string();
             assert!(error.contains("number 17 of channel pp"), "{error}");
         }
     }

@@ -202,16 +202,25 @@ fn mpi_gives_the_same_bits() {
         assert!(refused.status.code() == Some(2) && text(&refused.stderr).contains("--features mpi"));
         return;
     }
-    done(transform(folder, "4", "one.bin", &[]));
-    for (ranks, name) in [("2", "two.bin"), ("4", "four.bin")] {
-        let mut command = std::process::Command::new("mpirun");
-        command.current_dir(root()).env("EIGENFORGE_CACHE", "off").env("RAYON_NUM_THREADS", "1");
-        command.args(["--allow-run-as-root", "--oversubscribe", "-n", ranks]).arg(super::command::program());
-        let output = path(folder, name);
-        command.args(["su3", "transform", "--interaction", JISP16, "--n-max", "4", "--output", &output]);
-        let said = done(command);
-        assert!(said.contains("workers"), "{said}");
-        assert_eq!(std::fs::read(&output).unwrap(), std::fs::read(folder.join("one.bin")).unwrap());
-        assert_eq!(json(folder, &name.replace("bin", "json"))["channels"], json(folder, "one.json")["channels"]);
+    // The kernels' text as well, a few groups at a time, on the card where there is one.
+    let on_card = std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda");
+    let kernels = if on_card { "cuda" } else { "sim" };
+    for (device, n_max, teams) in [("cpu", "4", &["2", "4"][..]), (kernels, "1", &["3"])] {
+        let one = format!("one-{device}.bin");
+        done(transform(folder, n_max, &one, &["--device", device]));
+        for ranks in teams {
+            let name = format!("{ranks}-{device}.bin");
+            let mut command = std::process::Command::new("mpirun");
+            command.current_dir(root()).env("EIGENFORGE_CACHE", "off").env("RAYON_NUM_THREADS", "1");
+            command.args(["--allow-run-as-root", "--oversubscribe", "-n", ranks]).arg(super::command::program());
+            let output = path(folder, &name);
+            command.args(["su3", "transform", "--interaction", JISP16, "--n-max", n_max, "--output", &output]);
+            command.args(["--device", device]);
+            let said = done(command);
+            assert!(said.contains("workers"), "{said}");
+            assert_eq!(std::fs::read(&output).unwrap(), std::fs::read(folder.join(&one)).unwrap(), "{name}");
+            let summary = |name: &str| json(folder, &name.replace("bin", "json"))["channels"].clone();
+            assert_eq!(summary(&name), summary(&one));
+        }
     }
 }

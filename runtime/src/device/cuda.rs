@@ -51,6 +51,15 @@ unsafe impl Send for Context {}
 // SAFETY: as above; the driver locks internally.
 unsafe impl Sync for Context {}
 
+/// Number of cards that the driver has; 0 without a driver.
+pub(super) fn cards() -> usize {
+    // SAFETY: only looks for the library.
+    if !unsafe { sys::is_culib_present() } || result::init().is_err() {
+        return 0;
+    }
+    result::device::get_count().map_or(0, |count| count as usize)
+}
+
 impl Context {
     fn open(ordinal: usize) -> Result<Context> {
         // SAFETY: only looks for the library.

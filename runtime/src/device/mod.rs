@@ -89,6 +89,11 @@ impl Device {
         Ok(Device::Cuda(Cuda::open(ordinal)?))
     }
 
+    /// Number of CUDA devices; 0 without a driver.
+    pub fn cards() -> usize {
+        cuda::cards()
+    }
+
     /// CUDA device `ordinal` with a compiler, cache and options of its own. Its memory is its own too: vectors of another
     /// handle of the same card are refused.
     pub fn cuda_with(ordinal: usize, settings: &Settings) -> Result<Device> {
