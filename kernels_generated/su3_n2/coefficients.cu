@@ -374,7 +374,7 @@ coefficients(double* __restrict__ w0, u32 first_triple, u32 most_values,
 }
 
 // max |W^T W x - x| of one product and L3, x from a linear congruence: are irreps orthogonal to each other?
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 8)
 defects(const double* __restrict__ w0, double* __restrict__ defect, const u64* __restrict__ w0_start, const u32* __restrict__ block_rows)
 {
     extern __shared__ __align__(16) unsigned char shared_bytes[];

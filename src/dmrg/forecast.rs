@@ -127,7 +127,8 @@ fn block(chain: &Chain, side: Side, p: usize, states: usize) -> Result<Environme
             let charges = enlarged.sectors.charges(q);
             let left = if side == Side::Left { charges } else { chain.total - charges };
             let share = shares.get(&left).copied().unwrap_or(0.0).round() as usize;
-            share.clamp(1, enlarged.sectors.dimension(q))
+            // Sectors of less than half a state are left out, as truncation leaves them out.
+            share.min(enlarged.sectors.dimension(q))
         };
         let counts: Vec<usize> = (0..enlarged.sectors.len()).map(count).collect();
         let kept = Isometry::tables_of(&enlarged.sectors, &counts);
@@ -162,12 +163,12 @@ struct Processor {
 
 impl Processor {
     /// Operations a second of one core in products of blocks; so many cores have that times their square root, since
-    /// blocks are small and uneven (20 to 50 GFLOP/s on 16 cores of an Intel Xeon, chains of `bench dmrg --sweeps`).
-    const CORE: f64 = 15e9;
+    /// blocks are small and uneven (16 cores of an Intel Xeon, chains of `bench dmrg --sweeps`).
+    const CORE: f64 = 37e9;
     /// Seconds of a record beside its operations, whatever the number of cores.
     const RECORD: f64 = 1.2e-6;
     /// Operations a second of one core in singular value decompositions.
-    const DECOMPOSING: f64 = 20e9;
+    const DECOMPOSING: f64 = 80e9;
     /// Seconds of a bond's planning and small steps.
     const BOND: f64 = 0.5e-3;
     /// Bytes a second that one core moves, and all.
@@ -199,13 +200,13 @@ fn card_seconds(work: &Work) -> f64 {
     /// Seconds of a bond's other launches, copies and waits.
     const BOND: f64 = 1.2e-3;
     /// Seconds that the host takes to plan a record and cut it into tiles.
-    const RECORD: f64 = 1.5e-6;
+    const RECORD: f64 = 3e-6;
     /// Seconds of a library's decomposition of 1,000 rows; it grows as the power 1.3 (4.6 ms at 512, 26.1 at 2,048).
     const DECOMPOSITION: f64 = 10e-3;
     /// Decompositions that run at a time.
     const STREAMS: f64 = 5.0;
     /// The shorter side of a sector that generated rotations decompose, and their seconds for it.
-    const SMALL: (usize, f64) = (64, 1.5e-3);
+    const SMALL: (usize, f64) = (64, 2.5e-3);
     let multiply = work.flops / FLOPS;
     let vectors = PASSES * 8.0 * work.dimension as f64 / BYTES;
     let large = work.sectors.iter().filter(|(rows, columns)| *rows.min(columns) > SMALL.0);

@@ -26,8 +26,7 @@ fn flavoured(sites: usize, flavours: usize, u: f64) -> Operator {
 /// Energies by two independent exact diagonalisations (tests/data/dmrg/flavours.json).
 #[test]
 fn spin_f_hubbard_chains_have_their_exact_energies() {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dmrg/flavours.json")).unwrap();
-    let file: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let file: serde_json::Value = serde_json::from_str(&super::data("flavours.json")).unwrap();
     for case in file["cases"].as_array().unwrap() {
         let sites = case["L"].as_u64().unwrap() as usize;
         let numbers: Vec<usize> =

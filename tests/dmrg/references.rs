@@ -48,8 +48,7 @@ impl Case {
 }
 
 fn found(id: &str, states: usize) -> (Case, Found) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/dmrg/references.json");
-    let file: File = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let file: File = serde_json::from_str(&super::data("references.json")).unwrap();
     let case = file.cases.into_iter().find(|case| case.id == id).unwrap();
     let (operator, sector) = case.operator();
     let chain = Chain::new(&operator, sector, None).unwrap();
