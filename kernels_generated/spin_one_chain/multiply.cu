@@ -3,9 +3,9 @@
 //   y[r] = D(s) x[r] + sum over flip masks f of a_f(s) x[rank(s ^ f)],   s = state of row r
 //
 // H is real and symmetric, so the amplitude from s to s ^ f serves for both directions.
-// model: src/models.rs:31  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
-// model: src/models.rs:32  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
-// model: src/models.rs:33  sum!(i in lattice.sites(); field[i] * sz(i) + single_ion[i] * sz(i) * sz(i))
+// model: src/models.rs:44  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
+// model: src/models.rs:45  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
+// model: src/models.rs:46  sum!(i in lattice.sites(); field[i] * sz(i) + single_ion[i] * sz(i) * sz(i))
 // least work: 197046.0 flop, 17712.0 bytes
 // specialised: dimension, cut of the state word, every mask and amplitude (32 flip masks, written out)
 
@@ -66,7 +66,7 @@ __device__ __forceinline__ u64 state_of(i64 row, const u64* __restrict__ part_st
     return low_states[part_first_low[first] + (row - (i64)part_start[first])] | part_high[first] << 8;
 }
 
-// src/models.rs:32
+// src/models.rs:45
 //   sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
 namespace sum_0 {
 __constant__ double jz[8] = { 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0 };
@@ -79,7 +79,7 @@ __device__ __forceinline__ double value(u64 state)
     double sum = 0.0;
     for (int k = 0; k < 8; ++k) {
         const int b = k;
-#line 32 "src/models.rs"
+#line 45 "src/models.rs"
         sum += jz[b] * weight[b] * sz(from[b]) * sz(to[b]);
 #line 85 "kernel.cu"
     }
@@ -88,7 +88,7 @@ __device__ __forceinline__ double value(u64 state)
 #undef sz
 }  // namespace sum_0
 
-// src/models.rs:33
+// src/models.rs:46
 //   sum!(i in lattice.sites(); field[i] * sz(i) + single_ion[i] * sz(i) * sz(i))
 namespace sum_1 {
 __constant__ double field[8] = { 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 };
@@ -99,7 +99,7 @@ __device__ __forceinline__ double value(u64 state)
     double sum = 0.0;
     for (int k = 0; k < 8; ++k) {
         const int i = k;
-#line 33 "src/models.rs"
+#line 46 "src/models.rs"
         sum += field[i] * sz(i) + single_ion[i] * sz(i) * sz(i);
 #line 105 "kernel.cu"
     }

@@ -56,7 +56,7 @@ pub struct OnTheFly<'a> {
 }
 
 enum Engine<'a> {
-    Cpu { hamiltonian: Hamiltonian<'a>, diagonal: Arc<Vec<f64>> },
+    Cpu { hamiltonian: Box<Hamiltonian<'a>>, diagonal: Arc<Vec<f64>> },
     Kernels(Box<Kernels>),
 }
 
@@ -102,7 +102,7 @@ impl<'a> OnTheFly<'a> {
         Ok(OnTheFly {
             device,
             rows,
-            engine: Engine::Cpu { hamiltonian, diagonal: Arc::new(diagonal) },
+            engine: Engine::Cpu { hamiltonian: Box::new(hamiltonian), diagonal: Arc::new(diagonal) },
             norm_bound,
             cost,
         })
