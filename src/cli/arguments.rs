@@ -322,7 +322,7 @@ pub(super) struct Su3TransformArguments {
     /// Memory to stay within, such as 4GiB; what does not fit is done piece by piece [default: four fifths of what is free]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
-    /// auto (a GPU if there is one and N_max is 10 or more), cpu, cuda, cuda:N, or sim: the generated CUDA run on the CPU under
+    /// auto (a GPU if there is one and N_max is 16 or more), cpu, cuda, cuda:N, or sim: the generated CUDA run on the CPU under
     /// checks, slow
     #[arg(long, default_value = "auto")]
     pub device: String,

@@ -165,7 +165,8 @@ fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError> {
     solve.seed = arguments.seed.unwrap_or(solve.seed);
     output.folder = arguments.output.clone().or(output.folder.take());
     output.vectors |= arguments.vectors;
-    if output.vectors && output.folder.is_none() {
+    // DMRG has no vectors, and says so itself.
+    if output.vectors && output.folder.is_none() && !matches!(file, InputFile::Dmrg(_)) {
         return Err(CommandError::VectorsWithoutFolder);
     }
     if let InputFile::Lattice(file) = &file {
