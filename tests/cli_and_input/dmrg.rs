@@ -90,7 +90,7 @@ fn options_of_a_diagonalisation_are_refused_by_name() {
     for (options, said) in [
         (vec!["--solver", "lanczos"], "--solver is not for a file with [dmrg]"),
         (vec!["--states", "3"], "`states`, the states kept"),
-        (vec!["--vectors"], "no vector over a basis"),
+        (vec!["--vectors"], "--vectors is not for a file with [dmrg]"),
         (vec!["--checkpoint", "saved", "--checkpoint-every", "5"], "DMRG saves after every"),
     ] {
         let output = run(&[&["solve", input.as_str()][..], &options].concat());
