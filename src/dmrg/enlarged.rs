@@ -7,7 +7,7 @@
 //! the elements). A block whose pieces cost more than their sum is summed into one dense matrix, the LR form
 //! (equation 9); an operator that is identity ⊗ site stays pieces of identities in either.
 
-use super::blocks::{Enlarged, Side};
+use super::blocks::{Enlarged, Sectors, Side};
 use super::engine::{Engine, Operands};
 use super::environment::{BlockOperator, Environment};
 use super::error::DmrgError;
@@ -108,7 +108,7 @@ impl<B> Enlarging<'_, B> {
                 self.merge_identity(block);
                 let width = widths[block.column] as f64;
                 if self.is_cheaper_summed(block, width) {
-                    self.sum(block, &mut forming);
+                    block.sum(&self.enlarged.sectors, self.side.spaces().1, &mut forming);
                 }
             }
         }
@@ -184,11 +184,12 @@ impl<B> Enlarging<'_, B> {
         let apart = 2.0 * dense * width + CALL_FLOPS * block.pieces.len() as f64;
         apart > 2.0 * area as f64 * width + CALL_FLOPS
     }
+}
 
-    /// Sums the pieces of a block into a dense matrix.
-    fn sum(&self, block: &mut OperatorBlock, forming: &mut Stage) {
-        let sectors = &self.enlarged.sectors;
-        let (rows, columns) = (sectors.dimension(block.row), sectors.dimension(block.column));
+impl OperatorBlock {
+    /// Sums the pieces into a dense matrix at the end of `space`, which `forming` fills.
+    pub(super) fn sum(&mut self, sectors: &Sectors, space: Space, forming: &mut Stage) {
+        let (rows, columns) = (sectors.dimension(self.row), sectors.dimension(self.column));
         let record = |piece: &Piece| Record {
             action: piece.matrix.map_or(Action::Diagonal, |a| Action::Copy { a }),
             coefficient: piece.coefficient,
@@ -197,11 +198,10 @@ impl<B> Enlarging<'_, B> {
             rows: piece.rows,
             columns: piece.columns,
         };
-        let records = block.pieces.iter().map(record).collect();
+        let records = self.pieces.iter().map(record).collect();
         forming.groups.push(Group { offset: forming.length, length: rows * columns, records });
-        let (_, space) = self.side.spaces();
         let matrix = Some(Operand { space, offset: forming.length, stride: rows, transposed: false });
-        block.pieces = vec![Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix }];
+        self.pieces = vec![Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix }];
         forming.length += rows * columns;
     }
 }

@@ -10,11 +10,11 @@
 use super::blocks::{Sectors, Side};
 use super::bond::Frame;
 use super::chain::Chain;
-use super::enlarged::{EnlargedOperators, OperatorBlock, Piece};
+use super::enlarged::{EnlargedOperators, OperatorBlock};
 use super::environment::{BlockOperator, DenseBlock, Environment};
 use super::error::DmrgError;
 use super::host::Host;
-use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run};
+use super::records::{Buffers, Space, Stage, run};
 use super::superblock::Superblock;
 
 /// The bond in the middle of a chain, between blocks that keep all their states.
@@ -142,20 +142,7 @@ fn dense(
     let (mut blocks, mut forming) = (operators.blocks.clone(), Stage::default());
     for (_, list) in blocks.iter_mut().enumerate().filter(|(b, _)| identity != Some(*b)) {
         for block in list.iter_mut().flatten() {
-            let (rows, columns) = (sectors.dimension(block.row), sectors.dimension(block.column));
-            let record = |piece: &Piece| Record {
-                action: piece.matrix.map_or(Action::Diagonal, |a| Action::Copy { a }),
-                coefficient: piece.coefficient,
-                first: piece.first_row + piece.first_column * rows,
-                stride: rows,
-                rows: piece.rows,
-                columns: piece.columns,
-            };
-            let records = block.pieces.iter().map(record).collect();
-            forming.groups.push(Group { offset: forming.length, length: rows * columns, records });
-            let matrix = Some(Operand { space, offset: forming.length, stride: rows, transposed: false });
-            block.pieces = vec![Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix }];
-            forming.length += rows * columns;
+            block.sum(sectors, space, &mut forming);
         }
     }
     let mut sums = vec![0.0; forming.length];

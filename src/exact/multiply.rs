@@ -40,10 +40,7 @@ enum Host {
 impl Host {
     /// y = H x; returns x·y.
     fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
-        let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
-            let (expected, found) = ("vectors on the CPU".into(), "device memory".into());
-            return Err(DeviceError::WrongDevice { what: "multiply by H".into(), expected, found });
-        };
+        let (x, y) = Vector::both_on_host("multiply by H", x, y)?;
         Ok(match self {
             Host::Kronecker(host) => host.apply(x, y),
             Host::General(host) => host.apply(x, y),

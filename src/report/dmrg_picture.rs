@@ -4,14 +4,12 @@
 //! what it discards, logarithmic, and beside it the energies against the discarded weight with the line to no weight, where
 //! there is one. entropy.svg: the entropy of every cut.
 
+use super::picture_style::{BLUE, RED, draw_key, stroke};
 use super::{DmrgReport, ReportError};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (1000, 440);
-// A pair that colour-blind readers can tell apart.
-const BLUE: RGBColor = RGBColor(0, 90, 181);
-const RED: RGBColor = RGBColor(220, 50, 32);
 
 type Fault = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -71,15 +69,9 @@ impl DmrgReport {
             chart
                 .draw_series(LineSeries::new(points, colour.stroke_width(2)).point_size(3))?
                 .label(name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(2)));
+                .legend(move |(x, y)| stroke((x, y), colour.stroke_width(2)));
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .label_font(("sans-serif", 14))
-            .background_style(WHITE.mix(0.8))
-            .border_style(BLACK.mix(0.3))
-            .draw()?;
+        draw_key(&mut chart)?;
         Ok(())
     }
 

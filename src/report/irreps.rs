@@ -4,6 +4,7 @@
 //! of it are dots. Fonts are the viewer's.
 
 use super::ReportError;
+use super::picture_style::BLUE;
 use crate::su3::Summary;
 use crate::su3::summary::ChannelSummary;
 use plotters::prelude::*;
@@ -62,7 +63,6 @@ fn panel(
         .y_label_formatter(&|y| format!("{y:.0}"))
         .label_style(("sans-serif", 13))
         .draw()?;
-    let blue = RGBColor(0, 90, 181);
     let step = f64::from(PANEL - EDGE) / (end + 1.0);
     chart.draw_series(irreps().map(|irrep| {
         let share = irrep.norm / channel.norm_of_strengths;
@@ -70,7 +70,7 @@ fn panel(
         if share < FAINT {
             return Circle::new(at, 1, BLACK.mix(0.35).filled());
         }
-        Circle::new(at, (FULL * step * share.sqrt()).round().max(2.0) as i32, blue.mix(0.6).filled())
+        Circle::new(at, (FULL * step * share.sqrt()).round().max(2.0) as i32, BLUE.mix(0.6).filled())
     }))?;
     Ok(())
 }

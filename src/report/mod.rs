@@ -12,6 +12,7 @@ mod dmrg_picture;
 mod error;
 mod irreps;
 mod picture;
+pub(crate) mod picture_style;
 mod record;
 mod summary;
 mod trace;

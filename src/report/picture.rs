@@ -2,6 +2,7 @@
 //!
 //! In: the history of a [`RunReport`]. Out: SVG text; its fonts are the viewer's, so nothing is needed to draw it.
 
+use super::picture_style::{BLUE, RED, draw_key, stroke};
 use super::{HistoryPoint, ReportError, RunReport};
 use plotters::prelude::*;
 
@@ -62,28 +63,20 @@ fn draw(
         .y_label_formatter(&|y| format!("{y:.0e}"))
         .label_style(("sans-serif", 14))
         .draw()?;
-    let blue = RGBColor(0, 90, 181);
-    let red = RGBColor(220, 50, 32); // a pair that colour-blind readers can tell apart
     chart
-        .draw_series(LineSeries::new(residuals.iter().copied(), blue.stroke_width(2)))?
+        .draw_series(LineSeries::new(residuals.iter().copied(), BLUE.stroke_width(2)))?
         .label("residual |Hx - λx|")
-        .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], blue.stroke_width(2)));
+        .legend(move |(x, y)| stroke((x, y), BLUE.stroke_width(2)));
     chart
-        .draw_series(LineSeries::new(errors.iter().copied(), red.stroke_width(2)))?
+        .draw_series(LineSeries::new(errors.iter().copied(), RED.stroke_width(2)))?
         .label("energy above the final one")
-        .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], red.stroke_width(2)));
+        .legend(move |(x, y)| stroke((x, y), RED.stroke_width(2)));
     let tolerance = [(0.0, report.tolerance), (end, report.tolerance)];
     chart
         .draw_series(LineSeries::new(tolerance, BLACK.mix(0.5).stroke_width(1)))?
         .label("tolerance")
-        .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLACK.mix(0.5).stroke_width(1)));
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .label_font(("sans-serif", 14))
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK.mix(0.3))
-        .draw()?;
+        .legend(|(x, y)| stroke((x, y), BLACK.mix(0.5).stroke_width(1)));
+    draw_key(&mut chart)?;
     root.present()?;
     drop(chart);
     drop(root);

@@ -13,11 +13,9 @@ use super::kernels::Kernels;
 use super::layout::{Layout, Target};
 use super::statistics::RowStatistics;
 use super::symmetric::Half;
-use eigenforge_runtime::{
-    Device, DeviceError, ElementArgument, ElementFunction, LinearOperator, Scalar, Vector, trace,
-};
+use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Scalar, Vector, trace};
 use eigenforge_templates::sparse::SparsePlan;
-use eigenforge_templates::{Cost, ElementFunctionText, TextError};
+use eigenforge_templates::{Cost, TextError};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -219,17 +217,15 @@ impl<T: Scalar> LinearOperator<T> for SparseOperator {
             Engine::Half(half) => half.diagonal.as_ref(),
             Engine::Cpu { .. } => None,
         };
-        let (text, arguments) = match on_device {
-            None => {
-                (ElementFunctionText { name: "diagonal".into(), source: String::new(), parameters: vec![] }, vec![])
-            }
+        let host = self.diagonal.clone();
+        let fill = move |start: usize, out: &mut [f64]| out.copy_from_slice(&host[start..start + out.len()]);
+        Some(match on_device {
+            None => ElementFunction::host_diagonal(fill),
+            // The host has it too, so nothing is copied back.
             Some(diagonal) => {
-                (SparsePlan::diagonal_element(self.rows as u64), vec![ElementArgument::Memory(diagonal.clone())])
+                ElementFunction { host: Arc::new(fill), ..ElementFunction::stored_diagonal(diagonal.clone()) }
             }
-        };
-        let diagonal = self.diagonal.clone();
-        let fill = move |start: usize, out: &mut [f64]| out.copy_from_slice(&diagonal[start..start + out.len()]);
-        Some(ElementFunction { text, arguments, host: Arc::new(fill) })
+        })
     }
 
     fn norm_bound(&self) -> f64 {

@@ -111,13 +111,7 @@ fn scale_of(bound: f64) -> Option<(f64, f64)> {
 }
 
 fn on_cpu<T: Scalar>(stored: &Stored, norm: f64, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
-    let elsewhere = || DeviceError::WrongDevice {
-        what: "multiply by a sparse matrix".into(),
-        expected: "vectors on the CPU".into(),
-        found: "device memory".into(),
-    };
-    let x = x.as_host().ok_or_else(elsewhere)?;
-    let y = y.as_host_mut().ok_or_else(elsewhere)?;
+    let (x, y) = Vector::both_on_host("multiply by a sparse matrix", x, y)?;
     let magnitude = |x: &T| x.to_f64().abs().to_bits();
     let most = f64::from_bits(x.par_iter().map(magnitude).max().unwrap_or(0));
     let Some((up, down)) = scale_of(norm * most) else {

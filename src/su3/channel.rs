@@ -1,6 +1,9 @@
 //! Pairs of nucleons, and one vector a pair.
 
+use super::csv::TableError;
+use super::plan::Plan;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Which nucleons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -40,4 +43,27 @@ pub struct ByChannel {
     pub vectors: Vec<(Channel, Vec<f64>)>,
     /// Rows of the file beyond N_max, left out.
     pub left_out: usize,
+}
+
+impl ByChannel {
+    /// What a table of labels gave: a vector for each channel that occurs, `largest` quanta in any row.
+    ///
+    /// # Errors
+    ///
+    /// A table without rows, or one that ends below the plan's N_max.
+    pub(super) fn of_table(
+        path: &Path,
+        plan: &Plan,
+        vectors: Vec<Option<Vec<f64>>>,
+        largest: Option<u32>,
+        left_out: usize,
+    ) -> Result<ByChannel, TableError> {
+        let largest = largest.ok_or_else(|| TableError::Empty { path: path.to_path_buf() })?;
+        if largest < plan.space().quanta_max() {
+            return Err(TableError::Truncation { path: path.to_path_buf(), n_max: plan.n_max, found: largest });
+        }
+        let there = Channel::ALL.into_iter().zip(vectors);
+        let vectors = there.filter_map(|(channel, vector)| Some((channel, vector?))).collect();
+        Ok(ByChannel { vectors, left_out })
+    }
 }

@@ -53,16 +53,11 @@ pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
         }
         vector[place] = value;
     }
-    let largest = largest.ok_or_else(|| TableError::Empty { path: path.to_path_buf() })?;
-    if largest < plan.space().quanta_max() {
-        return Err(TableError::Truncation { path: path.to_path_buf(), n_max: plan.n_max, found: largest });
-    }
-    let vectors: Vec<(Channel, Vec<f64>)> =
-        Channel::ALL.into_iter().zip(vectors).filter_map(|(channel, vector)| Some((channel, vector?))).collect();
-    for (channel, vector) in &vectors {
+    let read = ByChannel::of_table(path, plan, vectors, largest, left_out)?;
+    for (channel, vector) in &read.vectors {
         complete(path, plan, *channel, vector)?;
     }
-    Ok(ByChannel { vectors, left_out })
+    Ok(read)
 }
 
 /// The line of column names.

@@ -4,7 +4,7 @@
 //! an undefined variable is an error. The prelude (`cuda/prelude.cuh`) is put in front, so the text needs no header.
 
 use crate::fields;
-use crate::launch::Parameter;
+use crate::launch::{Element, Parameter};
 use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,19 @@ pub struct ElementFunctionText {
     pub source: String,
     /// Each parameter after the index.
     pub parameters: Vec<Parameter>,
+}
+
+impl ElementFunctionText {
+    /// A diagonal of so many rows that is stored: `diagonal(i, stored_diagonal)`.
+    pub fn stored_diagonal(rows: u64) -> ElementFunctionText {
+        let parameter = Parameter::table("stored_diagonal", Element::F64, rows);
+        let source = format!(
+            "__device__ __forceinline__ double diagonal(i64 i, {} stored_diagonal)\n{{\n    return \
+             stored_diagonal[i];\n}}\n",
+            parameter.cuda()
+        );
+        ElementFunctionText { name: "diagonal".into(), source, parameters: vec![parameter] }
+    }
 }
 
 /// A template and its plan do not fit together.

@@ -2,7 +2,7 @@
 //!
 //! The CUDA text and the host closure are the same function; the parameters of the text are bound here.
 
-use super::OnDevice;
+use super::{Buffer, OnDevice};
 use eigenforge_templates::ElementFunctionText;
 use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::vector_program::{RANDOM_START, VectorProgram};
@@ -38,6 +38,24 @@ pub struct ElementFunction {
 }
 
 impl ElementFunction {
+    /// A diagonal that is stored on a device that runs kernels; its programs read the memory, and the host's function, which
+    /// nobody calls there, copies it.
+    pub fn stored_diagonal(diagonal: Arc<Buffer<f64>>) -> ElementFunction {
+        let memory = diagonal.clone();
+        let fill = move |start: usize, out: &mut [f64]| match memory.download() {
+            Ok(all) => out.copy_from_slice(&all[start..start + out.len()]),
+            Err(_) => out.fill(f64::NAN),
+        };
+        let text = ElementFunctionText::stored_diagonal(diagonal.len() as u64);
+        ElementFunction { text, arguments: vec![ElementArgument::Memory(diagonal)], host: Arc::new(fill) }
+    }
+
+    /// A diagonal on the CPU, which needs no text.
+    pub fn host_diagonal(fill: impl Fn(usize, &mut [f64]) + Send + Sync + 'static) -> ElementFunction {
+        let text = ElementFunctionText { name: "diagonal".into(), source: String::new(), parameters: vec![] };
+        ElementFunction { text, arguments: vec![], host: Arc::new(fill) }
+    }
+
     /// The same function under another name, as a program declares it. The CUDA text is wrapped, not edited.
     pub fn named(mut self, name: &str) -> ElementFunction {
         self.text = self.text.named(name);

@@ -67,6 +67,18 @@ impl<T: Scalar> Vector<T> {
         }
     }
 
+    /// The elements of x and y, for a product on the CPU; `what` names it if they live elsewhere.
+    ///
+    /// # Errors
+    /// Vectors of a device.
+    pub fn both_on_host<'v>(what: &str, x: &'v Vector<T>, y: &'v mut Vector<T>) -> Result<(&'v [T], &'v mut [T])> {
+        x.as_host().zip(y.as_host_mut()).ok_or_else(|| DeviceError::WrongDevice {
+            what: what.into(),
+            expected: "vectors on the CPU".into(),
+            found: "device memory".into(),
+        })
+    }
+
     /// A copy on the host.
     pub fn download(&self) -> Result<Vec<T>> {
         self.storage.download(self.len)

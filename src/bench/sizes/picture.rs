@@ -4,6 +4,7 @@
 
 use super::{SizeTime, SizesBench};
 use crate::report::ReportError;
+use crate::report::picture_style::{BLUE, RED, draw_key, stroke};
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (800, 480);
@@ -57,30 +58,22 @@ fn draw(
         .y_label_formatter(&|y| format!("{y}"))
         .label_style(("sans-serif", 14))
         .draw()?;
-    let blue = RGBColor(0, 90, 181);
-    let red = RGBColor(220, 50, 32); // a pair that colour-blind readers can tell apart
-    for (points, colour, name) in [(ours, blue, "eigenforge"), (vendor, red, "cuSPARSE + cuBLAS")] {
+    for (points, colour, name) in [(ours, BLUE, "eigenforge"), (vendor, RED, "cuSPARSE + cuBLAS")] {
         if points.is_empty() {
             continue;
         }
         chart
             .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
             .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(2)));
+            .legend(move |(x, y)| stroke((x, y), colour.stroke_width(2)));
         chart.draw_series(points.iter().map(|point| Circle::new(*point, 3, colour.filled())))?;
     }
     let floor = [(across.start, 1.0), (across.end, 1.0)];
     chart
         .draw_series(LineSeries::new(floor, BLACK.mix(0.5).stroke_width(1)))?
         .label("the floor")
-        .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLACK.mix(0.5).stroke_width(1)));
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .label_font(("sans-serif", 14))
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK.mix(0.3))
-        .draw()?;
+        .legend(|(x, y)| stroke((x, y), BLACK.mix(0.5).stroke_width(1)));
+    draw_key(&mut chart)?;
     root.present()?;
     drop(chart);
     drop(root);

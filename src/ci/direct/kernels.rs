@@ -3,16 +3,13 @@
 use super::super::device_table::{Tables, read_all, upload};
 use super::DirectError;
 use super::device_tables::DeviceTables;
-use eigenforge_runtime::{
-    Arguments, Buffer, Device, DeviceError, ElementArgument, ElementFunction, Kernel, Vector, trace,
-};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, Vector, trace};
 use eigenforge_templates::Launch;
 use eigenforge_templates::ci::FullCiPlan;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The product on a device that runs kernels.
 pub(super) struct Kernels {
-    pub plan: FullCiPlan,
     kernel: Kernel,
     launches: Vec<Launch>,
     tables: Tables,
@@ -48,7 +45,7 @@ impl Kernels {
             dot: zeros(1)?,
             fields: field.map(|field| zeros(field * plan.blocks as usize)).transpose()?,
         };
-        Ok(Kernels { plan, kernel, launches, tables, diagonal: Arc::new(diagonal), scratch: Mutex::new(scratch) })
+        Ok(Kernels { kernel, launches, tables, diagonal: Arc::new(diagonal), scratch: Mutex::new(scratch) })
     }
 
     /// y = H x; x·y if `summed`, which waits for the device, else NaN.
@@ -72,17 +69,7 @@ impl Kernels {
 
     /// The diagonal as a function of the index.
     pub fn diagonal(&self) -> ElementFunction {
-        let memory = self.diagonal.clone();
-        // Vector programs of a device that runs kernels read the memory; nobody calls the host's function there.
-        let fill = move |start: usize, out: &mut [f64]| match memory.download() {
-            Ok(all) => out.copy_from_slice(&all[start..start + out.len()]),
-            Err(_) => out.fill(f64::NAN),
-        };
-        ElementFunction {
-            text: FullCiPlan::diagonal_element(self.plan.rows),
-            arguments: vec![ElementArgument::Memory(self.diagonal.clone())],
-            host: Arc::new(fill),
-        }
+        ElementFunction::stored_diagonal(self.diagonal.clone())
     }
 }
 

@@ -51,7 +51,7 @@ use beta::Beta;
 use device_tables::Sources;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_templates::ci::{FullCiPlan, FullCiPlanError, Shape};
-use eigenforge_templates::{Cost, ElementFunctionText, TextError};
+use eigenforge_templates::{Cost, TextError};
 use kernels::Kernels;
 use std::sync::Arc;
 
@@ -165,10 +165,7 @@ impl DirectFullCi {
             Engine::Kernels(kernels) => return kernels.apply(x, y, summed),
             Engine::Cpu(tables) => tables,
         };
-        let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
-            let (expected, found) = ("vectors on the CPU".into(), "device memory".into());
-            return Err(DeviceError::WrongDevice { what: "multiply by H".into(), expected, found });
-        };
+        let (x, y) = Vector::both_on_host("multiply by H", x, y)?;
         Ok(tables.multiply(x, y))
     }
 }
@@ -306,9 +303,7 @@ impl LinearOperator<f64> for DirectFullCi {
             Engine::Kernels(kernels) => return Some(kernels.diagonal()),
             Engine::Cpu(tables) => tables.clone(),
         };
-        let text = ElementFunctionText { name: "diagonal".into(), source: String::new(), parameters: vec![] };
-        let fill = move |start: usize, out: &mut [f64]| tables.diagonal(start, out);
-        Some(ElementFunction { text, arguments: vec![], host: Arc::new(fill) })
+        Some(ElementFunction::host_diagonal(move |start, out| tables.diagonal(start, out)))
     }
 
     fn norm_bound(&self) -> f64 {

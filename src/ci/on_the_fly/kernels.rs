@@ -3,16 +3,12 @@
 use super::super::device_table::{Tables, read_all, upload};
 use super::OnTheFlyError;
 use super::device_tables::DeviceTables;
-use eigenforge_runtime::{
-    Arguments, Buffer, Device, DeviceError, ElementArgument, ElementFunction, Kernel, Vector, trace,
-};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, Vector, trace};
 use eigenforge_templates::Launch;
-use eigenforge_templates::ci::{FullCiPlan, RowsPlan};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The product on a device that runs kernels.
 pub(super) struct Kernels {
-    plan: RowsPlan,
     kernel: Kernel,
     launches: Vec<Launch>,
     tables: Tables,
@@ -48,7 +44,7 @@ impl Kernels {
         kernel.launch(&set_up[1], read_all(arguments, &tables))?;
         let norm_bound = largest.download()?.into_iter().fold(0.0, f64::max);
         let scratch = Mutex::new(Scratch { partials: nothing(blocks)?, dot: nothing(1)? });
-        Ok(Kernels { plan, kernel, launches, tables, diagonal: Arc::new(diagonal), scratch, norm_bound })
+        Ok(Kernels { kernel, launches, tables, diagonal: Arc::new(diagonal), scratch, norm_bound })
     }
 
     /// y = H x; x·y if `summed`, which waits for the device, else NaN.
@@ -69,16 +65,6 @@ impl Kernels {
 
     /// The diagonal as a function of the index.
     pub fn diagonal(&self) -> ElementFunction {
-        let memory = self.diagonal.clone();
-        // Vector programs of a device that runs kernels read the memory; nobody calls the host's function there.
-        let fill = move |start: usize, out: &mut [f64]| match memory.download() {
-            Ok(all) => out.copy_from_slice(&all[start..start + out.len()]),
-            Err(_) => out.fill(f64::NAN),
-        };
-        ElementFunction {
-            text: FullCiPlan::diagonal_element(self.plan.rows),
-            arguments: vec![ElementArgument::Memory(self.diagonal.clone())],
-            host: Arc::new(fill),
-        }
+        ElementFunction::stored_diagonal(self.diagonal.clone())
     }
 }

@@ -19,7 +19,7 @@ use super::{Integrals, Space};
 use crate::sparse::Target;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_templates::ci::{FullCiPlanError, RowsPlan};
-use eigenforge_templates::{Cost, ElementFunctionText, TextError};
+use eigenforge_templates::{Cost, TextError};
 use kernels::Kernels;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -128,10 +128,7 @@ impl<'a> OnTheFly<'a> {
             Engine::Kernels(kernels) => return kernels.apply(x, y, summed),
             Engine::Cpu { hamiltonian, .. } => hamiltonian,
         };
-        let (Some(x), Some(y)) = (x.as_host(), y.as_host_mut()) else {
-            let (expected, found) = ("vectors on the CPU".into(), "device memory".into());
-            return Err(DeviceError::WrongDevice { what: "multiply by H".into(), expected, found });
-        };
+        let (x, y) = Vector::both_on_host("multiply by H", x, y)?;
         let of_chunk = |(chunk, y): (usize, &mut [f64])| {
             let mut dot = 0.0;
             for (row, y) in (chunk * CHUNK..).zip(y) {
@@ -169,9 +166,7 @@ impl LinearOperator<f64> for OnTheFly<'_> {
             Engine::Kernels(kernels) => return Some(kernels.diagonal()),
             Engine::Cpu { diagonal, .. } => diagonal.clone(),
         };
-        let text = ElementFunctionText { name: "diagonal".into(), source: String::new(), parameters: vec![] };
-        let fill = move |start: usize, out: &mut [f64]| out.copy_from_slice(&diagonal[start..start + out.len()]);
-        Some(ElementFunction { text, arguments: vec![], host: Arc::new(fill) })
+        Some(ElementFunction::host_diagonal(move |start, out| out.copy_from_slice(&diagonal[start..start + out.len()])))
     }
 
     fn norm_bound(&self) -> f64 {

@@ -1,8 +1,7 @@
 //! Plan → CUDA text of a full-CI product.
 
 use super::{FullCiPlan, Staging};
-use crate::launch::{Element, Parameter};
-use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, render};
+use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -73,15 +72,5 @@ impl FullCiPlan {
             plan: crate::text::ron_of_depth(self, 2),
             entries,
         })
-    }
-
-    /// The diagonal as an element function of vector programs: `diagonal(i, ci_diagonal)`.
-    pub fn diagonal_element(rows: u64) -> ElementFunctionText {
-        let parameter = Parameter::table("ci_diagonal", Element::F64, rows);
-        let source = format!(
-            "__device__ __forceinline__ double diagonal(i64 i, {} ci_diagonal)\n{{\n    return ci_diagonal[i];\n}}\n",
-            parameter.cuda()
-        );
-        ElementFunctionText { name: "diagonal".into(), source, parameters: vec![parameter] }
     }
 }

@@ -3,8 +3,7 @@
 use super::loads::{self, Load};
 use super::{ColumnWord, PartPlan, SparsePlan, SparsePlanError, Storage};
 use crate::ScalarType;
-use crate::launch::{Element, Parameter};
-use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, render};
+use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
 /// Values that a lane has under way before it uses the first, in bytes: with 1,024 threads a multiprocessor, 64 kB,
@@ -188,18 +187,6 @@ impl SparsePlan {
             loads: columns.loads.into_iter().chain(values.loads).map(load).collect(),
             terms: values.elements.into_iter().zip(columns.elements).map(term).collect(),
         }
-    }
-
-    /// The diagonal of a matrix of so many rows as an element function of vector programs: `diagonal(i,
-    /// matrix_diagonal)`.
-    pub fn diagonal_element(rows: u64) -> ElementFunctionText {
-        let parameter = Parameter::table("matrix_diagonal", Element::F64, rows);
-        let source = format!(
-            "__device__ __forceinline__ double diagonal(i64 i, {} matrix_diagonal)\n{{\n    \
-             return matrix_diagonal[i];\n}}\n",
-            parameter.cuda()
-        );
-        ElementFunctionText { name: "diagonal".into(), source, parameters: vec![parameter] }
     }
 
     /// [`SparsePlan::text`] of a plan that was checked before.
