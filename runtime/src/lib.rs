@@ -18,8 +18,8 @@ pub mod tune;
 pub mod vector_program;
 
 pub use device::{
-    Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord, Memory,
-    OnDevice, Pinned, SymmetricMatrix, Vector,
+    Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord,
+    MappedMatrix, Memory, OnDevice, Pinned, SymmetricMatrix, Vector, tensor_maps,
 };
 pub use error::{DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

@@ -95,14 +95,14 @@ impl<B> Environment<B> {
             for block in blocks.iter().flatten() {
                 let (Some(to), Some(from)) = (kept.block(block.row), kept.block(block.column)) else { continue };
                 list.push(DenseBlock { row: to.kept_sector, column: from.kept_sector, offset: second.length });
-                let half = first.length;
+                let (half, stride) = (first.length, to.rows.next_multiple_of(2));
                 let group = |records, length, offset| Group { offset, length, records };
-                let onto = |piece: &Piece| onto_columns(piece, from.offset, from.rows, from.columns, to.rows);
+                let onto = |piece: &Piece| onto_columns(piece, from.offset, from.rows, from.columns, stride);
                 let records = block.pieces.iter().map(onto).collect();
-                first.groups.push(group(records, to.rows * from.columns, half));
-                first.length += to.rows * from.columns;
+                first.groups.push(group(records, stride * from.columns, half));
+                first.length += stride * from.columns;
                 let a = Operand { space: Space::Input, offset: to.offset, stride: to.rows, transposed: true };
-                let b = Operand { space: Space::Between, offset: half, stride: to.rows, transposed: false };
+                let b = Operand { space: Space::Between, offset: half, stride, transposed: false };
                 let record = Record {
                     action: Action::Product { a, b, inner: to.rows },
                     coefficient: 1.0,
@@ -140,14 +140,14 @@ pub fn onto_columns(piece: &Piece, offset: usize, rows: usize, columns: usize, r
     }
 }
 
-/// (rows of the input at `offset`, all `rows` of them) · pieceᵀ, into a block of as many rows.
-pub fn onto_rows(piece: &Piece, offset: usize, rows: usize) -> Record {
+/// (rows of the input at `offset`, all `rows` of them) · pieceᵀ, into a block of `rows_out` rows, at least as many.
+pub fn onto_rows(piece: &Piece, offset: usize, rows: usize, rows_out: usize) -> Record {
     let a =
         Operand { space: Space::Input, offset: offset + piece.first_column * rows, stride: rows, transposed: false };
     let action = match piece.matrix {
         Some(b) => Action::Product { a, b: Operand { transposed: !b.transposed, ..b }, inner: piece.columns },
         None => Action::Copy { a },
     };
-    let first = piece.first_row * rows;
-    Record { action, coefficient: piece.coefficient, first, stride: rows, rows, columns: piece.rows }
+    let first = piece.first_row * rows_out;
+    Record { action, coefficient: piece.coefficient, first, stride: rows_out, rows, columns: piece.rows }
 }

@@ -25,12 +25,19 @@ struct Place {
     space: Space,
     offset: usize,
     rows: usize,
+    /// Elements from a column to the next.
+    stride: usize,
 }
 
 impl Place {
+    /// An intermediate: even strides, as the accelerator of a card wants them.
+    fn between(offset: usize, rows: usize) -> Place {
+        Place { space: Space::Between, offset, rows, stride: rows.next_multiple_of(2) }
+    }
+
     fn at(self, row: usize, column: usize) -> Operand {
-        let offset = self.offset + row + column * self.rows;
-        Operand { space: self.space, offset, stride: self.rows, transposed: false }
+        let offset = self.offset + row + column * self.stride;
+        Operand { space: self.space, offset, stride: self.stride, transposed: false }
     }
 }
 
@@ -48,8 +55,8 @@ impl Superblock {
             for sector in &layout.sectors {
                 let (Some(a), Some(b)) = (&a[sector.left], &b[sector.right]) else { continue };
                 let Some(target) = layout.of_left(a.row) else { continue };
+                let x = Place { space: Space::Input, offset: sector.offset, rows: sector.rows, stride: sector.rows };
                 let (rows, columns) = (layout.sectors[target].rows, layout.sectors[target].columns);
-                let x = Place { space: Space::Input, offset: sector.offset, rows: sector.rows };
                 let term = TermOfSectors { a, b, x, columns_in: sector.columns, rows, columns };
                 term.records(&mut first, &mut second.groups[target].records);
             }
@@ -117,9 +124,9 @@ impl TermOfSectors<'_> {
     /// z = (dense pieces of A) x, y += z Bᵀ; identities of A go straight.
     fn by_left(&self, first: &mut Stage, out: &mut Vec<Record>) {
         let (dense, plain): (Vec<&Piece>, Vec<&Piece>) = self.a.pieces.iter().partition(|p| p.matrix.is_some());
-        let records = dense.iter().map(|p| onto_columns(p, self.x.offset, self.x.rows, self.columns_in, self.rows));
-        let z = Place { space: Space::Between, offset: first.length, rows: self.rows };
-        let length = self.rows * self.columns_in;
+        let z = Place::between(first.length, self.rows);
+        let records = dense.iter().map(|p| onto_columns(p, self.x.offset, self.x.rows, self.columns_in, z.stride));
+        let length = z.stride * self.columns_in;
         first.groups.push(Group { offset: first.length, length, records: records.collect() });
         first.length += length;
         for b in &self.b.pieces {
@@ -140,9 +147,9 @@ impl TermOfSectors<'_> {
     /// z = x (dense pieces of B)ᵀ, y += A z; identities of B go straight.
     fn by_right(&self, first: &mut Stage, out: &mut Vec<Record>) {
         let (dense, plain): (Vec<&Piece>, Vec<&Piece>) = self.b.pieces.iter().partition(|p| p.matrix.is_some());
-        let z = Place { space: Space::Between, offset: first.length, rows: self.x.rows };
-        let length = self.x.rows * self.columns;
-        let record = |b: &&Piece| onto_rows(b, self.x.offset, self.x.rows);
+        let z = Place::between(first.length, self.x.rows);
+        let length = z.stride * self.columns;
+        let record = |b: &&Piece| onto_rows(b, self.x.offset, self.x.rows, z.stride);
         first.groups.push(Group { offset: first.length, length, records: dense.iter().map(record).collect() });
         first.length += length;
         for a in &self.a.pieces {

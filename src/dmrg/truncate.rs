@@ -276,7 +276,7 @@ pub(super) fn perturbation_stages<B>(
                     (d * sector.columns, block.pieces.iter().map(onto).collect())
                 }
                 Side::Right => {
-                    let onto = |p| onto_rows(p, sector.offset, sector.rows);
+                    let onto = |p| onto_rows(p, sector.offset, sector.rows, sector.rows);
                     (d * sector.rows, block.pieces.iter().map(onto).collect())
                 }
             };

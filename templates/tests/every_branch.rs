@@ -3,7 +3,7 @@
 //! free of what an engine leaves behind when it goes wrong.
 
 use eigenforge_templates::ci::{FullCiPlan, RowsCounts, RowsPlan, Staging as FieldStaging, TableCounts, grouped};
-use eigenforge_templates::dmrg::GroupedProductsPlan;
+use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
 use eigenforge_templates::exact::*;
 use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::vector_program::VectorProgram;
@@ -215,4 +215,11 @@ fn grouped_products() {
     }
     let refused = GroupedProductsPlan { step: 5, ..GroupedProductsPlan::new("dmrg") }.check().unwrap_err().to_string();
     assert!(refused.contains("step = 5"), "{refused}");
+}
+
+#[test]
+fn streamed_products() {
+    whole(MatrixCopiesPlan::new("dmrg").text());
+    let text = whole(StreamedProductsPlan::new("dmrg").text());
+    assert!(text.text.contains("STAGES = 3;") && text.text.contains("cp.async.bulk.tensor.2d"), "{}", text.text);
 }

@@ -10,7 +10,7 @@ use eigenforge::prelude::*;
 use eigenforge::runtime::simulate::Schedule;
 
 /// The card that tests were asked to use.
-fn card() -> Option<Device> {
+pub fn card() -> Option<Device> {
     let name = std::env::var("EIGENFORGE_TEST_DEVICE").ok()?;
     Device::parse(&name).ok().filter(Device::is_cuda)
 }

@@ -1,13 +1,15 @@
 //! Every energy of the exact solutions and of converged programs that this project knows for chains, to 1e-9, with variances
 //! below 1e-9: those of seconds always, those of minutes and hours on request (`cargo test --release --test dmrg --
-//! --ignored evidence`; times on two cores).
+//! --ignored evidence`; times on two cores). With EIGENFORGE_TEST_DEVICE=cuda they run on the card.
 //!
 //! Sources: Heisenberg and Hubbard chains and rings, Bethe ansatz (tests/data/bethe_exact.json, verified there against exact
 //! diagonalisation; 200 sites and the other Hubbard lengths by the same solution); XY, free fermions; the spin-1 chain and the
 //! ladders by converged runs of two other programs; flavours by exact diagonalisation (tests/data/dmrg/flavours.json).
 
+use super::devices::card;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Mode, Options, QuantumNumbers, ordering, run};
+use eigenforge::dmrg::resident::Resident;
+use eigenforge::dmrg::{Chain, Mode, Options, QuantumNumbers, ordering, run, run_on};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard, xxz};
 use eigenforge::operator::Operator;
@@ -25,7 +27,12 @@ impl Case {
         let order = ordering::narrow(&self.lattice);
         let chain = Chain::new(&self.operator, self.numbers, Some(order)).unwrap();
         let options = Options { states: vec![states], tolerance: 2e-10, ..Options::default() };
-        let found = run(&chain, &options, None, |_| {}).unwrap();
+        let started = std::time::Instant::now();
+        let found = match card() {
+            Some(device) => run_on(Resident::new(&device).unwrap(), &chain, &options, None, |_| {}).unwrap(),
+            None => run(&chain, &options, None, |_| {}).unwrap(),
+        };
+        println!("{}: {:.10}, {:.1} s", self.name, found.energy, started.elapsed().as_secs_f64());
         let variance = found.variance.unwrap();
         assert!((found.energy - expected).abs() < 1e-9, "{}: {} is not {expected}", self.name, found.energy);
         assert!(variance.abs() < 1e-9, "{}: variance {variance}", self.name);

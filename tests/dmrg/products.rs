@@ -2,7 +2,7 @@
 //! CPU's records, over poisoned outputs, twice with the same bits.
 
 use eigenforge::bench::seeded;
-use eigenforge::dmrg::device::{DeviceBuffers, Products};
+use eigenforge::dmrg::device::{DeviceBuffers, Loads, Products};
 use eigenforge::dmrg::records::{self, Action, Buffers, Group, Operand, Record, Space, Stage};
 use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
 use eigenforge::runtime::{Checks, Device};
@@ -129,11 +129,13 @@ fn most(device: &Device) -> usize {
 #[test]
 fn random_stages_as_the_cpu_has_them() {
     for device in devices(Schedule::Random { seed: 3 }) {
-        let products = Products::new(&device).unwrap();
-        let rounds = if device.is_cuda() { 60 } else { 4 };
-        for seed in 0..rounds {
-            let mut random = Random(100 + seed);
-            compare(&products, &stage(&mut random, 6, most(&device)));
+        for loads in [Loads::Carried, Loads::Streamed] {
+            let products = Products::new(&device).unwrap().always(loads).unwrap();
+            let rounds = if device.is_cuda() { 60 } else { 3 };
+            for seed in 0..rounds {
+                let mut random = Random(100 + seed);
+                compare(&products, &stage(&mut random, 6, most(&device)));
+            }
         }
     }
 }
@@ -172,7 +174,9 @@ fn sizes_at_the_edges_of_tiles_with_every_transposition() {
                 stage.groups.push(Group { offset: stage.length, length: rows * columns, records: vec![record; 2] });
                 stage.length += rows * columns;
             }
-            compare(&products, &stage);
+            for loads in [Loads::Carried, Loads::Streamed] {
+                compare(&products.clone().always(loads).unwrap(), &stage);
+            }
         }
     }
 }
@@ -192,9 +196,11 @@ fn every_plan_gives_the_product() {
 #[test]
 fn a_stage_of_a_few_blocks_under_memcheck() {
     for device in devices(Schedule::Forward) {
-        let products = Products::new(&device).unwrap();
-        compare(&products, &stage(&mut Random(5), 5, 70));
-        compare(&products, &Stage { groups: vec![], length: 300 });
+        for loads in [Loads::Carried, Loads::Streamed] {
+            let products = Products::new(&device).unwrap().always(loads).unwrap();
+            compare(&products, &stage(&mut Random(5), 5, 70));
+            compare(&products, &Stage { groups: vec![], length: 300 });
+        }
     }
 }
 

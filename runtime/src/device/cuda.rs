@@ -156,6 +156,12 @@ impl Cuda {
         self.arch
     }
 
+    /// Whether it has a tensor memory accelerator, which brings parts of matrices to shared memory, and tensor cores in
+    /// double precision that are worth one: compute capability 9.0.
+    pub fn has_tensor_memory_accelerator(&self) -> bool {
+        self.arch.0 == 90
+    }
+
     /// Number of multiprocessors, for grids.
     pub fn multiprocessors(&self) -> u32 {
         self.multiprocessors

@@ -5,7 +5,6 @@
 //! from the largest down. Elsewhere faer solves them: a library's code cannot be simulated.
 
 use super::cuda::{Context, Cuda, DeviceMemory, driver};
-use super::memory::Contents;
 use super::{Device, Vector};
 use crate::error::{DeviceError, Result};
 use cudarc::cusolver::{result as solver, sys};

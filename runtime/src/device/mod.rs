@@ -20,6 +20,7 @@ mod memory;
 mod module;
 mod pinned;
 mod sim;
+mod tensor_maps;
 mod vector;
 
 pub use arguments::Arguments;
@@ -32,6 +33,7 @@ pub use kernel::{Kernel, KernelRecord};
 pub use memory::{Buffer, Memory, OnDevice};
 pub use pinned::Pinned;
 pub use sim::{Checks, Sim};
+pub use tensor_maps::{MappedMatrix, tensor_maps};
 pub use vector::Vector;
 
 use crate::error::{DeviceError, Result};

@@ -54,6 +54,11 @@ impl<T: Scalar> Vector<T> {
         &self.device
     }
 
+    /// Its address in the memory of a CUDA device, by which vectors are told apart.
+    pub fn address(&self) -> Option<u64> {
+        self.storage.address()
+    }
+
     /// The elements, when it lives on the CPU.
     pub fn as_host(&self) -> Option<&[T]> {
         self.storage.as_host()

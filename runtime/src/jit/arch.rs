@@ -46,6 +46,13 @@ impl Arch {
         Arch(10 * major + minor)
     }
 
+    /// What is compiled for by an NVRTC of version `nvrtc`: compute capability 9.0 with everything that it alone has, such
+    /// as registers handed from warps to others, for CUDA 12.0 and later.
+    pub(crate) fn target(self, nvrtc: (u32, u32)) -> String {
+        let everything = if self.0 == 90 && nvrtc >= (12, 0) { "a" } else { "" };
+        format!("{}{everything}", self.0)
+    }
+
     /// What to do when the NVRTC at hand, of version `have`, does not know this architecture.
     pub(crate) fn remedy(self, have: (u32, u32)) -> String {
         let parse = |version: &str| -> Option<(u32, u32)> {

@@ -150,7 +150,7 @@ impl Jit {
     /// Compiles, or takes from the cache. A text that failed before fails again at once, unless told to retry.
     pub fn compile(&self, kernel: &KernelText, arch: Arch) -> Result<Cubin, JitError> {
         self.nvrtc.check_arch(arch)?;
-        let options = options(arch, self.fmad);
+        let options = options(arch, self.nvrtc.version(), self.fmad);
         let ingredients = Ingredients {
             text: &kernel.text,
             options: &options,
@@ -203,9 +203,9 @@ impl Jit {
     /// NVIDIA's portable assembly of the text, for reading; never stored, never loaded.
     pub fn ptx(&self, kernel: &KernelText, arch: Arch) -> Result<String, JitError> {
         self.nvrtc.check_arch(arch)?;
-        let mut options = options(arch, self.fmad);
+        let mut options = options(arch, self.nvrtc.version(), self.fmad);
         options.retain(|option| !option.starts_with("--ptxas") && !option.starts_with("--gpu"));
-        options.push(format!("--gpu-architecture=compute_{}", arch.0));
+        options.push(format!("--gpu-architecture=compute_{}", arch.target(self.nvrtc.version())));
         options.sort();
         let log = match self.call(kernel, &options, Product::Ptx)? {
             Outcome::Made(ptx, _) => return Ok(nvrtc::text_of(ptx).replace(COMPILED_AS, diagnostics::SOURCE_FILE)),
@@ -300,9 +300,9 @@ fn promised(kernel: &KernelText, cubin: Cubin) -> Result<Cubin, JitError> {
 }
 
 /// The compiler's options, sorted. All of them mean the same to nvcc.
-fn options(arch: Arch, fmad: bool) -> Vec<String> {
+fn options(arch: Arch, nvrtc: (u32, u32), fmad: bool) -> Vec<String> {
     let mut options = vec![
-        format!("--gpu-architecture={arch}"),
+        format!("--gpu-architecture=sm_{}", arch.target(nvrtc)),
         "--std=c++17".to_string(),
         format!("--fmad={fmad}"),
         "--generate-line-info".to_string(),

@@ -9,7 +9,7 @@ use crate::basis::Sector;
 use crate::bench::vendor::{self, VendorStrategy};
 use crate::bench::{median, seeded};
 use crate::dmrg::Chain;
-use crate::dmrg::device::{DeviceBuffers, Products};
+use crate::dmrg::device::{DeviceBuffers, Loads, Products};
 use crate::dmrg::full_block::{FullBond, Projection};
 use crate::dmrg::records::{Action, Group, Operand, Record, Space, Stage};
 use crate::lattice::Lattice;
@@ -135,8 +135,9 @@ impl Case {
 }
 
 /// Median milliseconds of one pass by the generated kernel, and the last stage's output.
-fn ours(case: &Case, device: &Device, repeats: usize) -> Result<(f64, Vec<f64>), DmrgBenchError> {
+fn ours(case: &Case, device: &Device, repeats: usize, loads: Option<Loads>) -> Result<(f64, Vec<f64>), DmrgBenchError> {
     let products = Products::new(device)?;
+    let products = if let Some(loads) = loads { products.always(loads)? } else { products };
     let vectors = case.data.iter().map(|(space, data)| Ok((*space, device.upload(data)?)));
     let vectors = vectors.collect::<Result<Vec<_>, DmrgBenchError>>()?;
     let buffers = vectors.iter().fold(DeviceBuffers::default(), |buffers, (space, v)| buffers.with(*space, v));
@@ -174,7 +175,7 @@ pub fn table(
     out: &mut dyn Write,
 ) -> Result<(), DmrgBenchError> {
     let flops = case.flops();
-    let (milliseconds, expected) = ours(case, device, repeats)?;
+    let (milliseconds, expected) = ours(case, device, repeats, None)?;
     let size = expected.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
     writeln!(out, "\n{}: {flops:.3e} flop", case.name)?;
     writeln!(out, "| strategy | ms | TFLOP/s | ours, times faster |\n|---|---|---|---|")?;
@@ -182,6 +183,13 @@ pub fn table(
         format!("| {name} | {time:.3} | {:.2} | {:.2} x |", 1e-9 * flops / time, time / milliseconds)
     };
     writeln!(out, "{}", row("ours, a launch a stage", milliseconds))?;
+    for (loads, name) in [(Loads::Carried, "ours, operands carried"), (Loads::Streamed, "ours, operands streamed")] {
+        if device.is_cuda() {
+            let (time, found) = ours(case, device, repeats, Some(loads))?;
+            agree(case, name, &found, &expected, size)?;
+            writeln!(out, "{}", row(name, time))?;
+        }
+    }
     let stages: Vec<&Stage> = case.stages.iter().collect();
     let data: Vec<(Space, &[f64])> = case.data.iter().map(|(space, data)| (*space, data.as_slice())).collect();
     for strategy in VendorStrategy::ALL.into_iter().filter(|_| device.is_cuda()) {
@@ -193,18 +201,29 @@ pub fn table(
             }
             Err(error) => return Err(error.into()),
         };
-        for (element, (found, expected)) in found.output.iter().zip(&expected).enumerate() {
-            let close = (found - expected).abs() <= 1e-11 * size;
-            if !close {
-                let (strategy, found, expected) = (strategy.name(), *found, *expected);
-                return Err(DmrgBenchError::Differs { case: case.name.clone(), strategy, element, found, expected });
-            }
-        }
+        agree(case, strategy.name(), &found.output, &expected, size)?;
         writeln!(out, "{}", row(strategy.name(), found.milliseconds))?;
     }
     if let Some(PaperRun { flops: whole, seconds }) = case.paper {
         let here = 1e-3 * milliseconds * whole / flops;
         writeln!(out, "the paper's run: {whole:.3e} flop, {seconds} s there, {here:.2} s at this rate")?;
+    }
+    Ok(())
+}
+
+/// Compares a product with another of the size of its largest element.
+fn agree(
+    case: &Case,
+    strategy: &'static str,
+    found: &[f64],
+    expected: &[f64],
+    size: f64,
+) -> Result<(), DmrgBenchError> {
+    for (element, (&found, &expected)) in found.iter().zip(expected).enumerate() {
+        let close = (found - expected).abs() <= 1e-11 * size;
+        if !close {
+            return Err(DmrgBenchError::Differs { case: case.name.clone(), strategy, element, found, expected });
+        }
     }
     Ok(())
 }

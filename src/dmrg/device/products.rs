@@ -18,11 +18,14 @@
 //! # Ok(()) }
 //! ```
 
+use super::copies::{Copies, Copying};
+use super::cutting::Loads;
+use super::streams::{Layout, Streams};
 use super::table::Table;
 use crate::dmrg::records::{SPACES, Space, Stage};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
 use eigenforge_templates::Launch;
-use eigenforge_templates::dmrg::GroupedProductsPlan;
+use eigenforge_templates::dmrg::{GroupedProductsPlan, StreamedProductsPlan};
 use eigenforge_templates::launch::{Access, ParameterKind};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,15 +34,36 @@ const SIMULATED_BLOCKS: u32 = 3;
 /// Words that a fresh table has room for, so that tables of other stages can use it again.
 const LEAST_WORDS: usize = 1 << 13;
 
-/// The compiled kernel on a device. Clones share it.
+/// A stage of fewer operations is not worth a look at streams.
+const FEW_FLOPS: f64 = 2e8;
+
+/// The compiled kernels on a device. Clones share them.
 #[derive(Clone)]
 pub struct Products {
     device: Device,
     kernel: Kernel,
     plan: GroupedProductsPlan,
+    streaming: Option<Streaming>,
+    /// Loads of one kind whatever is predicted.
+    always: Option<Loads>,
     blocks: u32,
     nothing: Arc<Vector<f64>>,
-    spare: Arc<Mutex<Vec<Buffer<u64>>>>,
+    spare: Arc<Spare>,
+}
+
+/// What takes operands that stream.
+#[derive(Clone)]
+struct Streaming {
+    kernel: Kernel,
+    plan: StreamedProductsPlan,
+    copying: Copying,
+}
+
+/// Memory of stages that are no more, for others.
+#[derive(Default)]
+struct Spare {
+    tables: Mutex<Vec<Buffer<u64>>>,
+    copies: Mutex<Vec<Vector<f64>>>,
 }
 
 /// A stage whose tables are on the device.
@@ -48,10 +72,26 @@ pub struct Prepared {
     firsts: [i64; 3],
     /// There until it is dropped.
     table: Option<Buffer<u64>>,
-    spare: Arc<Mutex<Vec<Buffer<u64>>>>,
+    spare: Arc<Spare>,
     spaces: [usize; SPACES],
     length: usize,
     cycles: f64,
+    streams: Streams,
+    /// Of the last run.
+    mapped: Mutex<Option<Mapped>>,
+}
+
+/// The operands of a stage as they stream from certain buffers.
+struct Mapped {
+    /// Where the buffers begin: address and first element.
+    places: [(Option<u64>, usize); SPACES],
+    maps: Buffer<u64>,
+    /// Copies of vectors, made at each run.
+    vectors: Copies,
+    parts: Option<Buffer<u64>>,
+    /// Copies of blocks and of vectors; there until it is dropped.
+    copies: Option<[Vector<f64>; 2]>,
+    spare: Arc<Spare>,
 }
 
 /// The buffers that records read: a vector for each space, and where in it the space begins.
@@ -93,12 +133,35 @@ impl Products {
             found: error.to_string(),
         })?;
         let kernel = device.compile(&plan.text()?)?;
+        let accelerated = match device {
+            Device::Cuda(cuda) => cuda.has_tensor_memory_accelerator(),
+            Device::Cpu(_) | Device::Sim(_) => false,
+        };
+        let streaming = if accelerated { Some(Products::streaming(device, &plan)?) } else { None };
         let blocks = match device {
             Device::Cuda(cuda) => cuda.multiprocessors(),
             Device::Cpu(_) | Device::Sim(_) => SIMULATED_BLOCKS,
         };
         let nothing = Arc::new(device.zeros(1)?);
-        Ok(Products { device: device.clone(), kernel, plan, blocks, nothing, spare: Arc::default() })
+        let (device, spare) = (device.clone(), Arc::default());
+        Ok(Products { device, kernel, plan, streaming, always: None, blocks, nothing, spare })
+    }
+
+    fn streaming(device: &Device, plan: &GroupedProductsPlan) -> Result<Streaming, DeviceError> {
+        let plan = StreamedProductsPlan::new(&plan.name);
+        Ok(Streaming { kernel: device.compile(&plan.text()?)?, copying: Copying::new(device, &plan.name)?, plan })
+    }
+
+    /// The same with one kind of loads for all stages, for tests and comparisons.
+    ///
+    /// # Errors
+    /// A compiler that is missing; a card without a tensor memory accelerator.
+    pub fn always(self, loads: Loads) -> Result<Products, DeviceError> {
+        let streaming = match self.streaming {
+            None if loads == Loads::Streamed => Some(Products::streaming(&self.device, &self.plan)?),
+            found => found,
+        };
+        Ok(Products { streaming, always: Some(loads), ..self })
     }
 
     /// The device.
@@ -111,17 +174,74 @@ impl Products {
     /// # Errors
     /// A record that is not a part of its group's block; numbers beyond 2³¹; a device that fails.
     pub fn prepare(&self, stage: &Stage) -> Result<Prepared, DeviceError> {
-        let Table { mut words, firsts, sizes, cycles } = Table::new(stage, self.blocks)?;
-        let launch = self.plan.launch(&sizes)?;
-        self.kernel.check(&launch)?;
-        let table = self.upload(&mut words)?;
+        let kinds: &[Loads] = match (self.always, &self.streaming) {
+            (Some(Loads::Streamed), _) => &[Loads::Streamed],
+            (None, Some(_)) if stage.flops() >= FEW_FLOPS => &[Loads::Carried, Loads::Streamed],
+            _ => &[Loads::Carried],
+        };
+        let Table { mut words, firsts, sizes, cycles, streams } = Table::new(stage, self.blocks, kinds)?;
+        let launch = match &self.streaming {
+            Some(streaming) if streams.any() => streaming.plan.launch(&sizes, streams.count())?,
+            _ => self.plan.launch(&sizes)?,
+        };
+        self.kernel_of(&streams).check(&launch)?;
+        let table = Some(self.upload(&mut words)?);
         let (spaces, length) = (sizes.spaces.map(|len| len as usize), stage.length);
-        Ok(Prepared { launch, firsts, table: Some(table), spare: self.spare.clone(), spaces, length, cycles })
+        let (spare, mapped) = (self.spare.clone(), Mutex::new(None));
+        Ok(Prepared { launch, firsts, table, spare, spaces, length, cycles, streams, mapped })
+    }
+
+    fn kernel_of(&self, streams: &Streams) -> &Kernel {
+        match &self.streaming {
+            Some(streaming) if streams.any() => &streaming.kernel,
+            _ => &self.kernel,
+        }
+    }
+
+    /// Memory of at least so many elements, used before or new.
+    fn copies(&self, length: usize) -> Result<Vector<f64>, DeviceError> {
+        let mut spare = self.spare.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = (0..spare.len()).filter(|k| spare[*k].len() >= length).min_by_key(|k| spare[*k].len());
+        match fits {
+            Some(k) => Ok(spare.swap_remove(k)),
+            // What is too short for this one will hardly be long enough for the next.
+            None => {
+                spare.clear();
+                self.device.zeros(length.max(1))
+            }
+        }
+    }
+
+    /// The stage's operands as they stream from these buffers, blocks copied where they must be.
+    fn mapped(
+        &self,
+        stage: &Prepared,
+        streaming: &Streaming,
+        given: &[(&Vector<f64>, usize); SPACES],
+    ) -> Result<Mapped, DeviceError> {
+        let layout = stage.streams.layout(given.map(|(_, first)| first));
+        let Layout { copies: [blocks, vectors], .. } = &layout;
+        let mut copies = [self.copies(blocks.length)?, self.copies(vectors.length)?];
+        if blocks.length > 0 {
+            let parts = blocks.table(&self.device)?;
+            streaming.copying.run(blocks, &parts, given, stage.spaces, &mut copies[0])?;
+        }
+        let parts = if vectors.length > 0 { Some(vectors.table(&self.device)?) } else { None };
+        let maps = match &self.device {
+            Device::Cuda(_) => stage.streams.maps(&self.device, &layout, given, [&copies[0], &copies[1]])?,
+            // Operands are read where they are.
+            Device::Cpu(_) | Device::Sim(_) => {
+                self.device.buffer(&vec![0u64; StreamedProductsPlan::MAP_WORDS * stage.streams.count()])?
+            }
+        };
+        let places = given.map(|(vector, first)| (vector.address(), first));
+        let [_, vectors] = layout.copies;
+        Ok(Mapped { places, maps, vectors, parts, copies: Some(copies), spare: self.spare.clone() })
     }
 
     /// A table in memory that was used before, if there is enough.
     fn upload(&self, words: &mut Vec<u64>) -> Result<Buffer<u64>, DeviceError> {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spare = self.spare.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = (0..spare.len()).filter(|k| spare[*k].len() >= words.len()).min_by_key(|k| spare[*k].len());
         let found = fits.map(|k| spare.swap_remove(k));
         drop(spare);
@@ -133,7 +253,8 @@ impl Products {
         }
     }
 
-    /// Queues a stage: `output` is what its groups add up to, everything else zero.
+    /// Queues a stage: `output` is what its groups add up to, everything else zero. Blocks are those of the first run with
+    /// these vectors: some may have been copied there and then; x and intermediates may change from run to run.
     ///
     /// # Errors
     /// A vector that is missing, too short, or of another device.
@@ -159,6 +280,31 @@ impl Products {
     ) -> Result<(), DeviceError> {
         let given: [(&Vector<f64>, usize); SPACES] =
             std::array::from_fn(|space| buffers.given[space].unwrap_or((&*self.nothing, 0)));
+        let Some(streaming) = self.streaming.as_ref().filter(|_| stage.streams.any()) else {
+            return self.run_of(stage, &given, output, first, None);
+        };
+        for (space, (vector, first)) in given.iter().enumerate() {
+            must_hold(&stage.launch.parameters[space].name, vector.len(), *first, stage.spaces[space])?;
+        }
+        let mut held = stage.mapped.lock().unwrap_or_else(PoisonError::into_inner);
+        let mapped = match held.take().filter(|mapped| mapped.still(&given)) {
+            Some(mapped) => held.insert(mapped),
+            None => held.insert(self.mapped(stage, streaming, &given)?),
+        };
+        if let (Some(parts), Some([_, to])) = (&mapped.parts, &mut mapped.copies) {
+            streaming.copying.run(&mapped.vectors, parts, &given, stage.spaces, to)?;
+        }
+        self.run_of(stage, &given, output, first, Some(&mapped.maps))
+    }
+
+    fn run_of(
+        &self,
+        stage: &Prepared,
+        given: &[(&Vector<f64>, usize); SPACES],
+        output: &mut Vector<f64>,
+        first: usize,
+        maps: Option<&Buffer<u64>>,
+    ) -> Result<(), DeviceError> {
         let mut launch = stage.launch.clone();
         for (space, (vector, first)) in given.iter().enumerate() {
             let needed = stage.spaces[space];
@@ -173,16 +319,20 @@ impl Products {
         let names: [&str; SPACES] = ["left", "left_sum", "right", "right_sum", "input", "between"];
         let firsts = ["left_first", "left_sum_first", "right_first", "right_sum_first", "input_first", "between_first"];
         let mut arguments = Arguments::new();
-        for (name, (vector, _)) in names.into_iter().zip(given) {
+        for (name, (vector, _)) in names.into_iter().zip(*given) {
             arguments = arguments.read(name, vector);
         }
-        for (name, (_, first)) in firsts.into_iter().zip(given) {
+        for (name, (_, first)) in firsts.into_iter().zip(*given) {
             arguments = arguments.i64(name, first as i64);
         }
         let [records, touching, starts] = stage.firsts;
         let arguments = arguments.write("output", output).i64("output_first", first as i64).read("table", table);
         let arguments = arguments.i64("records_first", records).i64("touching_first", touching);
-        self.kernel.launch(&launch, arguments.i64("starts_first", starts))
+        let mut arguments = arguments.i64("starts_first", starts);
+        if let Some(maps) = maps {
+            arguments = arguments.read("maps", maps);
+        }
+        self.kernel_of(&stage.streams).launch(&launch, arguments)
     }
 }
 
@@ -219,7 +369,23 @@ impl Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         if let Some(table) = self.table.take() {
-            self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(table);
+            self.spare.tables.lock().unwrap_or_else(PoisonError::into_inner).push(table);
+        }
+    }
+}
+
+impl Mapped {
+    /// Whether these are the buffers it is for. The place of x may change: it is copied.
+    fn still(&self, given: &[(&Vector<f64>, usize); SPACES]) -> bool {
+        let input = Space::Input as usize;
+        (0..SPACES).all(|k| k == input || self.places[k] == (given[k].0.address(), given[k].1))
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if let Some(copies) = self.copies.take() {
+            self.spare.copies.lock().unwrap_or_else(PoisonError::into_inner).extend(copies);
         }
     }
 }

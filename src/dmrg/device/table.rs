@@ -4,10 +4,11 @@
 //! Tiles are dealt out by predicted time, the longest first, each to the block with the least to do (Graham 1969), so
 //! one launch takes about as long as its share; a block's tiles lie side by side.
 
-use super::cutting::{Part, Rectangle, cut};
+use super::cutting::{Loads, Part, Rectangle, cut};
+use super::streams::Streams;
 use crate::dmrg::records::{Action, Group, Operand, Record, SPACES, Stage};
 use eigenforge_runtime::DeviceError;
-use eigenforge_templates::dmrg::{Fragments, GroupedProductsPlan, Kind, Place, ProductRecord, TableSizes, Tile, WORDS};
+use eigenforge_templates::dmrg::{GroupedProductsPlan, Kind, Place, ProductRecord, TableSizes, Tile, WORDS};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -24,6 +25,8 @@ pub(super) struct Table {
     pub sizes: TableSizes,
     /// Predicted cycles of the longest share.
     pub cycles: f64,
+    /// Operands that stream.
+    pub streams: Streams,
 }
 
 /// An output block as a matrix.
@@ -48,31 +51,53 @@ struct Cut {
 }
 
 impl Table {
-    /// Cuts the stage and deals it out to `blocks` blocks.
+    /// Cuts the stage and deals it out to `blocks` blocks, for loads of the kind that is predicted to be quicker among these.
     ///
     /// # Errors
     /// A record that is not a part of its group's block, or numbers too large for the table.
-    pub fn new(stage: &Stage, blocks: u32) -> Result<Table, DeviceError> {
+    pub fn new(stage: &Stage, blocks: u32, kinds: &[Loads]) -> Result<Table, DeviceError> {
         let (outputs, spaces) = outputs(stage)?;
-        let cuts = best_cut(&outputs, blocks);
+        let (loads, cuts) = best_cut(&outputs, blocks, kinds);
         let (order, starts, cycles) = deal(&cuts, blocks);
         let mut touching = Vec::new();
         let mut words = Vec::with_capacity(WORDS * (cuts.len() + 2 * outputs.len()));
         for tile in order {
             let cut = &cuts[tile];
-            words.extend(tile_of(&outputs[cut.block], &cut.place, &mut touching)?.words());
+            words.extend(tile_of(&outputs[cut.block], &cut.place, loads, &mut touching)?.words());
         }
         let records_first = words.len();
-        for record in outputs.iter().flat_map(|block| block.records) {
-            words.extend(packed(record, stride_of(record)).words());
-        }
+        let (streams, versions) = versions(&outputs, loads, &mut touching);
+        words.extend(versions.iter().flat_map(ProductRecord::words));
         let touching_first = words.len();
         words.extend(halves(&touching));
         let starts_first = words.len();
         words.extend(halves(&starts));
         let sizes = TableSizes { blocks, spaces, output: stage.length as u64, words: words.len() as u64 };
-        Ok(Table { words, firsts: [records_first, touching_first, starts_first].map(|at| at as i64), sizes, cycles })
+        let firsts = [records_first, touching_first, starts_first].map(|at| at as i64);
+        Ok(Table { words, firsts, sizes, cycles, streams })
     }
+}
+
+/// The records in the order in which tiles name them from now on. Where operands stream, a product is there once for
+/// tiles that begin at even rows of its part and once for those at odd ones, as far as there are such.
+fn versions(outputs: &[Block<'_>], loads: Loads, touching: &mut [u32]) -> (Streams, Vec<ProductRecord>) {
+    let records: Vec<&Record> = outputs.iter().flat_map(|block| block.records).collect();
+    let (mut streams, mut list) = (Streams::new(loads), Vec::with_capacity(records.len()));
+    if loads == Loads::Carried {
+        list.extend(records.iter().map(|record| packed(record, stride_of(record))));
+        touching.iter_mut().for_each(|entry| *entry /= 2);
+        return (streams, list);
+    }
+    let mut numbers = vec![None; 2 * records.len()];
+    for entry in touching {
+        let (record, odd) = (records[*entry as usize / 2], *entry % 2 == 1);
+        *entry = *numbers[*entry as usize].get_or_insert_with(|| {
+            let maps = streams.take(record, odd);
+            list.push(ProductRecord { maps, row_before: odd, ..packed(record, stride_of(record)) });
+            list.len() as u32 - 1
+        });
+    }
+    (streams, list)
 }
 
 /// Two numbers of 32 bits a word.
@@ -210,29 +235,32 @@ fn packed(record: &Record, stride: usize) -> ProductRecord {
         first: [(record.first % stride) as u32, (record.first / stride) as u32],
         size: [record.rows as u32, record.columns as u32],
         coefficient: record.coefficient,
+        maps: [0; 2],
+        row_before: false,
     }
 }
 
 /// The cut whose longest share is predicted to be shortest: large tiles need less memory traffic, small ones share better.
-fn best_cut(outputs: &[Block<'_>], blocks: u32) -> Vec<Cut> {
-    let mut best: Option<(f64, Vec<Cut>)> = None;
-    for most in [GroupedProductsPlan::SIDE, 64, 32] {
+fn best_cut(outputs: &[Block<'_>], blocks: u32, kinds: &[Loads]) -> (Loads, Vec<Cut>) {
+    let mut best: Option<(f64, (Loads, Vec<Cut>))> = None;
+    let sides = [GroupedProductsPlan::SIDE, 64, 32];
+    for (loads, most) in kinds.iter().flat_map(|loads| sides.map(|most| (*loads, most))) {
         let mut cuts = Vec::new();
         for (number, block) in outputs.iter().enumerate() {
             let size = [block.stride, block.columns];
-            let tiles = cut(size, &block.parts, most);
+            let tiles = cut(loads, size, &block.parts, most);
             cuts.extend(tiles.into_iter().map(|(place, cycles)| Cut { block: number, place, cycles }));
         }
         let sum: f64 = cuts.iter().map(|cut| cut.cycles).sum();
         let longest = cuts.iter().map(|cut| cut.cycles).fold(0.0, f64::max);
         // Dealing out the longest first leaves at most about half of a mean tile on top of the mean share.
         let mean = sum / cuts.len().max(1) as f64;
-        let share = (sum / f64::from(blocks) + 0.5 * mean).max(longest);
+        let share = (sum / f64::from(blocks) + 0.5 * mean).max(longest) + loads.preparation();
         if best.as_ref().is_none_or(|(least, _)| share < *least) {
-            best = Some((share, cuts));
+            best = Some((share, (loads, cuts)));
         }
     }
-    best.map(|(_, cuts)| cuts).unwrap_or_default()
+    best.map_or((Loads::Carried, Vec::new()), |(_, found)| found)
 }
 
 /// Order of the tiles, first tile of each block and one behind, predicted cycles of the longest share.
@@ -255,7 +283,8 @@ fn deal(cuts: &[Cut], blocks: u32) -> (Vec<usize>, Vec<u32>, f64) {
     (shares.concat(), starts, longest)
 }
 
-fn tile_of(block: &Block<'_>, place: &Rectangle, touching: &mut Vec<u32>) -> Result<Tile, DeviceError> {
+/// A tile, and twice the number of each record that touches it, one more if it begins at an odd row of the record's part.
+fn tile_of(block: &Block<'_>, place: &Rectangle, loads: Loads, touching: &mut Vec<u32>) -> Result<Tile, DeviceError> {
     let products = |record: &Record| match record.action {
         Action::Product { inner, .. } => inner > 0,
         _ => false,
@@ -265,7 +294,7 @@ fn tile_of(block: &Block<'_>, place: &Rectangle, touching: &mut Vec<u32>) -> Res
     let mut list = |wanted: &dyn Fn(&Record) -> bool| {
         for ((k, record), part) in (block.first_record..).zip(block.records).zip(&block.places) {
             if wanted(record) && part.meets(place) {
-                touching.push(k);
+                touching.push(2 * k + (place.first[0] + part.first[0]) % 2);
             }
         }
         narrow(touching.len(), "records that touch tiles")
@@ -273,7 +302,7 @@ fn tile_of(block: &Block<'_>, place: &Rectangle, touching: &mut Vec<u32>) -> Res
     bounds[1] = list(&products)?;
     bounds[2] = list(&others)?;
     Ok(Tile {
-        fragments: Fragments::of(place.size[0], place.size[1]),
+        fragments: loads.fragments(place.size),
         first: place.first,
         size: place.size,
         offset: block.offset as u64,

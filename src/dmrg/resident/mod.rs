@@ -28,7 +28,7 @@ use super::superblock::Superblock;
 use super::truncate::{Limits, Truncated, Wave};
 use davidson::Davidson;
 use eigenforge_runtime::{Device, DeviceError};
-use eigenforge_templates::dmrg::GroupedProductsPlan;
+use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
 use eigenforge_templates::eigen::{DavidsonPlan, DecompositionsPlan};
 use eigenforge_templates::{KernelText, TextError};
 use std::borrow::Cow;
@@ -54,9 +54,11 @@ const BUSY: f64 = 0.5;
 ///
 /// # Errors
 /// A fault of a template.
-pub fn texts() -> Result<[KernelText; 3], TextError> {
+pub fn texts() -> Result<[KernelText; 5], TextError> {
     let (davidson, small) = (DavidsonPlan::new("dmrg"), DecompositionsPlan::new("dmrg"));
-    Ok([GroupedProductsPlan::new("dmrg").text()?, davidson.text()?, small.text()?])
+    let (carried, streamed) = (GroupedProductsPlan::new("dmrg"), StreamedProductsPlan::new("dmrg"));
+    let copies = MatrixCopiesPlan::new("dmrg");
+    Ok([carried.text()?, streamed.text()?, copies.text()?, davidson.text()?, small.text()?])
 }
 
 /// Ones to begin with; more are made as sectors grow.

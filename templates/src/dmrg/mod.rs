@@ -1,11 +1,16 @@
 //! Operation records of DMRG on a card: the plan of one kernel that computes all output blocks of a stage, and its text.
 //!
 //! The text knows nothing of a bond: records and tiles come in a table at the launch ([`ProductRecord`], [`Tile`]), so one
-//! compilation serves a run. What is fixed is the shape of a block of threads ([`GroupedProductsPlan`]).
+//! compilation serves a run. What is fixed is the shape of a block of threads ([`GroupedProductsPlan`]; for large matrices
+//! [`StreamedProductsPlan`], which reads copies with even strides, [`MatrixCopiesPlan`]).
 
+mod copies;
 mod plan;
+mod streamed;
 mod table;
 mod text;
 
+pub use copies::{CopiedPart, MatrixCopiesPlan};
 pub use plan::{GroupedProductsPlan, GroupedProductsPlanError, TableSizes};
+pub use streamed::StreamedProductsPlan;
 pub use table::{Fragments, Kind, Place, ProductRecord, Tile, WORDS};

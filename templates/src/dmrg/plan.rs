@@ -75,16 +75,29 @@ impl GroupedProductsPlan {
 
     /// The launch of one stage.
     pub fn launch(&self, sizes: &TableSizes) -> Result<Launch, LaunchError> {
+        let blocks = u64::from(sizes.blocks);
+        Launch::new("grouped_products", blocks, Self::THREADS, self.shared_bytes(), sizes.parameters())
+    }
+}
+
+impl TableSizes {
+    /// The buffers that are read, and where they begin.
+    pub(super) fn spaces_read(&self) -> Vec<Parameter> {
         let read = |(name, len): (&&str, &u64)| Parameter::table(*name, Element::F64, *len);
-        let mut parameters: Vec<Parameter> = SPACES.iter().zip(&sizes.spaces).map(read).collect();
+        let mut parameters: Vec<Parameter> = SPACES.iter().zip(&self.spaces).map(read).collect();
         parameters.extend(SPACES.iter().map(|name| Parameter::number(format!("{name}_first"), Number::I64)));
-        parameters.push(Parameter::memory("output", Element::F64, Access::Out, sizes.output));
+        parameters
+    }
+
+    /// What both kernels of records take.
+    pub(super) fn parameters(&self) -> Vec<Parameter> {
+        let mut parameters = self.spaces_read();
+        parameters.push(Parameter::memory("output", Element::F64, Access::Out, self.output));
         parameters.push(Parameter::number("output_first", Number::I64));
-        parameters.push(Parameter::table("table", Element::U64, sizes.words));
+        parameters.push(Parameter::table("table", Element::U64, self.words));
         for name in ["records_first", "touching_first", "starts_first"] {
             parameters.push(Parameter::number(name, Number::I64));
         }
-        let blocks = u64::from(sizes.blocks);
-        Launch::new("grouped_products", blocks, Self::THREADS, self.shared_bytes(), parameters)
+        parameters
     }
 }

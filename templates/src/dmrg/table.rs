@@ -42,6 +42,10 @@ pub struct ProductRecord {
     pub size: [u32; 2],
     /// c.
     pub coefficient: f64,
+    /// Numbers of its operands' tensor maps, where they stream.
+    pub maps: [u32; 2],
+    /// Whether A's map begins a row before A.
+    pub row_before: bool,
 }
 
 /// How eight warps share a tile: each holds `down` fragments of 16 rows and `across` of 8 columns.
@@ -65,6 +69,12 @@ impl Fragments {
         };
         let across = columns.max(1).div_ceil(8 * (8 / warps));
         Fragments { warps, down: if rows > 64 { 2 } else { 1 }, across }
+    }
+
+    /// The same where columns come in panels of 16.
+    pub fn of_panels(rows: u32, columns: u32) -> Fragments {
+        let found = Fragments::of(rows, columns);
+        Fragments { across: 2 * columns.max(1).div_ceil(16 * (8 / found.warps)), ..found }
     }
 
     /// Rows that it holds.
@@ -129,7 +139,8 @@ impl ProductRecord {
             Kind::Diagonal => 2,
         };
         let [a, b] = self.operands;
-        let flags = kind | u32::from(a.transposed) << 2 | u32::from(b.transposed) << 3 | a.space << 4 | b.space << 8;
+        let transposed = u32::from(a.transposed) << 2 | u32::from(b.transposed) << 3;
+        let flags = kind | transposed | a.space << 4 | b.space << 8 | u32::from(self.row_before) << 12;
         [
             pair(flags, self.inner),
             pair(self.first[0], self.first[1]),
@@ -138,7 +149,7 @@ impl ProductRecord {
             a.offset,
             b.offset,
             self.coefficient.to_bits(),
-            0,
+            pair(self.maps[0], self.maps[1]),
         ]
     }
 }
@@ -169,8 +180,12 @@ mod tests {
             for columns in 1..=128 {
                 let found = Fragments::of(rows, columns);
                 assert!(found.rows() >= rows && found.columns() >= columns, "{rows} x {columns}: {found:?}");
-                assert!(found.rows() <= 128 && found.columns() <= 128, "{found:?}");
-                assert_eq!(Fragments::all()[found.number() as usize], found);
+                let panels = Fragments::of_panels(rows, columns);
+                assert!(panels.rows() >= rows && panels.columns() >= columns, "{rows} x {columns}: {panels:?}");
+                for found in [found, panels] {
+                    assert!(found.rows() <= 128 && found.columns() <= 128, "{found:?}");
+                    assert_eq!(Fragments::all()[found.number() as usize], found);
+                }
             }
         }
     }

@@ -4,28 +4,50 @@ use super::{Fragments, GroupedProductsPlan};
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
+/// Declarations of records and tiles, and the tensor-core operation, of both kernels.
+pub(super) fn records(step: u32) -> Result<String, TextError> {
+    #[derive(Serialize)]
+    struct View {
+        step: u32,
+        /// Numbers a lane holds of A and of B in one operation.
+        a: Vec<u32>,
+        b: Vec<u32>,
+    }
+    let view = View { step, a: (0..step / 2).collect(), b: (0..step / 4).collect() };
+    render("product_records.cu.jinja", include_str!("../../cuda/product_records.cu.jinja"), &view)
+}
+
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a GroupedProductsPlan,
     prelude: &'a str,
+    records: String,
     threads: u32,
     side: u32,
     /// Numbers of an operand's slab that a thread carries.
     carried: u32,
-    /// Numbers a lane holds of A and of B in one operation.
-    a: Vec<u32>,
-    b: Vec<u32>,
     shapes: Vec<Shape>,
 }
 
+/// A shape of tiles as the texts name it.
 #[derive(Serialize)]
-struct Shape {
+pub(super) struct Shape {
     number: u32,
     warps: u32,
     down: u32,
     across: u32,
+    /// Panels of 16 columns.
+    pairs: u32,
     rows: u32,
     columns: u32,
+}
+
+impl Shape {
+    pub(super) fn of(fragments: Fragments) -> Shape {
+        let Fragments { warps, down, across } = fragments;
+        let (rows, columns) = (fragments.rows(), fragments.columns());
+        Shape { number: fragments.number(), warps, down, across, pairs: across / 2, rows, columns }
+    }
 }
 
 impl GroupedProductsPlan {
@@ -34,23 +56,14 @@ impl GroupedProductsPlan {
     /// # Errors
     /// A fault of the template. A plan that [`GroupedProductsPlan::check`] refuses gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let shape = |f: Fragments| Shape {
-            number: f.number(),
-            warps: f.warps,
-            down: f.down,
-            across: f.across,
-            rows: f.rows(),
-            columns: f.columns(),
-        };
         let view = View {
             plan: self,
             prelude: PRELUDE,
+            records: records(self.step)?,
             threads: Self::THREADS,
             side: Self::SIDE,
             carried: self.slab * Self::SIDE / Self::THREADS,
-            a: (0..self.step / 2).collect(),
-            b: (0..self.step / 4).collect(),
-            shapes: Fragments::all().into_iter().map(shape).collect(),
+            shapes: Fragments::all().into_iter().map(Shape::of).collect(),
         };
         let text = render("grouped_products.cu.jinja", include_str!("../../cuda/grouped_products.cu.jinja"), &view)?;
         Ok(KernelText {

@@ -1,0 +1,89 @@
+//! Copies of matrices for the tensor memory accelerator: even strides, turned where records mean them transposed.
+
+use super::TableSizes;
+use crate::launch::{Access, Element, Launch, LaunchError, Parameter};
+use crate::text::{KernelText, PRELUDE, TextError, render};
+use serde::{Deserialize, Serialize};
+
+/// The plan of the copying kernel: it is the same for all matrices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatrixCopiesPlan {
+    /// Name of the file, for people.
+    pub name: String,
+}
+
+/// A part of a matrix that one block of threads copies; rows and columns as they are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopiedPart {
+    /// Number of its buffer.
+    pub space: u32,
+    /// Whether it is stored transposed.
+    pub transposed: bool,
+    /// Rows and columns; at most 32 columns where it is stored transposed.
+    pub size: [u32; 2],
+    /// Elements from a stored column to the next, where it is and in the copy.
+    pub strides: [u32; 2],
+    /// Rows of zeros that go before it.
+    pub before: u32,
+    /// First elements, where it is and in the copy.
+    pub firsts: [u64; 2],
+}
+
+impl CopiedPart {
+    /// Words of a part.
+    pub const WORDS: usize = 5;
+    /// Most columns of a part that is stored transposed.
+    pub const TURNED: usize = 32;
+
+    /// Its words.
+    pub fn words(&self) -> [u64; CopiedPart::WORDS] {
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let flags = self.space | u32::from(self.transposed) << 4;
+        [
+            pair(flags, self.size[0]),
+            pair(self.size[1], self.strides[0]),
+            pair(self.strides[1], self.before),
+            self.firsts[0],
+            self.firsts[1],
+        ]
+    }
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    name: &'a str,
+    prelude: &'a str,
+    threads: u32,
+}
+
+impl MatrixCopiesPlan {
+    /// Threads of a block.
+    pub const THREADS: u32 = 256;
+
+    /// A plan.
+    pub fn new(name: impl Into<String>) -> MatrixCopiesPlan {
+        MatrixCopiesPlan { name: name.into() }
+    }
+
+    /// The launch that makes the copies of so many parts; of `sizes` what is read and the output.
+    pub fn launch(&self, sizes: &TableSizes, parts: usize) -> Result<Launch, LaunchError> {
+        let mut parameters = sizes.spaces_read();
+        parameters.push(Parameter::memory("output", Element::F64, Access::InOut, sizes.output));
+        parameters.push(Parameter::table("table", Element::U64, (CopiedPart::WORDS * parts) as u64));
+        Launch::new("matrix_copies", parts as u64, Self::THREADS, 0, parameters)
+    }
+
+    /// The CUDA text.
+    ///
+    /// # Errors
+    /// A fault of the template.
+    pub fn text(&self) -> Result<KernelText, TextError> {
+        let view = View { name: &self.name, prelude: PRELUDE, threads: Self::THREADS };
+        Ok(KernelText {
+            name: format!("{}_matrix_copies", self.name),
+            text: render("matrix_copies.cu.jinja", include_str!("../../cuda/matrix_copies.cu.jinja"), &view)?,
+            plan: crate::text::ron_of_depth(self, 2),
+            entries: vec!["matrix_copies".into()],
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! Records whose operands stream: the plan of the kernel that has them brought by the tensor memory accelerator, its text.
+//!
+//! In: the same table as [`GroupedProductsPlan`](super::GroupedProductsPlan), and a tensor map of 16 words for each
+//! operand: its matrix must begin at an even element, have an even number of elements from a column to the next, and not be
+//! meant transposed; it is read from even rows on. The accelerator needs a thread to ask for a slab and no registers, so eight warps do nothing but multiply.
+
+use super::table::Fragments;
+use super::text::{Shape, records};
+use super::{GroupedProductsPlan, TableSizes};
+use crate::launch::{Element, Launch, LaunchError, Parameter};
+use crate::text::{KernelText, PRELUDE, TextError, render};
+use serde::{Deserialize, Serialize};
+
+/// Every number that the text of streamed products is written for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamedProductsPlan {
+    /// Name of the file, for people.
+    pub name: String,
+    /// Slabs in shared memory: 2 or 3.
+    pub stages: u32,
+    /// Terms of the sum of one tensor-core operation of 16 × 8 elements: 8, as a lane reads them.
+    pub step: u32,
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    plan: &'a StreamedProductsPlan,
+    prelude: &'a str,
+    records: String,
+    threads: u32,
+    side: u32,
+    slab: u32,
+    shapes: Vec<Shape>,
+}
+
+impl StreamedProductsPlan {
+    /// Threads of a block: eight warps that multiply, and four, the least that can hand registers over, of which one loads.
+    pub const THREADS: u32 = 384;
+    /// Terms of the sum that are staged at once.
+    pub const SLAB: u32 = 32;
+    /// Words of a tensor map.
+    pub const MAP_WORDS: usize = 16;
+
+    /// The plan of an H200's kernel.
+    pub fn new(name: impl Into<String>) -> StreamedProductsPlan {
+        StreamedProductsPlan { name: name.into(), stages: 3, step: 8 }
+    }
+
+    /// Dynamic shared memory of a block, in bytes: A and B of every slab.
+    pub fn shared_bytes(&self) -> u64 {
+        8 * 2 * u64::from(self.stages * Self::SLAB * GroupedProductsPlan::SIDE)
+    }
+
+    /// The launch of one stage with so many tensor maps.
+    pub fn launch(&self, sizes: &TableSizes, maps: usize) -> Result<Launch, LaunchError> {
+        let mut parameters = sizes.parameters();
+        parameters.push(Parameter::table("maps", Element::U64, (Self::MAP_WORDS * maps) as u64));
+        Launch::new("streamed_products", u64::from(sizes.blocks), Self::THREADS, self.shared_bytes(), parameters)
+    }
+
+    /// The CUDA text.
+    ///
+    /// # Errors
+    /// A fault of the template.
+    pub fn text(&self) -> Result<KernelText, TextError> {
+        let shapes = Fragments::all().into_iter().filter(|fragments| fragments.across % 2 == 0).map(Shape::of);
+        let view = View {
+            plan: self,
+            prelude: PRELUDE,
+            records: records(self.step)?,
+            threads: Self::THREADS,
+            side: GroupedProductsPlan::SIDE,
+            slab: Self::SLAB,
+            shapes: shapes.collect(),
+        };
+        let template = include_str!("../../cuda/streamed_products.cu.jinja");
+        Ok(KernelText {
+            name: format!("{}_streamed_products", self.name),
+            text: render("streamed_products.cu.jinja", template, &view)?,
+            plan: crate::text::ron_of_depth(self, 2),
+            entries: vec!["streamed_products".into()],
+        })
+    }
+}
