@@ -18,7 +18,8 @@ pub mod tune;
 pub mod vector_program;
 
 pub use device::{
-    Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord, Memory,
+    Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord, MatrixBlock,
+    MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Memory,
     OnDevice, Pinned, SymmetricMatrix, Vector,
 };
 pub use error::{DeviceError, Result, SolveError};

@@ -11,7 +11,7 @@ use crate::basis::Sector;
 use crate::dmrg::forecast::Forecast;
 use crate::dmrg::resident::{self, Resident};
 use crate::dmrg::{
-    self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop, Told,
+    self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop, Strategy, Told,
     inspect, memory, ordering, site::Kind,
 };
 use crate::input::{DmrgFile, SectorSpec};
@@ -47,6 +47,7 @@ fn options(file: &DmrgFile) -> Options {
         start: spec.start,
         targets: spec.targets,
         polish: spec.polish,
+        strategy: spec.strategy,
     }
 }
 
@@ -84,7 +85,8 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
     };
     format!(
         "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n\
-         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}",
+         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}\
+         H x      {}: {}\n",
         model.model.name(),
         model.model.formula(),
         model.model.amplitudes(),
@@ -93,6 +95,8 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         chain.sites,
         ordering::bandwidth(&model.lattice, &chain.order),
         chain.sum.width(),
+        options.strategy.name(),
+        options.strategy.describe(),
     )
 }
 
@@ -160,18 +164,23 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
 fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, String), CommandError> {
     if name != "auto" {
         let device = Device::parse(name)?;
+        options.strategy.check(&device)?;
         if device.runs_kernels() && options.targets > 1 {
             let why = "states above the lowest, `targets`, are found on the CPU only: --device cpu";
             return Err(CommandError::NotOfDmrg { option: "--device", why });
         }
         return Ok((device, String::new()));
     }
-    if options.targets > 1 {
+    if options.targets > 1 && options.strategy == Strategy::Planned {
         return Ok((Device::cpu(), String::new()));
     }
     let (best, reason) = Device::best_with_reason();
     if let Some(reason) = reason {
         eprintln!("no CUDA device is used: {reason}");
+    }
+    if options.strategy != Strategy::Planned {
+        options.strategy.check(&best)?;
+        return Ok((best, format!("device   the card: strategy = \"{}\" runs there\n", options.strategy.name())));
     }
     if !best.is_cuda() {
         return Ok((best, String::new()));

@@ -11,6 +11,7 @@ use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::records::{SPACES, Space, Stage};
+use super::strategy::Strategy;
 use super::superblock::Superblock;
 use super::truncate::{Limits, Truncated, Wave};
 use std::borrow::Cow;
@@ -51,6 +52,17 @@ impl<'a, B> Operands<'a, B> {
 pub trait Engine {
     /// Numbers in its memory.
     type Buffer;
+
+    /// Solves run H x by this strategy from now on.
+    ///
+    /// # Errors
+    /// An engine that has no other than the planned one; a library that is missing.
+    fn take_up(&mut self, strategy: Strategy) -> Result<(), DmrgError> {
+        match strategy {
+            Strategy::Planned => Ok(()),
+            _ => Err(strategy.refused("an engine that runs records by itself".into())),
+        }
+    }
 
     /// Takes numbers over from the host.
     ///

@@ -80,6 +80,17 @@ pub enum DmrgError {
         /// What was asked for.
         what: &'static str,
     },
+    /// A strategy of cuBLAS without a card.
+    #[error(
+        "strategy = \"{strategy}\" runs H x through cuBLAS and needs a card, found {found}: take --device cuda:0, or \
+         strategy = \"planned\""
+    )]
+    NeedsCard {
+        /// Its name.
+        strategy: &'static str,
+        /// The device.
+        found: String,
+    },
     /// A block that has no decomposition.
     #[error("a block of {rows} x {columns} could not be decomposed: it holds numbers that are not finite")]
     Decomposition {

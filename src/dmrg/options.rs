@@ -7,6 +7,7 @@
 
 use super::davidson;
 use super::error::DmrgError;
+use super::strategy::Strategy;
 use super::sweep::SweepPlan;
 use super::truncate;
 use serde::Serialize;
@@ -38,6 +39,8 @@ pub struct Options {
     pub targets: usize,
     /// Whether to end with one-site sweeps.
     pub polish: bool,
+    /// How H x runs in a solve; all but the planned one need a card.
+    pub strategy: Strategy,
 }
 
 /// How the chain gets its first state.
@@ -77,6 +80,7 @@ impl Default for Options {
             start: StartVectors::default(),
             targets: 1,
             polish: false,
+            strategy: Strategy::default(),
         }
     }
 }

@@ -155,6 +155,8 @@ pub fn run_on<E: Engine>(
 ) -> Result<Found, DmrgError> {
     options.check()?;
     check_targets(chain, options, checkpoint)?;
+    let mut engine = engine;
+    engine.take_up(options.strategy)?;
     let (start, mut engine, mut below) = (Instant::now(), engine, Vec::new());
     let mut lowest: Option<Found> = None;
     for target in 0..options.targets {

@@ -13,12 +13,13 @@
 //! | `noise` | relative perturbation of the density matrices: a list of one a sweep, none after its end; 0 for none | [1e-4, 1e-5, 1e-6] |
 //! | `order` | the sites along the chain, each once | as numbered, or an order of shorter bonds |
 //! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of fermions, ⟨n n⟩ and ⟨c† c⟩ of every pair of sites, in report.json | false |
+//! | `strategy` | how H x runs in a solve on a card: `"planned"` in generated kernels; `"4streams"`, `"nostreams"`, `"nostreamstorage"` through cuBLAS | `"planned"` |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |
 
 use super::problem::Wrong;
 use super::section::{Amount, Placed, Section};
-use crate::dmrg::{Mode, StartVectors};
+use crate::dmrg::{Mode, StartVectors, Strategy};
 use serde::Serialize;
 
 /// `[dmrg]`, with defaults filled in.
@@ -50,6 +51,8 @@ pub struct DmrgSpec {
     pub targets: usize,
     /// `polish`.
     pub polish: bool,
+    /// `strategy`.
+    pub strategy: Strategy,
 }
 
 /// Reads `[dmrg]` for a lattice of so many sites.
@@ -64,6 +67,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     let mode = section.choice("mode", &[("finite", Mode::Finite), ("infinite", Mode::Infinite)]);
     let mode = mode.map_or(Mode::Finite, |mode| mode.value);
     let start = section.choice("start", &[("auto", StartVectors::Carried), ("random", StartVectors::Random)]);
+    let strategy = section.choice("strategy", &Strategy::ALL.map(|strategy| (strategy.name(), strategy)));
     let targets = section.count("targets", 1).map_or(1, |targets| targets.value);
     let polish = section.flag("polish").unwrap_or(false);
     if polish && targets > 1 {
@@ -91,6 +95,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         start: start.map_or(StartVectors::Carried, |start| start.value),
         targets,
         polish,
+        strategy: strategy.map_or(Strategy::Planned, |strategy| strategy.value),
         states,
     };
     section.finish("key", |_| None);

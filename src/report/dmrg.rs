@@ -204,7 +204,13 @@ impl DmrgReport {
         let sweeps = || self.sweeps.iter().chain(self.excited.iter().flat_map(|state| &state.sweeps));
         let grown = self.growth.iter().map(|step| step.products).sum::<usize>();
         let products = sweeps().map(|sweep| sweep.products).sum::<usize>() + grown;
-        writeln!(out, "{how} by dmrg on {}: {} sweeps, {products} products", self.device, sweeps().count())?;
+        writeln!(
+            out,
+            "{how} by dmrg on {}: {} sweeps, {products} products by strategy {}",
+            self.device,
+            sweeps().count(),
+            self.dmrg.strategy.name()
+        )?;
         let DmrgSeconds { setup, sweeps, measure, total } = self.seconds;
         let rate = if sweeps > 0.0 { self.flops / sweeps / 1e9 } else { 0.0 };
         writeln!(

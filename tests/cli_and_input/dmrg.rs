@@ -144,6 +144,26 @@ fn impossible_files_are_refused_at_the_place() {
     refused(&chain(folder.path(), 400, "states = 100000000"), "states fit at most; lower `states`");
 }
 
+/// A strategy of cuBLAS where there is no card: said before anything is computed. Where there is none to be asked for, the
+/// report names the planned one.
+#[test]
+fn strategies_of_a_card_are_refused_elsewhere_and_reports_name_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    for (strategy, device) in [("4streams", "cpu"), ("nostreams", "sim"), ("nostreamstorage", "cpu")] {
+        let input = chain(folder.path(), 8, &format!("states = 8\nstrategy = \"{strategy}\""));
+        let output = run(&["solve", &input, "--device", device]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        let said = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
+        assert!(said.contains(&format!("strategy = \"{strategy}\" runs H x through cuBLAS")), "{said}");
+        assert!(!said.contains("sweep") && stdout(&output).is_empty(), "nothing was computed: {said}");
+        let cost = run(&["inspect", &input, "--stage", "cost"]);
+        assert!(stdout(&cost).contains(&format!("H x      {strategy}: ")), "{}", stdout(&cost));
+    }
+    let planned = chain(folder.path(), 8, "states = 8");
+    assert_eq!(solved(&[&planned])["dmrg"]["strategy"], "planned");
+    assert!(stdout(&run(&["solve", &planned])).contains("products by strategy planned"));
+}
+
 /// Growth alone: the energy per site by length, and the picture of the entropies (Bethe ansatz for 32 sites).
 #[test]
 fn a_chain_is_grown_without_sweeps() {

@@ -4,7 +4,7 @@
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::resident::Resident;
 use eigenforge::dmrg::sweep::Sweeper;
-use eigenforge::dmrg::{Chain, Checkpoint, Found, Options, run, run_on};
+use eigenforge::dmrg::{Chain, Checkpoint, Found, Options, Strategy, run, run_on};
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::simulate::Schedule;
@@ -92,6 +92,36 @@ fn energies_of_exact_solutions_on_a_card() {
     let found = solve(&device, &chain, &options(512));
     assert!((found.energy + 8.818767454812).abs() < 1e-9, "{}", found.energy);
     assert!(found.variance.unwrap() < 1e-9);
+}
+
+/// Of a card: H x through cuBLAS in the ways of the paper gives the energies of the generated kernel.
+#[test]
+fn every_strategy_gives_the_same_energy() {
+    let Some(device) = card() else { return };
+    let spins = Chain::new(&heisenberg(20, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let ladder = hubbard(&Lattice::ladder([2, 4]).open(), 8.0);
+    let ladder = Chain::new(&ladder, Sector::Fermions { up: 4, down: 4 }, None).unwrap();
+    for (chain, states) in [(&spins, 128), (&ladder, 300)] {
+        let options = Options { states: vec![states], ..Options::default() };
+        let planned = solve(&device, chain, &options);
+        for strategy in Strategy::ALL {
+            let found = solve(&device, chain, &Options { strategy, ..options.clone() });
+            let (name, energy) = (strategy.name(), planned.energy);
+            assert!((found.energy - energy).abs() < 1e-9, "{name}: {} is not {energy}", found.energy);
+        }
+    }
+}
+
+#[test]
+fn strategies_of_a_card_are_refused_by_name_elsewhere() {
+    let chain = Chain::new(&heisenberg(4, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let options = Options { states: vec![4], strategy: Strategy::FourStreams, ..Options::default() };
+    let said = run(&chain, &options, None, |_| {}).map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("strategy = \"4streams\"") && said.contains("needs a card"), "{said}");
+    let simulated = Device::simulated(Schedule::Forward).unwrap();
+    let engine = Resident::new(&simulated).unwrap();
+    let said = run_on(engine, &chain, &options, None, |_| {}).map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("needs a card, found") && said.contains(&simulated.name()), "{said}");
 }
 
 #[test]

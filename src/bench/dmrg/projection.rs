@@ -8,13 +8,13 @@ use super::DmrgBenchError;
 use crate::basis::Sector;
 use crate::bench::vendor::{self, VendorStrategy};
 use crate::bench::{median, seeded};
-use crate::dmrg::Chain;
-use crate::dmrg::device::{DeviceBuffers, Products};
+use crate::dmrg::device::{DeviceBuffers, LibraryProducts, Products};
 use crate::dmrg::full_block::{FullBond, Projection};
 use crate::dmrg::records::{Action, Group, Operand, Record, Space, Stage};
+use crate::dmrg::{Chain, Strategy};
 use crate::lattice::Lattice;
 use crate::models;
-use eigenforge_runtime::Device;
+use eigenforge_runtime::{Device, DeviceError, Vector};
 use std::io::Write;
 
 /// A list of records and what they read.
@@ -134,21 +134,51 @@ impl Case {
     }
 }
 
-/// Median milliseconds of one pass by the generated kernel, and the last stage's output.
-fn ours(case: &Case, device: &Device, repeats: usize) -> Result<(f64, Vec<f64>), DmrgBenchError> {
-    let products = Products::new(device)?;
+/// Median milliseconds of one pass by a strategy of a solve, and the last stage's output.
+fn timed(
+    case: &Case,
+    strategy: Strategy,
+    device: &Device,
+    repeats: usize,
+) -> Result<(f64, Vec<f64>), DmrgBenchError> {
     let vectors = case.data.iter().map(|(space, data)| Ok((*space, device.upload(data)?)));
     let vectors = vectors.collect::<Result<Vec<_>, DmrgBenchError>>()?;
     let buffers = vectors.iter().fold(DeviceBuffers::default(), |buffers, (space, v)| buffers.with(*space, v));
-    let prepared = case.stages.iter().map(|stage| products.prepare(stage)).collect::<Result<Vec<_>, _>>()?;
     let mut outputs =
         case.stages.iter().map(|s| device.zeros::<f64>(s.length.max(1))).collect::<Result<Vec<_>, _>>()?;
-    let mut pass = || match (&mut outputs[..], &prepared[..]) {
+    let stages = case.stages.iter();
+    let times = if strategy == Strategy::Planned {
+        let products = Products::new(device)?;
+        let prepared = stages.map(|stage| products.prepare(stage)).collect::<Result<Vec<_>, _>>()?;
+        times(&prepared, &buffers, &mut outputs, device, repeats, |stage, buffers, output| {
+            products.run(stage, buffers, output)
+        })?
+    } else {
+        let library = LibraryProducts::new(device, strategy)?;
+        let prepared = stages.map(|stage| library.prepare(stage, &buffers)).collect::<Result<Vec<_>, _>>()?;
+        times(&prepared, &buffers, &mut outputs, device, repeats, |stage, buffers, output| {
+            library.run_into(stage, buffers, output, 0)
+        })?
+    };
+    let output = outputs.last().map(|output| output.download()).transpose()?.unwrap_or_default();
+    Ok((median(&times), output))
+}
+
+/// Milliseconds of each pass over one stage, or two of which the second reads what the first writes.
+fn times<S>(
+    prepared: &[S],
+    buffers: &DeviceBuffers<'_>,
+    outputs: &mut [Vector<f64>],
+    device: &Device,
+    repeats: usize,
+    run: impl Fn(&S, &DeviceBuffers<'_>, &mut Vector<f64>) -> Result<(), DeviceError>,
+) -> Result<Vec<f64>, DeviceError> {
+    let mut pass = || match (&mut *outputs, prepared) {
         ([between, y], [first, second]) => {
-            products.run(first, &buffers, between)?;
-            products.run(second, &buffers.with(Space::Between, between), y)
+            run(first, buffers, between)?;
+            run(second, &buffers.with(Space::Between, between), y)
         }
-        ([y, ..], [only, ..]) => products.run(only, &buffers, y),
+        ([y, ..], [only, ..]) => run(only, buffers, y),
         _ => Ok(()),
     };
     pass()?;
@@ -158,8 +188,7 @@ fn ours(case: &Case, device: &Device, repeats: usize) -> Result<(f64, Vec<f64>),
         done?;
         times.push(milliseconds);
     }
-    let output = outputs.last().map(|output| output.download()).transpose()?.unwrap_or_default();
-    Ok((median(&times), output))
+    Ok(times)
 }
 
 /// Times a case by every strategy and writes its rows.
@@ -174,7 +203,7 @@ pub fn table(
     out: &mut dyn Write,
 ) -> Result<(), DmrgBenchError> {
     let flops = case.flops();
-    let (milliseconds, expected) = ours(case, device, repeats)?;
+    let (milliseconds, expected) = timed(case, Strategy::Planned, device, repeats)?;
     let size = expected.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
     writeln!(out, "\n{}: {flops:.3e} flop", case.name)?;
     writeln!(out, "| strategy | ms | TFLOP/s | ours, times faster |\n|---|---|---|---|")?;
@@ -182,6 +211,24 @@ pub fn table(
         format!("| {name} | {time:.3} | {:.2} | {:.2} x |", 1e-9 * flops / time, time / milliseconds)
     };
     writeln!(out, "{}", row("ours, a launch a stage", milliseconds))?;
+    let check = |strategy: &'static str, found: &[f64]| {
+        let wrong = |(_, (found, expected)): &(usize, (&f64, &f64))| {
+            let close = (*found - *expected).abs() <= 1e-11 * size;
+            !close
+        };
+        match found.iter().zip(&expected).enumerate().find(wrong) {
+            None => Ok(()),
+            Some((element, (found, expected))) => {
+                let (case, found, expected) = (case.name.clone(), *found, *expected);
+                Err(DmrgBenchError::Differs { case, strategy, element, found, expected })
+            }
+        }
+    };
+    for strategy in Strategy::ALL.into_iter().filter(|s| *s != Strategy::Planned && device.is_cuda()) {
+        let (time, found) = timed(case, strategy, device, repeats)?;
+        check(strategy.name(), &found)?;
+        writeln!(out, "{}", row(strategy.name(), time))?;
+    }
     let stages: Vec<&Stage> = case.stages.iter().collect();
     let data: Vec<(Space, &[f64])> = case.data.iter().map(|(space, data)| (*space, data.as_slice())).collect();
     for strategy in VendorStrategy::ALL.into_iter().filter(|_| device.is_cuda()) {
@@ -193,13 +240,7 @@ pub fn table(
             }
             Err(error) => return Err(error.into()),
         };
-        for (element, (found, expected)) in found.output.iter().zip(&expected).enumerate() {
-            let close = (found - expected).abs() <= 1e-11 * size;
-            if !close {
-                let (strategy, found, expected) = (strategy.name(), *found, *expected);
-                return Err(DmrgBenchError::Differs { case: case.name.clone(), strategy, element, found, expected });
-            }
-        }
+        check(strategy.name(), &found.output)?;
         writeln!(out, "{}", row(strategy.name(), found.milliseconds))?;
     }
     if let Some(PaperRun { flops: whole, seconds }) = case.paper {

@@ -6,9 +6,7 @@
 //! vain: that is cheaper than to wait before it.
 
 use super::super::davidson::{Found, Limits};
-use super::super::device::{DeviceBuffers, Products};
-use super::super::records::Space;
-use super::super::superblock::Superblock;
+use super::multiply::Multiply;
 use super::{Held, Pool};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
 use eigenforge_templates::eigen::{DavidsonPlan, Extent, SMALL_NUMBERS};
@@ -80,9 +78,7 @@ impl Davidson {
     /// Replaces ψ by the lowest eigenvector of the superblock.
     pub(super) fn solve(
         &mut self,
-        products: &Products,
-        superblock: &Superblock,
-        buffers: DeviceBuffers<'_>,
+        multiply: &mut Multiply<'_>,
         diagonal: &Held,
         wave: &mut Held,
         limits: Limits,
@@ -94,20 +90,13 @@ impl Davidson {
             Some(held) => held,
             None => [self.pool.take(most * stride)?, self.pool.take(most * stride)?],
         };
-        let (first, second) = (products.prepare(&superblock.first)?, products.prepare(&superblock.second)?);
-        let mut between = self.pool.take(superblock.first.length)?;
         let mut found = Found { value: f64::NAN, residual: f64::INFINITY, products: 0 };
         let at = |width| Extent { n, stride, width };
         let mut width = 0;
         self.orthogonalise(at(0), &v, wave)?;
         self.append(at(0), &mut v, wave)?;
         loop {
-            let input = buffers.with_from(Space::Input, v.vector(), width * stride);
-            if superblock.first.length > 0 {
-                products.run(&first, &input, between.vector_mut())?;
-            }
-            let input = input.with(Space::Between, between.vector());
-            products.run_into(&second, &input, w.vector_mut(), width * stride)?;
+            multiply.run(&v, width * stride, &mut w, width * stride)?;
             (found.products, width) = (found.products + 1, width + 1);
             self.project(at(width), &v, &w)?;
             self.correct(at(width), &v, &w, diagonal, wave)?;
@@ -209,7 +198,11 @@ fn ended(arguments: Arguments<'_>, extent: Extent) -> Arguments<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::super::dense::{View, eigen};
-    use super::super::super::records::{Action, Group, Operand, Record, Stage};
+    use super::super::super::device::{DeviceBuffers, Products};
+    use super::super::super::records::{Action, Group, Operand, Record, Space, Stage};
+    use super::super::super::strategy::Strategy;
+    use super::super::super::superblock::Superblock;
+    use super::super::multiply::Multiplier;
     use super::super::test_device;
     use super::*;
     use crate::bench::seeded::vector;
@@ -243,7 +236,9 @@ mod tests {
         let diagonal = pool.upload(&(0..n).map(|i| a[i * (n + 1)]).collect::<Vec<_>>()).unwrap();
         let mut x = pool.upload(&vector(n, 9)).unwrap();
         let buffers = DeviceBuffers::default().with(Space::Left, matrix.vector());
-        let found = davidson.solve(&products, &superblock, buffers, &diagonal, &mut x, limits).unwrap();
+        let multiplier = Multiplier::new(&device, &products, Strategy::Planned).unwrap();
+        let mut multiply = multiplier.prepare(&superblock, buffers, &pool).unwrap();
+        let found = davidson.solve(&mut multiply, &diagonal, &mut x, limits).unwrap();
         (found, x.download().unwrap(), a)
     }
 
