@@ -18,9 +18,9 @@ pub mod tune;
 pub mod vector_program;
 
 pub use device::{
-    Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord, MatrixBlock,
-    MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Memory,
-    OnDevice, Pinned, SymmetricMatrix, Vector,
+    Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord,
+    MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Memory, OnDevice, Pinned, SymmetricMatrix,
+    Vector,
 };
 pub use error::{DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

@@ -1,7 +1,8 @@
 //! `eigenforge solve MODEL.toml`, for a file with `[dmrg]`: operator → chain → sweeps → report; and its `inspect`.
 
 use super::Outcome;
-use super::arguments::{SolveArguments, StageName};
+use super::arguments::{InspectArguments, SolveArguments, StageName};
+use super::dump;
 use super::error::CommandError;
 use super::output::{print, span};
 use super::overrides;
@@ -11,12 +12,13 @@ use crate::basis::Sector;
 use crate::dmrg::forecast::Forecast;
 use crate::dmrg::resident::{self, Resident};
 use crate::dmrg::{
-    self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop, Strategy, Told,
-    inspect, memory, ordering, site::Kind,
+    self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop,
+    Strategy, Told, inspect, memory, ordering, site::Kind,
 };
 use crate::input::{DmrgFile, SectorSpec};
 use crate::report::{DmrgReport, DmrgSeconds, MemoryRecord, ModelRecord, SiteAverages};
 use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_templates::KernelText;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -46,6 +48,7 @@ fn options(file: &DmrgFile) -> Options {
         mode: spec.mode,
         start: spec.start,
         targets: spec.targets,
+        weights: spec.weights.clone(),
         polish: spec.polish,
         strategy: spec.strategy,
     }
@@ -66,9 +69,12 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         StartVectors::Carried => "",
         StartVectors::Random => "; each solve from a random vector",
     };
-    let targets = match options.targets {
-        1 => String::new(),
-        targets => format!("         the {targets} lowest states, each orthogonal to those below\n"),
+    let targets = match (options.targets, &options.weights) {
+        (1, _) => String::new(),
+        (targets, None) => format!("         the {targets} lowest states, each orthogonal to those below\n"),
+        (targets, Some(weights)) => {
+            format!("         the {targets} lowest states in one set of kept states, by weights {weights:?}\n")
+        }
     };
     let plan = if options.sweeps == 0 {
         format!("dmrg     {} states, no sweeps; seed {}{vectors}\n", options.states_of(0), options.seed)
@@ -165,14 +171,7 @@ fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, Strin
     if name != "auto" {
         let device = Device::parse(name)?;
         options.strategy.check(&device)?;
-        if device.runs_kernels() && options.targets > 1 {
-            let why = "states above the lowest, `targets`, are found on the CPU only: --device cpu";
-            return Err(CommandError::NotOfDmrg { option: "--device", why });
-        }
         return Ok((device, String::new()));
-    }
-    if options.targets > 1 && options.strategy == Strategy::Planned {
-        return Ok((Device::cpu(), String::new()));
     }
     let (best, reason) = Device::best_with_reason();
     if let Some(reason) = reason {
@@ -232,6 +231,7 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
         longest_bond: ordering::bandwidth(&model.lattice, &chain.order),
         operator_sum_width: chain.sum.width(),
         energy: found.energy,
+        average: found.average,
         variance: found.variance,
         extrapolated: found.extrapolated,
         discarded: match found.sweeps.last() {
@@ -272,17 +272,34 @@ fn by_lattice_site(found: Correlations, order: &[usize]) -> Correlations {
     Correlations { szsz: found.szsz.map(sorted), sdots: found.sdots.map(sorted), nn: found.nn.map(sorted), cdag_c }
 }
 
-/// Prints a stage.
-pub(super) fn inspect(file: &DmrgFile, stage: StageName) -> Result<(), CommandError> {
+/// The generated files, of a kernel's name or all.
+fn texts(kernel: Option<&str>) -> Result<Vec<KernelText>, CommandError> {
+    let texts = resident::texts().map_err(DeviceError::from)?;
+    let Some(name) = kernel else { return Ok(texts.into()) };
+    let known: Vec<String> = texts.iter().flat_map(|text| text.entries.iter().cloned()).collect();
+    let found: Vec<KernelText> =
+        texts.into_iter().filter(|text| text.name == name || text.entries.iter().any(|entry| entry == name)).collect();
+    match found.is_empty() {
+        true => Err(CommandError::NoKernelOfDmrg { name: name.into(), known: known.join(", ") }),
+        false => Ok(found),
+    }
+}
+
+/// Prints a stage, or writes the generated files.
+pub(super) fn inspect(file: &DmrgFile, arguments: &InspectArguments) -> Result<(), CommandError> {
     let (chain, options) = (chain(file)?, options(file));
     options.check()?;
+    let (stage, kernel) = (arguments.stage, arguments.kernel.as_deref());
+    if let Some(folder) = &arguments.dump {
+        let written = dump::write(&texts(kernel)?, folder, arguments.force)?;
+        return Ok(print(&(written + &dump::next(&arguments.model, folder, false)))?);
+    }
     let text = match stage {
         StageName::Ir => format!("{}\n{}", file.model.operator(), inspect::operator_sum(&chain)),
         StageName::Plan => inspect::middle_bond(&chain, &options, true)?,
         StageName::Cost => describe(file, &chain, &options) + &inspect::middle_bond(&chain, &options, false)?,
         StageName::Cuda => {
-            let texts = resident::texts().map_err(DeviceError::from)?;
-            texts.into_iter().map(|text| format!("// ==== {}.cu\n{}\n", text.name, text.text)).collect()
+            texts(kernel)?.into_iter().map(|text| format!("// ==== {}.cu\n{}\n", text.name, text.text)).collect()
         }
         _ => return Err(CommandError::StageOfDmrg { stage }),
     };

@@ -128,10 +128,15 @@ pub trait Engine {
         limits: davidson::Limits,
     ) -> Result<davidson::Found, DmrgError>;
 
-    /// [`solve`](Engine::solve) among the vectors orthogonal to `against`.
+    /// Vectors that [`solve_against`](Engine::solve_against) takes at most.
+    fn most_against(&self) -> usize {
+        usize::MAX
+    }
+
+    /// [`solve`](Engine::solve) among the vectors orthogonal to `against`, of any norm and overlaps.
     ///
     /// # Errors
-    /// Numbers that are not finite; an engine that does not do it.
+    /// Numbers that are not finite.
     fn solve_against(
         &mut self,
         superblock: &Superblock,
@@ -139,13 +144,8 @@ pub trait Engine {
         diagonal: &Self::Buffer,
         wave: &mut Self::Buffer,
         limits: davidson::Limits,
-        against: &[Self::Buffer],
-    ) -> Result<davidson::Found, DmrgError> {
-        match against {
-            [] => self.solve(superblock, operands, diagonal, wave, limits),
-            _ => Err(DmrgError::NotOnThisDevice { what: "states above the lowest, `targets`," }),
-        }
-    }
+        against: &[&Self::Buffer],
+    ) -> Result<davidson::Found, DmrgError>;
 
     /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
     ///

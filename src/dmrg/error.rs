@@ -74,11 +74,16 @@ pub enum DmrgError {
         /// States that would fit.
         states: usize,
     },
-    /// What the engine of a device does not do.
-    #[error("{what} are found on the CPU only: --device cpu")]
-    NotOnThisDevice {
+    /// More states below than a device's Davidson basis has room for.
+    #[error(
+        "targets should be at most {most} on this device, whose Davidson basis holds the states below too, found {found}: \
+         take fewer, or --device cpu"
+    )]
+    TooManyBelow {
         /// What was asked for.
-        what: &'static str,
+        found: usize,
+        /// What there is room for.
+        most: usize,
     },
     /// A strategy of cuBLAS without a card.
     #[error(

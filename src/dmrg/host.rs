@@ -82,7 +82,7 @@ impl Engine for Host {
         diagonal: &Vec<f64>,
         wave: &mut Vec<f64>,
         limits: davidson::Limits,
-        against: &[Vec<f64>],
+        against: &[&Vec<f64>],
     ) -> Result<davidson::Found, DmrgError> {
         let (buffers, between) = (slices(operands), &mut self.between);
         let multiply = |x: &[f64], y: &mut [f64]| superblock.multiply(buffers, x, between, y);

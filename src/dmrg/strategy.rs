@@ -46,7 +46,9 @@ impl Strategy {
     /// A line for people.
     pub fn describe(self) -> &'static str {
         match self {
-            Strategy::Planned => "records of a stage in one launch of a generated kernel; on the CPU, one task an output block",
+            Strategy::Planned => {
+                "records of a stage in one launch of a generated kernel; on the CPU, one task an output block"
+            }
             Strategy::FourStreams => "records through cuBLAS, output blocks dealt out to four streams",
             Strategy::NoStreams => "records through cuBLAS, one after the other",
             Strategy::NoStreamStorage => {

@@ -30,6 +30,8 @@ pub struct DmrgReport {
     pub operator_sum_width: usize,
     /// ⟨H⟩ of the state that was found: an upper bound.
     pub energy: f64,
+    /// Σ w_i E_i of states that share their kept states; `null` where each has its own.
+    pub average: Option<f64>,
     /// ⟨H²⟩ − ⟨H⟩²; `null` where it was not computed.
     pub variance: Option<f64>,
     /// At no discarded weight, where sweeps settled at several numbers of states.
@@ -186,6 +188,9 @@ impl DmrgReport {
         for (number, state) in self.excited.iter().enumerate() {
             let variance = state.variance.map_or("not computed".into(), |variance| format!("{variance:.2e}"));
             writeln!(out, "state {:<6} {:>17.10}   variance {variance}", number + 1, state.energy)?;
+        }
+        if let Some(average) = self.average {
+            writeln!(out, "average      {average:>17.10} of the energies by their weights")?;
         }
         if let Some(Extrapolated { energy, error, points }) = self.extrapolated {
             writeln!(out, "extrapolated {energy:>17.10} +- {error:.1e} from {points} numbers of states")?;

@@ -83,6 +83,64 @@ fn a_killed_run_goes_on_to_the_same_energy() {
     assert!(stderr(&refused).contains("of another model"), "{}", stderr(&refused));
 }
 
+/// Killed while it looks for the second of two states.
+#[test]
+fn a_killed_run_of_two_states_goes_on_to_the_same_energies() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = chain(folder.path(), 32, "states = 64\ntargets = 2\npolish = true");
+    let saved = folder.path().join("saved");
+    let checkpoint = ["--checkpoint", saved.to_str().unwrap()];
+    let whole = solved(&[&input]);
+    let mut child = command(&[&["solve", "--json", &input][..], &checkpoint].concat());
+    let mut child = child.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let second = saved.join("state-1").join("half-000002");
+    let start = Instant::now();
+    while !second.exists() && start.elapsed() < Duration::from_secs(120) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap(); // SIGKILL
+    child.wait().unwrap();
+    assert!(second.exists(), "no checkpoint in two minutes");
+    let resumed = solved(&[&[input.as_str()][..], &checkpoint, &["--resume"]].concat());
+    let sweeps = whole["sweeps"].as_array().unwrap().len() as u64;
+    assert!(resumed["resumed_sweeps"].as_u64().unwrap() > sweeps, "all of the lowest and one of the other");
+    let level = |of: &Value, state: usize| match state {
+        0 => of["energy"].as_f64().unwrap(),
+        _ => of["excited"][0]["energy"].as_f64().unwrap(),
+    };
+    for state in 0..2 {
+        let (found, expected) = (level(&resumed, state), level(&whole, state));
+        assert!((found - expected).abs() < 1e-8, "state {state}: {found} is not {expected}");
+    }
+}
+
+/// `weights`: both states from one set of kept states, named in the summary with their average.
+#[test]
+fn averaged_states_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (together, apart) = ("states = 64\ntargets = 2\nweights = 1.0", "states = 64\ntargets = 2");
+    let found = solved(&[&chain(folder.path(), 12, together)]);
+    let expected = solved(&[&chain(folder.path(), 12, apart)]);
+    let next = |of: &Value| of["excited"][0]["energy"].as_f64().unwrap();
+    let lowest = |of: &Value| of["energy"].as_f64().unwrap();
+    assert!((lowest(&found) - lowest(&expected)).abs() < 1e-9 && (next(&found) - next(&expected)).abs() < 1e-9);
+    assert!((found["average"].as_f64().unwrap() - 0.5 * (lowest(&found) + next(&found))).abs() < 1e-12);
+    assert!(expected["average"].is_null());
+    let text = run(&["solve", &chain(folder.path(), 12, together)]);
+    assert!(stdout(&text).contains("in one set of kept states, by weights [1.0, 1.0]"), "{}", stdout(&text));
+    assert!(stdout(&text).contains("average"), "{}", stdout(&text));
+    for (wrong, said) in [
+        ("targets = 2\nweights = [1.0]", "a positive number for each of the 2 targets"),
+        ("targets = 2\nweights = [1.0, 0.0]", "a positive number for each of the 2 targets"),
+        ("targets = 2\nweights = 1.0\npolish = true", "kept states of its own"),
+    ] {
+        let output = run(&["solve", &chain(folder.path(), 12, &format!("states = 8\n{wrong}"))]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        let found = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
+        assert!(found.contains(said), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn options_of_a_diagonalisation_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();

@@ -118,7 +118,8 @@ impl Lane {
     fn new() -> Result<Lane> {
         let stream =
             result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
-        let done = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(driver("cuEventCreate"))?;
+        let done =
+            result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(driver("cuEventCreate"))?;
         let handle = blas::create_handle().map_err(refused("cublasCreate"))?;
         // SAFETY: handle and stream were made just now.
         unsafe { blas::set_stream(handle, stream.cast()) }.map_err(refused("cublasSetStream"))?;
@@ -173,11 +174,9 @@ impl Lane {
         let b = self.address(1, place, extent_b, sources[place.source])? as *const f64;
         let (ldb, of_a, of_b) = (int(place.stride)?, call.a.operation(), place.operation());
         // SAFETY: as above.
-        unsafe {
-            blas_sys::cublasDgemm_v2(self.handle, of_a, of_b, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc)
-        }
-        .result()
-        .map_err(refused("cublasDgemm"))
+        unsafe { blas_sys::cublasDgemm_v2(self.handle, of_a, of_b, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc) }
+            .result()
+            .map_err(refused("cublasDgemm"))
     }
 
     fn close(&self) {
@@ -386,7 +385,8 @@ mod tests {
     /// On a card: products, transposes and sums from device and host memory, two blocks on each of three streams.
     #[test]
     fn products_and_sums_as_loops_give_them() {
-        let Some(device) = std::env::var("EIGENFORGE_TEST_DEVICE").ok().map(|name| Device::parse(&name).unwrap()) else {
+        let Some(device) = std::env::var("EIGENFORGE_TEST_DEVICE").ok().map(|name| Device::parse(&name).unwrap())
+        else {
             return;
         };
         if !device.is_cuda() {

@@ -135,12 +135,7 @@ impl Case {
 }
 
 /// Median milliseconds of one pass by a strategy of a solve, and the last stage's output.
-fn timed(
-    case: &Case,
-    strategy: Strategy,
-    device: &Device,
-    repeats: usize,
-) -> Result<(f64, Vec<f64>), DmrgBenchError> {
+fn timed(case: &Case, strategy: Strategy, device: &Device, repeats: usize) -> Result<(f64, Vec<f64>), DmrgBenchError> {
     let vectors = case.data.iter().map(|(space, data)| Ok((*space, device.upload(data)?)));
     let vectors = vectors.collect::<Result<Vec<_>, DmrgBenchError>>()?;
     let buffers = vectors.iter().fold(DeviceBuffers::default(), |buffers, (space, v)| buffers.with(*space, v));

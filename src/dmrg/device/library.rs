@@ -262,7 +262,8 @@ mod tests {
     /// On a card, by each strategy, into the middle of a vector.
     #[test]
     fn cublas_gives_what_the_records_give() {
-        let Some(device) = std::env::var("EIGENFORGE_TEST_DEVICE").ok().map(|name| Device::parse(&name).unwrap()) else {
+        let Some(device) = std::env::var("EIGENFORGE_TEST_DEVICE").ok().map(|name| Device::parse(&name).unwrap())
+        else {
             return;
         };
         if !device.is_cuda() {
@@ -295,8 +296,7 @@ mod tests {
 
     #[test]
     fn a_record_without_a_routine_is_refused() {
-        let record =
-            Record { action: Action::Diagonal, coefficient: 1.0, first: 0, stride: 2, rows: 2, columns: 2 };
+        let record = Record { action: Action::Diagonal, coefficient: 1.0, first: 0, stride: 2, rows: 2, columns: 2 };
         let stage = Stage { groups: vec![Group { offset: 0, length: 4, records: vec![record] }], length: 4 };
         let said = calls(&stage).map(|_| ()).unwrap_err().to_string();
         assert!(said.contains("expected products and copies"), "{said}");
@@ -311,7 +311,8 @@ mod tests {
         let mut shares = [0.0f64; 3];
         deal(&blocks, 3).iter().zip(&costs).for_each(|(stream, cost)| shares[*stream] += cost);
         let largest = costs.iter().fold(0.0f64, |most, cost| most.max(*cost));
-        let (most, least) = (shares.iter().fold(0.0f64, |a, b| a.max(*b)), shares.iter().fold(f64::MAX, |a, b| a.min(*b)));
+        let (most, least) =
+            (shares.iter().fold(0.0f64, |a, b| a.max(*b)), shares.iter().fold(f64::MAX, |a, b| a.min(*b)));
         assert!(least > 0.0 && most - least <= largest, "{shares:?}");
     }
 }

@@ -33,8 +33,8 @@ use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::dmrg::GroupedProductsPlan;
 use eigenforge_templates::eigen::{DavidsonPlan, DecompositionsPlan};
 use eigenforge_templates::{KernelText, TextError};
-use std::borrow::Cow;
 use multiply::Multiplier;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use truncate::Decomposer;
 
@@ -172,9 +172,25 @@ impl Engine for Resident {
         wave: &mut Held,
         limits: DavidsonLimits,
     ) -> Result<Found, DmrgError> {
+        self.solve_against(superblock, operands, diagonal, wave, limits, &[])
+    }
+
+    fn most_against(&self) -> usize {
+        self.davidson.lock().unwrap_or_else(PoisonError::into_inner).most_below()
+    }
+
+    fn solve_against(
+        &mut self,
+        superblock: &Superblock,
+        operands: Operands<'_, Held>,
+        diagonal: &Held,
+        wave: &mut Held,
+        limits: DavidsonLimits,
+        against: &[&Held],
+    ) -> Result<Found, DmrgError> {
         let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut multiply = self.multiplier.prepare(superblock, Resident::buffers(operands), &self.pool)?;
-        Ok(davidson.solve(&mut multiply, diagonal, wave, limits)?)
+        Ok(davidson.solve(&mut multiply, diagonal, wave, limits, against)?)
     }
 
     fn leave(&self, buffer: &mut Held) -> Result<(), DmrgError> {
