@@ -6,7 +6,7 @@ use super::dump;
 use super::error::CommandError;
 use super::output::{print, span};
 use super::overrides;
-use super::record::versions;
+use super::record::{kernel_records, versions, warnings_of};
 use super::solve::{memory_lines, memory_record};
 use crate::basis::Sector;
 use crate::dmrg::forecast::Forecast;
@@ -181,8 +181,8 @@ fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, Strin
         options.strategy.check(&best)?;
         return Ok((best, format!("device   the card: strategy = \"{}\" runs there\n", options.strategy.name())));
     }
-    if !best.is_cuda() {
-        return Ok((best, String::new()));
+    if !best.is_cuda() || options.targets > resident::most_targets() {
+        return Ok((Device::cpu(), String::new()));
     }
     let most = options.states.iter().copied().max().unwrap_or(1);
     let forecast = Forecast::of(chain, most, rayon::current_num_threads())?;
@@ -254,9 +254,10 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
         sites,
         correlations: found.correlations.map(|found| by_lattice_site(found, &chain.order)),
         device: device.name(),
+        kernels: kernel_records(device),
         seconds: DmrgSeconds { sweeps: found.sweeping, measure: found.measuring, ..DmrgSeconds::default() },
         versions: versions(device),
-        warnings: found.warnings,
+        warnings: warnings_of(found.warnings, device),
         memory,
     }
 }

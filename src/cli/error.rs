@@ -134,6 +134,7 @@ impl CommandError {
             | CommandError::Count(_)
             | CommandError::StageOfMolecule { .. }
             | CommandError::NotOfDmrg { .. }
+            | CommandError::NoKernelOfDmrg { .. }
             | CommandError::StageOfDmrg { .. }
             | CommandError::WideStrings { .. }
             | CommandError::Su3Table(_)

@@ -9,10 +9,13 @@
 //! without, as it truncates one ψ; of what is left of Ψ the part of each ψ_i is taken out again.
 
 use super::blocks::{Side, WaveLayout};
+use super::davidson;
 use super::engine::{Engine, Operands};
 use super::error::DmrgError;
 use super::records::{Action, Group, Operand, Record, SPACE_LIST, SPACES, Space, Stage};
 use super::start::Random;
+use super::superblock::Superblock;
+use super::sweep::Sweeper;
 use super::truncate::{Centre, CentreBlock};
 
 /// The states of a search beside its first, and the weights of all.
@@ -185,6 +188,88 @@ impl Stack {
         };
         self.weights.iter().enumerate().map(of).collect()
     }
+}
+
+impl<E: Engine> Sweeper<'_, E> {
+    /// Shares the kept states from now on among states with these weights, of which ψ is the first; `others` are vectors of
+    /// the same bond to begin with.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn share_among(
+        &mut self,
+        weights: &[f64],
+        seed: u64,
+        others: impl IntoIterator<Item = Vec<f64>>,
+    ) -> Result<(), DmrgError> {
+        let mut averaged = Averaged::new(weights, seed);
+        averaged.others = others.into_iter().map(|wave| self.engine.upload(wave)).collect::<Result<_, _>>()?;
+        self.averaged = Some(averaged);
+        Ok(())
+    }
+
+    /// The energies of the last bond, of states that share their kept states, without the constant of H.
+    pub(super) fn levels(&self) -> &[f64] {
+        self.averaged.as_ref().map_or(&[], |averaged| &averaged.levels)
+    }
+
+    /// Their average, if the bond had room for all.
+    pub(super) fn average(&self) -> Option<f64> {
+        self.averaged.as_ref().and_then(Averaged::average)
+    }
+
+    /// The largest |⟨ψ_j|ψ_i⟩| of each state with those before it that share its kept states.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn overlaps(&self) -> Result<Vec<f64>, DmrgError> {
+        let waves: Vec<&E::Buffer> = self.waves().collect();
+        let largest = |i: usize| {
+            let with = |largest: f64, wave: &&E::Buffer| Ok(largest.max(self.engine.dot(wave, waves[i])?.abs()));
+            waves[..i].iter().try_fold(0.0, with)
+        };
+        (0..waves.len()).map(largest).collect()
+    }
+
+    /// Lets go of the states that share the kept states with ψ.
+    pub(super) fn keep_lowest(&mut self) {
+        self.averaged = None;
+    }
+
+    /// ψ of the bond it is at, and the states that share its kept states.
+    pub(super) fn waves(&self) -> impl Iterator<Item = &E::Buffer> {
+        std::iter::once(&self.wave).chain(self.averaged.iter().flat_map(|averaged| &averaged.others))
+    }
+}
+
+/// The lowest states of a superblock one after the other, each orthogonal to those before and to `below`, in the order of
+/// their energies.
+///
+/// # Errors
+/// Those of the engine.
+pub(super) fn solve_each<E: Engine>(
+    engine: &mut E,
+    superblock: &Superblock,
+    operands: Operands<'_, E::Buffer>,
+    diagonal: &E::Buffer,
+    waves: &mut [&mut E::Buffer],
+    limits: davidson::Limits,
+    below: &[&E::Buffer],
+) -> Result<Vec<davidson::Found>, DmrgError> {
+    let mut found: Vec<davidson::Found> = Vec::with_capacity(waves.len());
+    for state in 0..waves.len() {
+        let (done, rest) = waves.split_at_mut(state);
+        let against: Vec<&E::Buffer> = below.iter().copied().chain(done.iter().map(|wave| &**wave)).collect();
+        let here = engine.solve_against(superblock, operands, diagonal, rest[0], limits, &against)?;
+        found.push(here);
+        // One that was missed before comes to its place.
+        for k in (0..state).rev().take_while(|k| found[*k].value > here.value) {
+            let (lower, higher) = waves.split_at_mut(k + 1);
+            std::mem::swap(&mut *lower[k], &mut *higher[0]);
+        }
+        found.sort_by(|a, b| a.value.total_cmp(&b.value));
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 //! superblock of two blocks and two sites, keeps the best states of the block that grows, carries its operators over
 //! and transforms ψ to the next bond.
 
-use super::averaged::Averaged;
+use super::averaged::{Averaged, solve_each};
 use super::blocks::{Sectors, Side};
 use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
 use super::davidson;
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::host::Host;
@@ -84,7 +84,7 @@ pub struct Sweeper<'c, E: Engine = Host> {
     pub(super) kept: Vec<Option<Isometry<E::Buffer>>>,
     pub(super) wave: E::Buffer,
     /// The states beside ψ that share its kept states.
-    averaged: Option<Averaged<E::Buffer>>,
+    pub(super) averaged: Option<Averaged<E::Buffer>>,
     /// States that ψ stays orthogonal to.
     pub(super) below: Vec<Companion<E::Buffer>>,
 }
@@ -341,51 +341,6 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         self.kept.iter_mut().flatten().try_for_each(|kept| self.engine.leave(&mut kept.data))
     }
 
-    /// Shares the kept states from now on among states with these weights, of which ψ is the first; `others` are vectors of
-    /// the same bond to begin with.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub(super) fn share_among(
-        &mut self,
-        weights: &[f64],
-        seed: u64,
-        others: impl IntoIterator<Item = Vec<f64>>,
-    ) -> Result<(), DmrgError> {
-        let mut averaged = Averaged::new(weights, seed);
-        averaged.others = others.into_iter().map(|wave| self.engine.upload(wave)).collect::<Result<_, _>>()?;
-        self.averaged = Some(averaged);
-        Ok(())
-    }
-
-    /// The energies of the last bond, of states that share their kept states, without the constant of H.
-    pub(super) fn levels(&self) -> &[f64] {
-        self.averaged.as_ref().map_or(&[], |averaged| &averaged.levels)
-    }
-
-    /// Their average, if the bond had room for all.
-    pub(super) fn average(&self) -> Option<f64> {
-        self.averaged.as_ref().and_then(Averaged::average)
-    }
-
-    /// The largest |⟨ψ_j|ψ_i⟩| of each state with those before it that share its kept states.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub(super) fn overlaps(&self) -> Result<Vec<f64>, DmrgError> {
-        let waves: Vec<&E::Buffer> = self.waves().collect();
-        let largest = |i: usize| {
-            let with = |largest: f64, wave: &&E::Buffer| Ok(largest.max(self.engine.dot(wave, waves[i])?.abs()));
-            waves[..i].iter().try_fold(0.0, with)
-        };
-        (0..waves.len()).map(largest).collect()
-    }
-
-    /// Lets go of the states that share the kept states with ψ.
-    pub(super) fn keep_lowest(&mut self) {
-        self.averaged = None;
-    }
-
     /// The largest |⟨below|ψ⟩|, with ψ at the first bond.
     ///
     /// # Errors
@@ -411,11 +366,6 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// ψ of the bond it is at.
     pub(super) fn wave(&self) -> &E::Buffer {
         &self.wave
-    }
-
-    /// The same with the states that share its kept states.
-    pub(super) fn waves(&self) -> impl Iterator<Item = &E::Buffer> {
-        std::iter::once(&self.wave).chain(self.averaged.iter().flat_map(|averaged| &averaged.others))
     }
 
     /// The states kept of a site, where the engine can read them.
@@ -470,33 +420,6 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let enlarged = self.chain.enlarge(side, &behind.sectors, cut);
         carried_over(&self.engine, self.chain, &self.chain.sum, side, cut, behind, &enlarged, kept).map(Some)
     }
-}
-
-/// The lowest states of a superblock one after the other, each orthogonal to those before and to `below`, in the order of
-/// their energies.
-fn solve_each<E: Engine>(
-    engine: &mut E,
-    superblock: &Superblock,
-    operands: Operands<'_, E::Buffer>,
-    diagonal: &E::Buffer,
-    waves: &mut [&mut E::Buffer],
-    limits: davidson::Limits,
-    below: &[&E::Buffer],
-) -> Result<Vec<davidson::Found>, DmrgError> {
-    let mut found: Vec<davidson::Found> = Vec::with_capacity(waves.len());
-    for state in 0..waves.len() {
-        let (done, rest) = waves.split_at_mut(state);
-        let against: Vec<&E::Buffer> = below.iter().copied().chain(done.iter().map(|wave| &**wave)).collect();
-        let here = engine.solve_against(superblock, operands, diagonal, rest[0], limits, &against)?;
-        found.push(here);
-        // One that was missed before comes to its place.
-        for k in (0..state).rev().take_while(|k| found[*k].value > here.value) {
-            let (lower, higher) = waves.split_at_mut(k + 1);
-            std::mem::swap(&mut *lower[k], &mut *higher[0]);
-        }
-        found.sort_by(|a, b| a.value.total_cmp(&b.value));
-    }
-    Ok(found)
 }
 
 /// Whether a saved state with ψ at bond `p` is one of this chain: every site away from the bond has states that fit the

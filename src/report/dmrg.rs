@@ -3,7 +3,7 @@
 //! Energies are in the units of the model's amplitudes (t, J), times in seconds, memory in bytes. Sites are those of the
 //! lattice; cuts are numbered along the order of the run.
 
-use super::{MemoryRecord, ModelRecord, ReportError, text_file};
+use super::{KernelRecord, MemoryRecord, ModelRecord, ReportError, text_file};
 use crate::dmrg::{Correlations, Cut, Excited, Extrapolated, GrowthRecord, PolishRecord, Stop, SweepRecord};
 use crate::input::{DmrgSpec, SectorSpec};
 use serde::Serialize;
@@ -58,6 +58,8 @@ pub struct DmrgReport {
     pub correlations: Option<Correlations>,
     /// Where it ran.
     pub device: String,
+    /// The generated kernels that ran.
+    pub kernels: Vec<KernelRecord>,
     /// Where the time went.
     pub seconds: DmrgSeconds,
     /// Operations of all products with H.
@@ -134,6 +136,11 @@ impl DmrgReport {
     }
 
     fn write_summary(&self, out: &mut String) -> std::fmt::Result {
+        let edited: Vec<&str> = self.kernels.iter().filter(|k| k.overridden).map(|k| k.name.as_str()).collect();
+        if !edited.is_empty() {
+            writeln!(out, "OVERRIDDEN: edited kernels ran in place of generated ones, and these are their numbers")?;
+            writeln!(out, "            {}\n", edited.join(", "))?;
+        }
         writeln!(out, "{} on {}, {}", self.model.name, self.lattice, self.sector.describe())?;
         writeln!(out)?;
         self.write_growth(out)?;

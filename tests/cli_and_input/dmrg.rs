@@ -180,6 +180,42 @@ fn inspect_shows_the_operator_sum_the_records_and_their_cost() {
     assert!(shown("plan").contains("Product"), "no records");
 }
 
+/// The three texts are written; an edited one runs in the simulator in place of the generated one, and the report says so.
+#[test]
+fn the_kernels_are_dumped_edited_and_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = chain(folder.path(), 4, "states = 4\nsweeps = 2\nnoise = 0.0");
+    let edits = folder.path().join("edits");
+    let dump = |more: &[&str]| run(&[&["inspect", &input, "--dump", edits.to_str().unwrap()], more].concat());
+    let one = dump(&["--kernel", "corrected"]);
+    assert!(stdout(&one).contains("dmrg_davidson.cu") && !stdout(&one).contains("products"), "{}", stdout(&one));
+    assert_eq!(dump(&[]).status.code(), Some(0));
+    let named = |stem: &str| edits.join(format!("dmrg_{stem}.cu"));
+    for stem in ["davidson", "decompositions", "grouped_products"] {
+        assert!(named(stem).exists() && named(stem).with_extension("ron").exists(), "{stem}");
+    }
+    let unknown = dump(&["--kernel", "nonesuch"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(stderr(&unknown).contains("corrected"), "{}", stderr(&unknown));
+    // A correction of the wrong size is no worse a direction.
+    let text = std::fs::read_to_string(named("davidson")).unwrap();
+    let (before, after) = ("const double t = r / (", "const double t = 2.0 * r / (");
+    assert!(text.contains(before));
+    std::fs::write(named("davidson"), text.replacen(before, after, 1)).unwrap();
+    assert_eq!(dump(&[]).status.code(), Some(2), "an edited file is not written over");
+    let solve = |more: &[&str]| run(&[&["solve", &input, "--device", "sim"], more].concat());
+    let edited = solve(&["--override", edits.to_str().unwrap()]);
+    let shown = stdout(&edited);
+    assert!(shown.contains("OVERRIDDEN") && shown.contains("dmrg_davidson"), "{shown}{}", stderr(&edited));
+    let energy = |text: &str| -> f64 {
+        let line = text.lines().find(|line| line.starts_with("energy ")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    // -(3 + 2 sqrt 3) / 4 (Bethe ansatz of the open chain of four; exactly).
+    assert!((energy(shown) + (3.0 + 2.0 * 3f64.sqrt()) / 4.0).abs() < 1e-7, "{shown}");
+    assert!(!stdout(&solve(&[])).contains("OVERRIDDEN"));
+}
+
 /// Files that say something impossible: the key, what it may be, and the exit code of bad input.
 #[test]
 fn impossible_files_are_refused_at_the_place() {

@@ -19,6 +19,11 @@ const NEXT_TO_NOTHING: f64 = 1e-20;
 /// Part of what is left of the memory that V and W may take together.
 const SHARE: f64 = 0.5;
 
+/// Vectors that a search may stay orthogonal to at most.
+pub(super) fn most_below() -> usize {
+    DavidsonPlan::new("dmrg").width - NARROWEST
+}
+
 /// The compiled kernels and their memory.
 pub(super) struct Davidson {
     pool: Arc<Pool>,
@@ -76,11 +81,6 @@ impl Davidson {
         let free = SHARE * self.pool.limit().saturating_sub(self.pool.held()) as f64;
         let fits = (free / (16.0 * stride as f64)) as usize;
         fits.clamp((below + NARROWEST).min(most), most)
-    }
-
-    /// Vectors that a search may stay orthogonal to at most.
-    pub(super) fn most_below(&self) -> usize {
-        self.plan.width - NARROWEST
     }
 
     /// Replaces ψ by the lowest eigenvector of the superblock among the vectors orthogonal to `against`.

@@ -64,6 +64,11 @@ pub fn texts() -> Result<[KernelText; 3], TextError> {
     Ok([GroupedProductsPlan::new("dmrg").text()?, davidson.text()?, small.text()?])
 }
 
+/// Targets that a device finds at most: a search stays orthogonal to all others.
+pub fn most_targets() -> usize {
+    davidson::most_below() + 1
+}
+
 /// Ones to begin with; more are made as sectors grow.
 const ONES: usize = 1 << 12;
 
@@ -176,7 +181,7 @@ impl Engine for Resident {
     }
 
     fn most_against(&self) -> usize {
-        self.davidson.lock().unwrap_or_else(PoisonError::into_inner).most_below()
+        davidson::most_below()
     }
 
     fn solve_against(

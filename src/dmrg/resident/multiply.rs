@@ -20,7 +20,7 @@ pub(super) enum Multiplier {
 
 /// Both stages of one bond, with who runs them.
 enum Stages<'a> {
-    Planned(&'a Products, [Prepared; 2]),
+    Planned(&'a Products, Box<[Prepared; 2]>),
     Library(&'a LibraryProducts, [LibraryStage; 2]),
 }
 
@@ -50,7 +50,7 @@ impl Multiplier {
     ) -> Result<Multiply<'a>, DeviceError> {
         let (first, second) = (&superblock.first, &superblock.second);
         let stages = match self {
-            Multiplier::Planned(by) => Stages::Planned(by, [by.prepare(first)?, by.prepare(second)?]),
+            Multiplier::Planned(by) => Stages::Planned(by, Box::new([by.prepare(first)?, by.prepare(second)?])),
             Multiplier::Library(by) => {
                 Stages::Library(by, [by.prepare(first, &buffers)?, by.prepare(second, &buffers)?])
             }
@@ -64,7 +64,8 @@ impl Multiply<'_> {
     pub(super) fn run(&mut self, v: &Held, from: usize, w: &mut Held, to: usize) -> Result<(), DeviceError> {
         let input = self.buffers.with_from(Space::Input, v.vector(), from);
         match &self.stages {
-            Stages::Planned(by, [first, second]) => {
+            Stages::Planned(by, stages) => {
+                let [first, second] = &**stages;
                 if self.made > 0 {
                     by.run(first, &input, self.between.vector_mut())?;
                 }
