@@ -408,7 +408,8 @@ mod tests {
                 first: 200 * k,
                 stride: m,
             };
-            let sum = MatrixCall { a: place(1, k, 40, k.is_multiple_of(2)), b: None, alpha: -2.0, beta: 1.0, ..product };
+            let sum =
+                MatrixCall { a: place(1, k, 40, k.is_multiple_of(2)), b: None, alpha: -2.0, beta: 1.0, ..product };
             (k % 3, vec![product, sum])
         };
         let blocks: Vec<MatrixBlock> = (0..6).map(block).collect();
