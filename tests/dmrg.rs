@@ -6,6 +6,7 @@
 mod dmrg {
     pub mod random;
 
+    mod averaged;
     mod averages;
     mod charges;
     mod checkpoint;

@@ -19,7 +19,8 @@ pub mod vector_program;
 
 pub use device::{
     Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord,
-    MappedMatrix, Memory, OnDevice, Pinned, SymmetricMatrix, Vector, tensor_maps,
+    MappedMatrix, MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Memory, OnDevice, Pinned,
+    SymmetricMatrix, Vector, tensor_maps,
 };
 pub use error::{DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

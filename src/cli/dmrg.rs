@@ -1,22 +1,24 @@
 //! `eigenforge solve MODEL.toml`, for a file with `[dmrg]`: operator → chain → sweeps → report; and its `inspect`.
 
 use super::Outcome;
-use super::arguments::{SolveArguments, StageName};
+use super::arguments::{InspectArguments, SolveArguments, StageName};
+use super::dump;
 use super::error::CommandError;
 use super::output::{print, span};
 use super::overrides;
-use super::record::versions;
+use super::record::{kernel_records, versions, warnings_of};
 use super::solve::{memory_lines, memory_record};
 use crate::basis::Sector;
 use crate::dmrg::forecast::Forecast;
 use crate::dmrg::resident::{self, Resident};
 use crate::dmrg::{
-    self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop, Told,
-    inspect, memory, ordering, site::Kind,
+    self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop,
+    Strategy, Told, inspect, memory, ordering, site::Kind,
 };
 use crate::input::{DmrgFile, SectorSpec};
 use crate::report::{DmrgReport, DmrgSeconds, MemoryRecord, ModelRecord, SiteAverages};
 use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_templates::KernelText;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -46,7 +48,9 @@ fn options(file: &DmrgFile) -> Options {
         mode: spec.mode,
         start: spec.start,
         targets: spec.targets,
+        weights: spec.weights.clone(),
         polish: spec.polish,
+        strategy: spec.strategy,
     }
 }
 
@@ -65,9 +69,12 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         StartVectors::Carried => "",
         StartVectors::Random => "; each solve from a random vector",
     };
-    let targets = match options.targets {
-        1 => String::new(),
-        targets => format!("         the {targets} lowest states, each orthogonal to those below\n"),
+    let targets = match (options.targets, &options.weights) {
+        (1, _) => String::new(),
+        (targets, None) => format!("         the {targets} lowest states, each orthogonal to those below\n"),
+        (targets, Some(weights)) => {
+            format!("         the {targets} lowest states in one set of kept states, by weights {weights:?}\n")
+        }
     };
     let plan = if options.sweeps == 0 {
         format!("dmrg     {} states, no sweeps; seed {}{vectors}\n", options.states_of(0), options.seed)
@@ -84,7 +91,8 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
     };
     format!(
         "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n\
-         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}",
+         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}\
+         H x      {}: {}\n",
         model.model.name(),
         model.model.formula(),
         model.model.amplitudes(),
@@ -93,6 +101,8 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         chain.sites,
         ordering::bandwidth(&model.lattice, &chain.order),
         chain.sum.width(),
+        options.strategy.name(),
+        options.strategy.describe(),
     )
 }
 
@@ -160,21 +170,19 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
 fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, String), CommandError> {
     if name != "auto" {
         let device = Device::parse(name)?;
-        if device.runs_kernels() && options.targets > 1 {
-            let why = "states above the lowest, `targets`, are found on the CPU only: --device cpu";
-            return Err(CommandError::NotOfDmrg { option: "--device", why });
-        }
+        options.strategy.check(&device)?;
         return Ok((device, String::new()));
-    }
-    if options.targets > 1 {
-        return Ok((Device::cpu(), String::new()));
     }
     let (best, reason) = Device::best_with_reason();
     if let Some(reason) = reason {
         eprintln!("no CUDA device is used: {reason}");
     }
-    if !best.is_cuda() {
-        return Ok((best, String::new()));
+    if options.strategy != Strategy::Planned {
+        options.strategy.check(&best)?;
+        return Ok((best, format!("device   the card: strategy = \"{}\" runs there\n", options.strategy.name())));
+    }
+    if !best.is_cuda() || options.targets > resident::most_targets() {
+        return Ok((Device::cpu(), String::new()));
     }
     let most = options.states.iter().copied().max().unwrap_or(1);
     let forecast = Forecast::of(chain, most, rayon::current_num_threads())?;
@@ -223,6 +231,7 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
         longest_bond: ordering::bandwidth(&model.lattice, &chain.order),
         operator_sum_width: chain.sum.width(),
         energy: found.energy,
+        average: found.average,
         variance: found.variance,
         extrapolated: found.extrapolated,
         discarded: match found.sweeps.last() {
@@ -245,9 +254,10 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
         sites,
         correlations: found.correlations.map(|found| by_lattice_site(found, &chain.order)),
         device: device.name(),
+        kernels: kernel_records(device),
         seconds: DmrgSeconds { sweeps: found.sweeping, measure: found.measuring, ..DmrgSeconds::default() },
         versions: versions(device),
-        warnings: found.warnings,
+        warnings: warnings_of(found.warnings, device),
         memory,
     }
 }
@@ -263,17 +273,34 @@ fn by_lattice_site(found: Correlations, order: &[usize]) -> Correlations {
     Correlations { szsz: found.szsz.map(sorted), sdots: found.sdots.map(sorted), nn: found.nn.map(sorted), cdag_c }
 }
 
-/// Prints a stage.
-pub(super) fn inspect(file: &DmrgFile, stage: StageName) -> Result<(), CommandError> {
+/// The generated files, of a kernel's name or all.
+fn texts(kernel: Option<&str>) -> Result<Vec<KernelText>, CommandError> {
+    let texts = resident::texts().map_err(DeviceError::from)?;
+    let Some(name) = kernel else { return Ok(texts.into()) };
+    let known: Vec<String> = texts.iter().flat_map(|text| text.entries.iter().cloned()).collect();
+    let found: Vec<KernelText> =
+        texts.into_iter().filter(|text| text.name == name || text.entries.iter().any(|entry| entry == name)).collect();
+    match found.is_empty() {
+        true => Err(CommandError::NoKernelOfDmrg { name: name.into(), known: known.join(", ") }),
+        false => Ok(found),
+    }
+}
+
+/// Prints a stage, or writes the generated files.
+pub(super) fn inspect(file: &DmrgFile, arguments: &InspectArguments) -> Result<(), CommandError> {
     let (chain, options) = (chain(file)?, options(file));
     options.check()?;
+    let (stage, kernel) = (arguments.stage, arguments.kernel.as_deref());
+    if let Some(folder) = &arguments.dump {
+        let written = dump::write(&texts(kernel)?, folder, arguments.force)?;
+        return Ok(print(&(written + &dump::next(&arguments.model, folder, false)))?);
+    }
     let text = match stage {
         StageName::Ir => format!("{}\n{}", file.model.operator(), inspect::operator_sum(&chain)),
         StageName::Plan => inspect::middle_bond(&chain, &options, true)?,
         StageName::Cost => describe(file, &chain, &options) + &inspect::middle_bond(&chain, &options, false)?,
         StageName::Cuda => {
-            let texts = resident::texts().map_err(DeviceError::from)?;
-            texts.into_iter().map(|text| format!("// ==== {}.cu\n{}\n", text.name, text.text)).collect()
+            texts(kernel)?.into_iter().map(|text| format!("// ==== {}.cu\n{}\n", text.name, text.text)).collect()
         }
         _ => return Err(CommandError::StageOfDmrg { stage }),
     };

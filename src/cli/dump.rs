@@ -4,23 +4,27 @@
 //! be somebody's edit, so nothing at all is written then unless forced.
 
 use super::error::CommandError;
-use crate::exact::GeneratedFile;
 use crate::report::{ReportError, publish};
 use eigenforge_runtime::jit::dumped_plan;
+use eigenforge_templates::KernelText;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Writes the files and says which, and what to do next.
+/// Writes the files and says which.
 ///
 /// # Errors
 /// Files that are there and differ, unless `force`; a folder that cannot be written.
-pub(super) fn dump(files: &[GeneratedFile], model: &Path, folder: &Path, force: bool) -> Result<String, CommandError> {
-    let two = |file: &GeneratedFile| {
-        let at = |extension| folder.join(format!("{}.{extension}", file.text.name));
-        [(at("cu"), file.text.text.clone()), (at("ron"), dumped_plan(&file.text))]
+pub(super) fn write<'t>(
+    texts: impl IntoIterator<Item = &'t KernelText>,
+    folder: &Path,
+    force: bool,
+) -> Result<String, CommandError> {
+    let two = |text: &KernelText| {
+        let at = |extension| folder.join(format!("{}.{extension}", text.name));
+        [(at("cu"), text.text.clone()), (at("ron"), dumped_plan(text))]
     };
-    let wanted: Vec<(PathBuf, String)> = files.iter().flat_map(two).collect();
+    let wanted: Vec<(PathBuf, String)> = texts.into_iter().flat_map(two).collect();
     let there = |path: &PathBuf| std::fs::read(path).ok();
     let differs = |(path, text): &&(PathBuf, String)| there(path).is_some_and(|found| found != text.as_bytes());
     let differing: Vec<String> = wanted.iter().filter(differs).map(|(path, _)| path.display().to_string()).collect();
@@ -36,12 +40,19 @@ pub(super) fn dump(files: &[GeneratedFile], model: &Path, folder: &Path, force: 
         }
         let _ = writeln!(out, "{how:<9} {}", path.display());
     }
-    let (model, folder) = (model.display(), folder.display());
-    let _ = write!(
-        out,
-        "\nEdit a .cu, keep the .ron beside it, then\n\
-         \x20   eigenforge inspect {model} --stage resources --override {folder}    # does it compile? no GPU needed\n\
-         \x20   eigenforge solve {model} --device cuda --override {folder}\n"
-    );
     Ok(out)
+}
+
+/// What to do next; `stages` says whether `inspect` compiles the texts of such a model.
+pub(super) fn next(model: &Path, folder: &Path, stages: bool) -> String {
+    let (model, folder) = (model.display(), folder.display());
+    let compiles = match stages {
+        true => format!(
+            "    eigenforge inspect {model} --stage resources --override {folder}    # does it compile? no GPU needed\n"
+        ),
+        false => String::new(),
+    };
+    format!(
+        "\nEdit a .cu, keep the .ron beside it, then\n{compiles}    eigenforge solve {model} --device cuda --override {folder}\n"
+    )
 }

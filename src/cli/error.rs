@@ -50,6 +50,8 @@ pub(super) enum CommandError {
     StageOfMolecule { stage: StageName },
     #[error("{option} is not for a file with [dmrg]: {why}")]
     NotOfDmrg { option: &'static str, why: &'static str },
+    #[error("--kernel {name}: DMRG has no kernel of that name; there are {known}")]
+    NoKernelOfDmrg { name: String, known: String },
     #[error("--stage {} is of a diagonalisation; of a file with [dmrg] there are --stage ir, plan, cost and cuda", stage.word())]
     StageOfDmrg { stage: StageName },
     #[error(transparent)]
@@ -132,6 +134,7 @@ impl CommandError {
             | CommandError::Count(_)
             | CommandError::StageOfMolecule { .. }
             | CommandError::NotOfDmrg { .. }
+            | CommandError::NoKernelOfDmrg { .. }
             | CommandError::StageOfDmrg { .. }
             | CommandError::WideStrings { .. }
             | CommandError::Su3Table(_)

@@ -18,14 +18,16 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
             return Ok(Outcome::Done);
         }
         InputFile::Dmrg(file) => {
-            dmrg::inspect(&file, arguments.stage)?;
+            dmrg::inspect(&file, arguments)?;
             return Ok(Outcome::Done);
         }
     };
     let kernel = arguments.kernel.as_deref();
     if let Some(folder) = &arguments.dump {
         let files = model.generated_named(kernel)?;
-        print(&dump::dump(&files, &arguments.model, folder, arguments.force)?)?;
+        let texts = files.iter().map(|file| &file.text);
+        let written = dump::write(texts, folder, arguments.force)?;
+        print(&(written + &dump::next(&arguments.model, folder, true)))?;
         return Ok(Outcome::Done);
     }
     let stage = match arguments.stage {

@@ -176,6 +176,22 @@ impl WaveLayout {
         WaveLayout { sectors, length, of_left }
     }
 
+    /// That of so many wave functions beside each other, on the side away from the block that `grows`.
+    pub fn stacked(&self, grows: Side, count: usize) -> WaveLayout {
+        let mut length = 0;
+        let stack = |sector: &PairedSector| {
+            let (rows, columns) = match grows {
+                Side::Left => (sector.rows, count * sector.columns),
+                Side::Right => (count * sector.rows, sector.columns),
+            };
+            let offset = length;
+            length += rows * columns;
+            PairedSector { rows, columns, offset, ..*sector }
+        };
+        let sectors = self.sectors.iter().map(stack).collect();
+        WaveLayout { sectors, length, of_left: self.of_left.clone() }
+    }
+
     /// The sector of the wave function with this left sector.
     pub fn of_left(&self, left: usize) -> Option<usize> {
         self.of_left[left]

@@ -4,12 +4,15 @@
 //! numbers, little-endian, with a blake3 sum in the header). It is written beside under another name, flushed, and
 //! renamed, so a kill at any moment leaves the last good one; a torn one is passed over for the one before, and the two
 //! newest stay. Blocks are not saved: they are made again from the kept states.
+//!
+//! States above the lowest have folders of their own, `state-1` and so on. Each of their headers names what was saved last of
+//! the states below, whose newest is the finished one: of others it would be no state above them.
 
 use super::chain::Chain;
 use super::engine::Engine;
 use super::error::DmrgError;
+use super::found::SweepRecord;
 use super::growth::GrowthRecord;
-use super::run::SweepRecord;
 use super::state::Isometry;
 use super::sweep::{Sweeper, is_whole};
 use serde::{Deserialize, Serialize};
@@ -17,7 +20,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 const KEPT: usize = 2;
 
 /// Where to save, and whether to go on from what is there.
@@ -27,6 +30,16 @@ pub struct Checkpoint {
     pub folder: PathBuf,
     /// Go on from its newest state.
     pub resume: bool,
+}
+
+impl Checkpoint {
+    /// That of a state above the lowest, 0 for the lowest.
+    pub(super) fn of_state(&self, target: usize) -> Checkpoint {
+        match target {
+            0 => self.clone(),
+            _ => Checkpoint { folder: self.folder.join(format!("state-{target}")), resume: self.resume },
+        }
+    }
 }
 
 /// How far a run has come.
@@ -44,8 +57,8 @@ pub struct Progress {
 pub struct Saved {
     /// The states kept of each site.
     pub kept: Vec<Option<Isometry>>,
-    /// ψ.
-    pub wave: Vec<f64>,
+    /// ψ, one for each state that shares the kept states.
+    pub waves: Vec<Vec<f64>>,
     /// The bond it is at.
     pub bond: usize,
     /// How far the run had come.
@@ -66,9 +79,12 @@ struct Header {
     version: String,
     /// blake3 of operator, sector and order.
     problem: String,
+    /// What was saved last of the states below.
+    below: Vec<Option<String>>,
     progress: Progress,
     kept: Vec<Option<Isometry>>,
-    wave: usize,
+    /// Elements of each ψ.
+    waves: Vec<usize>,
     sum: String,
 }
 
@@ -76,7 +92,9 @@ struct Header {
 pub struct Saver {
     folder: PathBuf,
     problem: String,
+    below: Vec<Option<String>>,
     sequence: u64,
+    last: Option<String>,
 }
 
 fn fault(path: &Path) -> impl Fn(std::io::Error) -> DmrgError + '_ {
@@ -94,16 +112,22 @@ fn identity(chain: &Chain) -> String {
 
 impl Saver {
     /// Opens the folder; gives the run to go on from, if that is asked for and there is one. States of another model or
-    /// version are refused, so that they are neither used nor overwritten.
+    /// version are refused, so that they are neither used nor overwritten; those above other states than `below` are passed
+    /// over.
     ///
     /// # Errors
     /// A folder that cannot be read; states of another model or version.
-    pub fn open(options: &Checkpoint, chain: &Chain) -> Result<(Saver, Option<Saved>), DmrgError> {
+    pub fn open(
+        options: &Checkpoint,
+        chain: &Chain,
+        below: &[Option<String>],
+    ) -> Result<(Saver, Option<Saved>), DmrgError> {
         let folder = &options.folder;
         fs::create_dir_all(folder).map_err(fault(folder))?;
         let found = list(folder)?;
         let sequence = found.last().map_or(0, |(number, _)| *number);
-        let saver = Saver { folder: folder.clone(), problem: identity(chain), sequence };
+        let (folder, problem, below) = (folder.clone(), identity(chain), below.to_vec());
+        let mut saver = Saver { folder, problem, below, sequence, last: None };
         for (_, path) in found.iter().rev() {
             let text = fs::read_to_string(path.join("header.ron")).unwrap_or_default();
             // A header of another version may hold other things: its version is all that is read of it then.
@@ -115,12 +139,22 @@ impl Saver {
             if !options.resume {
                 return Ok((saver, None));
             }
+            if header.below != saver.below {
+                continue;
+            }
+            let sum = header.sum.clone();
             if let Some(state) = restore(path, header, chain) {
+                saver.last = Some(sum);
                 return Ok((saver, Some(state)));
             }
             tracing::warn!(state = %path.display(), "a checkpoint is torn; the one before it is used");
         }
         Ok((saver, None))
+    }
+
+    /// The sum of what was saved or restored last.
+    pub fn last(&self) -> Option<&str> {
+        self.last.as_deref()
     }
 
     fn compare(&self, what: &'static str, expected: &str, found: &str) -> Result<(), DmrgError> {
@@ -153,16 +187,22 @@ impl Saver {
             sweeper.engine().download(&isometry.data)?.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
             kept.push(Some(isometry.tables()));
         }
-        let wave = sweeper.engine().download(sweeper.wave())?;
-        wave.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+        let mut waves = Vec::new();
+        for wave in sweeper.waves() {
+            let wave = sweeper.engine().download(wave)?;
+            wave.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+            waves.push(wave.len());
+        }
+        let sum = blake3::hash(&bytes).to_hex().to_string();
         let header = Header {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
             problem: self.problem.clone(),
+            below: self.below.clone(),
             progress: progress.clone(),
             kept,
-            wave: wave.len(),
-            sum: blake3::hash(&bytes).to_hex().to_string(),
+            waves,
+            sum: sum.clone(),
         };
         let path = writing.path().join("header.ron");
         let text = ron::to_string(&header).map_err(|error| fault(&path)(std::io::Error::other(error)))?;
@@ -171,7 +211,7 @@ impl Saver {
             let mut file = File::create(&path).map_err(fault(&path))?;
             file.write_all(content).and_then(|()| file.sync_all()).map_err(fault(&path))?;
         }
-        self.sequence += 1;
+        (self.sequence, self.last) = (self.sequence + 1, Some(sum));
         let done = self.folder.join(format!("half-{:06}", self.sequence));
         fs::rename(writing.keep(), &done).map_err(fault(&done))?;
         if let Ok(opened) = File::open(&self.folder) {
@@ -216,7 +256,8 @@ fn restore(path: &Path, header: Header, chain: &Chain) -> Option<Saved> {
     for isometry in kept.iter_mut().flatten() {
         isometry.data = take(isometry.blocks.iter().map(|block| block.rows * block.columns).sum())?;
     }
-    let wave = take(header.wave)?;
+    let waves = header.waves.iter().map(|count| take(*count)).collect::<Option<Vec<_>>>()?;
     let bond = if header.progress.half.is_some() { chain.sites - 2 } else { 0 };
-    is_whole(chain, &kept, &wave, bond).then_some(Saved { kept, wave, bond, progress: header.progress })
+    let whole = !waves.is_empty() && waves.iter().all(|wave| is_whole(chain, &kept, wave, bond));
+    whole.then_some(Saved { kept, waves, bond, progress: header.progress })
 }

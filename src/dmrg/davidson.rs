@@ -44,10 +44,10 @@ pub struct Davidson {
 }
 
 /// An orthonormal basis of the span of vectors; those that are next to nothing are left out.
-fn orthonormalised(vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
+fn orthonormalised(vectors: &[&Vec<f64>]) -> Vec<Vec<f64>> {
     let mut found: Vec<Vec<f64>> = Vec::new();
     for vector in vectors {
-        let mut vector = vector.clone();
+        let mut vector = Vec::clone(vector);
         let whole = dot(&vector, &vector).sqrt();
         remove(&found, &mut vector);
         remove(&found, &mut vector);
@@ -98,7 +98,7 @@ impl Davidson {
         diagonal: &[f64],
         vector: &mut [f64],
         limits: Limits,
-        against: &[Vec<f64>],
+        against: &[&Vec<f64>],
     ) -> Result<Found, DmrgError> {
         self.against = orthonormalised(against);
         let n = vector.len();
@@ -290,7 +290,8 @@ mod tests {
         let against = [column(0, 2.0), mixed, column(0, -1.0)];
         let mut x = vector(n, 9);
         let limits = Limits { tolerance: 1e-9, products: 400 };
-        let found = Davidson::default().solve_against(multiply, &diagonal, &mut x, limits, &against).unwrap();
+        let found =
+            Davidson::default().solve_against(multiply, &diagonal, &mut x, limits, &against.each_ref()).unwrap();
         assert!((found.value - values[2]).abs() < 1e-11, "{found:?}, {}", values[2]);
         assert!(against.iter().all(|phi| dot(phi, &x).abs() < 1e-8));
     }

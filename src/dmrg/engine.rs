@@ -11,6 +11,7 @@ use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::records::{SPACES, Space, Stage};
+use super::strategy::Strategy;
 use super::superblock::Superblock;
 use super::truncate::{Limits, Truncated, Wave};
 use std::borrow::Cow;
@@ -51,6 +52,17 @@ impl<'a, B> Operands<'a, B> {
 pub trait Engine {
     /// Numbers in its memory.
     type Buffer;
+
+    /// Solves run H x by this strategy from now on.
+    ///
+    /// # Errors
+    /// An engine that has no other than the planned one; a library that is missing.
+    fn take_up(&mut self, strategy: Strategy) -> Result<(), DmrgError> {
+        match strategy {
+            Strategy::Planned => Ok(()),
+            _ => Err(strategy.refused("an engine that runs records by itself".into())),
+        }
+    }
 
     /// Takes numbers over from the host.
     ///
@@ -116,10 +128,15 @@ pub trait Engine {
         limits: davidson::Limits,
     ) -> Result<davidson::Found, DmrgError>;
 
-    /// [`solve`](Engine::solve) among the vectors orthogonal to `against`.
+    /// Vectors that [`solve_against`](Engine::solve_against) takes at most.
+    fn most_against(&self) -> usize {
+        usize::MAX
+    }
+
+    /// [`solve`](Engine::solve) among the vectors orthogonal to `against`, of any norm and overlaps.
     ///
     /// # Errors
-    /// Numbers that are not finite; an engine that does not do it.
+    /// Numbers that are not finite.
     fn solve_against(
         &mut self,
         superblock: &Superblock,
@@ -127,13 +144,8 @@ pub trait Engine {
         diagonal: &Self::Buffer,
         wave: &mut Self::Buffer,
         limits: davidson::Limits,
-        against: &[Self::Buffer],
-    ) -> Result<davidson::Found, DmrgError> {
-        match against {
-            [] => self.solve(superblock, operands, diagonal, wave, limits),
-            _ => Err(DmrgError::NotOnThisDevice { what: "states above the lowest, `targets`," }),
-        }
-    }
+        against: &[&Self::Buffer],
+    ) -> Result<davidson::Found, DmrgError>;
 
     /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
     ///

@@ -74,11 +74,27 @@ pub enum DmrgError {
         /// States that would fit.
         states: usize,
     },
-    /// What the engine of a device does not do.
-    #[error("{what} are found on the CPU only: --device cpu")]
-    NotOnThisDevice {
+    /// More states below than a device's Davidson basis has room for.
+    #[error(
+        "targets should be at most {most} on this device, whose Davidson basis holds the states below too, found {found}: \
+         take fewer, or --device cpu"
+    )]
+    TooManyBelow {
         /// What was asked for.
-        what: &'static str,
+        found: usize,
+        /// What there is room for.
+        most: usize,
+    },
+    /// A strategy of cuBLAS without a card.
+    #[error(
+        "strategy = \"{strategy}\" runs H x through cuBLAS and needs a card, found {found}: take --device cuda:0, or \
+         strategy = \"planned\""
+    )]
+    NeedsCard {
+        /// Its name.
+        strategy: &'static str,
+        /// The device.
+        found: String,
     },
     /// A block that has no decomposition.
     #[error("a block of {rows} x {columns} could not be decomposed: it holds numbers that are not finite")]

@@ -59,6 +59,18 @@ impl Engine for Nothing {
         Ok(davidson::Found { value: 0.0, residual: 0.0, products: 0 })
     }
 
+    fn solve_against(
+        &mut self,
+        superblock: &Superblock,
+        operands: Operands<'_, ()>,
+        diagonal: &(),
+        wave: &mut (),
+        limits: davidson::Limits,
+        _: &[&()],
+    ) -> Result<davidson::Found, DmrgError> {
+        self.solve(superblock, operands, diagonal, wave, limits)
+    }
+
     /// Sectors keep states as they have them, scaled to what may stay.
     fn truncate(&self, wave: Wave<'_, ()>, side: Side, limits: Limits) -> Result<Truncated<()>, DmrgError> {
         let own = wave.sectors_of(side);

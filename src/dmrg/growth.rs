@@ -12,10 +12,10 @@ use super::chain::Chain;
 use super::engine::Engine;
 use super::environment::Environment;
 use super::error::DmrgError;
+use super::found::SweepRecord;
 use super::options::{Options, StartVectors};
 use super::predict::{Overlap, Step};
 use super::repetition::Repetition;
-use super::run::SweepRecord;
 use super::start::Random;
 use super::state::Isometry;
 use super::superblock::Superblock;
@@ -58,6 +58,7 @@ impl GrowthRecord {
         BondRecord {
             bond: self.sites / 2 - 1,
             energy: self.energy,
+            average: None,
             residual: self.residual,
             dimension: self.dimension,
             kept: self.kept,
@@ -72,7 +73,8 @@ impl GrowthRecord {
     pub(super) fn sweep(&self) -> SweepRecord {
         let GrowthRecord { energy, kept, discarded, residual, dimension, products, flops, seconds, .. } = *self;
         let states = kept;
-        SweepRecord { states, kept, energy, discarded, residual, dimension, products, flops, seconds, noise: 0.0 }
+        let (noise, average) = (0.0, None);
+        SweepRecord { states, kept, noise, energy, average, discarded, residual, dimension, products, flops, seconds }
     }
 }
 

@@ -8,9 +8,11 @@ use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::records::{self, Buffers, SPACE_LIST, Stage};
+use super::strategy::Strategy;
 use super::superblock::Superblock;
 use super::tall::dot;
 use super::truncate::{self, Limits, Truncated, Wave};
+use eigenforge_runtime::Device;
 use std::borrow::Cow;
 
 /// All cores of this machine.
@@ -28,6 +30,10 @@ pub fn slices<'a>(operands: Operands<'a, Vec<f64>>) -> Buffers<'a> {
 
 impl Engine for Host {
     type Buffer = Vec<f64>;
+
+    fn take_up(&mut self, strategy: Strategy) -> Result<(), DmrgError> {
+        strategy.check(&Device::cpu())
+    }
 
     fn upload(&self, data: Vec<f64>) -> Result<Vec<f64>, DmrgError> {
         Ok(data)
@@ -76,7 +82,7 @@ impl Engine for Host {
         diagonal: &Vec<f64>,
         wave: &mut Vec<f64>,
         limits: davidson::Limits,
-        against: &[Vec<f64>],
+        against: &[&Vec<f64>],
     ) -> Result<davidson::Found, DmrgError> {
         let (buffers, between) = (slices(operands), &mut self.between);
         let multiply = |x: &[f64], y: &mut [f64]| superblock.multiply(buffers, x, between, y);

@@ -55,12 +55,16 @@ const SHOWN_WEIGHTS: usize = 32;
 /// Wider operator sums are not squared: pairs of operators would cost more than the run.
 const WIDEST_SQUARE: usize = 40;
 
-/// ⟨H²⟩ − ⟨H⟩² of the state with ψ at the first bond and eigenvalue `energy` there (without the constant); `None` where
+/// ⟨H²⟩ − ⟨H⟩² of each state with ψ at the first bond and eigenvalues `energies` there (without the constant); `None` where
 /// the operator sum is too wide to be squared.
 ///
 /// # Errors
 /// Those of the engine.
-pub fn variance<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, energy: f64) -> Result<Option<f64>, DmrgError> {
+pub fn variances<E: Engine>(
+    chain: &Chain,
+    sweeper: &mut Sweeper<'_, E>,
+    energies: &[f64],
+) -> Result<Option<Vec<f64>>, DmrgError> {
     if chain.sum.width() > WIDEST_SQUARE {
         return Ok(None);
     }
@@ -78,8 +82,11 @@ pub fn variance<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, energy: 
     let engine = sweeper.engine();
     let bond = Bond::new(engine, chain, &square, 0, &end, &right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
-    let mean = expectation(engine, &superblock, bond.operands(&end, &right), sweeper.wave())?;
-    Ok(Some(mean - energy * energy))
+    let variance = |(wave, energy): (&E::Buffer, &f64)| {
+        let mean = expectation(engine, &superblock, bond.operands(&end, &right), wave)?;
+        Ok(mean - energy * energy)
+    };
+    sweeper.waves().zip(energies).map(variance).collect::<Result<Vec<_>, _>>().map(Some)
 }
 
 /// ψᵀ O ψ.
@@ -134,7 +141,7 @@ pub fn walk<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, correlations
         if !last {
             let sectors = truncated.kept.kept.clone();
             let empty = Environment { sectors, operators: Vec::new(), data: engine.upload(Vec::new())? };
-            sweeper.advance(p, Side::Left, &frame, truncated, empty)?;
+            sweeper.advance(p, Side::Left, &frame, truncated.kept, vec![truncated.centre], empty)?;
         }
     }
     walked.correlations = correlator.map(Correlator::finish);

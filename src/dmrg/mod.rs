@@ -25,7 +25,8 @@
 //! * Along a [`sweep`] each bond starts from White's [transformation](transform) of the last one's ψ; a chain may first be
 //!   [grown](growth) from both ends, each step from McCulloch's prediction.
 //! * At the end one-site sweeps may [polish](mod@polish) the state at the kept width.
-//! * **States above** the lowest are searched orthogonal to [those below](mod@reference).
+//! * **States above** the lowest are searched orthogonal to [those below](mod@reference), or all together in one set of kept
+//!   states, those of an [averaged] density matrix.
 //! * **Sectors** fix any [charges] that the model conserves.
 //!
 //! ```
@@ -48,6 +49,7 @@
 //! # Ok(()) }
 //! ```
 
+pub mod averaged;
 pub mod blocks;
 pub mod bond;
 pub mod ceilings;
@@ -65,6 +67,7 @@ pub mod environment;
 mod error;
 pub mod extrapolate;
 pub mod forecast;
+pub mod found;
 pub mod full_block;
 pub mod growth;
 pub mod host;
@@ -84,6 +87,7 @@ pub mod run;
 pub mod site;
 pub mod start;
 pub mod state;
+pub mod strategy;
 pub mod superblock;
 pub mod sweep;
 pub mod tall;
@@ -97,8 +101,10 @@ pub use checkpoint::Checkpoint;
 pub use correlations::Correlations;
 pub use error::DmrgError;
 pub use extrapolate::Extrapolated;
+pub use found::{Excited, Found, Stop, SweepRecord};
 pub use growth::GrowthRecord;
 pub use measure::{Cut, SiteAverages};
 pub use options::{Mode, Options, StartVectors};
 pub use polish::PolishRecord;
-pub use run::{Excited, Found, Stop, SweepRecord, Told, run, run_on};
+pub use run::{Told, run, run_on};
+pub use strategy::Strategy;

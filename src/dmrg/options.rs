@@ -7,6 +7,7 @@
 
 use super::davidson;
 use super::error::DmrgError;
+use super::strategy::Strategy;
 use super::sweep::SweepPlan;
 use super::truncate;
 use serde::Serialize;
@@ -36,8 +37,12 @@ pub struct Options {
     pub start: StartVectors,
     /// The lowest states wanted, each orthogonal to those below.
     pub targets: usize,
+    /// Of each target: all are found in one set of kept states, those of Σ w_i ρ_i; `None` for a search of its own for each.
+    pub weights: Option<Vec<f64>>,
     /// Whether to end with one-site sweeps.
     pub polish: bool,
+    /// How H x runs in a solve; all but the planned one need a card.
+    pub strategy: Strategy,
 }
 
 /// How the chain gets its first state.
@@ -76,7 +81,9 @@ impl Default for Options {
             mode: Mode::default(),
             start: StartVectors::default(),
             targets: 1,
+            weights: None,
             polish: false,
+            strategy: Strategy::default(),
         }
     }
 }
@@ -106,8 +113,18 @@ impl Options {
         if self.targets == 0 {
             return wrong("targets", "the number of lowest states, at least 1", "0".into());
         }
-        if self.targets > 1 && self.polish {
-            return wrong("polish", "false with more than one target", "true".into());
+        if let Some(weights) = &self.weights {
+            let positive = weights.iter().all(|weight| weight.is_finite() && *weight > 0.0);
+            if weights.len() != self.targets || !positive {
+                return wrong("weights", "a positive number for each of `targets`", format!("{weights:?}"));
+            }
+            if self.polish {
+                return wrong(
+                    "polish",
+                    "false with `weights`: one-site sweeps are for a state of its own",
+                    "true".into(),
+                );
+            }
         }
         if self.targets > 1 && self.sweeps == 0 {
             return wrong("sweeps", "at least 1 with more than one target", "0".into());
@@ -208,6 +225,12 @@ mod tests {
         let grown = Options { sweeps: 0, mode: Mode::Infinite, ..Options::default() };
         grown.check().unwrap();
         assert!(check(Options { targets: 2, ..grown }).starts_with("sweeps"));
+        let weights = |list: &[f64]| Options { targets: 2, weights: Some(list.to_vec()), ..Options::default() };
+        for wrong in [&[1.0][..], &[1.0, 0.0], &[1.0, f64::NAN]] {
+            assert!(check(weights(wrong)).starts_with("weights"));
+        }
+        assert!(check(Options { polish: true, ..weights(&[1.0, 2.0]) }).starts_with("polish"));
+        weights(&[1.0, 2.0]).check().unwrap();
         Options::default().check().unwrap();
     }
 }

@@ -150,6 +150,9 @@ impl<E: Engine> Sweeper<'_, E> {
         let (left, right) = self.environments(0);
         let grown = carried_over(&self.engine, chain, &chain.sum, Side::Left, 0, left, &frame.left, kept)?;
         let site = Site::new(chain, 1, Side::Right, &kept.kept, &right.sectors);
+        for companion in &mut self.below {
+            companion.carry(&self.engine, chain, Side::Left, 0, kept, &frame.left)?;
+        }
         let mut stage = Stage { groups: Vec::new(), length: site.frame.layout.length };
         let blocks = truncated.centre.blocks.iter().flatten();
         for (pair, block) in site.frame.layout.sectors.iter().zip(blocks) {
@@ -254,7 +257,15 @@ impl<E: Engine> Sweeper<'_, E> {
         let there = "blocks beside the site of ψ are kept up to date";
         let (left, right) = (left.expect(there), right.expect(there));
         let diagonal = self.engine.diagonal(&bond, left, right)?;
-        let found = self.engine.solve(&superblock, bond.operands(left, right), &diagonal, &mut self.wave, limits)?;
+        let against = self
+            .below
+            .iter()
+            .map(|companion| companion.vector_of_site(&self.engine, self.chain, site.p, site.with, &bond.frame));
+        let against = against.collect::<Result<Vec<_>, _>>()?;
+        let room = bond.frame.layout.length.saturating_sub(1);
+        let below: Vec<&E::Buffer> = against.iter().take(room).collect();
+        let operands = bond.operands(left, right);
+        let found = self.engine.solve_against(&superblock, operands, &diagonal, &mut self.wave, limits, &below)?;
         record.energy = found.value + self.chain.sum.constant;
         record.residual = found.residual;
         record.products += found.products;
@@ -297,8 +308,13 @@ impl<E: Engine> Sweeper<'_, E> {
         };
         let v = self.kept[next.p].take().expect("states of every site away from that of ψ are kept");
         let (old, new) = (&bond.frame.layout, &next.frame.layout);
-        let step = Step { grown: grows, old, old_other, truncated: &truncated, given_up: &v, new_own, new };
+        let (kept, centre) = (&truncated.kept, &truncated.centre);
+        let step = Step { grown: grows, old, old_other, kept, centre, given_up: &v, new_own, new };
         self.wave = step.wave(&self.engine)?;
+        let enlarged = if grows == Side::Left { &bond.frame.left } else { &bond.frame.right };
+        for companion in &mut self.below {
+            companion.carry(&self.engine, chain, grows, p, kept, enlarged)?;
+        }
         self.kept[p] = Some(truncated.kept);
         match grows {
             Side::Left => (self.left[p + 1], self.right[p + 1]) = (Some(grown), None),

@@ -127,7 +127,7 @@ impl<B> Contact<B> {
 }
 
 impl<B> Companion<B> {
-    /// Beside a search with ψ at the first bond.
+    /// Beside a search with ψ at bond `p`, whose kept states the engine can read.
     ///
     /// # Errors
     /// Those of the engine.
@@ -136,17 +136,22 @@ impl<B> Companion<B> {
         chain: &Chain,
         reference: Reference<B>,
         kept: &[Option<Isometry<B>>],
+        p: usize,
     ) -> Result<Companion<B>, DmrgError> {
         let none = || (0..=chain.sites).map(|_| None).collect::<Vec<_>>();
         let mut companion = Companion { reference, left: none(), right: none() };
         companion.left[0] = Some(Contact::end(engine)?);
         companion.right[chain.sites] = Some(Contact::end(engine)?);
-        let mut behind = Sectors::end();
-        for site in (2..chain.sites).rev() {
-            let Some(own) = &kept[site] else { continue };
-            let enlarged = chain.enlarge(Side::Right, &behind, site + 1);
-            companion.carry(engine, chain, Side::Right, site, own, &enlarged)?;
-            behind = own.kept.clone();
+        let sides: [(Side, Vec<usize>); 2] =
+            [(Side::Left, (0..p).collect()), (Side::Right, (p + 2..chain.sites).rev().collect())];
+        for (side, sites) in sides {
+            let mut behind = Sectors::end();
+            for site in sites {
+                let Some(own) = &kept[site] else { continue };
+                let enlarged = chain.enlarge(side, &behind, if side == Side::Left { site } else { site + 1 });
+                companion.carry(engine, chain, side, site, own, &enlarged)?;
+                behind = own.kept.clone();
+            }
         }
         Ok(companion)
     }
@@ -294,6 +299,75 @@ impl<B> Companion<B> {
             .with(Space::Right, &right.data)
             .with(Space::LeftSum, &self.reference.tensors[p].data)
             .with(Space::RightSum, &self.reference.tensors[p + 1].data);
+        let between = engine.run(&first, operands)?;
+        engine.run(&second, operands.with(Space::Between, &between))
+    }
+
+    /// φ over the frame of site `p` alone, which the block on `with` holds: L V_p on the left and R on the right of it, or L
+    /// and R V_p.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn vector_of_site<E: Engine<Buffer = B>>(
+        &self,
+        engine: &E,
+        chain: &Chain,
+        p: usize,
+        with: Side,
+        frame: &Frame,
+    ) -> Result<B, DmrgError> {
+        let there = "contacts beside the site of ψ are kept up to date";
+        let (left, right) = (self.left[p].as_ref().expect(there), self.right[p + 1].as_ref().expect(there));
+        let here = self.reference.enlarged(chain, p);
+        let (near, far) = if with == Side::Left { (left, right) } else { (right, left) };
+        let (mut first, mut second) = (Stage::default(), Stage::default());
+        second.length = frame.layout.length;
+        for pair in &frame.layout.sectors {
+            let (parts, others, charges) = match with {
+                Side::Left => (&frame.left.parts[pair.left], &frame.right.parts[pair.right], None),
+                Side::Right => {
+                    let charges = frame.right.sectors.charges(pair.right);
+                    (&frame.right.parts[pair.right], &frame.left.parts[pair.left], Some(charges))
+                }
+            };
+            let mut records = Vec::new();
+            for part in parts {
+                let Some(contact) = near.with_own(part.block) else { continue };
+                let found = match charges {
+                    None => self.leftwards(p, contact, part.state, &here),
+                    Some(charges) => self.rightwards(p, contact, part.state, charges, &here),
+                };
+                let Some((v, sector, inner, columns)) = found else { continue };
+                let a = stored(Space::Left, contact.offset, contact.rows);
+                let made = first.push(contact.rows, columns, vec![product(a, v, inner, contact.rows, columns)]);
+                for other in others {
+                    let Some(beyond) = far.with_own(other.block).filter(|beyond| beyond.other == sector) else {
+                        continue;
+                    };
+                    let (rows, width) = (contact.rows, beyond.rows);
+                    let record = match with {
+                        Side::Left => {
+                            let x = stored(Space::Between, made, rows);
+                            product(x, transposed(Space::LeftSum, beyond.offset, width), columns, rows, width)
+                        }
+                        Side::Right => {
+                            let x = stored(Space::LeftSum, beyond.offset, width);
+                            product(x, transposed(Space::Between, made, rows), columns, width, rows)
+                        }
+                    };
+                    let at = match with {
+                        Side::Left => part.first + other.first * pair.rows,
+                        Side::Right => other.first + part.first * pair.rows,
+                    };
+                    records.push(Record { first: at, stride: pair.rows, ..record });
+                }
+            }
+            second.groups.push(Group { offset: pair.offset, length: pair.rows * pair.columns, records });
+        }
+        let operands = Operands::default()
+            .with(Space::Left, &near.data)
+            .with(Space::LeftSum, &far.data)
+            .with(Space::Right, &self.reference.tensors[p].data);
         let between = engine.run(&first, operands)?;
         engine.run(&second, operands.with(Space::Between, &between))
     }

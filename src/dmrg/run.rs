@@ -1,77 +1,22 @@
 //! A whole run: growth or a random state, sweeps by plan until the energy settles, what is read off the state, and the same
-//! again for each state above it.
+//! again for each state above it; or one search for all states at once, where they share their kept states.
 
 use super::blocks::Side;
 use super::chain::Chain;
 use super::checkpoint::{Checkpoint, Progress, Saver};
-use super::correlations::Correlations;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::extrapolate::{Extrapolated, extrapolate};
-use super::growth::{Grown, GrowthRecord, grow};
+use super::extrapolate::extrapolate;
+use super::found::{Excited, Found, Stop, SweepRecord, settled_points};
+use super::growth::{Grown, grow};
 use super::host::Host;
-use super::measure::{self, Cut, SiteAverages, Walked};
+use super::measure::{self, Walked};
 use super::options::{Mode, Options, START_STATES};
 use super::polish::PolishRecord;
 use super::reference::Reference;
 use super::sweep::{BondRecord, Sweeper};
 use eigenforge_runtime::trace;
-use serde::{Deserialize, Serialize};
 use std::time::Instant;
-
-/// A sweep, there and back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SweepRecord {
-    /// States allowed.
-    pub states: usize,
-    /// Most states kept anywhere.
-    pub kept: usize,
-    /// Relative noise.
-    pub noise: f64,
-    /// The lowest energy of a superblock.
-    pub energy: f64,
-    /// The largest weight dropped at a cut.
-    pub discarded: f64,
-    /// The largest residual of a superblock's solve.
-    pub residual: f64,
-    /// The longest ψ.
-    pub dimension: usize,
-    /// Products with H.
-    pub products: usize,
-    /// Operations of them.
-    pub flops: f64,
-    /// Wall-clock time.
-    pub seconds: f64,
-}
-
-impl SweepRecord {
-    fn begin(options: &Options, sweep: usize) -> SweepRecord {
-        let (states, noise) = (options.states_of(sweep), options.noise_of(sweep));
-        SweepRecord { states, noise, energy: f64::INFINITY, ..SweepRecord::default() }
-    }
-
-    fn add(&mut self, bond: &BondRecord) {
-        self.energy = self.energy.min(bond.energy);
-        self.kept = self.kept.max(bond.kept);
-        self.discarded = self.discarded.max(bond.discarded);
-        self.residual = self.residual.max(bond.residual);
-        self.dimension = self.dimension.max(bond.dimension);
-        self.products += bond.products;
-        self.flops += bond.products as f64 * bond.flops;
-    }
-}
-
-/// Why the sweeps ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stop {
-    /// A sweep without noise changed the energy by less than the tolerance.
-    Converged,
-    /// As many sweeps as were allowed.
-    Sweeps,
-    /// The chain has its length, and no sweeps were asked for.
-    Grown,
-}
 
 /// What is told while it runs.
 #[derive(Clone, Copy, Debug)]
@@ -92,41 +37,6 @@ pub struct Told<'a> {
     pub record: &'a SweepRecord,
     /// Seconds since the run began.
     pub elapsed: f64,
-}
-
-/// What a run found.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// ⟨H⟩ of the state.
-    pub energy: f64,
-    /// ⟨H²⟩ − ⟨H⟩²; `None` where the operator sum is too wide to be squared.
-    pub variance: Option<f64>,
-    /// The energy at no discarded weight, if sweeps settled at two numbers of states.
-    pub extrapolated: Option<Extrapolated>,
-    /// The sweeps.
-    pub sweeps: Vec<SweepRecord>,
-    /// Steps of the infinite-lattice algorithm before them.
-    pub growth: Vec<GrowthRecord>,
-    /// Why they ended.
-    pub stop: Stop,
-    /// One-site sweeps at the end, if they were asked for.
-    pub polish: Option<PolishRecord>,
-    /// The states above this one, if they were asked for, ascending as they were found.
-    pub excited: Vec<Excited>,
-    /// The cuts, left to right.
-    pub cuts: Vec<Cut>,
-    /// Averages by position.
-    pub sites: Vec<SiteAverages>,
-    /// Correlations by position, if they were asked for.
-    pub correlations: Option<Correlations>,
-    /// What a careful reader must know.
-    pub warnings: Vec<String>,
-    /// Sweeps that a checkpoint had already done.
-    pub resumed: usize,
-    /// Seconds of the sweeps.
-    pub sweeping: f64,
-    /// Seconds of variance, entropies and averages.
-    pub measuring: f64,
 }
 
 /// Runs DMRG along a chain on the CPU.
@@ -154,18 +64,25 @@ pub fn run_on<E: Engine>(
     mut tell: impl FnMut(&Told<'_>),
 ) -> Result<Found, DmrgError> {
     options.check()?;
-    check_targets(chain, options, checkpoint)?;
-    let (start, mut engine, mut below) = (Instant::now(), engine, Vec::new());
+    let mut engine = engine;
+    engine.take_up(options.strategy)?;
+    check_targets(chain, options, engine.most_against())?;
+    let start = Instant::now();
+    if options.weights.is_some() {
+        return run_averaged(engine, chain, options, checkpoint, start, &mut tell);
+    }
+    let (mut below, mut sums) = (Vec::new(), Vec::new());
     let mut lowest: Option<Found> = None;
     for target in 0..options.targets {
-        let search = Search { chain, options, target, start, below };
+        let search = Search { chain, options, target, start, below, sums: &sums };
         let (mut sweeper, searched) = search.run(engine, checkpoint, &mut tell)?;
         let sweeping = start.elapsed().as_secs_f64();
         let _measuring = trace::span("dmrg", "measure");
         let energy = searched.energy;
-        let variance = measure::variance(chain, &mut sweeper, energy - chain.sum.constant)?;
+        let variance = measure::variances(chain, &mut sweeper, &[energy - chain.sum.constant])?.map(|of| of[0]);
         let overlap = sweeper.largest_overlap()?;
         below = sweeper.take_references();
+        sums.push(searched.saved.clone());
         if target + 1 < options.targets {
             below.push(Reference::of(chain, &sweeper)?);
         }
@@ -179,8 +96,9 @@ pub fn run_on<E: Engine>(
                 lowest = Some(found);
             }
             Some(found) => {
-                let stop = searched.stop;
-                let excited = Excited { energy, variance, overlap, stop, sweeps: searched.progress.sweeps };
+                let Searched { stop, progress, resumed, polish, .. } = searched;
+                let excited = Excited { energy, variance, overlap, stop, polish, sweeps: progress.sweeps };
+                found.resumed += resumed;
                 found.add(excited, target, options);
                 found.sweeping += sweeping - found.sweeping - found.measuring;
             }
@@ -190,36 +108,55 @@ pub fn run_on<E: Engine>(
     lowest.ok_or(DmrgError::Option { option: "targets", expected: "at least 1", found: "0".into() })
 }
 
-/// A state above the lowest.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Excited {
-    /// ⟨H⟩.
-    pub energy: f64,
-    /// ⟨H²⟩ − ⟨H⟩².
-    pub variance: Option<f64>,
-    /// The largest |⟨lower state|ψ⟩|.
-    pub overlap: f64,
-    /// Why its sweeps ended.
-    pub stop: Stop,
-    /// Its sweeps.
-    pub sweeps: Vec<SweepRecord>,
+/// All states in one set of kept states.
+fn run_averaged<E: Engine>(
+    engine: E,
+    chain: &Chain,
+    options: &Options,
+    checkpoint: Option<&Checkpoint>,
+    start: Instant,
+    tell: &mut impl FnMut(&Told<'_>),
+) -> Result<Found, DmrgError> {
+    let search = Search { chain, options, target: 0, start, below: Vec::new(), sums: &[] };
+    let (mut sweeper, searched) = search.run(engine, checkpoint, tell)?;
+    let sweeping = start.elapsed().as_secs_f64();
+    let _measuring = trace::span("dmrg", "measure");
+    let (levels, average) = (sweeper.levels().to_vec(), sweeper.average());
+    if levels.len() < options.targets {
+        let found = format!("{:?}, with room for {} of {} states", options.states, levels.len(), options.targets);
+        return Err(DmrgError::Option { option: "states", expected: "enough to hold all `targets`", found });
+    }
+    let variances = measure::variances(chain, &mut sweeper, &levels)?;
+    let overlaps = sweeper.overlaps()?;
+    sweeper.keep_lowest();
+    let walked = measure::walk(chain, &mut sweeper, options.correlations)?;
+    let stop = searched.stop;
+    let mut found = searched.found(options, variances.as_ref().map(|of| of[0]), walked);
+    (found.sweeping, found.measuring) = (sweeping, start.elapsed().as_secs_f64() - sweeping);
+    found.average = average.map(|average| average + chain.sum.constant);
+    found.warn(options);
+    for (target, (level, overlap)) in levels.iter().zip(overlaps).enumerate().skip(1) {
+        let (energy, variance) = (level + chain.sum.constant, variances.as_ref().map(|of| of[target]));
+        found.add(Excited { energy, variance, overlap, stop, polish: None, sweeps: Vec::new() }, target, options);
+    }
+    Ok(found)
 }
 
-/// More states than the sector has, or a checkpoint of more than one.
-fn check_targets(chain: &Chain, options: &Options, checkpoint: Option<&Checkpoint>) -> Result<(), DmrgError> {
+/// More states than the sector has, or than the device can keep apart.
+fn check_targets(chain: &Chain, options: &Options, most_below: usize) -> Result<(), DmrgError> {
     let wrong = |expected, found| Err(DmrgError::Option { option: "targets", expected, found });
     let dimension = chain.reachable.dimension(&chain.site, chain.sites);
     if dimension < options.targets as f64 {
         let found = format!("{} of a sector with {dimension}", options.targets);
         return wrong("at most the number of states of the sector", found);
     }
-    if options.targets > 1 && checkpoint.is_some() {
-        return wrong("1 with --checkpoint, which saves one state", options.targets.to_string());
+    if options.targets - 1 > most_below {
+        return Err(DmrgError::TooManyBelow { found: options.targets, most: most_below + 1 });
     }
     Ok(())
 }
 
-/// The search for one state.
+/// The search for one state, or for several that share their kept states.
 struct Search<'a, 'c, B> {
     chain: &'c Chain,
     options: &'a Options,
@@ -227,6 +164,8 @@ struct Search<'a, 'c, B> {
     start: Instant,
     /// The states below it.
     below: Vec<Reference<B>>,
+    /// What was saved of each of them last.
+    sums: &'a [Option<String>],
 }
 
 /// What it gave.
@@ -236,6 +175,8 @@ struct Searched {
     polish: Option<PolishRecord>,
     stop: Stop,
     resumed: usize,
+    /// What was saved of it last.
+    saved: Option<String>,
 }
 
 impl<'c, B> Search<'_, 'c, B> {
@@ -248,16 +189,30 @@ impl<'c, B> Search<'_, 'c, B> {
         let (chain, options) = (self.chain, self.options);
         let (mut saver, saved) = match checkpoint {
             Some(checkpoint) => {
-                let (saver, saved) = Saver::open(checkpoint, chain)?;
+                let (saver, saved) = Saver::open(&checkpoint.of_state(self.target), chain, self.sums)?;
                 (Some(saver), saved)
             }
             None => (None, None),
         };
         let (mut sweeper, mut progress) = match saved {
-            Some(saved) => (Sweeper::restored(engine, chain, saved.kept, saved.wave, saved.bond)?, saved.progress),
-            None => self.first_state(engine, tell)?,
+            Some(saved) => {
+                let mut waves = saved.waves.into_iter();
+                let wave = waves.next().unwrap_or_default();
+                let mut sweeper = Sweeper::restored(engine, chain, saved.kept, wave, saved.bond)?;
+                if let Some(weights) = &options.weights {
+                    sweeper.share_among(weights, options.seed, waves)?;
+                }
+                (sweeper, saved.progress)
+            }
+            None => {
+                let (mut sweeper, progress) = self.first_state(engine, tell)?;
+                if let Some(weights) = &options.weights {
+                    sweeper.share_among(weights, options.seed, [])?;
+                }
+                (sweeper, progress)
+            }
         };
-        sweeper.stay_orthogonal_to(self.below)?;
+        sweeper.stay_orthogonal_to(self.below, if progress.half.is_some() { chain.sites - 2 } else { 0 })?;
         let resumed = progress.sweeps.len();
         let mut stop = settled(options, &progress.sweeps);
         while stop.is_none() {
@@ -297,7 +252,8 @@ impl<'c, B> Search<'_, 'c, B> {
         } else {
             (sweeper.finish(limits)?.energy, None)
         };
-        Ok((sweeper, Searched { progress, energy, polish, stop: stop.unwrap_or(Stop::Sweeps), resumed }))
+        let saved = saver.and_then(|saver| saver.last().map(String::from));
+        Ok((sweeper, Searched { progress, energy, polish, stop: stop.unwrap_or(Stop::Sweeps), resumed, saved }))
     }
 
     /// A random state, or one that is grown and carried to the first bond.
@@ -335,6 +291,7 @@ impl Searched {
         Found {
             energy: self.energy,
             polish: self.polish,
+            average: None,
             variance,
             extrapolated: extrapolate(&settled_points(options, &self.progress.sweeps)),
             growth: self.progress.growth,
@@ -359,145 +316,11 @@ fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<Stop> {
     }
     if let [.., before, last] = sweeps {
         let comparable = options.is_settled(sweeps.len() - 2);
-        if comparable && (before.energy - last.energy).abs() < options.tolerance {
+        let change = |before: f64, last: f64| (before - last).abs();
+        let average = before.average.zip(last.average).map_or(0.0, |(before, last)| change(before, last));
+        if comparable && change(before.energy, last.energy).max(average) < options.tolerance {
             return Some(Stop::Converged);
         }
     }
     (sweeps.len() >= options.sweeps).then_some(Stop::Sweeps)
-}
-
-/// (discarded weight, energy) at each number of states that two sweeps without noise agree on to a hundredth of the
-/// discarded weight, or to the tolerance.
-fn settled_points(options: &Options, sweeps: &[SweepRecord]) -> Vec<(f64, f64)> {
-    let mut points: Vec<(usize, f64, f64)> = Vec::new();
-    for pair in sweeps.windows(2) {
-        let [before, last] = pair else { continue };
-        let same = before.states == last.states && before.noise == 0.0 && last.noise == 0.0;
-        let close = (before.energy - last.energy).abs() <= (0.01 * last.discarded).max(options.tolerance);
-        if same && close && last.discarded > 0.0 {
-            points.retain(|(states, ..)| *states != last.states);
-            points.push((last.states, last.discarded, last.energy));
-        }
-    }
-    points.into_iter().map(|(_, discarded, energy)| (discarded, energy)).collect()
-}
-
-/// An eigenstate that is only truncated has a variance of some hundred times the weight dropped at a cut (open Heisenberg
-/// and Hubbard chains of 16 to 100 sites, m = 16 to 128: 36 to 373 times); far more means that it is none.
-const VARIANCE_OF_DISCARDED: f64 = 1e4;
-
-/// A state that has lost more than this at a cut is a sketch, whatever its energy settled to.
-const MUCH_DISCARDED: f64 = 1e-4;
-
-impl Found {
-    /// Takes up a state above; says where it is none, or below what was called the lowest.
-    fn add(&mut self, excited: Excited, target: usize, options: &Options) {
-        let below = self.excited.last().map_or(self.energy, |last| last.energy);
-        if excited.energy < below - options.tolerance.max(1e-9) {
-            self.warnings.push(format!(
-                "state {target} has the energy {:.10}, below state {}: the search for that one was stuck; give more noise, \
-                 states or another seed",
-                excited.energy,
-                target - 1
-            ));
-        }
-        if excited.stop == Stop::Sweeps {
-            self.warnings.push(format!("state {target} stopped without settling; raise `sweeps`"));
-        }
-        let discarded = excited.sweeps.last().map_or(0.0, |sweep| sweep.discarded);
-        if excited.variance.is_some_and(|variance| variance > 1e-6 + VARIANCE_OF_DISCARDED * discarded) {
-            self.warnings.push(format!("state {target} is no eigenstate to what its discarded weight explains"));
-        }
-        self.excited.push(excited);
-    }
-
-    fn warn(&mut self, options: &Options) {
-        let grown = self.growth.last().map(|_| self.growth.iter().map(|step| step.discarded).fold(0.0, f64::max));
-        let grown = SweepRecord { discarded: grown.unwrap_or(0.0), ..SweepRecord::default() };
-        let last = self.sweeps.last().copied().unwrap_or(grown);
-        if self.stop == Stop::Sweeps {
-            let change = match self.sweeps.as_slice() {
-                [.., a, b] => format!("the last one changed the energy by {:.1e}", (a.energy - b.energy).abs()),
-                _ => "there was only one".into(),
-            };
-            let sweeps = self.sweeps.len();
-            self.warnings.push(format!(
-                "stopped after {sweeps} sweeps without settling to {:.0e}: {change}; raise `sweeps`",
-                options.tolerance
-            ));
-        }
-        if last.discarded > MUCH_DISCARDED {
-            self.warnings.push(format!(
-                "a cut drops {:.1e} of the weight: {} states are too few for this state; raise `states`, or try another `order`",
-                last.discarded, last.kept
-            ));
-        }
-        match self.variance {
-            None => self.warnings.push(
-                "the variance was not computed: the operator sum of this model is too wide to be squared".into(),
-            ),
-            Some(variance) if variance > 1e-6 + VARIANCE_OF_DISCARDED * last.discarded => self.warnings.push(format!(
-                "the variance {variance:.1e} is far above what the discarded weight {:.1e} explains: the sweeps are stuck \
-                 in a state that is no eigenstate; give noise for more sweeps, such as noise = [1e-3, 1e-4, 1e-5], or \
-                 another seed",
-                last.discarded
-            )),
-            Some(_) => {}
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What is said of a run whose last sweep discarded so much and whose state has this variance.
-    fn warnings(variance: Option<f64>, discarded: f64, stop: Stop) -> Vec<String> {
-        let sweep = SweepRecord { discarded, kept: 64, energy: -1.0, ..SweepRecord::default() };
-        let mut found = Found { variance, sweeps: vec![sweep, sweep], stop, ..empty() };
-        found.warn(&Options::default());
-        found.warnings
-    }
-
-    #[test]
-    fn a_variance_that_the_discarded_weight_does_not_explain_is_said_to_be_stuck() {
-        let stuck = warnings(Some(1e-3), 1e-10, Stop::Converged);
-        assert!(stuck.len() == 1 && stuck[0].contains("stuck"), "{stuck:?}");
-        assert!(warnings(Some(1e-3), 1e-5, Stop::Converged).is_empty(), "explained by truncation");
-        assert!(warnings(Some(1e-10), 0.0, Stop::Converged).is_empty(), "an eigenstate");
-        let few = warnings(Some(0.5), 0.2, Stop::Converged);
-        assert!(few.len() == 1 && few[0].contains("64 states are too few"), "{few:?}");
-        assert!(warnings(None, 0.0, Stop::Sweeps).iter().any(|said| said.contains("raise `sweeps`")));
-    }
-
-    #[test]
-    fn a_state_above_that_lies_below_betrays_a_search_that_was_stuck() {
-        let mut found = empty();
-        let above =
-            |energy| Excited { energy, variance: Some(0.0), overlap: 0.0, stop: Stop::Converged, sweeps: Vec::new() };
-        found.add(above(-0.5), 1, &Options::default());
-        assert!(found.warnings.is_empty());
-        found.add(above(-1.5), 2, &Options::default());
-        assert!(found.warnings[0].contains("below state 1"), "{:?}", found.warnings);
-    }
-
-    fn empty() -> Found {
-        Found {
-            energy: -1.0,
-            variance: None,
-            extrapolated: None,
-            sweeps: Vec::new(),
-            growth: Vec::new(),
-            stop: Stop::Converged,
-            polish: None,
-            excited: Vec::new(),
-            cuts: Vec::new(),
-            sites: Vec::new(),
-            correlations: None,
-            warnings: Vec::new(),
-            resumed: 0,
-            sweeping: 0.0,
-            measuring: 0.0,
-        }
-    }
 }

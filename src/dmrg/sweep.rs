@@ -4,6 +4,7 @@
 //! superblock of two blocks and two sites, keeps the best states of the block that grows, carries its operators over
 //! and transforms ψ to the next bond.
 
+use super::averaged::{Averaged, solve_each};
 use super::blocks::{Sectors, Side};
 use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
@@ -17,7 +18,7 @@ use super::start::{Random, random_blocks};
 use super::state::Isometry;
 use super::superblock::Superblock;
 use super::transform::Step;
-use super::truncate::{self, Truncated};
+use super::truncate::{self, Centre, Wave};
 use std::time::Instant;
 
 /// How a sweep is done.
@@ -40,6 +41,8 @@ pub struct BondRecord {
     pub bond: usize,
     /// The lowest eigenvalue of the superblock.
     pub energy: f64,
+    /// The average of the energies, of states that share their kept states; `None` where they do not all fit.
+    pub average: Option<f64>,
     /// ‖Hψ − Eψ‖ there.
     pub residual: f64,
     /// Elements of ψ.
@@ -80,8 +83,10 @@ pub struct Sweeper<'c, E: Engine = Host> {
     /// `kept[p]`: states of site p with the block beside it, away from the bond of ψ.
     pub(super) kept: Vec<Option<Isometry<E::Buffer>>>,
     pub(super) wave: E::Buffer,
+    /// The states beside ψ that share its kept states.
+    pub(super) averaged: Option<Averaged<E::Buffer>>,
     /// States that ψ stays orthogonal to.
-    below: Vec<Companion<E::Buffer>>,
+    pub(super) below: Vec<Companion<E::Buffer>>,
 }
 
 /// One block a cut.
@@ -119,7 +124,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let (mut left, mut right) = (none(n + 1), none(n + 1));
         (left[0], right[n]) = (Some(Environment::end_on(&engine)?), Some(Environment::end_on(&engine)?));
         let (wave, kept) = (engine.upload(Vec::new())?, (0..n).map(|_| None).collect());
-        Ok(Sweeper { engine, chain, left, right, kept, wave, below: Vec::new() })
+        Ok(Sweeper { engine, chain, left, right, kept, wave, averaged: None, below: Vec::new() })
     }
 
     pub(super) fn environments(&self, p: usize) -> (&Environment<E::Buffer>, &Environment<E::Buffer>) {
@@ -152,33 +157,55 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             let mut random = Random::new(seed.wrapping_mul(self.chain.sites as u64).wrapping_add(p as u64));
             let length = self.frame(p).layout.length;
             self.wave = self.engine.upload((0..length).map(|_| random.number()).collect())?;
+            if let Some(averaged) = &mut self.averaged {
+                averaged.others.clear();
+            }
         }
         let (bond, mut record) = self.solve(p, plan.davidson)?;
         let begun = Instant::now();
         let (left, right) = self.environments(p);
         let operands = bond.operands(left, right);
-        let wave = bond.frame.wave(&self.wave);
         let operators = if grows == Side::Left { &bond.left_operators } else { &bond.right_operators };
-        let truncated = if plan.noise > 0.0 {
-            self.engine.truncate_with_noise(wave, grows, plan.limits, operators, operands, plan.noise)?
-        } else {
-            self.engine.truncate(wave, grows, plan.limits)?
+        let truncate = |wave: Wave<'_, E::Buffer>| {
+            if plan.noise > 0.0 {
+                self.engine.truncate_with_noise(wave, grows, plan.limits, operators, operands, plan.noise)
+            } else {
+                self.engine.truncate(wave, grows, plan.limits)
+            }
         };
-        (record.kept, record.discarded) = (truncated.kept.kept.total(), truncated.discarded);
+        let (kept, centres, discarded) = match &self.averaged {
+            None => {
+                let truncated = truncate(bond.frame.wave(&self.wave))?;
+                (truncated.kept, vec![truncated.centre], truncated.discarded)
+            }
+            Some(averaged) => {
+                let frame = &bond.frame;
+                let (stack, data) = averaged.stacked(&self.engine, &frame.layout, grows, &self.wave)?;
+                let (left, right) = (&frame.left, &frame.right);
+                let truncated = truncate(Wave { layout: &stack.layout, data: &data, left, right })?;
+                (truncated.kept, stack.apart(&self.engine, &truncated.centre)?, truncated.discarded)
+            }
+        };
+        (record.kept, record.discarded) = (kept.kept.total(), discarded);
         record.seconds.truncate = begun.elapsed().as_secs_f64();
         let cut = if grows == Side::Left { p } else { p + 2 };
         let identity = Chain::identity(&self.chain.sum, grows, cut);
-        let grown = Environment::project(&self.engine, operators, operands, &truncated.kept, identity)?;
-        self.advance(p, grows, &bond.frame, truncated, grown)?;
+        let grown = Environment::project(&self.engine, operators, operands, &kept, identity)?;
+        self.advance(p, grows, &bond.frame, kept, centres, grown)?;
         record.seconds.carry = begun.elapsed().as_secs_f64() - record.seconds.truncate;
         Ok(record)
     }
 
-    /// The lowest state of bond `p`, from ψ as it is.
+    /// The lowest state of bond `p`, from ψ as it is, or the lowest few.
     fn solve(&mut self, p: usize, limits: davidson::Limits) -> Result<(Bond<E::Buffer>, BondRecord), DmrgError> {
         let begun = Instant::now();
         for block in [&mut self.left[p], &mut self.right[p + 2]].into_iter().flatten() {
             self.engine.arrive(&mut block.data)?;
+        }
+        if let Some(averaged) = &mut self.averaged {
+            let (left, right) = beside(&self.left, &self.right, p);
+            let length = Frame::new(self.chain, p, &left.sectors, &right.sectors).layout.length;
+            averaged.complete(&self.engine, length)?;
         }
         let (left, right) = beside(&self.left, &self.right, p);
         let bond = Bond::new(&self.engine, self.chain, &self.chain.sum, p, left, right)?;
@@ -187,21 +214,34 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let diagonal = self.engine.diagonal(&bond, left, right)?;
         let planned = begun.elapsed().as_secs_f64();
         let against = self.below.iter().map(|companion| companion.vector(&self.engine, self.chain, p, &bond.frame));
-        let against = against.collect::<Result<Vec<_>, _>>()?;
-        let found = self.engine.solve_against(&superblock, operands, &diagonal, &mut self.wave, limits, &against)?;
-        let energy = found.value + self.chain.sum.constant;
+        let mut against = against.collect::<Result<Vec<_>, _>>()?;
+        // A space no larger than what is below holds nothing beside it: the highest is let go there.
+        against.truncate(bond.frame.layout.length.saturating_sub(1));
+        let below: Vec<&E::Buffer> = against.iter().collect();
+        let mut others = self.averaged.as_mut();
+        let mut waves: Vec<&mut E::Buffer> = vec![&mut self.wave];
+        waves.extend(others.iter_mut().flat_map(|averaged| &mut averaged.others));
+        let found = solve_each(&mut self.engine, &superblock, operands, &diagonal, &mut waves, limits, &below)?;
+        let levels: Vec<f64> = found.iter().map(|found| found.value).collect();
+        let average = others.and_then(|averaged| {
+            averaged.levels.clone_from(&levels);
+            averaged.average().map(|average| average + self.chain.sum.constant)
+        });
+        let energy = levels[0] + self.chain.sum.constant;
         if !energy.is_finite() {
             return Err(DmrgError::NotFinite { first: self.chain.order[p], second: self.chain.order[p + 1] });
         }
-        let (residual, products) = (found.residual, found.products);
+        let residual = found.iter().fold(0.0f64, |largest, found| largest.max(found.residual));
+        let products = found.iter().map(|found| found.products).sum();
         let (dimension, flops) = (bond.frame.layout.length, superblock.flops());
         let seconds = Phases { plan: planned, solve: begun.elapsed().as_secs_f64() - planned, ..Phases::default() };
         let (kept, discarded) = (0, 0.0);
-        let record = BondRecord { bond: p, energy, residual, dimension, kept, discarded, products, flops, seconds };
+        let record =
+            BondRecord { bond: p, energy, average, residual, dimension, kept, discarded, products, flops, seconds };
         Ok((bond, record))
     }
 
-    /// Takes over what was kept and moves ψ to the next bond.
+    /// Takes over what was kept and moves ψ to the next bond; `centres` are what is left of it, and of the states beside it.
     ///
     /// # Errors
     /// Those of the engine.
@@ -210,13 +250,14 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         p: usize,
         grows: Side,
         frame: &Frame,
-        truncated: Truncated<E::Buffer>,
+        kept: Isometry<E::Buffer>,
+        centres: Vec<Centre<E::Buffer>>,
         grown: Environment<E::Buffer>,
     ) -> Result<(), DmrgError> {
         let next = if grows == Side::Left { p + 1 } else { p - 1 };
         // The block and kept states that the bond leaves behind, and those of the site it takes up.
         let (site, given_up) = if grows == Side::Left { (p, p + 2) } else { (p + 1, p - 1) };
-        let sectors = &truncated.kept.kept;
+        let sectors = &kept.kept;
         let new = match grows {
             Side::Left => Frame::new(self.chain, next, sectors, &self.block(Side::Right, next + 2).sectors),
             Side::Right => Frame::new(self.chain, next, &self.block(Side::Left, next).sectors, sectors),
@@ -225,21 +266,23 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             if grows == Side::Left { (&frame.right, &new.left) } else { (&frame.left, &new.right) };
         let mut v = self.kept[given_up].take().expect("states of every site away from the bond are kept");
         self.engine.arrive(&mut v.data)?;
-        let step = Step {
-            grown: grows,
-            old: &frame.layout,
-            old_other,
-            truncated: &truncated,
-            given_up: &v,
-            new_own,
-            new: &new.layout,
+        let moved = |centre: &Centre<E::Buffer>| {
+            let (old, new) = (&frame.layout, &new.layout);
+            let step = Step { grown: grows, old, old_other, kept: &kept, centre, given_up: &v, new_own, new };
+            step.wave(&self.engine)
         };
-        self.wave = step.wave(&self.engine)?;
+        let mut waves = centres.iter().map(moved).collect::<Result<Vec<_>, _>>()?.into_iter();
+        if let Some(wave) = waves.next() {
+            self.wave = wave;
+        }
+        if let Some(averaged) = &mut self.averaged {
+            averaged.others = waves.collect();
+        }
         let enlarged = if grows == Side::Left { &frame.left } else { &frame.right };
         for companion in &mut self.below {
-            companion.carry(&self.engine, self.chain, grows, site, &truncated.kept, enlarged)?;
+            companion.carry(&self.engine, self.chain, grows, site, &kept, enlarged)?;
         }
-        let mut kept = truncated.kept;
+        let mut kept = kept;
         self.engine.leave(&mut kept.data)?;
         self.kept[site] = Some(kept);
         // The block that shrinks is made anew on the way back; until then it would only take memory.
@@ -282,14 +325,20 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         Ok(self.solve(0, limits)?.1)
     }
 
-    /// Keeps ψ, at the first bond, orthogonal to these states from now on.
+    /// Keeps ψ, at bond `p`, orthogonal to these states from now on.
     ///
     /// # Errors
     /// Those of the engine.
-    pub(super) fn stay_orthogonal_to(&mut self, states: Vec<Reference<E::Buffer>>) -> Result<(), DmrgError> {
-        let beside = |state| Companion::new(&self.engine, self.chain, state, &self.kept);
+    pub(super) fn stay_orthogonal_to(&mut self, states: Vec<Reference<E::Buffer>>, p: usize) -> Result<(), DmrgError> {
+        if states.is_empty() {
+            return Ok(());
+        }
+        for kept in self.kept.iter_mut().flatten() {
+            self.engine.arrive(&mut kept.data)?;
+        }
+        let beside = |state| Companion::new(&self.engine, self.chain, state, &self.kept, p);
         self.below = states.into_iter().map(beside).collect::<Result<_, _>>()?;
-        Ok(())
+        self.kept.iter_mut().flatten().try_for_each(|kept| self.engine.leave(&mut kept.data))
     }
 
     /// The largest |⟨below|ψ⟩|, with ψ at the first bond.

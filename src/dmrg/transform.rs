@@ -9,7 +9,7 @@ use super::engine::{Engine, Operands};
 use super::error::DmrgError;
 use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::state::Isometry;
-use super::truncate::Truncated;
+use super::truncate::Centre;
 
 /// The bond that is left and the bond that is next.
 pub struct Step<'a, B> {
@@ -19,8 +19,10 @@ pub struct Step<'a, B> {
     pub old: &'a WaveLayout,
     /// The enlarged block on the other side of that bond.
     pub old_other: &'a Enlarged,
-    /// What was kept.
-    pub truncated: &'a Truncated<B>,
+    /// The states kept of the block that has grown.
+    pub kept: &'a Isometry<B>,
+    /// What is left of ψ in terms of them.
+    pub centre: &'a Centre<B>,
     /// The kept states of the block that shrinks.
     pub given_up: &'a Isometry<B>,
     /// The next bond's enlarged block on the grown side.
@@ -41,12 +43,12 @@ impl<B> Step<'_, B> {
             records: Vec::new(),
         };
         let mut stage = Stage { groups: self.new.sectors.iter().map(group).collect(), length: self.new.length };
-        for (index, block) in self.truncated.centre.blocks.iter().enumerate() {
+        for (index, block) in self.centre.blocks.iter().enumerate() {
             if let Some(block) = block {
                 self.sector(index, block.offset, (block.rows, block.columns), &mut stage);
             }
         }
-        let (centre, given_up) = (&self.truncated.centre.data, &self.given_up.data);
+        let (centre, given_up) = (&self.centre.data, &self.given_up.data);
         engine.run(&stage, Operands::default().with(Space::Input, centre).with(Space::Left, given_up))
     }
 
@@ -56,7 +58,7 @@ impl<B> Step<'_, B> {
             Side::Left => (old.left, old.right),
             Side::Right => (old.right, old.left),
         };
-        let Some(kept) = self.truncated.kept.block(own) else { return };
+        let Some(kept) = self.kept.block(own) else { return };
         for part in &self.old_other.parts[other] {
             let Some((sector, first)) = self.new_own.place(kept.kept_sector, part.state) else { continue };
             let Some(v) = self.given_up.blocks.iter().find(|block| block.kept_sector == part.block) else { continue };

@@ -7,18 +7,20 @@
 //! | `sweeps` | sweeps, there and back, at most; 0 with `mode = "infinite"` for growth alone | 20 |
 //! | `start` | what a bond's solve starts from: `"auto"`, ψ of the last bond transformed or predicted, or `"random"` | `"auto"` |
 //! | `targets` | the lowest states wanted, each found orthogonal to those below | 1 |
+//! | `weights` | state-averaged: all targets in one set of kept states, those of Σ w_i ρ_i; one positive number a target, or one for all | a search of its own for each |
 //! | `tolerance` | the run ends when a sweep without noise changes the energy by less | 1e-9 |
 //! | `discarded` | weight that a truncation may drop although more states would be allowed | 0 |
 //! | `min_states` | states kept at least, whatever their weight | 1 |
 //! | `noise` | relative perturbation of the density matrices: a list of one a sweep, none after its end; 0 for none | [1e-4, 1e-5, 1e-6] |
 //! | `order` | the sites along the chain, each once | as numbered, or an order of shorter bonds |
 //! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of fermions, ⟨n n⟩ and ⟨c† c⟩ of every pair of sites, in report.json | false |
+//! | `strategy` | how H x runs in a solve on a card: `"planned"` in generated kernels; `"4streams"`, `"nostreams"`, `"nostreamstorage"` through cuBLAS | `"planned"` |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |
 
 use super::problem::Wrong;
 use super::section::{Amount, Placed, Section};
-use crate::dmrg::{Mode, StartVectors};
+use crate::dmrg::{Mode, StartVectors, Strategy};
 use serde::Serialize;
 
 /// `[dmrg]`, with defaults filled in.
@@ -48,8 +50,12 @@ pub struct DmrgSpec {
     pub start: StartVectors,
     /// `targets`.
     pub targets: usize,
+    /// `weights`, if given, one a target.
+    pub weights: Option<Vec<f64>>,
     /// `polish`.
     pub polish: bool,
+    /// `strategy`.
+    pub strategy: Strategy,
 }
 
 /// Reads `[dmrg]` for a lattice of so many sites.
@@ -64,11 +70,13 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     let mode = section.choice("mode", &[("finite", Mode::Finite), ("infinite", Mode::Infinite)]);
     let mode = mode.map_or(Mode::Finite, |mode| mode.value);
     let start = section.choice("start", &[("auto", StartVectors::Carried), ("random", StartVectors::Random)]);
+    let strategy = section.choice("strategy", &Strategy::ALL.map(|strategy| (strategy.name(), strategy)));
     let targets = section.count("targets", 1).map_or(1, |targets| targets.value);
     let polish = section.flag("polish").unwrap_or(false);
-    if polish && targets > 1 {
-        let why = "one-site sweeps do not know of states below: leave one of them out";
-        section.problem("polish", Wrong::Conflict { key: "polish", other: "targets", why });
+    let weights = weights(&section, targets);
+    if polish && weights.is_some() {
+        let why = "one-site sweeps are for a state with kept states of its own: leave one of them out";
+        section.problem("polish", Wrong::Conflict { key: "polish", other: "weights", why });
     }
     let least_sweeps = usize::from(mode == Mode::Finite || targets > 1);
     let sweeps = section.count("sweeps", least_sweeps).map_or(20, |sweeps| sweeps.value);
@@ -90,7 +98,9 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         mode,
         start: start.map_or(StartVectors::Carried, |start| start.value),
         targets,
+        weights,
         polish,
+        strategy: strategy.map_or(Strategy::Planned, |strategy| strategy.value),
         states,
     };
     section.finish("key", |_| None);
@@ -106,6 +116,19 @@ fn fraction(section: &Section<'_>, key: &'static str, or_zero: bool) -> Option<f
             .problem(key, Wrong::OutOfRange { key: key.into(), expected: expected.into(), found: value.to_string() });
     }
     Some(value)
+}
+
+/// One a target; a single number is the weight of each.
+fn weights(section: &Section<'_>, targets: usize) -> Option<Vec<f64>> {
+    let (list, found) = match section.amount("weights")?.value {
+        Amount::One(weight) => (vec![weight; targets], weight.to_string()),
+        Amount::Each(list) => (list.clone(), format!("{list:?}")),
+    };
+    if list.len() != targets || list.iter().any(|weight| !weight.is_finite() || *weight <= 0.0) {
+        let expected = format!("a positive number for each of the {targets} targets, or one for all");
+        section.problem("weights", Wrong::OutOfRange { key: "weights".into(), expected, found });
+    }
+    Some(list)
 }
 
 fn noise(section: &Section<'_>) -> Option<Vec<f64>> {

@@ -3,7 +3,7 @@
 //! Energies are in the units of the model's amplitudes (t, J), times in seconds, memory in bytes. Sites are those of the
 //! lattice; cuts are numbered along the order of the run.
 
-use super::{MemoryRecord, ModelRecord, ReportError, text_file};
+use super::{KernelRecord, MemoryRecord, ModelRecord, ReportError, text_file};
 use crate::dmrg::{Correlations, Cut, Excited, Extrapolated, GrowthRecord, PolishRecord, Stop, SweepRecord};
 use crate::input::{DmrgSpec, SectorSpec};
 use serde::Serialize;
@@ -30,6 +30,8 @@ pub struct DmrgReport {
     pub operator_sum_width: usize,
     /// ⟨H⟩ of the state that was found: an upper bound.
     pub energy: f64,
+    /// Σ w_i E_i of states that share their kept states; `null` where each has its own.
+    pub average: Option<f64>,
     /// ⟨H²⟩ − ⟨H⟩²; `null` where it was not computed.
     pub variance: Option<f64>,
     /// At no discarded weight, where sweeps settled at several numbers of states.
@@ -56,6 +58,8 @@ pub struct DmrgReport {
     pub correlations: Option<Correlations>,
     /// Where it ran.
     pub device: String,
+    /// The generated kernels that ran.
+    pub kernels: Vec<KernelRecord>,
     /// Where the time went.
     pub seconds: DmrgSeconds,
     /// Operations of all products with H.
@@ -132,6 +136,11 @@ impl DmrgReport {
     }
 
     fn write_summary(&self, out: &mut String) -> std::fmt::Result {
+        let edited: Vec<&str> = self.kernels.iter().filter(|k| k.overridden).map(|k| k.name.as_str()).collect();
+        if !edited.is_empty() {
+            writeln!(out, "OVERRIDDEN: edited kernels ran in place of generated ones, and these are their numbers")?;
+            writeln!(out, "            {}\n", edited.join(", "))?;
+        }
         writeln!(out, "{} on {}, {}", self.model.name, self.lattice, self.sector.describe())?;
         writeln!(out)?;
         self.write_growth(out)?;
@@ -187,6 +196,9 @@ impl DmrgReport {
             let variance = state.variance.map_or("not computed".into(), |variance| format!("{variance:.2e}"));
             writeln!(out, "state {:<6} {:>17.10}   variance {variance}", number + 1, state.energy)?;
         }
+        if let Some(average) = self.average {
+            writeln!(out, "average      {average:>17.10} of the energies by their weights")?;
+        }
         if let Some(Extrapolated { energy, error, points }) = self.extrapolated {
             writeln!(out, "extrapolated {energy:>17.10} +- {error:.1e} from {points} numbers of states")?;
         }
@@ -204,7 +216,13 @@ impl DmrgReport {
         let sweeps = || self.sweeps.iter().chain(self.excited.iter().flat_map(|state| &state.sweeps));
         let grown = self.growth.iter().map(|step| step.products).sum::<usize>();
         let products = sweeps().map(|sweep| sweep.products).sum::<usize>() + grown;
-        writeln!(out, "{how} by dmrg on {}: {} sweeps, {products} products", self.device, sweeps().count())?;
+        writeln!(
+            out,
+            "{how} by dmrg on {}: {} sweeps, {products} products by strategy {}",
+            self.device,
+            sweeps().count(),
+            self.dmrg.strategy.name()
+        )?;
         let DmrgSeconds { setup, sweeps, measure, total } = self.seconds;
         let rate = if sweeps > 0.0 { self.flops / sweeps / 1e9 } else { 0.0 };
         writeln!(

@@ -83,6 +83,64 @@ fn a_killed_run_goes_on_to_the_same_energy() {
     assert!(stderr(&refused).contains("of another model"), "{}", stderr(&refused));
 }
 
+/// Killed while it looks for the second of two states.
+#[test]
+fn a_killed_run_of_two_states_goes_on_to_the_same_energies() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = chain(folder.path(), 32, "states = 64\ntargets = 2\npolish = true");
+    let saved = folder.path().join("saved");
+    let checkpoint = ["--checkpoint", saved.to_str().unwrap()];
+    let whole = solved(&[&input]);
+    let mut child = command(&[&["solve", "--json", &input][..], &checkpoint].concat());
+    let mut child = child.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let second = saved.join("state-1").join("half-000002");
+    let start = Instant::now();
+    while !second.exists() && start.elapsed() < Duration::from_secs(120) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap(); // SIGKILL
+    child.wait().unwrap();
+    assert!(second.exists(), "no checkpoint in two minutes");
+    let resumed = solved(&[&[input.as_str()][..], &checkpoint, &["--resume"]].concat());
+    let sweeps = whole["sweeps"].as_array().unwrap().len() as u64;
+    assert!(resumed["resumed_sweeps"].as_u64().unwrap() > sweeps, "all of the lowest and one of the other");
+    let level = |of: &Value, state: usize| match state {
+        0 => of["energy"].as_f64().unwrap(),
+        _ => of["excited"][0]["energy"].as_f64().unwrap(),
+    };
+    for state in 0..2 {
+        let (found, expected) = (level(&resumed, state), level(&whole, state));
+        assert!((found - expected).abs() < 1e-8, "state {state}: {found} is not {expected}");
+    }
+}
+
+/// `weights`: both states from one set of kept states, named in the summary with their average.
+#[test]
+fn averaged_states_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (together, apart) = ("states = 64\ntargets = 2\nweights = 1.0", "states = 64\ntargets = 2");
+    let found = solved(&[&chain(folder.path(), 12, together)]);
+    let expected = solved(&[&chain(folder.path(), 12, apart)]);
+    let next = |of: &Value| of["excited"][0]["energy"].as_f64().unwrap();
+    let lowest = |of: &Value| of["energy"].as_f64().unwrap();
+    assert!((lowest(&found) - lowest(&expected)).abs() < 1e-9 && (next(&found) - next(&expected)).abs() < 1e-9);
+    assert!((found["average"].as_f64().unwrap() - 0.5 * (lowest(&found) + next(&found))).abs() < 1e-12);
+    assert!(expected["average"].is_null());
+    let text = run(&["solve", &chain(folder.path(), 12, together)]);
+    assert!(stdout(&text).contains("in one set of kept states, by weights [1.0, 1.0]"), "{}", stdout(&text));
+    assert!(stdout(&text).contains("average"), "{}", stdout(&text));
+    for (wrong, said) in [
+        ("targets = 2\nweights = [1.0]", "a positive number for each of the 2 targets"),
+        ("targets = 2\nweights = [1.0, 0.0]", "a positive number for each of the 2 targets"),
+        ("targets = 2\nweights = 1.0\npolish = true", "kept states of its own"),
+    ] {
+        let output = run(&["solve", &chain(folder.path(), 12, &format!("states = 8\n{wrong}"))]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        let found = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
+        assert!(found.contains(said), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn options_of_a_diagonalisation_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -122,6 +180,42 @@ fn inspect_shows_the_operator_sum_the_records_and_their_cost() {
     assert!(shown("plan").contains("Product"), "no records");
 }
 
+/// The three texts are written; an edited one runs in the simulator in place of the generated one, and the report says so.
+#[test]
+fn the_kernels_are_dumped_edited_and_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = chain(folder.path(), 4, "states = 4\nsweeps = 2\nnoise = 0.0");
+    let edits = folder.path().join("edits");
+    let dump = |more: &[&str]| run(&[&["inspect", &input, "--dump", edits.to_str().unwrap()], more].concat());
+    let one = dump(&["--kernel", "corrected"]);
+    assert!(stdout(&one).contains("dmrg_davidson.cu") && !stdout(&one).contains("products"), "{}", stdout(&one));
+    assert_eq!(dump(&[]).status.code(), Some(0));
+    let named = |stem: &str| edits.join(format!("dmrg_{stem}.cu"));
+    for stem in ["davidson", "decompositions", "grouped_products"] {
+        assert!(named(stem).exists() && named(stem).with_extension("ron").exists(), "{stem}");
+    }
+    let unknown = dump(&["--kernel", "nonesuch"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(stderr(&unknown).contains("corrected"), "{}", stderr(&unknown));
+    // A correction of the wrong size is no worse a direction.
+    let text = std::fs::read_to_string(named("davidson")).unwrap();
+    let (before, after) = ("const double t = r / (", "const double t = 2.0 * r / (");
+    assert!(text.contains(before));
+    std::fs::write(named("davidson"), text.replacen(before, after, 1)).unwrap();
+    assert_eq!(dump(&[]).status.code(), Some(2), "an edited file is not written over");
+    let solve = |more: &[&str]| run(&[&["solve", &input, "--device", "sim"], more].concat());
+    let edited = solve(&["--override", edits.to_str().unwrap()]);
+    let shown = stdout(&edited);
+    assert!(shown.contains("OVERRIDDEN") && shown.contains("dmrg_davidson"), "{shown}{}", stderr(&edited));
+    let energy = |text: &str| -> f64 {
+        let line = text.lines().find(|line| line.starts_with("energy ")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    // -(3 + 2 sqrt 3) / 4 (Bethe ansatz of the open chain of four; exactly).
+    assert!((energy(shown) + (3.0 + 2.0 * 3f64.sqrt()) / 4.0).abs() < 1e-7, "{shown}");
+    assert!(!stdout(&solve(&[])).contains("OVERRIDDEN"));
+}
+
 /// Files that say something impossible: the key, what it may be, and the exit code of bad input.
 #[test]
 fn impossible_files_are_refused_at_the_place() {
@@ -142,6 +236,26 @@ fn impossible_files_are_refused_at_the_place() {
     refused(&chain(folder.path(), 4, "states = 8\nmode = \"infinite\"\nstart = \"warm\""), "warm");
     // More than any machine has: the numbers, and what fits.
     refused(&chain(folder.path(), 400, "states = 100000000"), "states fit at most; lower `states`");
+}
+
+/// A strategy of cuBLAS where there is no card: said before anything is computed. Where there is none to be asked for, the
+/// report names the planned one.
+#[test]
+fn strategies_of_a_card_are_refused_elsewhere_and_reports_name_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    for (strategy, device) in [("4streams", "cpu"), ("nostreams", "sim"), ("nostreamstorage", "cpu")] {
+        let input = chain(folder.path(), 8, &format!("states = 8\nstrategy = \"{strategy}\""));
+        let output = run(&["solve", &input, "--device", device]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        let said = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
+        assert!(said.contains(&format!("strategy = \"{strategy}\" runs H x through cuBLAS")), "{said}");
+        assert!(!said.contains("sweep") && stdout(&output).is_empty(), "nothing was computed: {said}");
+        let cost = run(&["inspect", &input, "--stage", "cost"]);
+        assert!(stdout(&cost).contains(&format!("H x      {strategy}: ")), "{}", stdout(&cost));
+    }
+    let planned = chain(folder.path(), 8, "states = 8");
+    assert_eq!(solved(&[&planned])["dmrg"]["strategy"], "planned");
+    assert!(stdout(&run(&["solve", &planned])).contains("products by strategy planned"));
 }
 
 /// Growth alone: the energy per site by length, and the picture of the entropies (Bethe ansatz for 32 sites).

@@ -2,7 +2,8 @@
 //!
 //! A folder with a model.toml is a problem; beside it stand ir.ron, and the plan and the text of its multiply. One with a
 //! molecule.toml is a stored matrix, or CI without one, whose operator is the FCIDUMP file it names: plan and text only. So it is
-//! of one with a space.toml, a transformation into SU(3) tensors: the chain of products, the coefficients, the published sum. The fused
+//! of one with a space.toml, a transformation into SU(3) tensors: the chain of products, the coefficients, the published sum. One
+//! with a chain.toml is DMRG, whose three texts know no chain: operation records, Davidson's method, decompositions. The fused
 //! LOBPCG update is the same for every problem and has a folder of its own. For the problems of [`SINGLE`] and the update
 //! the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is checked where
 //! NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels` writes
@@ -11,12 +12,15 @@
 use super::budget::{BLESS, Budget, exceeded, measured, table, verdict};
 use super::gallery::root;
 use eigenforge::ci::{self, DirectFullCi, Molecule, OnTheFly};
+use eigenforge::dmrg::resident;
 use eigenforge::exact::{KernelFootprint, OperatorIr, footprints};
 use eigenforge::input::{InputFile, ModelFile, StorageChoice};
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Target, Wish};
 use eigenforge::su3;
 use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform};
+use eigenforge_templates::dmrg::{GroupedProductsPlan, TableSizes};
+use eigenforge_templates::eigen::{DavidsonPlan, DecompositionSizes, DecompositionsPlan, Extent};
 use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{KernelText, Launch, ScalarType};
@@ -124,6 +128,31 @@ fn of_space(folder: &Path) -> Vec<Text> {
     .into()
 }
 
+/// The three texts of DMRG on a device; lengths of their launches are of no concern to a budget.
+fn of_chain(folder: &Path) -> Vec<Text> {
+    let file = InputFile::read(&folder.join("chain.toml")).unwrap();
+    assert!(matches!(file, InputFile::Dmrg(_)), "{}: no [dmrg]", folder.display());
+    let launches = |text: &KernelText| -> (&str, Vec<Launch>) {
+        if let Ok(plan) = ron::from_str::<GroupedProductsPlan>(&text.plan) {
+            let sizes = TableSizes { blocks: 132, spaces: [1000; 6], output: 1000, words: 1000 };
+            return ("grouped_products", vec![plan.launch(&sizes).unwrap()]);
+        }
+        if let Ok(plan) = ron::from_str::<DavidsonPlan>(&text.plan) {
+            let extent = Extent { n: 1000, stride: 1024, width: 3, below: 1 };
+            let launch = |entry: &&str| plan.launch(entry, extent).unwrap();
+            return ("davidson", DavidsonPlan::ENTRIES.iter().map(launch).collect());
+        }
+        let plan: DecompositionsPlan = ron::from_str(&text.plan).unwrap();
+        let sizes = DecompositionSizes { jobs: 2, matrices: 100, work: 200, vectors: 100, values: 20 };
+        ("decompositions", vec![plan.launch(sizes).unwrap()])
+    };
+    let named = |text: KernelText| {
+        let (stem, launches) = launches(&text);
+        Text { stem: stem.into(), plan: format!("plan_{stem}.ron"), text, launches }
+    };
+    resident::texts().unwrap().into_iter().map(named).collect()
+}
+
 /// The generated file `name` of a model, or its multiply, in the number types that are kept.
 fn texts(model: &eigenforge::exact::Model, name: Option<&str>, single: bool) -> Vec<Text> {
     let kinds = [(ScalarType::F64, ""), (ScalarType::F32, "_f32")];
@@ -164,6 +193,9 @@ fn generate() -> Vec<Folder> {
     for path in folders_with("molecule.toml") {
         found.push(Folder { texts: vec![of_molecule(&path)], path, files: Vec::new() });
     }
+    for path in folders_with("chain.toml") {
+        found.push(Folder { texts: of_chain(&path), path, files: Vec::new() });
+    }
     for path in folders_with("space.toml") {
         found.push(Folder { texts: of_space(&path), path, files: Vec::new() });
     }
@@ -179,7 +211,7 @@ fn generate() -> Vec<Folder> {
 /// What folders hold beside what is expected there.
 fn strangers(folder: &Folder) -> Vec<String> {
     let known = |name: &String| {
-        ["model.toml", "molecule.toml", "space.toml", "budget.toml"].contains(&name.as_str())
+        ["model.toml", "molecule.toml", "space.toml", "chain.toml", "budget.toml"].contains(&name.as_str())
             || folder.files.iter().any(|(file, _)| file == name)
     };
     let entries = std::fs::read_dir(&folder.path).unwrap();

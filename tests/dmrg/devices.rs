@@ -4,7 +4,7 @@
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::resident::Resident;
 use eigenforge::dmrg::sweep::Sweeper;
-use eigenforge::dmrg::{Chain, Checkpoint, Found, Options, run, run_on};
+use eigenforge::dmrg::{Chain, Checkpoint, Found, Options, Strategy, run, run_on};
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::simulate::Schedule;
@@ -53,6 +53,70 @@ fn small_chains_with_noise_and_without_in_the_simulator_or_on_a_card() {
     agree(&device, &heisenberg(4, 1), Sector::Spins { two_sz: 0 }, &options);
 }
 
+/// States above the lowest, each orthogonal to those below.
+fn levels_agree(device: &Device, operator: &Operator, sector: Sector, options: &Options) {
+    let chain = Chain::new(operator, sector, None).unwrap();
+    let (expected, found) = (run(&chain, options, None, |_| {}).unwrap(), solve(device, &chain, options));
+    let levels = |found: &Found| -> Vec<f64> {
+        std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect()
+    };
+    let (expected, levels) = (levels(&expected), levels(&found));
+    assert_eq!(levels.len(), options.targets);
+    for (state, (found, expected)) in levels.iter().zip(&expected).enumerate() {
+        assert!((found - expected).abs() < 1e-9, "state {state}: {found} is not {expected}");
+    }
+    assert!(found.excited.iter().all(|state| state.overlap < 1e-5 && state.variance.unwrap().abs() < 1e-8));
+}
+
+/// A field that differs from site to site, so that no level is degenerate.
+fn disordered(sites: usize) -> Operator {
+    let lattice = Lattice::chain(sites).open();
+    let field: Vec<f64> = (0..sites).map(|i| 0.7 * ((3 * i * i + i) as f64).sin()).collect();
+    let one = vec![1.0; sites - 1];
+    models::xxz(&lattice, &one, &one, &field, &vec![0.0; sites])
+}
+
+#[test]
+fn states_above_the_lowest_in_the_simulator_or_on_a_card() {
+    let device = card().unwrap_or_else(|| Device::simulated(Schedule::Forward).unwrap());
+    let options = Options { states: vec![8], sweeps: 3, targets: 3, tolerance: 1e-9, ..Options::default() };
+    levels_agree(&device, &disordered(4), Sector::Spins { two_sz: 0 }, &options);
+}
+
+/// The same states in one set of kept states, with noise in the first sweep.
+#[test]
+fn averaged_states_in_the_simulator_or_on_a_card() {
+    let device = card().unwrap_or_else(|| Device::simulated(Schedule::Forward).unwrap());
+    let weights = Some(vec![2.0, 1.0]);
+    let noise = Some(vec![1e-4]);
+    let options =
+        Options { states: vec![8], sweeps: 2, noise, targets: 2, weights, tolerance: 1e-9, ..Options::default() };
+    levels_agree(&device, &disordered(4), Sector::Spins { two_sz: 0 }, &options);
+}
+
+#[test]
+fn several_states_of_longer_chains_as_on_the_cpu() {
+    let Some(device) = card() else { return };
+    let options = Options { states: vec![200], targets: 4, tolerance: 1e-11, ..Options::default() };
+    levels_agree(&device, &disordered(14), Sector::Spins { two_sz: 0 }, &options);
+    let polished = Options { polish: true, ..options.clone() };
+    levels_agree(&device, &disordered(12), Sector::Spins { two_sz: 0 }, &polished);
+    let averaged = Options { weights: Some(vec![1.0; 4]), ..options.clone() };
+    levels_agree(&device, &disordered(14), Sector::Spins { two_sz: 0 }, &averaged);
+    let ladder = hubbard(&Lattice::ladder([2, 4]).open(), 8.0);
+    let options = Options { states: vec![300], targets: 2, ..options };
+    levels_agree(&device, &ladder, Sector::Fermions { up: 4, down: 3 }, &options);
+}
+
+#[test]
+fn more_states_than_a_basis_on_the_device_holds_are_refused() {
+    let device = Device::simulated(Schedule::Forward).unwrap();
+    let chain = Chain::new(&disordered(8), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let options = Options { states: vec![4], targets: 18, ..Options::default() };
+    let said = run_on(Resident::new(&device).unwrap(), &chain, &options, None, |_| {}).map(|_| ()).unwrap_err();
+    assert!(said.to_string().contains("targets should be at most 17"), "{said}");
+}
+
 #[test]
 fn what_does_not_fit_goes_to_host_memory_and_the_limit_is_kept_to() {
     let Some(device) = card() else { return };
@@ -92,6 +156,36 @@ fn energies_of_exact_solutions_on_a_card() {
     let found = solve(&device, &chain, &options(512));
     assert!((found.energy + 8.818767454812).abs() < 1e-9, "{}", found.energy);
     assert!(found.variance.unwrap() < 1e-9);
+}
+
+/// Of a card: H x through cuBLAS in the ways of the paper gives the energies of the generated kernel.
+#[test]
+fn every_strategy_gives_the_same_energy() {
+    let Some(device) = card() else { return };
+    let spins = Chain::new(&heisenberg(20, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let ladder = hubbard(&Lattice::ladder([2, 4]).open(), 8.0);
+    let ladder = Chain::new(&ladder, Sector::Fermions { up: 4, down: 4 }, None).unwrap();
+    for (chain, states) in [(&spins, 128), (&ladder, 300)] {
+        let options = Options { states: vec![states], ..Options::default() };
+        let planned = solve(&device, chain, &options);
+        for strategy in Strategy::ALL {
+            let found = solve(&device, chain, &Options { strategy, ..options.clone() });
+            let (name, energy) = (strategy.name(), planned.energy);
+            assert!((found.energy - energy).abs() < 1e-9, "{name}: {} is not {energy}", found.energy);
+        }
+    }
+}
+
+#[test]
+fn strategies_of_a_card_are_refused_by_name_elsewhere() {
+    let chain = Chain::new(&heisenberg(4, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let options = Options { states: vec![4], strategy: Strategy::FourStreams, ..Options::default() };
+    let said = run(&chain, &options, None, |_| {}).map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("strategy = \"4streams\"") && said.contains("needs a card"), "{said}");
+    let simulated = Device::simulated(Schedule::Forward).unwrap();
+    let engine = Resident::new(&simulated).unwrap();
+    let said = run_on(engine, &chain, &options, None, |_| {}).map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("needs a card, found") && said.contains(&simulated.name()), "{said}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Checkpoint, Options, QuantumNumbers, run};
+use eigenforge::dmrg::{Chain, Options, QuantumNumbers, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
@@ -48,15 +48,41 @@ fn the_gap_of_a_clean_chain() {
 }
 
 #[test]
-fn more_states_than_there_are_and_checkpoints_of_several_are_refused() {
+fn more_states_than_there_are_are_refused() {
     let lattice = Lattice::chain(4).open();
     let operator = xxz(&lattice, &[1.0; 3], &[1.0; 3], &[0.0; 4], &[0.0; 4]);
     let chain = Chain::new(&operator, QuantumNumbers::from(Sector::Spins { two_sz: 2 }), None).unwrap();
     let options = |targets| Options { targets, ..Options::default() };
     let said = run(&chain, &options(5), None, |_| {}).unwrap_err().to_string();
     assert!(said.contains("targets") && said.contains("a sector with 4"), "{said}");
-    let folder = tempfile::tempdir().unwrap();
-    let checkpoint = Checkpoint { folder: folder.path().into(), resume: false };
-    let said = run(&chain, &options(2), Some(&checkpoint), |_| {}).unwrap_err().to_string();
-    assert!(said.contains("targets should be 1 with --checkpoint"), "{said}");
+}
+
+/// One-site sweeps at few states: each state ends below where its two-site sweeps did, as a bound from above of its own level
+/// and not of the ground state's, orthogonal to those below.
+#[test]
+fn states_above_are_polished_where_they_are() {
+    let mut random = Random::new(43);
+    let lattice = Lattice::chain(12).open();
+    let operator = xxz(&lattice, &[1.0; 11], &[0.8; 11], &random.numbers(12), &[0.0; 12]);
+    let sector = Sector::Spins { two_sz: 0 };
+    let model = Model::new(operator.clone(), sector).unwrap();
+    let exact = Lanczos::new(&model).states(3).tolerance(1e-9).run(&Device::cpu()).unwrap();
+    let expected = &exact.eigenpairs().values;
+    let chain = Chain::new(&operator, sector, None).unwrap();
+    let levels = |states: usize, polish: bool| {
+        let options = Options { states: vec![states], targets: 3, polish, tolerance: 1e-10, ..Options::default() };
+        let found = run(&chain, &options, None, |_| {}).unwrap();
+        assert_eq!(found.polish.is_some(), polish);
+        assert!(found.excited.iter().all(|state| state.polish.is_some() == polish && state.overlap < 1e-5));
+        std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect::<Vec<f64>>()
+    };
+    for (found, expected) in levels(64, true).iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-9, "nothing is truncated: {found} is not {expected}");
+    }
+    let (polished, before) = (levels(14, true), levels(14, false));
+    for (state, (found, expected)) in polished.iter().zip(expected).enumerate() {
+        let off = found - expected;
+        assert!((-1e-6..1e-2).contains(&off), "state {state}: {found} is not just above {expected}; {before:?}");
+    }
+    assert!(polished[0] - expected[0] > 1e-9, "meant to be truncated: {polished:?}");
 }

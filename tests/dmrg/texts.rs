@@ -15,7 +15,7 @@ fn no_kernel_spills_on_any_architecture() {
     };
     let Some(jit) = Jit::for_tests(&settings) else { return };
     let (davidson, small) = (DavidsonPlan::new("test"), DecompositionsPlan::new("test"));
-    let extent = Extent { n: 1000, stride: 1024, width: 3 };
+    let extent = Extent { n: 1000, stride: 1024, width: 3, below: 2 };
     let launches: Vec<_> = DavidsonPlan::ENTRIES.iter().map(|entry| davidson.launch(entry, extent).unwrap()).collect();
     let sizes = DecompositionSizes { jobs: 2, matrices: 100, work: 200, vectors: 100, values: 20 };
     let texts = [(davidson.text().unwrap(), launches), (small.text().unwrap(), vec![small.launch(sizes).unwrap()])];

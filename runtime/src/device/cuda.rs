@@ -344,9 +344,15 @@ impl DeviceMemory {
     /// Copies from memory of the same device and size.
     pub(super) fn copy_from(&mut self, other: &DeviceMemory) -> Result<()> {
         assert_eq!(self.bytes, other.bytes, "callers compare lengths first");
+        self.copy_first(other, self.bytes)
+    }
+
+    /// Copies the first bytes from memory of the same device.
+    pub(super) fn copy_first(&mut self, other: &DeviceMemory, bytes: usize) -> Result<()> {
+        assert!(bytes <= self.bytes && bytes <= other.bytes, "callers compare lengths first");
         self.context.enter()?;
-        // SAFETY: both ranges are `bytes` long and distinct, since one of them is borrowed mutably.
-        unsafe { result::memcpy_dtod_async(self.address, other.address, self.bytes, self.context.stream) }
+        // SAFETY: both ranges are at least `bytes` long and distinct, since one of them is borrowed mutably.
+        unsafe { result::memcpy_dtod_async(self.address, other.address, bytes, self.context.stream) }
             .map_err(driver("cuMemcpyDtoDAsync"))
     }
 }

@@ -159,6 +159,27 @@ impl<T: Scalar> Vector<T> {
         Ok(())
     }
 
+    /// Overwrites the first `count` elements from those of a vector of the same device; the others stay.
+    ///
+    /// # Errors
+    /// A vector that has fewer; one of another device.
+    pub fn copy_first(&mut self, other: &Vector<T>, count: usize) -> Result<()> {
+        self.check_room(count)?;
+        other.check_room(count)?;
+        if !self.device.same(&other.device) {
+            let (expected, found) = (self.device.name(), other.device.name());
+            return Err(DeviceError::WrongDevice { what: "the source of a copy".into(), expected, found });
+        }
+        match (&mut self.storage, &other.storage) {
+            (Storage::Host(own) | Storage::Sim(own), Storage::Host(values) | Storage::Sim(values)) => {
+                own[..count].copy_from_slice(&values[..count]);
+            }
+            (Storage::Cuda(own, _), Storage::Cuda(values, _)) => own.copy_first(values, count * size_of::<T>())?,
+            _ => unreachable!("memory of one device is of one kind"),
+        }
+        Ok(())
+    }
+
     /// A new vector with the same elements.
     pub fn duplicate(&self) -> Result<Vector<T>> {
         let mut copy = Vector::zeros(&self.device, self.len)?;

@@ -8,13 +8,13 @@ use super::DmrgBenchError;
 use crate::basis::Sector;
 use crate::bench::vendor::{self, VendorStrategy};
 use crate::bench::{median, seeded};
-use crate::dmrg::Chain;
-use crate::dmrg::device::{DeviceBuffers, Loads, Products};
+use crate::dmrg::device::{DeviceBuffers, LibraryProducts, Loads, Products};
 use crate::dmrg::full_block::{FullBond, Projection};
 use crate::dmrg::records::{Action, Group, Operand, Record, Space, Stage};
+use crate::dmrg::{Chain, Strategy};
 use crate::lattice::Lattice;
 use crate::models;
-use eigenforge_runtime::Device;
+use eigenforge_runtime::{Device, DeviceError, Vector};
 use std::io::Write;
 
 /// A list of records and what they read.
@@ -134,22 +134,53 @@ impl Case {
     }
 }
 
-/// Median milliseconds of one pass by the generated kernel, and the last stage's output.
-fn ours(case: &Case, device: &Device, repeats: usize, loads: Option<Loads>) -> Result<(f64, Vec<f64>), DmrgBenchError> {
-    let products = Products::new(device)?;
-    let products = if let Some(loads) = loads { products.always(loads)? } else { products };
+/// Median milliseconds of one pass by a strategy of a solve, and the last stage's output; operands of ours come by `loads`.
+fn timed(
+    case: &Case,
+    strategy: Strategy,
+    loads: Option<Loads>,
+    device: &Device,
+    repeats: usize,
+) -> Result<(f64, Vec<f64>), DmrgBenchError> {
     let vectors = case.data.iter().map(|(space, data)| Ok((*space, device.upload(data)?)));
     let vectors = vectors.collect::<Result<Vec<_>, DmrgBenchError>>()?;
     let buffers = vectors.iter().fold(DeviceBuffers::default(), |buffers, (space, v)| buffers.with(*space, v));
-    let prepared = case.stages.iter().map(|stage| products.prepare(stage)).collect::<Result<Vec<_>, _>>()?;
     let mut outputs =
         case.stages.iter().map(|s| device.zeros::<f64>(s.length.max(1))).collect::<Result<Vec<_>, _>>()?;
-    let mut pass = || match (&mut outputs[..], &prepared[..]) {
+    let stages = case.stages.iter();
+    let times = if strategy == Strategy::Planned {
+        let products = Products::new(device)?;
+        let products = if let Some(loads) = loads { products.always(loads)? } else { products };
+        let prepared = stages.map(|stage| products.prepare(stage)).collect::<Result<Vec<_>, _>>()?;
+        times(&prepared, &buffers, &mut outputs, device, repeats, |stage, buffers, output| {
+            products.run(stage, buffers, output)
+        })?
+    } else {
+        let library = LibraryProducts::new(device, strategy)?;
+        let prepared = stages.map(|stage| library.prepare(stage, &buffers)).collect::<Result<Vec<_>, _>>()?;
+        times(&prepared, &buffers, &mut outputs, device, repeats, |stage, buffers, output| {
+            library.run_into(stage, buffers, output, 0)
+        })?
+    };
+    let output = outputs.last().map(|output| output.download()).transpose()?.unwrap_or_default();
+    Ok((median(&times), output))
+}
+
+/// Milliseconds of each pass over one stage, or two of which the second reads what the first writes.
+fn times<S>(
+    prepared: &[S],
+    buffers: &DeviceBuffers<'_>,
+    outputs: &mut [Vector<f64>],
+    device: &Device,
+    repeats: usize,
+    run: impl Fn(&S, &DeviceBuffers<'_>, &mut Vector<f64>) -> Result<(), DeviceError>,
+) -> Result<Vec<f64>, DeviceError> {
+    let mut pass = || match (&mut *outputs, prepared) {
         ([between, y], [first, second]) => {
-            products.run(first, &buffers, between)?;
-            products.run(second, &buffers.with(Space::Between, between), y)
+            run(first, buffers, between)?;
+            run(second, &buffers.with(Space::Between, between), y)
         }
-        ([y, ..], [only, ..]) => products.run(only, &buffers, y),
+        ([y, ..], [only, ..]) => run(only, buffers, y),
         _ => Ok(()),
     };
     pass()?;
@@ -159,8 +190,7 @@ fn ours(case: &Case, device: &Device, repeats: usize, loads: Option<Loads>) -> R
         done?;
         times.push(milliseconds);
     }
-    let output = outputs.last().map(|output| output.download()).transpose()?.unwrap_or_default();
-    Ok((median(&times), output))
+    Ok(times)
 }
 
 /// Times a case by every strategy and writes its rows.
@@ -175,7 +205,7 @@ pub fn table(
     out: &mut dyn Write,
 ) -> Result<(), DmrgBenchError> {
     let flops = case.flops();
-    let (milliseconds, expected) = ours(case, device, repeats, None)?;
+    let (milliseconds, expected) = timed(case, Strategy::Planned, None, device, repeats)?;
     let size = expected.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
     writeln!(out, "\n{}: {flops:.3e} flop", case.name)?;
     writeln!(out, "| strategy | ms | TFLOP/s | ours, times faster |\n|---|---|---|---|")?;
@@ -185,10 +215,15 @@ pub fn table(
     writeln!(out, "{}", row("ours, a launch a stage", milliseconds))?;
     for (loads, name) in [(Loads::Carried, "ours, operands carried"), (Loads::Streamed, "ours, operands streamed")] {
         if device.is_cuda() {
-            let (time, found) = ours(case, device, repeats, Some(loads))?;
+            let (time, found) = timed(case, Strategy::Planned, Some(loads), device, repeats)?;
             agree(case, name, &found, &expected, size)?;
             writeln!(out, "{}", row(name, time))?;
         }
+    }
+    for strategy in Strategy::ALL.into_iter().filter(|s| *s != Strategy::Planned && device.is_cuda()) {
+        let (time, found) = timed(case, strategy, None, device, repeats)?;
+        agree(case, strategy.name(), &found, &expected, size)?;
+        writeln!(out, "{}", row(strategy.name(), time))?;
     }
     let stages: Vec<&Stage> = case.stages.iter().collect();
     let data: Vec<(Space, &[f64])> = case.data.iter().map(|(space, data)| (*space, data.as_slice())).collect();

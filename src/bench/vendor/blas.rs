@@ -1,5 +1,5 @@
 //! The level-1 routines of cuBLAS that the paper's Figure 5 names, dgmm for a diagonal, dgemv for inner products with
-//! several vectors, and dgemm one by one, batched and grouped.
+//! several vectors, and dgemm batched and grouped.
 //!
 //! In: device buffers, host scalars. Out: device results; dots and norms go to device memory
 //! (pointer mode "device"), so that ten of them are queued and fetched at once.
@@ -7,7 +7,7 @@
 use cudarc::cublas::{result, sys};
 
 use super::VendorError;
-use super::device::{Buffer, Stream};
+use super::device::Buffer;
 
 /// Sizes m, n, k; strides of A, B, C; what is meant transposed; C = α A B + β C.
 #[derive(Clone, Copy, Debug)]
@@ -136,32 +136,6 @@ impl Blas {
         unsafe { sys::cublasDgemv_v2(self.handle, transposed, n, k, &1.0, v, n, w, 1, &0.0, sums.pointer_mut(), 1) }
             .result()
             .map_err(failed("cublasDgemv"))
-    }
-
-    /// What follows is queued on a stream, or on the default one.
-    pub fn on_stream(&self, stream: Option<&Stream>) -> Result<(), VendorError> {
-        let stream = stream.map_or(std::ptr::null_mut(), |stream| stream.handle().cast());
-        // SAFETY: a live handle, a live stream.
-        unsafe { sys::cublasSetStream_v2(self.handle, stream) }.result().map_err(failed("cublasSetStream"))
-    }
-
-    /// Queues C = α A B + β C for matrices at these addresses, which the caller took from live buffers.
-    pub fn multiply(&self, of: &Numbers, [a, b]: [*const f64; 2], c: *mut f64) -> Result<(), VendorError> {
-        let ([m, n, k], [lda, ldb, ldc], [ta, tb]) = (of.size, of.strides, of.operations());
-        // SAFETY: the addresses are of elements of live buffers that hold the matrices; pointer mode host.
-        unsafe { sys::cublasDgemm_v2(self.handle, ta, tb, m, n, k, &of.alpha, a, lda, b, ldb, &of.beta, c, ldc) }
-            .result()
-            .map_err(failed("cublasDgemm"))
-    }
-
-    /// Queues C = α A + β C.
-    pub fn add_matrix(&self, of: &Numbers, a: *const f64, c: *mut f64) -> Result<(), VendorError> {
-        let ([m, n, _], [lda, _, ldc], [ta, _]) = (of.size, of.strides, of.operations());
-        let plain = sys::cublasOperation_t::CUBLAS_OP_N;
-        // SAFETY: as in `multiply`; C may be both source and target.
-        unsafe { sys::cublasDgeam(self.handle, ta, plain, m, n, &of.alpha, a, lda, &of.beta, c, ldc, c, ldc) }
-            .result()
-            .map_err(failed("cublasDgeam"))
     }
 
     /// Queues `count` products of one shape; `addresses` has those of A, B and C from the `first` on.

@@ -1,23 +1,20 @@
-//! Operation records of DMRG by cuBLAS, in the ways of the paper (Nemes et al. 2014, Table 2) and two later ones.
+//! Operation records of DMRG by cuBLAS's batched products, which came after the paper (Nemes et al. 2014).
 //!
 //! In: stages of records and their matrices. Out: milliseconds of one pass, and what it wrote. Records of one output
-//! block follow each other on one stream, so that no two write one place at once. Products are `dgemm`, copies `dgeam`.
+//! block go into rounds that follow each other, so that no two write one place at once. The paper's own ways, product by
+//! product on streams, are those of a [solve](crate::dmrg::device::LibraryProducts).
 
 use super::blas::{Blas, Numbers};
-use super::device::{Buffer, Context, Pinned, Stream, order_streams};
+use super::device::{Buffer, Context};
 use super::{VendorError, median};
-use crate::dmrg::records::{Action, Operand, SPACES, Space, Stage};
+use crate::dmrg::device::library;
+use crate::dmrg::records::{SPACES, Space, Stage};
+use eigenforge_runtime::{MatrixCall, MatrixPlace};
 use std::collections::BTreeMap;
 
 /// How records reach cuBLAS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VendorStrategy {
-    /// One after the other (`nostreams`).
-    NoStreams,
-    /// Output blocks dealt out to four streams (`4streams`).
-    FourStreams,
-    /// Operators in host memory, copied before each product that needs them (`nostreamstorage`).
-    NoStreamStorage,
     /// Products of one shape that write different blocks in one call of `dgemmBatched`.
     Batched,
     /// Products that write different blocks in one call of `dgemmGroupedBatched`.
@@ -26,20 +23,11 @@ pub enum VendorStrategy {
 
 impl VendorStrategy {
     /// All of them.
-    pub const ALL: [VendorStrategy; 5] = [
-        VendorStrategy::NoStreams,
-        VendorStrategy::FourStreams,
-        VendorStrategy::NoStreamStorage,
-        VendorStrategy::Batched,
-        VendorStrategy::Grouped,
-    ];
+    pub const ALL: [VendorStrategy; 2] = [VendorStrategy::Batched, VendorStrategy::Grouped];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            VendorStrategy::NoStreams => "nostreams",
-            VendorStrategy::FourStreams => "4streams",
-            VendorStrategy::NoStreamStorage => "nostreamstorage",
             VendorStrategy::Batched => "batched",
             VendorStrategy::Grouped => "grouped",
         }
@@ -54,90 +42,35 @@ pub struct VendorProducts {
     pub output: Vec<f64>,
 }
 
-/// One call of `dgemm` or `dgeam`, ready.
-#[derive(Clone, Copy, Debug)]
-struct Call {
-    product: bool,
-    size: [i32; 3],
-    operands: [Operand; 2],
-    coefficient: f64,
-    /// 0 for the first record of a block that it covers, else 1.
-    beta: f64,
-    /// First element of the output, and elements from a column to the next.
-    first: usize,
-    stride: i32,
-}
-
 /// What calls of one batch share: sizes, strides, transpositions, the bits of c and β.
 type Shape = ([i32; 3], [i32; 3], [bool; 2], [u64; 2]);
 
-impl Call {
-    fn numbers(&self) -> Numbers {
-        let [a, b] = self.operands;
-        Numbers {
-            size: self.size,
-            strides: [a.stride as i32, b.stride as i32, self.stride],
-            transposed: [a.transposed, b.transposed],
-            alpha: self.coefficient,
-            beta: self.beta,
-        }
+/// A product as cuBLAS takes it.
+fn numbers(call: &MatrixCall, b: &MatrixPlace) -> Numbers {
+    Numbers {
+        size: call.size.map(|n| n as i32),
+        strides: [call.a.stride, b.stride, call.stride].map(|n| n as i32),
+        transposed: [call.a.transposed, b.transposed],
+        alpha: call.alpha,
+        beta: call.beta,
     }
+}
 
-    fn shape(&self) -> Shape {
-        let Numbers { size, strides, transposed, alpha, beta } = self.numbers();
-        (size, strides, transposed, [alpha.to_bits(), beta.to_bits()])
-    }
-
-    /// Elements from the first to the last of each stored operand.
-    fn extents(&self) -> [usize; 2] {
-        let [m, n, k] = self.size.map(|n| n as usize);
-        let extent = |operand: &Operand, rows: usize, columns: usize| {
-            let (rows, columns) = if operand.transposed { (columns, rows) } else { (rows, columns) };
-            (columns - 1) * operand.stride + rows
-        };
-        if !self.product {
-            return [extent(&self.operands[0], m, n); 2];
-        }
-        [extent(&self.operands[0], m, k), extent(&self.operands[1], k, n)]
-    }
-
-    fn flops(&self) -> f64 {
-        self.size.iter().map(|n| f64::from(*n).max(1.0)).product()
-    }
+fn shape(of: &Numbers) -> Shape {
+    (of.size, of.strides, of.transposed, [of.alpha.to_bits(), of.beta.to_bits()])
 }
 
 /// The calls of a stage, output block by output block.
 struct Calls {
-    blocks: Vec<Vec<Call>>,
+    blocks: Vec<Vec<MatrixCall>>,
     /// Whether every block's first call overwrites it.
     covered: bool,
 }
 
 impl Calls {
     fn of(stage: &Stage) -> Result<Calls, VendorError> {
-        let mut covered = stage.groups.iter().map(|group| group.length).sum::<usize>() == stage.length;
-        let mut blocks = Vec::new();
-        for group in &stage.groups {
-            let mut calls = Vec::new();
-            for record in &group.records {
-                let (product, operands, inner) = match record.action {
-                    Action::Product { a, b, inner } => (true, [a, b], inner),
-                    Action::Copy { a } => (false, [a, a], 0),
-                    Action::Diagonal => return Err(VendorError::Unsupported { what: "a multiple of 1" }),
-                };
-                let whole = record.first == 0 && record.rows * record.columns == group.length;
-                let beta = if calls.is_empty() && whole { 0.0 } else { 1.0 };
-                covered &= !calls.is_empty() || whole;
-                let size = [record.rows, record.columns, inner].map(|n| n as i32);
-                let (first, stride) = (group.offset + record.first, record.stride as i32);
-                calls.push(Call { product, size, operands, coefficient: record.coefficient, beta, first, stride });
-            }
-            covered &= !calls.is_empty();
-            blocks.push(calls);
-        }
-        if !covered {
-            blocks.iter_mut().flatten().for_each(|call| call.beta = 1.0);
-        }
+        let unsupported = |_| VendorError::Unsupported { what: "a multiple of 1" };
+        let (blocks, covered) = library::calls(stage).map_err(unsupported)?;
         Ok(Calls { blocks, covered })
     }
 }
@@ -159,62 +92,24 @@ struct Setup {
     blas: Blas,
     spaces: Vec<Buffer<f64>>,
     outputs: Vec<Buffer<f64>>,
-    streams: Vec<Stream>,
-    /// Operators that stay in host memory, and a place for two of them a stream.
-    host: Vec<(Space, Pinned)>,
-    staging: Vec<[Buffer<f64>; 2]>,
 }
 
 impl Setup {
-    fn new(
-        stages: &[&Stage],
-        calls: &[Calls],
-        data: &[(Space, &[f64])],
-        strategy: VendorStrategy,
-    ) -> Result<Setup, VendorError> {
-        let storage = strategy == VendorStrategy::NoStreamStorage;
+    fn new(stages: &[&Stage], data: &[(Space, &[f64])]) -> Result<Setup, VendorError> {
         let mut spaces = (0..SPACES).map(|_| Buffer::zeros(1)).collect::<Result<Vec<Buffer<f64>>, _>>()?;
-        let mut host = Vec::new();
         for (space, data) in data {
-            if storage && *space != Space::Input {
-                host.push((*space, Pinned::new(data)?));
-            } else {
-                spaces[*space as usize] = Buffer::upload(data)?;
-            }
+            spaces[*space as usize] = Buffer::upload(data)?;
         }
         let outputs = stages.iter().map(|stage| Buffer::zeros(stage.length)).collect::<Result<Vec<_>, _>>()?;
-        let count = if storage || strategy == VendorStrategy::FourStreams { 4 } else { 1 };
-        let streams = (0..count).map(|_| Stream::new()).collect::<Result<Vec<_>, _>>()?;
-        let all = calls.iter().flat_map(|calls| calls.blocks.iter().flatten());
-        let room = if storage { all.flat_map(Call::extents).max().unwrap_or(1) } else { 1 };
-        let staging = (0..count).map(|_| Ok([Buffer::zeros(room)?, Buffer::zeros(room)?]));
-        let staging = staging.collect::<Result<Vec<_>, VendorError>>()?;
-        Ok(Setup { blas: Blas::new()?, spaces, outputs, streams, host, staging })
+        Ok(Setup { blas: Blas::new()?, spaces, outputs })
     }
 
-    /// Address of an operand on the device.
-    fn at(&self, operand: &Operand) -> *const f64 {
-        match operand.space {
-            Space::Between => self.outputs[0].element(operand.offset),
-            space => self.spaces[space as usize].element(operand.offset),
+    /// Address of a matrix on the device.
+    fn at(&self, place: &MatrixPlace) -> *const f64 {
+        match place.source == Space::Between as usize {
+            true => self.outputs[0].element(place.first),
+            false => self.spaces[place.source].element(place.first),
         }
-    }
-
-    /// The same, after a copy from the host on a stream where it lives there.
-    fn fetched(&self, call: &Call, which: usize, stream: usize) -> Result<*const f64, VendorError> {
-        let operand = &call.operands[which];
-        let Some((_, from)) = self.host.iter().find(|(space, _)| *space == operand.space) else {
-            return Ok(self.at(operand));
-        };
-        let to = &self.staging[stream][which];
-        from.queue_copy(operand.offset, call.extents()[which], to, &self.streams[stream])?;
-        Ok(to.pointer())
-    }
-
-    /// Everything before is done first; blocks that no call overwrites are zero.
-    fn start(&mut self, stage: usize, calls: &Calls) -> Result<(), VendorError> {
-        order_streams(&mut self.staging[0][0])?;
-        if calls.covered { Ok(()) } else { self.outputs[stage].clear() }
     }
 
     fn rounds(&mut self, stage: usize, calls: &Calls) -> Result<Vec<Round>, VendorError> {
@@ -223,23 +118,22 @@ impl Setup {
         (0..most).map(|r| self.round(stage, round(r))).collect()
     }
 
-    fn round(&mut self, stage: usize, calls: impl Iterator<Item = Call>) -> Result<Round, VendorError> {
-        let mut by_shape: BTreeMap<Shape, Vec<Call>> = BTreeMap::new();
+    fn round(&mut self, stage: usize, calls: impl Iterator<Item = MatrixCall>) -> Result<Round, VendorError> {
+        let mut by_shape: BTreeMap<Shape, (Numbers, Vec<[u64; 3]>)> = BTreeMap::new();
         for call in calls {
-            if !call.product {
-                return Err(VendorError::Unsupported { what: "a copy in a batch" });
-            }
-            by_shape.entry(call.shape()).or_default().push(call);
+            let Some(b) = &call.b else { return Err(VendorError::Unsupported { what: "a copy in a batch" }) };
+            let of = numbers(&call, b);
+            let c = self.outputs[stage].element_mut(call.first) as u64;
+            let addresses = [self.at(&call.a) as u64, self.at(b) as u64, c];
+            by_shape.entry(shape(&of)).or_insert_with(|| (of, Vec::new())).1.push(addresses);
         }
         let mut addresses = [const { Vec::new() }; 3];
         let mut batches = Vec::new();
-        for calls in by_shape.values() {
-            for call in calls {
-                addresses[0].push(self.at(&call.operands[0]) as u64);
-                addresses[1].push(self.at(&call.operands[1]) as u64);
-                addresses[2].push(self.outputs[stage].element_mut(call.first) as u64);
+        for (numbers, of) in by_shape.into_values() {
+            batches.push(Batch { numbers, count: of.len() as i32 });
+            for call in of {
+                addresses.iter_mut().zip(call).for_each(|(list, address)| list.push(address));
             }
-            batches.push(Batch { numbers: calls[0].numbers(), count: calls.len() as i32 });
         }
         let [a, b, c] = addresses;
         Ok(Round { batches, addresses: [Buffer::upload(&a)?, Buffer::upload(&b)?, Buffer::upload(&c)?] })
@@ -247,7 +141,10 @@ impl Setup {
 
     fn run_rounds(&mut self, calls: &[Calls], rounds: &[Vec<Round>], grouped: bool) -> Result<(), VendorError> {
         for (stage, (calls, rounds)) in calls.iter().zip(rounds).enumerate() {
-            self.start(stage, calls)?;
+            // Blocks that no call overwrites are zero.
+            if !calls.covered {
+                self.outputs[stage].clear()?;
+            }
             for Round { batches, addresses } in rounds {
                 if grouped {
                     let numbers: Vec<Numbers> = batches.iter().map(|batch| batch.numbers).collect();
@@ -264,40 +161,6 @@ impl Setup {
         }
         Ok(())
     }
-
-    fn run_streams(&mut self, calls: &[Calls], shares: &[Vec<usize>]) -> Result<(), VendorError> {
-        for (stage, (calls, shares)) in calls.iter().zip(shares).enumerate() {
-            self.start(stage, calls)?;
-            for (block, &stream) in calls.blocks.iter().zip(shares) {
-                self.blas.on_stream(Some(&self.streams[stream]))?;
-                for call in block {
-                    let addresses = [self.fetched(call, 0, stream)?, self.fetched(call, 1, stream)?];
-                    let out = self.outputs[stage].element_mut(call.first);
-                    if call.product {
-                        self.blas.multiply(&call.numbers(), addresses, out)?;
-                    } else {
-                        self.blas.add_matrix(&call.numbers(), addresses[0], out)?;
-                    }
-                }
-            }
-        }
-        self.blas.on_stream(None)?;
-        order_streams(&mut self.staging[0][0])
-    }
-}
-
-/// The stream of each block: the costliest first, to the stream with the least to do.
-fn deal(calls: &Calls, streams: usize) -> Vec<usize> {
-    let costs: Vec<f64> = calls.blocks.iter().map(|block| block.iter().map(Call::flops).sum()).collect();
-    let mut order: Vec<usize> = (0..costs.len()).collect();
-    order.sort_by(|a, b| costs[*b].total_cmp(&costs[*a]));
-    let (mut shares, mut stream_of) = (vec![0.0; streams], vec![0; order.len()]);
-    for block in order {
-        let least = (0..streams).min_by(|a, b| f64::total_cmp(&shares[*a], &shares[*b])).unwrap_or(0);
-        shares[least] += costs[block];
-        stream_of[block] = least;
-    }
-    stream_of
 }
 
 /// Runs the stages in turn; where there are two, the second reads what the first writes as `Between`.
@@ -316,18 +179,10 @@ pub fn products(
     let written: usize = stages.iter().map(|stage| stage.length).sum();
     context.must_hold(8 * (read + written) + (256 << 20))?;
     let calls = stages.iter().map(|stage| Calls::of(stage)).collect::<Result<Vec<_>, _>>()?;
-    let mut setup = Setup::new(stages, &calls, data, strategy)?;
-    let times = match strategy {
-        VendorStrategy::Batched | VendorStrategy::Grouped => {
-            let rounds = calls.iter().enumerate().map(|(stage, calls)| setup.rounds(stage, calls));
-            let rounds = rounds.collect::<Result<Vec<_>, _>>()?;
-            context.time(repeats, || setup.run_rounds(&calls, &rounds, strategy == VendorStrategy::Grouped))?
-        }
-        _ => {
-            let shares: Vec<Vec<usize>> = calls.iter().map(|calls| deal(calls, setup.streams.len())).collect();
-            context.time(repeats, || setup.run_streams(&calls, &shares))?
-        }
-    };
+    let mut setup = Setup::new(stages, data)?;
+    let rounds = calls.iter().enumerate().map(|(stage, calls)| setup.rounds(stage, calls));
+    let rounds = rounds.collect::<Result<Vec<_>, _>>()?;
+    let times = context.time(repeats, || setup.run_rounds(&calls, &rounds, strategy == VendorStrategy::Grouped))?;
     context.synchronize()?;
     let mut output = vec![f64::NAN; stages.last().map_or(0, |stage| stage.length)];
     if let Some(buffer) = setup.outputs.last() {

@@ -1,15 +1,18 @@
-//! DMRG on a device that runs kernels: operation records in one launch a stage.
+//! DMRG on a device that runs kernels: operation records in one launch a stage, or on a card through cuBLAS.
 //!
 //! ```text
 //! Stage → tiles (cutting.rs) → shares of blocks, table (table.rs) → one launch (products.rs)
 //!                                        operands that stream (streams.rs, copies.rs) ↗
+//!       → calls on streams (library.rs)
 //! ```
 
 mod copies;
 mod cutting;
+pub(crate) mod library;
 pub mod products;
 mod streams;
 mod table;
 
 pub use cutting::Loads;
+pub use library::{LibraryProducts, LibraryStage};
 pub use products::{DeviceBuffers, Prepared, Products};

@@ -111,6 +111,11 @@ impl<'a> DeviceBuffers<'a> {
         self.given[space as usize] = Some((vector, first));
         self
     }
+
+    /// The vector of a space, and where in it the space begins.
+    pub fn get(&self, space: Space) -> Option<(&'a Vector<f64>, usize)> {
+        self.given[space as usize]
+    }
 }
 
 impl Products {

@@ -1,14 +1,12 @@
 //! Davidson's method with V, W and the small problem on the device, by generated kernels.
 //!
-//! In: the records of H, its diagonal, ψ. Out: ψ replaced by the eigenvector. The same steps as on the
-//! [host](crate::dmrg::davidson); an iteration is the two launches of the product and four more, and what comes back is
+//! In: H, its diagonal, ψ, vectors that ψ stays orthogonal to (the first columns of the basis, without products). Out: ψ
+//! replaced by the eigenvector. The same steps as on the [host](crate::dmrg::davidson); an iteration is the two launches of the product and four more, and what comes back is
 //! λ, ‖r‖² and whether a correction was left. The correction of an iteration that turns out to be the last is made in
 //! vain: that is cheaper than to wait before it.
 
 use super::super::davidson::{Found, Limits};
-use super::super::device::{DeviceBuffers, Products};
-use super::super::records::Space;
-use super::super::superblock::Superblock;
+use super::multiply::Multiply;
 use super::{Held, Pool};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
 use eigenforge_templates::eigen::{DavidsonPlan, Extent, SMALL_NUMBERS};
@@ -16,8 +14,15 @@ use std::sync::Arc;
 
 /// Least vectors of a basis: the two of a restart, and one to go on with.
 const NARROWEST: usize = 4;
+/// Vectors to stay orthogonal to whose norm², or what of it is not in those before, is below this are left out.
+const NEXT_TO_NOTHING: f64 = 1e-20;
 /// Part of what is left of the memory that V and W may take together.
 const SHARE: f64 = 0.5;
+
+/// Vectors that a search may stay orthogonal to at most.
+pub(super) fn most_below() -> usize {
+    DavidsonPlan::new("dmrg").width - NARROWEST
+}
 
 /// The compiled kernels and their memory.
 pub(super) struct Davidson {
@@ -53,7 +58,7 @@ impl Davidson {
         if n == 0 {
             return Ok(0.0);
         }
-        let launch = self.plan.launch("inner", Extent { n, stride: n, width: 1 })?;
+        let launch = self.plan.launch("inner", Extent { n, stride: n, width: 1, below: 0 })?;
         let arguments = Arguments::new()
             .read("x", x.vector())
             .read("y", y.vector())
@@ -65,8 +70,9 @@ impl Davidson {
         Ok(self.numbers.download()?[0])
     }
 
-    /// Basis vectors that fit beside what is there, `stride` elements each; shorter ones of a bond before are let go.
-    fn width(&mut self, n: usize, stride: usize) -> usize {
+    /// Columns of the basis that fit beside what is there, `stride` elements each, so many `below` among them; shorter ones of
+    /// a bond before are let go.
+    fn columns(&mut self, n: usize, stride: usize, below: usize) -> usize {
         let most = self.plan.width.min(n).max(1);
         if self.vectors.as_ref().is_some_and(|[v, _]| v.vector().len() >= most * stride) {
             return most;
@@ -74,53 +80,47 @@ impl Davidson {
         self.vectors = None;
         let free = SHARE * self.pool.limit().saturating_sub(self.pool.held()) as f64;
         let fits = (free / (16.0 * stride as f64)) as usize;
-        fits.clamp(NARROWEST.min(most), most)
+        fits.clamp((below + NARROWEST).min(most), most)
     }
 
-    /// Replaces ψ by the lowest eigenvector of the superblock.
+    /// Replaces ψ by the lowest eigenvector of the superblock among the vectors orthogonal to `against`.
     pub(super) fn solve(
         &mut self,
-        products: &Products,
-        superblock: &Superblock,
-        buffers: DeviceBuffers<'_>,
+        multiply: &mut Multiply<'_>,
         diagonal: &Held,
         wave: &mut Held,
         limits: Limits,
+        against: &[&Held],
     ) -> Result<Found, DeviceError> {
         let n = wave.len();
         let stride = n.next_multiple_of(32);
-        let most = self.width(n, stride);
+        let columns = self.columns(n, stride, against.len());
         let [mut v, mut w] = match self.vectors.take() {
             Some(held) => held,
-            None => [self.pool.take(most * stride)?, self.pool.take(most * stride)?],
+            None => [self.pool.take(columns * stride)?, self.pool.take(columns * stride)?],
         };
-        let (first, second) = (products.prepare(&superblock.first)?, products.prepare(&superblock.second)?);
-        let mut between = self.pool.take(superblock.first.length)?;
         let mut found = Found { value: f64::NAN, residual: f64::INFINITY, products: 0 };
-        let at = |width| Extent { n, stride, width };
+        let below = self.place_below(Extent { n, stride, width: 0, below: 0 }, &mut v, against)?;
+        let most = columns.saturating_sub(below);
+        let at = |width| Extent { n, stride, width, below };
+        let all = |width| Extent { n, stride, width: below + width, below: 0 };
         let mut width = 0;
-        self.orthogonalise(at(0), &v, wave)?;
-        self.append(at(0), &mut v, wave)?;
+        self.begin_column(all(0), &mut v, wave)?;
         loop {
-            let input = buffers.with_from(Space::Input, v.vector(), width * stride);
-            if superblock.first.length > 0 {
-                products.run(&first, &input, between.vector_mut())?;
-            }
-            let input = input.with(Space::Between, between.vector());
-            products.run_into(&second, &input, w.vector_mut(), width * stride)?;
+            multiply.run(&v, (below + width) * stride, &mut w, width * stride)?;
             (found.products, width) = (found.products + 1, width + 1);
             self.project(at(width), &v, &w)?;
             self.correct(at(width), &v, &w, diagonal, wave)?;
             let mut ritz = width;
-            let room = width < n && found.products < limits.products;
+            let room = below + width < n && found.products < limits.products;
             if room {
                 if width >= most {
                     self.restart(at(width), &mut v, &mut w)?;
                     width = 2;
                     ritz = 2;
                 }
-                self.orthogonalise(at(width), &v, wave)?;
-                self.append(at(width), &mut v, wave)?;
+                self.orthogonalise(all(width), &v, wave)?;
+                self.append(all(width), &mut v, wave)?;
             }
             let numbers = self.numbers.download()?;
             (found.value, found.residual) = (numbers[0], numbers[2].sqrt());
@@ -134,6 +134,31 @@ impl Davidson {
         }
     }
 
+    /// Makes vectors the first columns of the basis, orthonormal; how many were more than next to nothing.
+    fn place_below(&mut self, empty: Extent, v: &mut Held, vectors: &[&Held]) -> Result<usize, DeviceError> {
+        let mut placed = 0;
+        for vector in vectors {
+            self.begin_column(Extent { width: placed, ..empty }, v, &mut vector.duplicate()?)?;
+            let numbers = self.numbers.download()?;
+            let (nothing_left, before, after) = (numbers[3] != 0.0, numbers[4], numbers[5]);
+            if !nothing_left && after > NEXT_TO_NOTHING.max(NEXT_TO_NOTHING * before) {
+                placed += 1;
+            }
+        }
+        Ok(placed)
+    }
+
+    /// Orthonormalises a vector whose overlaps with the basis are not known, twice, and makes it the next column.
+    fn begin_column(&mut self, extent: Extent, v: &mut Held, vector: &mut Held) -> Result<(), DeviceError> {
+        // Its norm, and overlaps of zero to begin with.
+        self.orthogonalise(Extent { width: 0, ..extent }, v, vector)?;
+        if extent.width > 0 {
+            self.orthogonalise(extent, v, vector)?;
+            self.orthogonalise(extent, v, vector)?;
+        }
+        self.append(extent, v, vector)
+    }
+
     fn project(&mut self, extent: Extent, v: &Held, w: &Held) -> Result<(), DeviceError> {
         let arguments = Arguments::new()
             .read("basis", v.vector())
@@ -142,7 +167,7 @@ impl Davidson {
             .write("numbers", &mut self.numbers)
             .write("partials", &mut self.partials)
             .write("arrived", &mut self.arrived);
-        self.kernel.launch(&self.plan.launch("projected", extent)?, ended(arguments, extent))
+        self.kernel.launch(&self.plan.launch("projected", extent)?, behind(arguments, extent))
     }
 
     fn correct(
@@ -162,7 +187,7 @@ impl Davidson {
             .write("numbers", &mut self.numbers)
             .write("partials", &mut self.partials)
             .write("arrived", &mut self.arrived);
-        self.kernel.launch(&self.plan.launch("corrected", extent)?, ended(arguments, extent))
+        self.kernel.launch(&self.plan.launch("corrected", extent)?, behind(arguments, extent))
     }
 
     fn restart(&mut self, extent: Extent, v: &mut Held, w: &mut Held) -> Result<(), DeviceError> {
@@ -172,7 +197,7 @@ impl Davidson {
             .write("small", &mut self.small)
             .read("numbers", &self.numbers)
             .write("arrived", &mut self.arrived);
-        self.kernel.launch(&self.plan.launch("restarted", extent)?, ended(arguments, extent))
+        self.kernel.launch(&self.plan.launch("restarted", extent)?, behind(arguments, extent))
     }
 
     fn orthogonalise(&mut self, extent: Extent, v: &Held, correction: &mut Held) -> Result<(), DeviceError> {
@@ -198,7 +223,7 @@ impl Davidson {
     fn combine(&mut self, extent: Extent, v: &Held, vector: &mut Held) -> Result<(), DeviceError> {
         let arguments =
             Arguments::new().read("basis", v.vector()).write("vector", vector.vector_mut()).read("small", &self.small);
-        self.kernel.launch(&self.plan.launch("combined", extent)?, ended(arguments, extent))
+        self.kernel.launch(&self.plan.launch("combined", extent)?, behind(arguments, extent))
     }
 }
 
@@ -206,10 +231,19 @@ fn ended(arguments: Arguments<'_>, extent: Extent) -> Arguments<'_> {
     arguments.i64("n", extent.n as i64).i64("stride", extent.stride as i64).i32("width", extent.width as i32)
 }
 
+/// The same for kernels that know which columns are below.
+fn behind(arguments: Arguments<'_>, extent: Extent) -> Arguments<'_> {
+    ended(arguments, extent).i32("below", extent.below as i32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::dense::{View, eigen};
-    use super::super::super::records::{Action, Group, Operand, Record, Stage};
+    use super::super::super::device::{DeviceBuffers, Products};
+    use super::super::super::records::{Action, Group, Operand, Record, Space, Stage};
+    use super::super::super::strategy::Strategy;
+    use super::super::super::superblock::Superblock;
+    use super::super::multiply::Multiplier;
     use super::super::test_device;
     use super::*;
     use crate::bench::seeded::vector;
@@ -230,6 +264,17 @@ mod tests {
     }
 
     fn solve(n: usize, seed: u64, width: usize, limits: Limits) -> (Found, Vec<f64>, Vec<f64>) {
+        solve_against(n, seed, width, limits, |_| Vec::new())
+    }
+
+    /// Orthogonal to what `against` makes of the matrix; the basis is poisoned.
+    fn solve_against(
+        n: usize,
+        seed: u64,
+        width: usize,
+        limits: Limits,
+        against: impl Fn(&[f64]) -> Vec<Vec<f64>>,
+    ) -> (Found, Vec<f64>, Vec<f64>) {
         let device = test_device();
         let (a, superblock) = problem(n, seed);
         let pool = Pool::new(&device, 1 << 30);
@@ -243,7 +288,13 @@ mod tests {
         let diagonal = pool.upload(&(0..n).map(|i| a[i * (n + 1)]).collect::<Vec<_>>()).unwrap();
         let mut x = pool.upload(&vector(n, 9)).unwrap();
         let buffers = DeviceBuffers::default().with(Space::Left, matrix.vector());
-        let found = davidson.solve(&products, &superblock, buffers, &diagonal, &mut x, limits).unwrap();
+        let multiplier = Multiplier::new(&device, &products, Strategy::Planned).unwrap();
+        let mut multiply = multiplier.prepare(&superblock, buffers, &pool).unwrap();
+        let against: Vec<Held> = against(&a).iter().map(|vector| pool.upload(vector).unwrap()).collect();
+        let poison = vec![f64::NAN; width * n.next_multiple_of(32)];
+        davidson.vectors = Some([pool.upload(&poison).unwrap(), pool.upload(&poison).unwrap()]);
+        let found =
+            davidson.solve(&mut multiply, &diagonal, &mut x, limits, &against.iter().collect::<Vec<_>>()).unwrap();
         (found, x.download().unwrap(), a)
     }
 
@@ -259,6 +310,35 @@ mod tests {
             let residual = residual.map(|r| r * r).sum::<f64>().sqrt();
             assert!(residual < 2e-8, "n = {n}: {residual}");
             assert!(n < 50 || found.products > width, "the largest case is meant to restart: {found:?}");
+        }
+    }
+
+    /// References that are neither orthogonal nor normalised, one of them twice and one next to nothing; narrow bases restart.
+    #[test]
+    fn the_lowest_pair_orthogonal_to_given_vectors() {
+        for (n, seed, width, below) in [(3, 11, 20, 1), (9, 12, 20, 4), (50, 13, 20, 3), (50, 14, 8, 2)] {
+            let references = |a: &[f64]| {
+                let (_, vectors) = eigen(View::whole(a, n, n)).unwrap();
+                let column = |k: usize| (0..n).map(|i| vectors[(i, k)]).collect::<Vec<f64>>();
+                let mut list: Vec<Vec<f64>> = (0..below)
+                    .map(|k| column(k).iter().zip(column(0)).map(|(x, y)| 0.3 * x + 0.4 * y).collect())
+                    .collect();
+                list.push(column(0).iter().map(|x| -2.0 * x).collect());
+                list.push(vector(n, 77).iter().map(|x| 1e-13 * x).collect());
+                list
+            };
+            let limits = Limits { tolerance: 1e-8, products: 200 };
+            let (found, x, a) = solve_against(n, seed, width, limits, references);
+            let (values, vectors) = eigen(View::whole(&a, n, n)).unwrap();
+            let error = (found.value - values[below]).abs();
+            assert!(error < 1e-12 * n as f64, "n = {n}: {found:?} is not {}", values[below]);
+            for k in 0..below {
+                let overlap: f64 = (0..n).map(|i| vectors[(i, k)] * x[i]).sum();
+                assert!(overlap.abs() < 1e-9, "n = {n}: {overlap} of state {k}");
+            }
+            let norm: f64 = x.iter().map(|x| x * x).sum();
+            assert!((norm - 1.0).abs() < 1e-12, "n = {n}: {norm}");
+            assert!(width > 8 || found.products > width, "the narrow basis is meant to restart: {found:?}");
         }
     }
 

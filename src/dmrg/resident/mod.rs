@@ -10,6 +10,7 @@
 
 mod davidson;
 mod diagonal;
+mod multiply;
 mod pool;
 mod truncate;
 
@@ -24,6 +25,7 @@ use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::records::{SPACE_LIST, Stage};
+use super::strategy::Strategy;
 use super::superblock::Superblock;
 use super::truncate::{Limits, Truncated, Wave};
 use davidson::Davidson;
@@ -31,6 +33,7 @@ use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
 use eigenforge_templates::eigen::{DavidsonPlan, DecompositionsPlan};
 use eigenforge_templates::{KernelText, TextError};
+use multiply::Multiplier;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use truncate::Decomposer;
@@ -39,6 +42,8 @@ use truncate::Decomposer;
 pub struct Resident {
     device: Device,
     products: Products,
+    /// Who runs H x in solves.
+    multiplier: Multiplier,
     pool: Arc<Pool>,
     davidson: Mutex<Davidson>,
     decomposer: Decomposer,
@@ -61,6 +66,11 @@ pub fn texts() -> Result<[KernelText; 5], TextError> {
     Ok([carried.text()?, streamed.text()?, copies.text()?, davidson.text()?, small.text()?])
 }
 
+/// Targets that a device finds at most: a search stays orthogonal to all others.
+pub fn most_targets() -> usize {
+    davidson::most_below() + 1
+}
+
 /// Ones to begin with; more are made as sectors grow.
 const ONES: usize = 1 << 12;
 
@@ -81,9 +91,11 @@ impl Resident {
     pub fn within(device: &Device, bytes: u64) -> Result<Resident, DmrgError> {
         let pool = Pool::new(device, bytes);
         let ones = Mutex::new(pool.upload(&vec![1.0; ONES])?);
+        let products = Products::new(device)?;
         Ok(Resident {
             device: device.clone(),
-            products: Products::new(device)?,
+            multiplier: Multiplier::new(device, &products, Strategy::Planned)?,
+            products,
             davidson: Mutex::new(Davidson::new(device, &pool)?),
             decomposer: Decomposer::new(device)?,
             pool,
@@ -128,6 +140,12 @@ impl Resident {
 impl Engine for Resident {
     type Buffer = Held;
 
+    fn take_up(&mut self, strategy: Strategy) -> Result<(), DmrgError> {
+        strategy.check(&self.device)?;
+        self.multiplier = Multiplier::new(&self.device, &self.products, strategy)?;
+        Ok(())
+    }
+
     fn upload(&self, data: Vec<f64>) -> Result<Held, DmrgError> {
         Ok(self.pool.upload(&data)?)
     }
@@ -161,8 +179,25 @@ impl Engine for Resident {
         wave: &mut Held,
         limits: DavidsonLimits,
     ) -> Result<Found, DmrgError> {
+        self.solve_against(superblock, operands, diagonal, wave, limits, &[])
+    }
+
+    fn most_against(&self) -> usize {
+        davidson::most_below()
+    }
+
+    fn solve_against(
+        &mut self,
+        superblock: &Superblock,
+        operands: Operands<'_, Held>,
+        diagonal: &Held,
+        wave: &mut Held,
+        limits: DavidsonLimits,
+        against: &[&Held],
+    ) -> Result<Found, DmrgError> {
         let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
-        Ok(davidson.solve(&self.products, superblock, Resident::buffers(operands), diagonal, wave, limits)?)
+        let mut multiply = self.multiplier.prepare(superblock, Resident::buffers(operands), &self.pool)?;
+        Ok(davidson.solve(&mut multiply, diagonal, wave, limits, against)?)
     }
 
     fn leave(&self, buffer: &mut Held) -> Result<(), DmrgError> {

@@ -149,6 +149,16 @@ impl Held {
         }
     }
 
+    /// A copy beside it.
+    ///
+    /// # Errors
+    /// Memory that is not there.
+    pub fn duplicate(&self) -> Result<Held, DeviceError> {
+        let mut copy = self.pool.take(self.len)?;
+        copy.vector_mut().copy_first(self.vector(), self.len)?;
+        Ok(copy)
+    }
+
     /// A copy on the host.
     ///
     /// # Errors

@@ -32,8 +32,10 @@ pub struct Extent {
     pub n: usize,
     /// Elements from a basis vector to the next.
     pub stride: usize,
-    /// Basis vectors.
+    /// Basis vectors of the search; for `orthogonalised` and `appended` all that are to be orthogonal.
     pub width: usize,
+    /// Vectors before them in the basis that the search stays orthogonal to.
+    pub below: usize,
 }
 
 #[derive(Serialize)]
@@ -80,7 +82,7 @@ impl DavidsonPlan {
         ["projected", "corrected", "restarted", "orthogonalised", "appended", "combined", "inner"];
 
     fn parameters(&self, entry: &str, extent: Extent) -> Vec<Parameter> {
-        let Extent { n, stride, width } = extent;
+        let Extent { n, stride, width, below } = extent;
         let memory = |name: &str, access, len: usize| Parameter::memory(name, Element::F64, access, len as u64);
         let columns = |count: usize| if count == 0 { 0 } else { (count - 1) * stride + n };
         let (read, change, write) = (Access::In, Access::InOut, Access::Out);
@@ -90,15 +92,17 @@ impl DavidsonPlan {
         let arrived = Parameter::memory("arrived", Element::U32, change, 1);
         let length = Parameter::number("n", Number::I64);
         let ends = [length.clone(), Parameter::number("stride", Number::I64), Parameter::number("width", Number::I32)];
+        let also_below: Vec<Parameter> =
+            ends.iter().cloned().chain([Parameter::number("below", Number::I32)]).collect();
         let basis = |access, count| memory("basis", access, columns(count));
         let products = |access| memory("products", access, columns(width));
         let vector = |name: &str, access| memory(name, access, n);
         let list = match entry {
             "projected" => {
-                vec![basis(read, width), products(read), small(change), numbers(change), shares, arrived]
+                vec![basis(read, below + width), products(read), small(change), numbers(change), shares, arrived]
             }
             "corrected" => vec![
-                basis(read, width),
+                basis(read, below + width),
                 products(read),
                 vector("diagonal", read),
                 vector("correction", write),
@@ -107,19 +111,20 @@ impl DavidsonPlan {
                 shares,
                 arrived,
             ],
-            "restarted" => vec![basis(change, width), products(change), small(change), numbers(read), arrived],
+            "restarted" => vec![basis(change, below + width), products(change), small(change), numbers(read), arrived],
             "orthogonalised" => {
                 vec![basis(read, width), vector("correction", change), small(change), numbers(change), shares, arrived]
             }
             "appended" => {
                 vec![basis(change, width + 1), vector("correction", read), small(read), numbers(change)]
             }
-            "combined" => vec![basis(read, width), vector("vector", write), small(read)],
+            "combined" => vec![basis(read, below + width), vector("vector", write), small(read)],
             _ => {
                 let vectors = [vector("x", read), vector("y", read), numbers(change), shares, arrived, length];
                 return vectors.to_vec();
             }
         };
+        let ends = if matches!(entry, "orthogonalised" | "appended") { ends.to_vec() } else { also_below };
         list.into_iter().chain(ends).collect()
     }
 
@@ -128,7 +133,7 @@ impl DavidsonPlan {
     /// # Errors
     /// A fault of the template.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let extent = Extent { n: 1, stride: 1, width: 1 };
+        let extent = Extent { n: 1, stride: 1, width: 1, below: 0 };
         let of = |entry: &str| -> Vec<String> {
             self.parameters(entry, extent).iter().map(|p| format!("{} {}", p.cuda(), p.name)).collect()
         };

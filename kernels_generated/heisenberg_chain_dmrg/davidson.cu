@@ -1,0 +1,441 @@
+// dmrg: Davidson's method for the lowest eigenpair (Davidson 1975; Nemes et al. 2014, Algorithm 3), nothing of which
+// leaves the card but three numbers an iteration.
+//
+// V and W = H V are column-major with room for 20 vectors of length n, `stride` apart. V may begin with `below`
+// orthonormal vectors F that the search stays orthogonal to; W has none of them. With P = 1 - F F^T what is found is the lowest
+// pair of P H P, and as P V = V its small matrix is V^T H V itself. An iteration is
+//     projected       the new row of G = [F V]^T W, then in the last block the lowest two eigenpairs of V^T W: values, y
+//     corrected       r = W y - value V y - F (F^T W) y, t = r / (value - D), and of the same sweep |r|^2, |t|^2, s = [F V]^T t
+//     orthogonalised  t <- t - [F V] s, |t|^2, s = [F V]^T t anew
+//     appended        the next column of V: t, less [F V] s where much was taken away (Daniel, Gragg, Kaufman, Stewart 1976), / |t|
+// Sums are added in an order that depends on n alone: the same run gives the same bits. Kernels that hold a row of V and as
+// many sums take as many registers as they like: held to two blocks a multiprocessor they spill.
+
+// eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+__device__ __forceinline__ double warp_sum(double value)
+{
+    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+}
+
+// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+template <int THREADS>
+__device__ __forceinline__ double block_sum(double value, double* scratch)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    value = warp_sum(value);
+    if (lane == 0) scratch[warp] = value;
+    __syncthreads();
+    value = 0.0;
+    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    __syncthreads();
+    return value;
+}
+
+// 1 when an odd number of bits is set.
+__device__ __forceinline__ u32 parity(u64 bits) { return (u32)__popcll(bits) & 1u; }
+
+// value, or -value where the top bit of `sign` is set: one operation on the high word.
+__device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
+{
+    return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
+}
+
+constexpr int WIDTH = 20, THREADS = 256, WARPS = THREADS / 32;
+
+// Places in `small`: G by columns (entry of a column of W and one of [F V], counted alike), the lowest two eigenvectors of G, s.
+constexpr int MATRIX = 0, LOWEST = WIDTH * WIDTH, SECOND = LOWEST + WIDTH, OVERLAPS = SECOND + WIDTH;
+// Places in `numbers`: the lowest two eigenvalues, |r|^2, whether nothing was left of t, |t|^2 before and after V was taken out.
+constexpr int VALUE = 0, NEXT_VALUE = 1, RESIDUAL = 2, EXHAUSTED = 3, BEFORE = 4, AFTER = 5;
+
+// Elements of D this near to the eigenvalue are held off.
+constexpr double HELD = 0.1;
+
+// The sums of value[0 .. count) over all threads of the launch: by warp, by block, and the last block to come, which alone
+// returns true, has those of all blocks in `totals`. `arrived` is 0 before and after.
+template <int COUNT>
+__device__ __forceinline__ bool launch_sums(const double (&value)[COUNT], int count, double* scratch, double* totals, double* partials, u32* arrived)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+#pragma unroll
+    for (int j = 0; j < COUNT; j++) {
+        if (j < count) {
+            const double sum = warp_sum(value[j]);
+            if (lane == 0) scratch[warp * COUNT + j] = sum;
+        }
+    }
+    __syncthreads();
+    for (int j = threadIdx.x; j < count; j += THREADS) {
+        double sum = 0.0;
+        for (int w = 0; w < WARPS; w++) sum += scratch[w * COUNT + j];
+        partials[j * (i64)gridDim.x + blockIdx.x] = sum;
+    }
+    __shared__ bool last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!last) return false;
+    for (int j = warp; j < count; j += WARPS) {
+        double sum = 0.0;
+        for (int block = lane; block < (int)gridDim.x; block += 32) sum += partials[j * (i64)gridDim.x + block];
+        sum = warp_sum(sum);
+        if (lane == 0) totals[j] = sum;
+    }
+    __syncthreads();
+    return true;
+}
+
+// Pair `i` of round `round` when each of `players` (even) meets each other once in players - 1 rounds.
+__device__ __forceinline__ void meeting(int round, int i, int players, int& p, int& q)
+{
+    const int a = i == 0 ? players - 1 : (round + i) % (players - 1);
+    const int b = i == 0 ? round : (round - i + players - 1) % (players - 1);
+    p = min(a, b);
+    q = max(a, b);
+}
+
+// The lowest two eigenpairs of the k x k symmetric matrix in `small` behind the entries of F, by Jacobi's rotations (Golub,
+// Van Loan, 8.5), all of a round at once; by one block.
+__device__ void lowest_pairs(double* small, double* numbers, int k, int below)
+{
+    __shared__ double a[WIDTH][WIDTH + 1], v[WIDTH][WIDTH + 1], cosine[WIDTH / 2], sine[WIDTH / 2], tiny;
+    __shared__ int turned;
+    const int players = k + (k & 1), pairs = players / 2;
+    for (int e = threadIdx.x; e < players * players; e += THREADS) {
+        const int i = e / players, j = e % players;
+        a[i][j] = i < k && j < k ? small[MATRIX + below + max(i, j) + WIDTH * (below + min(i, j))] : 0.0;
+        v[i][j] = i == j ? 1.0 : 0.0;
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        double square = 0.0;
+        for (int e = threadIdx.x; e < k * k; e += 32) square += a[e / k][e % k] * a[e / k][e % k];
+        square = warp_sum(square);
+        if (threadIdx.x == 0) tiny = 1e-17 * sqrt(square);
+    }
+    __syncthreads();
+    for (int sweep = 0; sweep < 40 && players > 1; sweep++) {
+        if (threadIdx.x == 0) turned = 0;
+        __syncthreads();
+        for (int round = 0; round < players - 1; round++) {
+            if (threadIdx.x < pairs) {
+                int p, q;
+                meeting(round, threadIdx.x, players, p, q);
+                double c = 1.0, s = 0.0;
+                if (fabs(a[p][q]) > tiny) {
+                    const double theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
+                    const double t = (theta < 0.0 ? -1.0 : 1.0) / (fabs(theta) + sqrt(1.0 + theta * theta));
+                    c = 1.0 / sqrt(1.0 + t * t);
+                    s = t * c;
+                    atomicMax(&turned, 1);
+                }
+                cosine[threadIdx.x] = c;
+                sine[threadIdx.x] = s;
+            }
+            __syncthreads();
+            for (int e = threadIdx.x; e < pairs * pairs; e += THREADS) {
+                const int i = e / pairs, j = e % pairs;
+                int p, q, r, t;
+                meeting(round, i, players, p, q);
+                meeting(round, j, players, r, t);
+                const double pr = cosine[i] * a[p][r] - sine[i] * a[q][r], pt = cosine[i] * a[p][t] - sine[i] * a[q][t];
+                const double qr = sine[i] * a[p][r] + cosine[i] * a[q][r], qt = sine[i] * a[p][t] + cosine[i] * a[q][t];
+                a[p][r] = cosine[j] * pr - sine[j] * pt;
+                a[p][t] = sine[j] * pr + cosine[j] * pt;
+                a[q][r] = cosine[j] * qr - sine[j] * qt;
+                a[q][t] = sine[j] * qr + cosine[j] * qt;
+            }
+            for (int e = threadIdx.x; e < players * pairs; e += THREADS) {
+                const int row = e / pairs, i = e % pairs;
+                int p, q;
+                meeting(round, i, players, p, q);
+                const double vp = v[row][p], vq = v[row][q];
+                v[row][p] = cosine[i] * vp - sine[i] * vq;
+                v[row][q] = sine[i] * vp + cosine[i] * vq;
+            }
+            __syncthreads();
+        }
+        const bool settled = turned == 0;
+        __syncthreads();
+        if (settled) break;
+    }
+    int lowest = 0, second = -1;
+    for (int j = 1; j < k; j++)
+        if (a[j][j] < a[lowest][lowest]) lowest = j;
+    for (int j = 0; j < k; j++)
+        if (j != lowest && (second < 0 || a[j][j] < a[second][second])) second = j;
+    for (int i = threadIdx.x; i < WIDTH; i += THREADS) {
+        small[LOWEST + i] = i < k ? v[i][lowest] : 0.0;
+        small[SECOND + i] = i < k && second >= 0 ? v[i][second] : 0.0;
+    }
+    if (threadIdx.x == 0) {
+        numbers[VALUE] = a[lowest][lowest];
+        numbers[NEXT_VALUE] = second >= 0 ? a[second][second] : 0.0;
+        numbers[EXHAUSTED] = 0.0;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2) projected(
+    const double* __restrict__ basis,
+    const double* __restrict__ products,
+    double* __restrict__ small,
+    double* __restrict__ numbers,
+    double* __restrict__ partials,
+    u32* __restrict__ arrived,
+    i64 n,
+    i64 stride,
+    int width,
+    int below)
+{
+    __shared__ double scratch[WARPS * WIDTH], totals[WIDTH];
+    double sum[WIDTH];
+#pragma unroll
+    for (int j = 0; j < WIDTH; j++) sum[j] = 0.0;
+    const int columns = below + width;
+    const double* w = products + (width - 1) * stride;
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        const double here = w[i];
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++)
+            if (j < columns) sum[j] += basis[j * stride + i] * here;
+    }
+    if (!launch_sums(sum, columns, scratch, totals, partials, arrived)) return;
+    for (int j = threadIdx.x; j < columns; j += THREADS) small[MATRIX + columns - 1 + WIDTH * j] = totals[j];
+    __syncthreads();
+    lowest_pairs(small, numbers, width, below);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1) corrected(
+    const double* __restrict__ basis,
+    const double* __restrict__ products,
+    const double* __restrict__ diagonal,
+    double* __restrict__ correction,
+    double* __restrict__ small,
+    double* __restrict__ numbers,
+    double* __restrict__ partials,
+    u32* __restrict__ arrived,
+    i64 n,
+    i64 stride,
+    int width,
+    int below)
+{
+    __shared__ double scratch[WARPS * (WIDTH + 2)], totals[WIDTH + 2], y[WIDTH], taken[WIDTH];
+    const int columns = below + width;
+    const double value = numbers[VALUE];
+    for (int j = threadIdx.x; j < WIDTH; j += THREADS) y[j] = small[LOWEST + j];
+    __syncthreads();
+    // What is taken from W y: value y of V, (F^T W) y of F.
+    for (int j = threadIdx.x; j < WIDTH; j += THREADS) {
+        double of = j < below || j >= columns ? 0.0 : value * y[j - below];
+        if (j < below)
+            for (int i = 0; i < width; i++) of += small[MATRIX + below + i + WIDTH * j] * y[i];
+        taken[j] = of;
+    }
+    __syncthreads();
+    double sum[WIDTH + 2];
+#pragma unroll
+    for (int j = 0; j < WIDTH + 2; j++) sum[j] = 0.0;
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        double v[WIDTH], part = 0.0, hx = 0.0;
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++) v[j] = j < columns ? basis[j * stride + i] : 0.0;
+        // Not as a whole: with the loads of V beside it registers would spill.
+#pragma unroll 10
+        for (int j = 0; j < width; j++) hx += y[j] * products[j * stride + i];
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++)
+            if (j < columns) part += taken[j] * v[j];
+        const double r = hx - part, gap = value - diagonal[i];
+        const double t = r / (fabs(gap) < HELD ? (gap < 0.0 ? -HELD : HELD) : gap);
+        correction[i] = t;
+        sum[0] += r * r;
+        sum[1] += t * t;
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++)
+            if (j < columns) sum[2 + j] += v[j] * t;
+    }
+    if (!launch_sums(sum, columns + 2, scratch, totals, partials, arrived)) return;
+    for (int j = threadIdx.x; j < columns; j += THREADS) small[OVERLAPS + j] = totals[2 + j];
+    if (threadIdx.x == 0) {
+        numbers[RESIDUAL] = totals[0];
+        numbers[BEFORE] = totals[1];
+    }
+}
+
+// V becomes its best two Ritz vectors, in place, behind F; W, s and F^T W follow, and V^T W is diagonal.
+extern "C" __global__ void __launch_bounds__(256, 4) restarted(
+    double* __restrict__ basis,
+    double* __restrict__ products,
+    double* __restrict__ small,
+    const double* __restrict__ numbers,
+    u32* __restrict__ arrived,
+    i64 n,
+    i64 stride,
+    int width,
+    int below)
+{
+    __shared__ double y[WIDTH], z[WIDTH];
+    for (int j = threadIdx.x; j < WIDTH; j += THREADS) {
+        y[j] = small[LOWEST + j];
+        z[j] = small[SECOND + j];
+    }
+    __syncthreads();
+    double* own = basis + below * stride;
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        double v0 = 0.0, v1 = 0.0, w0 = 0.0, w1 = 0.0;
+        for (int j = 0; j < width; j++) {
+            const double v = own[j * stride + i], w = products[j * stride + i];
+            v0 += y[j] * v;
+            v1 += z[j] * v;
+            w0 += y[j] * w;
+            w1 += z[j] * w;
+        }
+        own[i] = v0;
+        own[stride + i] = v1;
+        products[i] = w0;
+        products[stride + i] = w1;
+    }
+    // The last block to come changes what all have read.
+    __shared__ bool last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last || threadIdx.x != 0) return;
+    double s0 = 0.0, s1 = 0.0;
+    for (int j = 0; j < width; j++) {
+        s0 += y[j] * small[OVERLAPS + below + j];
+        s1 += z[j] * small[OVERLAPS + below + j];
+    }
+    small[OVERLAPS + below] = s0;
+    small[OVERLAPS + below + 1] = s1;
+    for (int f = 0; f < below; f++) {
+        double* of = small + MATRIX + below + WIDTH * f;
+        double g0 = 0.0, g1 = 0.0;
+        for (int j = 0; j < width; j++) {
+            g0 += y[j] * of[j];
+            g1 += z[j] * of[j];
+        }
+        of[0] = g0;
+        of[1] = g1;
+    }
+    double* matrix = small + MATRIX + below + WIDTH * below;
+    matrix[0] = numbers[VALUE];
+    matrix[1] = 0.0;
+    matrix[1 + WIDTH] = numbers[NEXT_VALUE];
+    for (int j = 0; j < WIDTH; j++) small[LOWEST + j] = j == 0 ? 1.0 : 0.0;
+}
+
+// `width` counts F and V together here and in `appended`; with none of them s is 0.
+extern "C" __global__ void __launch_bounds__(256, 1) orthogonalised(
+    const double* __restrict__ basis,
+    double* __restrict__ correction,
+    double* __restrict__ small,
+    double* __restrict__ numbers,
+    double* __restrict__ partials,
+    u32* __restrict__ arrived,
+    i64 n,
+    i64 stride,
+    int width)
+{
+    __shared__ double scratch[WARPS * (WIDTH + 1)], totals[WIDTH + 1], s[WIDTH];
+    for (int j = threadIdx.x; j < WIDTH; j += THREADS) s[j] = j < width ? small[OVERLAPS + j] : 0.0;
+    __syncthreads();
+    double sum[WIDTH + 1];
+#pragma unroll
+    for (int j = 0; j < WIDTH + 1; j++) sum[j] = 0.0;
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        double v[WIDTH], t = correction[i];
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++) v[j] = j < width ? basis[j * stride + i] : 0.0;
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++)
+            if (j < width) t -= s[j] * v[j];
+        correction[i] = t;
+        sum[0] += t * t;
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++)
+            if (j < width) sum[1 + j] += v[j] * t;
+    }
+    if (!launch_sums(sum, width + 1, scratch, totals, partials, arrived)) return;
+    for (int j = threadIdx.x; j < WIDTH; j += THREADS) small[OVERLAPS + j] = j < width ? totals[1 + j] : 0.0;
+    if (threadIdx.x == 0) {
+        numbers[AFTER] = totals[0];
+        if (width == 0) numbers[BEFORE] = totals[0];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) appended(
+    double* __restrict__ basis,
+    const double* __restrict__ correction,
+    const double* __restrict__ small,
+    double* __restrict__ numbers,
+    i64 n,
+    i64 stride,
+    int width)
+{
+    __shared__ double s[WIDTH];
+    const double before = numbers[BEFORE], after = numbers[AFTER];
+    const bool again = after <= 0.49 * before;
+    for (int j = threadIdx.x; j < WIDTH; j += THREADS) s[j] = again && j < width ? small[OVERLAPS + j] : 0.0;
+    __syncthreads();
+    double square = after;
+    for (int j = 0; j < width; j++) square -= s[j] * s[j];
+    const double norm = sqrt(fmax(square, 0.0)), scale = 1.0 / norm;
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        double t = correction[i];
+        if (again)
+            for (int j = 0; j < width; j++) t -= s[j] * basis[j * stride + i];
+        basis[width * stride + i] = t * scale;
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) numbers[EXHAUSTED] = norm > 1e-13 * sqrt(before) ? 0.0 : 1.0;
+}
+
+// x = V y, the eigenvector.
+extern "C" __global__ void __launch_bounds__(256) combined(
+    const double* __restrict__ basis,
+    double* __restrict__ vector,
+    const double* __restrict__ small,
+    i64 n,
+    i64 stride,
+    int width,
+    int below)
+{
+    __shared__ double y[WIDTH];
+    for (int j = threadIdx.x; j < WIDTH; j += THREADS) y[j] = small[LOWEST + j];
+    __syncthreads();
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) {
+        double x = 0.0;
+        for (int j = 0; j < width; j++) x += y[j] * basis[(below + j) * stride + i];
+        vector[i] = x;
+    }
+}
+
+// x . y into numbers[0].
+extern "C" __global__ void __launch_bounds__(256) inner(
+    const double* __restrict__ x,
+    const double* __restrict__ y,
+    double* __restrict__ numbers,
+    double* __restrict__ partials,
+    u32* __restrict__ arrived,
+    i64 n)
+{
+    __shared__ double scratch[WARPS], totals[1];
+    double sum[1] = {0.0};
+    for (i64 i = blockIdx.x * (i64)THREADS + threadIdx.x; i < n; i += gridDim.x * (i64)THREADS) sum[0] += x[i] * y[i];
+    if (launch_sums(sum, 1, scratch, totals, partials, arrived) && threadIdx.x == 0) numbers[0] = totals[0];
+}
