@@ -19,7 +19,7 @@ use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Target, Wish};
 use eigenforge::su3;
 use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform};
-use eigenforge_templates::dmrg::{GroupedProductsPlan, TableSizes};
+use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan, TableSizes};
 use eigenforge_templates::eigen::{DavidsonPlan, DecompositionSizes, DecompositionsPlan, Extent};
 use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan};
 use eigenforge_templates::sparse::SparsePlan;
@@ -128,23 +128,33 @@ fn of_space(folder: &Path) -> Vec<Text> {
     .into()
 }
 
-/// The three texts of DMRG on a device; lengths of their launches are of no concern to a budget.
+/// The texts of DMRG on a device; lengths of their launches are of no concern to a budget.
 fn of_chain(folder: &Path) -> Vec<Text> {
     let file = InputFile::read(&folder.join("chain.toml")).unwrap();
     assert!(matches!(file, InputFile::Dmrg(_)), "{}: no [dmrg]", folder.display());
+    fn plan<P: serde::de::DeserializeOwned>(text: &KernelText) -> P {
+        ron::from_str(&text.plan).unwrap()
+    }
+    let sizes = TableSizes { blocks: 132, spaces: [1000; 6], output: 1000, words: 1000 };
     let launches = |text: &KernelText| -> (&str, Vec<Launch>) {
-        if let Ok(plan) = ron::from_str::<GroupedProductsPlan>(&text.plan) {
-            let sizes = TableSizes { blocks: 132, spaces: [1000; 6], output: 1000, words: 1000 };
-            return ("grouped_products", vec![plan.launch(&sizes).unwrap()]);
+        match text.entries[0].as_str() {
+            "grouped_products" => {
+                ("grouped_products", vec![plan::<GroupedProductsPlan>(text).launch(&sizes).unwrap()])
+            }
+            "streamed_products" => {
+                ("streamed_products", vec![plan::<StreamedProductsPlan>(text).launch(&sizes, 7).unwrap()])
+            }
+            "matrix_copies" => ("matrix_copies", vec![plan::<MatrixCopiesPlan>(text).launch(&sizes, 7).unwrap()]),
+            entry if DavidsonPlan::ENTRIES.contains(&entry) => {
+                let extent = Extent { n: 1000, stride: 1024, width: 3, below: 1 };
+                let launch = |entry: &&str| plan::<DavidsonPlan>(text).launch(entry, extent).unwrap();
+                ("davidson", DavidsonPlan::ENTRIES.iter().map(launch).collect())
+            }
+            _ => {
+                let sizes = DecompositionSizes { jobs: 2, matrices: 100, work: 200, vectors: 100, values: 20 };
+                ("decompositions", vec![plan::<DecompositionsPlan>(text).launch(sizes).unwrap()])
+            }
         }
-        if let Ok(plan) = ron::from_str::<DavidsonPlan>(&text.plan) {
-            let extent = Extent { n: 1000, stride: 1024, width: 3, below: 1 };
-            let launch = |entry: &&str| plan.launch(entry, extent).unwrap();
-            return ("davidson", DavidsonPlan::ENTRIES.iter().map(launch).collect());
-        }
-        let plan: DecompositionsPlan = ron::from_str(&text.plan).unwrap();
-        let sizes = DecompositionSizes { jobs: 2, matrices: 100, work: 200, vectors: 100, values: 20 };
-        ("decompositions", vec![plan.launch(sizes).unwrap()])
     };
     let named = |text: KernelText| {
         let (stem, launches) = launches(&text);
