@@ -9,6 +9,7 @@
 //! checkpoints and averages. It also runs on a simulated device, which is how its texts are tested without a card.
 
 mod davidson;
+mod decompose;
 mod diagonal;
 mod pool;
 mod truncate;
@@ -29,11 +30,11 @@ use super::truncate::{Limits, Truncated, Wave};
 use davidson::Davidson;
 use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::dmrg::GroupedProductsPlan;
-use eigenforge_templates::eigen::{DavidsonPlan, DecompositionsPlan};
+use eigenforge_templates::eigen::{DavidsonPlan, EigenpairsPlan};
 use eigenforge_templates::{KernelText, TextError};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-use truncate::Decomposer;
+use decompose::Decomposer;
 
 /// A device that runs kernels, with everything that a run keeps there between bonds.
 pub struct Resident {
@@ -55,8 +56,8 @@ const BUSY: f64 = 0.5;
 /// # Errors
 /// A fault of a template.
 pub fn texts() -> Result<[KernelText; 3], TextError> {
-    let (davidson, small) = (DavidsonPlan::new("dmrg"), DecompositionsPlan::new("dmrg"));
-    Ok([GroupedProductsPlan::new("dmrg").text()?, davidson.text()?, small.text()?])
+    let (davidson, eigenpairs) = (DavidsonPlan::new("dmrg"), EigenpairsPlan::new("dmrg"));
+    Ok([GroupedProductsPlan::new("dmrg").text()?, davidson.text()?, eigenpairs.text()?])
 }
 
 /// Ones to begin with; more are made as sectors grow.
