@@ -3,7 +3,7 @@
 
 use eigenforge::exact::footprints;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Jit, Settings};
-use eigenforge_templates::eigen::{DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
+use eigenforge_templates::eigen::{Card, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
 
 #[test]
 fn no_kernel_spills_on_any_architecture() {
@@ -18,7 +18,10 @@ fn no_kernel_spills_on_any_architecture() {
     let extent = Extent { n: 1000, stride: 1024, width: 3 };
     let launches: Vec<_> = DavidsonPlan::ENTRIES.iter().map(|entry| davidson.launch(entry, extent).unwrap()).collect();
     let list = [SymmetricRows { first: 0, rows: 100, values: 0 }];
-    let mut steps = eigenpairs.launches(&list, 90, 100 * 100, 100).unwrap().steps;
+    let mut steps = eigenpairs
+        .launches(&list, Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: Some(132) }, 100 * 100, 100)
+        .unwrap()
+        .steps;
     steps.dedup_by_key(|step| step.launch.entry.clone());
     let of_pairs: Vec<_> = steps.into_iter().map(|step| step.launch).collect();
     let texts = [(davidson.text().unwrap(), launches), (eigenpairs.text().unwrap(), of_pairs)];

@@ -6,22 +6,26 @@
 
 use super::{Held, Resident};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Eigensolver, Kernel, SymmetricMatrix};
-use eigenforge_templates::eigen::{Eigenpairs, EigenpairsPlan, SymmetricRows, resident_rows};
+use eigenforge_templates::eigen::{Card, Eigenpairs, EigenpairsPlan, SymmetricRows, resident_rows};
 use std::sync::{Mutex, PoisonError};
 
-/// Rows that a block keeps where there is no card.
+/// Rows that a block keeps where there is no card, and its shared memory.
 const SIMULATED_ROWS: usize = 64;
+const SIMULATED_BYTES: usize = 227 << 10;
 /// Words that a table has room for at first.
 const LEAST_WORDS: usize = 1 << 14;
+/// Matrices that there are counters for at first.
+const LEAST_MATRICES: usize = 256;
 
 /// The kernels and the library.
 pub(super) struct Decomposer {
     kernel: Kernel,
     plan: EigenpairsPlan,
-    /// Rows of a matrix that a block keeps.
-    resident: usize,
+    card: Card,
     eigensolver: Eigensolver,
     table: Mutex<Option<Buffer<u64>>>,
+    /// Blocks of each matrix that have come to the end of a column; zeros between calls.
+    arrived: Mutex<Buffer<u32>>,
 }
 
 /// What came of a matrix.
@@ -35,12 +39,19 @@ pub(super) struct Spectrum {
 impl Decomposer {
     pub(super) fn new(device: &Device) -> Result<Decomposer, DeviceError> {
         let plan = EigenpairsPlan::new("dmrg");
-        let resident = match device {
-            Device::Cuda(cuda) => resident_rows(cuda.shared_bytes_per_block()? as usize),
-            Device::Cpu(_) | Device::Sim(_) => SIMULATED_ROWS,
+        let card = match device {
+            Device::Cuda(cuda) => {
+                let shared_bytes = cuda.shared_bytes_per_block()? as usize;
+                let multiprocessors = Some(cuda.multiprocessors() as usize);
+                Card { resident: resident_rows(shared_bytes), shared_bytes, multiprocessors }
+            }
+            Device::Cpu(_) | Device::Sim(_) => {
+                Card { resident: SIMULATED_ROWS, shared_bytes: SIMULATED_BYTES, multiprocessors: None }
+            }
         };
+        let arrived = Mutex::new(device.buffer(&[0; LEAST_MATRICES])?);
         let (kernel, eigensolver) = (device.compile(&plan.text()?)?, Eigensolver::new(device)?);
-        Ok(Decomposer { kernel, plan, resident, eigensolver, table: Mutex::default() })
+        Ok(Decomposer { kernel, plan, card, eigensolver, table: Mutex::default(), arrived })
     }
 
     /// A table in the memory of the one before, if there is enough.
@@ -61,11 +72,7 @@ impl Decomposer {
 
 impl Resident {
     /// Replaces symmetric matrices, given by first element and rows, by their eigenvectors.
-    pub(super) fn decompose(
-        &self,
-        matrices: &mut Held,
-        list: &[(usize, usize)],
-    ) -> Result<Vec<Spectrum>, DeviceError> {
+    pub(super) fn decompose(&self, matrices: &mut Held, list: &[(usize, usize)]) -> Result<Vec<Spectrum>, DeviceError> {
         let mut at = 0;
         let place = |(_, rows): &(usize, usize)| {
             at += rows;
@@ -106,22 +113,47 @@ impl Resident {
             return Ok(());
         }
         let Eigenpairs { table, work, steps } = {
-            let Decomposer { plan, resident, .. } = &self.decomposer;
-            plan.launches(list, *resident, matrices.len(), values.len())?
+            let Decomposer { plan, card, .. } = &self.decomposer;
+            plan.launches(list, *card, matrices.len(), values.len())?
         };
         let mut work = self.pool.take(work)?;
         let table = self.decomposer.upload(&self.device, table)?;
+        let mut arrived = self.decomposer.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        if arrived.len() < list.len() {
+            *arrived = self.device.buffer(&vec![0; list.len().next_power_of_two()])?;
+        }
         for step in &steps {
             let mut arguments = Arguments::new();
             if step.launch.entry != "merged" && step.launch.entry != "updated" {
                 arguments = arguments.write("matrices", matrices.vector_mut());
             }
             arguments = arguments.read("table", &table).write("work", work.vector_mut());
+            if step.launch.entry == "reduced" || step.launch.entry == "tridiagonal" {
+                arguments = arguments.write("arrived", &mut *arrived);
+            }
             if step.launch.entry == "transformed" {
                 arguments = arguments.write("values", values.vector_mut());
             }
             let arguments = step.numbers.iter().fold(arguments, |all, (name, number)| all.i64(name, *number));
+            #[cfg(test)]
+            let begun = {
+                if std::env::var("TRIAL_STEPS").is_ok() {
+                    self.device.synchronize()?;
+                }
+                std::time::Instant::now()
+            };
             self.decomposer.kernel.launch(&step.launch, arguments)?;
+            #[cfg(test)]
+            if std::env::var("TRIAL_STEPS").is_ok() {
+                self.device.synchronize()?;
+                eprint!(
+                    " {}:{}x{}:{:.0}",
+                    step.launch.entry,
+                    step.launch.grid[0],
+                    step.launch.block,
+                    1e6 * begun.elapsed().as_secs_f64()
+                );
+            }
         }
         *self.decomposer.table.lock().unwrap_or_else(PoisonError::into_inner) = Some(table);
         Ok(())
@@ -181,8 +213,12 @@ mod tests {
     /// Largest errors of a decomposition, as parts of the largest eigenvalue: of eigenvalues against faer's, of A x − λ x,
     /// and of orthogonality.
     fn errors(a: &[f64], n: usize, values: &[f64], vectors: &[f64]) -> [f64; 3] {
-        let (mut expected, _) = eigen(View::whole(a, n, n)).unwrap();
+        // faer's eigenvalues of matrices of 1e-40 are good to 1e-9 alone.
+        let scale = a.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
+        let unit: Vec<f64> = a.iter().map(|x| x / scale).collect();
+        let (mut expected, _) = eigen(View::whole(&unit, n, n)).unwrap();
         expected.reverse();
+        expected.iter_mut().for_each(|x| *x *= scale);
         let largest = expected.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
         let mut found = [0.0f64; 3];
         let mut note = |kind: usize, error: f64| found[kind] = if error <= found[kind] { found[kind] } else { error };
@@ -230,8 +266,11 @@ mod tests {
     #[test]
     fn memcheck_eigenvectors_of_matrices_of_every_shape_in_the_same_launches() {
         let mut engine = Resident::new(&test_device()).unwrap();
-        engine.decomposer.resident = 16;
+        engine.decomposer.card.resident = 16;
         check(&engine, &[1, 2, 3, 8, 17, 30], 1);
+        // Several columns a launch, each matrix by one block.
+        engine.decomposer.card.multiprocessors = Some(1);
+        check(&engine, &[2, 19, 30], 50);
     }
 
     #[test]
@@ -246,8 +285,37 @@ mod tests {
         let mut engine = Resident::new(&test_device()).unwrap();
         let card = matches!(engine.device(), Device::Cuda(_));
         check(&engine, if card { &[161, 300, 517] } else { &[75] }, 200);
-        engine.decomposer.resident = 40;
+        engine.decomposer.card.resident = 40;
         check(&engine, if card { &[129, 400] } else { &[44] }, 300);
+    }
+
+    #[test]
+    fn trial_times() {
+        let Ok(text) = std::env::var("TRIAL_SIZES") else { return };
+        let engine = Resident::new(&test_device()).unwrap();
+        for part in text.split(';') {
+            let sizes: Vec<usize> = part.split(',').map(|x| x.parse().unwrap()).collect();
+            let (mut data, mut list) = (Vec::new(), Vec::new());
+            for (k, n) in sizes.iter().enumerate() {
+                list.push((data.len(), *n));
+                data.extend(graded(*n, 9.0, k as u64));
+            }
+            for trial in 0..4 {
+                let mut matrices = engine.pool.upload(&data).unwrap();
+                engine.device.synchronize().unwrap();
+                let begun = std::time::Instant::now();
+                engine.decompose(&mut matrices, &list).unwrap();
+                eprintln!("\n{part} trial {trial}: {:.3} ms", 1e3 * begun.elapsed().as_secs_f64());
+            }
+        }
+    }
+
+    #[test]
+    fn trial_bench() {
+        let Ok(text) = std::env::var("TRIAL_BENCH") else { return };
+        let cases: Vec<_> = text.split(',').map(|x| x.parse().unwrap()).collect();
+        let seconds = std::env::var("TRIAL_SECONDS").map_or(1.0, |x| x.parse().unwrap());
+        let _ = crate::bench::dmrg::sweeps::command(&cases, seconds, &test_device(), &mut std::io::stdout());
     }
 
     #[test]

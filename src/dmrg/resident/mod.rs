@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Stage → one launch (device::Products)          H x → V, W, λ, ‖r‖ (davidson.rs, generated kernels)
-//! ψ → weights of all sectors → states that stay (truncate.rs: generated Jacobi, the library's syevd)
+//! ψ → weights of all sectors → states that stay (truncate.rs, decompose.rs: eigenvectors of all sectors at once)
 //! ```
 //!
 //! What crosses to the host: of each product three numbers, of each truncation the weights, and copies of the state for
@@ -28,13 +28,13 @@ use super::records::{SPACE_LIST, Stage};
 use super::superblock::Superblock;
 use super::truncate::{Limits, Truncated, Wave};
 use davidson::Davidson;
+use decompose::Decomposer;
 use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::dmrg::GroupedProductsPlan;
 use eigenforge_templates::eigen::{DavidsonPlan, EigenpairsPlan};
 use eigenforge_templates::{KernelText, TextError};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-use decompose::Decomposer;
 
 /// A device that runs kernels, with everything that a run keeps there between bonds.
 pub struct Resident {

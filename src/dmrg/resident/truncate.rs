@@ -1,10 +1,9 @@
 //! Kept states on a device: one decomposition a sector, of which the weights alone come to the host.
 //!
-//! A sector of ψ whose shorter side is short is decomposed by generated one-sided Jacobi rotations, all such sectors in one
-//! launch, small weights as exact as large ones. Of the others the density matrix of the block that grows is diagonalised
-//! by the library: ten times quicker than its singular value decomposition, with weights good to the rounding of the
-//! largest, so those below are dropped: together they weigh less than what the energy can show. The
-//! kept states U are columns of what was decomposed; what is left of ψ is Uᵀψ or ψU, by records.
+//! The density matrix of the block that grows is diagonalised sector by sector, all of them in the same launches
+//! ([`decompose`](super::decompose)): weights are good to the rounding of the largest, so those below are dropped; together
+//! they weigh less than what the energy can show. The kept states U are its best eigenvectors; what is left of ψ is Uᵀψ or
+//! ψU, by records.
 
 use super::super::blocks::Side;
 use super::super::engine::{Engine, Operands};
@@ -12,8 +11,8 @@ use super::super::enlarged::EnlargedOperators;
 use super::super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::super::state::Isometry;
 use super::super::truncate::{Centre, CentreBlock, Limits, Truncated, Wave, choose, perturbation_stages};
-use super::{Held, Resident};
 use super::decompose::Spectrum;
+use super::{Held, Resident};
 use eigenforge_runtime::DeviceError;
 
 /// Weights below this part of the largest are rounding of a density matrix.

@@ -2,7 +2,7 @@
 //!
 //! In: the rows of each matrix. Out: the launches in their order with the table that they share: matrices of a few rows and
 //! of a thousand go through the same launches, of which only those for columns
-//! before the last [`resident_rows`] are one a column.
+//! before the last [`resident_rows`] are for the long ones alone.
 
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::text::{KernelText, PRELUDE, TextError, render};
@@ -16,8 +16,15 @@ const MERGE_WORDS: usize = 5;
 const WORK_VECTORS: usize = 13;
 /// Bytes of shared memory that a merge takes a row.
 const MERGE_BYTES: usize = 7 * 8 + 7 * 4;
-/// Threads of a block whose merges are all of a few rows.
+/// Rows of merges for which a few threads are enough, and these.
+const FEW_ROWS: usize = 8;
 const FEW_THREADS: u32 = 64;
+/// Rows of a merge from which on more threads are quicker.
+const LONG_MERGE: usize = 64;
+/// Bytes of shared memory that a kernel may declare itself, and as many that the driver takes a block.
+const FIXED_BYTES: usize = 1024;
+/// Rows that a block keeps at most: eight lanes for two columns, in blocks of 640 threads.
+const RESIDENT_MOST: usize = 160;
 
 /// Every number that the text is written for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +37,12 @@ pub struct EigenpairsPlan {
     pub direct: usize,
     /// Threads of a block.
     pub threads: u32,
+    /// Blocks of them that a multiprocessor holds at least.
+    pub blocks: u32,
+    /// Threads of a block that has a long merge.
+    pub merge_threads: u32,
+    /// Rows of a matrix that a block keeps, at most; a multiple of 32.
+    pub resident_most: usize,
     /// Threads of a block that has a whole matrix.
     pub wide: u32,
     /// Rows of a tile of products.
@@ -97,25 +110,34 @@ struct View<'a> {
 
 /// Rows of a matrix that one block keeps in so many bytes of shared memory: 160 in the 227 KiB of sm_90.
 pub fn resident_rows(shared_bytes: usize) -> usize {
-    /// Bytes that the text declares itself.
-    const FIXED: usize = 1024;
-    let fits = |rows: &usize| resident_bytes(*rows) + FIXED <= shared_bytes;
-    (1..=20).map(|k| 8 * k).rev().find(fits).unwrap_or(8)
+    let fits = |rows: &usize| resident_bytes(*rows) + FIXED_BYTES <= shared_bytes;
+    (1..=RESIDENT_MOST / 8).map(|k| 8 * k).rev().find(fits).unwrap_or(8)
 }
 
-/// Bytes of shared memory for so many rows: the matrix with an odd stride, and four vectors.
+/// Bytes of shared memory for so many rows: the matrix with columns 8 modulo 16 numbers apart, and four vectors.
 fn resident_bytes(rows: usize) -> usize {
-    8 * rows * ((rows | 1) + 4)
+    8 * rows * ((rows + 7) / 16 * 16 + 8 + 4)
 }
 
-/// Elements that a launch may touch, and rows that a block keeps.
+/// What launches are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// Rows of a matrix that a block keeps ([`resident_rows`]).
+    pub resident: usize,
+    /// Bytes of shared memory that a block may have.
+    pub shared_bytes: usize,
+    /// Multiprocessors; `None` where blocks cannot wait for each other: each column is a launch of its own then.
+    pub multiprocessors: Option<usize>,
+}
+
+/// Elements that a launch may touch.
 #[derive(Clone, Copy)]
 struct Sizes {
     matrices: usize,
     table: usize,
     work: usize,
     values: usize,
-    resident: usize,
+    list: usize,
 }
 
 impl EigenpairsPlan {
@@ -124,8 +146,18 @@ impl EigenpairsPlan {
 
     /// The plan of DMRG's density matrices.
     pub fn new(name: impl Into<String>) -> EigenpairsPlan {
-        let (most, direct, threads, wide) = (1024, 16, 256, 512);
-        EigenpairsPlan { name: name.into(), most, direct, threads, wide, tile_rows: 64, tile_columns: 32 }
+        EigenpairsPlan {
+            name: name.into(),
+            most: 1024,
+            direct: 16,
+            threads: 256,
+            blocks: 4,
+            merge_threads: 512,
+            resident_most: RESIDENT_MOST,
+            wide: 640,
+            tile_rows: 64,
+            tile_columns: 32,
+        }
     }
 
     /// Elements of the work of a matrix.
@@ -138,11 +170,13 @@ impl EigenpairsPlan {
         let (matrices, work) = (memory("matrices", sizes.matrices), memory("work", sizes.work));
         let table = Parameter::table("table", Element::U64, sizes.table as u64);
         let number = |name| Parameter::number(name, Number::I64);
+        let arrived = Parameter::memory("arrived", Element::U32, Access::InOut, sizes.list as u64);
         match entry {
             "reduced" => {
-                vec![matrices, table, work, number("resident"), number("parts"), number("remaining")]
+                let numbers = ["resident", "parts", "from", "to"].map(number);
+                [matrices, table, work, arrived].into_iter().chain(numbers).collect()
             }
-            "tridiagonal" => vec![matrices, table, work, number("resident")],
+            "tridiagonal" => vec![matrices, table, work, arrived, number("resident")],
             "merged" => vec![table, work, number("first")],
             "updated" => vec![table, work, number("merges"), number("first")],
             _ => vec![matrices, table, work, memory("values", sizes.values), number("first")],
@@ -154,7 +188,7 @@ impl EigenpairsPlan {
     /// # Errors
     /// A fault of the template.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let sizes = Sizes { matrices: 1, table: 1, work: 1, values: 1, resident: 1 };
+        let sizes = Sizes { matrices: 1, table: 1, work: 1, values: 1, list: 1 };
         let of = |entry| -> Vec<String> {
             EigenpairsPlan::parameters(entry, sizes).iter().map(|p| format!("{} {}", p.cuda(), p.name)).collect()
         };
@@ -165,22 +199,20 @@ impl EigenpairsPlan {
             updated: of("updated"),
             transformed: of("transformed"),
         };
-        let view =
-            View { plan: self, prelude: PRELUDE, words: MATRIX_WORDS, merge_words: MERGE_WORDS, parameters };
+        let view = View { plan: self, prelude: PRELUDE, words: MATRIX_WORDS, merge_words: MERGE_WORDS, parameters };
         let text = render("eigenpairs.cu.jinja", include_str!("../../cuda/eigenpairs.cu.jinja"), &view)?;
         let entries = EigenpairsPlan::ENTRIES.map(String::from).to_vec();
         Ok(KernelText { name: format!("{}_eigenpairs", self.name), text, plan: crate::text::ron(self), entries })
     }
 
-    /// The launches for these matrices inside `matrices` elements, their eigenvalues inside `values`; a block keeps
-    /// `resident` rows ([`resident_rows`]).
+    /// The launches for these matrices inside `matrices` elements, their eigenvalues inside `values`.
     ///
     /// # Errors
     /// A grid that CUDA does not have.
     pub fn launches(
         &self,
         list: &[SymmetricRows],
-        resident: usize,
+        card: Card,
         matrices: usize,
         values: usize,
     ) -> Result<Eigenpairs, LaunchError> {
@@ -212,13 +244,14 @@ impl EigenpairsPlan {
             before += merges.len();
         }
         let vectors_first = table.len();
-        let warps = self.threads as usize / 32;
+        // Two a warp.
+        let together = self.threads as usize / 16;
         for (k, matrix) in list.iter().enumerate() {
-            table.extend((0..matrix.rows).step_by(warps).flat_map(|first| [k as u64, first as u64]));
+            table.extend((0..matrix.rows).step_by(together).flat_map(|first| [k as u64, first as u64]));
         }
         let vectors = (table.len() - vectors_first) / 2;
-        let sizes = Sizes { matrices, table: table.len(), work, values, resident };
-        let mut steps = self.tridiagonal_steps(&list, sizes)?;
+        let sizes = Sizes { matrices, table: table.len(), work, values, list: list.len() };
+        let mut steps = self.tridiagonal_steps(&list, card, sizes)?;
         let mut first = merges_first + MERGE_WORDS * levels.iter().map(Vec::len).sum::<usize>();
         for (merges, (tiles_first, tiles)) in levels.iter().zip(tiles_of).rev() {
             first -= MERGE_WORDS * merges.len();
@@ -243,31 +276,46 @@ impl EigenpairsPlan {
         Ok(Step { launch: Launch::new(entry, blocks as u64, self.threads, shared as u64, parameters)?, numbers })
     }
 
-    /// A launch a column down to the resident rows, then one for the rest.
-    fn tridiagonal_steps(&self, list: &[SymmetricRows], sizes: Sizes) -> Result<Vec<Step>, LaunchError> {
+    /// Columns down to the resident rows, then one launch for the rest.
+    fn tridiagonal_steps(&self, list: &[SymmetricRows], card: Card, sizes: Sizes) -> Result<Vec<Step>, LaunchError> {
+        let Card { resident, shared_bytes, multiprocessors } = card;
         let longest = list.first().map_or(0, |matrix| matrix.rows);
-        let many = list.iter().filter(|matrix| matrix.rows > sizes.resident).count();
-        let parts = longest.div_ceil(self.threads as usize / 32);
-        let step = |remaining: usize| {
-            let resident = ("resident", sizes.resident as i64);
-            let numbers = vec![resident, ("parts", parts as i64), ("remaining", remaining as i64)];
-            self.step("reduced", many * parts, 3 * 8 * longest, sizes, numbers)
+        let many = list.iter().filter(|matrix| matrix.rows > resident).count();
+        // A warp a column, as long as all blocks are there at the same time: a multiprocessor has at least the shared memory
+        // that one block may have.
+        let shared = 3 * 8 * longest;
+        let held = (self.blocks as usize).min(shared_bytes / (shared + 2 * FIXED_BYTES)).max(1);
+        let room = multiprocessors.map_or(usize::MAX, |count| count * held);
+        let parts = longest.div_ceil(self.threads as usize / 32).min(room / many.max(1)).max(1);
+        let columns = longest.saturating_sub(resident);
+        let together = multiprocessors.is_some() && (many * parts <= room || parts == 1);
+        let launches: Vec<(usize, usize)> = match together {
+            true if columns > 0 => vec![(columns, 1)],
+            true => Vec::new(),
+            false => (1..=columns).rev().map(|column| (column, column)).collect(),
         };
-        let mut steps = (1..=longest.saturating_sub(sizes.resident)).rev().map(step).collect::<Result<Vec<_>, _>>()?;
-        let rows = longest.min(sizes.resident);
-        let mut last =
-            self.step("tridiagonal", list.len(), resident_bytes(rows), sizes, vec![("resident", sizes.resident as i64)])?;
-        // Eight lanes a column.
-        last.launch.block = (8 * rows as u32).next_multiple_of(32).clamp(64, self.wide);
+        let resident_number = ("resident", resident as i64);
+        let step = |(from, to): (usize, usize)| {
+            let numbers = vec![resident_number, ("parts", parts as i64), ("from", from as i64), ("to", to as i64)];
+            self.step("reduced", many * parts, shared, sizes, numbers)
+        };
+        let mut steps = launches.into_iter().map(step).collect::<Result<Vec<_>, _>>()?;
+        let rows = longest.min(resident);
+        let mut last = self.step("tridiagonal", list.len(), resident_bytes(rows), sizes, vec![resident_number])?;
+        // Eight lanes for two columns.
+        last.launch.block = (4 * rows as u32).next_multiple_of(32).clamp(64, self.wide);
         steps.push(last);
         Ok(steps)
     }
 
     fn merged_step(&self, merges: &[Merge], first: usize, sizes: Sizes) -> Result<Step, LaunchError> {
         let longest = merges.iter().map(Merge::rows).max().unwrap_or(0);
-        let mut step = self.step("merged", merges.len(), MERGE_BYTES * longest, sizes, vec![("first", first as i64)])?;
-        if longest <= self.direct {
+        let mut step =
+            self.step("merged", merges.len(), MERGE_BYTES * longest, sizes, vec![("first", first as i64)])?;
+        if longest <= FEW_ROWS {
             step.launch.block = FEW_THREADS;
+        } else if longest > LONG_MERGE {
+            step.launch.block = self.merge_threads;
         }
         Ok(step)
     }
@@ -291,7 +339,8 @@ impl Merge {
 /// The merges of all matrices by depth: the last of each first, as it is halved and halved again.
 fn levels(list: &[SymmetricRows]) -> Vec<Vec<Merge>> {
     let mut levels: Vec<Vec<Merge>> = Vec::new();
-    let mut parts: Vec<(usize, usize, usize)> = list.iter().enumerate().map(|(k, matrix)| (k, 0, matrix.rows)).collect();
+    let mut parts: Vec<(usize, usize, usize)> =
+        list.iter().enumerate().map(|(k, matrix)| (k, 0, matrix.rows)).collect();
     loop {
         parts.retain(|(_, _, rows)| *rows > 1);
         if parts.is_empty() {
@@ -336,10 +385,16 @@ mod tests {
         let (plan, resident) = (EigenpairsPlan::new("test"), resident_rows(227 << 10));
         assert_eq!(resident, 160);
         let list = [170, 30].map(|rows| SymmetricRows { first: 0, rows, values: 0 });
-        let found = plan.launches(&list, resident, 170 * 170 + 30 * 30, 200).unwrap();
-        let count = |entry: &str| found.steps.iter().filter(|step| step.launch.entry == entry).count();
-        assert_eq!((count("reduced"), count("tridiagonal"), count("merged")), (10, 1, 8));
+        let found = |multiprocessors| {
+            plan.launches(&list, Card { resident, shared_bytes: 227 << 10, multiprocessors }, 170 * 170 + 30 * 30, 200)
+                .unwrap()
+        };
+        let count =
+            |found: &Eigenpairs, entry: &str| found.steps.iter().filter(|step| step.launch.entry == entry).count();
+        let (apart, together) = (found(None), found(Some(132)));
+        assert_eq!((count(&apart, "reduced"), count(&together, "reduced")), (10, 1));
+        assert_eq!((count(&apart, "tridiagonal"), count(&apart, "merged")), (1, 8));
         // Merges of 22, 43, 85 and 170 rows make no products of their own.
-        assert_eq!((count("updated"), count("transformed")), (4, 1));
+        assert_eq!((count(&apart, "updated"), count(&apart, "transformed")), (4, 1));
     }
 }
