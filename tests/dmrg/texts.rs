@@ -19,7 +19,7 @@ fn no_kernel_spills_on_any_architecture() {
     let launches: Vec<_> = DavidsonPlan::ENTRIES.iter().map(|entry| davidson.launch(entry, extent).unwrap()).collect();
     let list = [SymmetricRows { first: 0, rows: 100, values: 0 }];
     let mut steps = eigenpairs
-        .launches(&list, Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: Some(132) }, 100 * 100, 100)
+        .launches(&list, Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 }, 100 * 100, 100)
         .unwrap()
         .steps;
     steps.dedup_by_key(|step| step.launch.entry.clone());

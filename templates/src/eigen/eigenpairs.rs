@@ -13,7 +13,7 @@ const MATRIX_WORDS: usize = 4;
 /// Words of a merge: matrix, first row, rows of both halves, which Q is written.
 const MERGE_WORDS: usize = 5;
 /// Vectors of so many elements in a matrix's work beside four of its own size.
-const WORK_VECTORS: usize = 13;
+const WORK_VECTORS: usize = 15;
 /// Bytes of shared memory that a merge takes a row.
 const MERGE_BYTES: usize = 7 * 8 + 7 * 4;
 /// Rows of merges for which a few threads are enough, and these.
@@ -45,6 +45,8 @@ pub struct EigenpairsPlan {
     pub resident_most: usize,
     /// Threads of a block that has a whole matrix.
     pub wide: u32,
+    /// Reflections that a block fetches at a time.
+    pub batch: usize,
     /// Rows of a tile of products.
     pub tile_rows: usize,
     /// Columns of a tile: four a warp.
@@ -114,9 +116,9 @@ pub fn resident_rows(shared_bytes: usize) -> usize {
     (1..=RESIDENT_MOST / 8).map(|k| 8 * k).rev().find(fits).unwrap_or(8)
 }
 
-/// Bytes of shared memory for so many rows: the matrix with columns 8 modulo 16 numbers apart, and four vectors.
+/// Bytes of shared memory for so many rows: the matrix with columns 8 modulo 16 numbers apart, and five vectors.
 fn resident_bytes(rows: usize) -> usize {
-    8 * rows * ((rows + 7) / 16 * 16 + 8 + 4)
+    8 * rows * ((rows + 7) / 16 * 16 + 8 + 5)
 }
 
 /// What launches are made for.
@@ -126,8 +128,8 @@ pub struct Card {
     pub resident: usize,
     /// Bytes of shared memory that a block may have.
     pub shared_bytes: usize,
-    /// Multiprocessors; `None` where blocks cannot wait for each other: each column is a launch of its own then.
-    pub multiprocessors: Option<usize>,
+    /// Multiprocessors; 0 where blocks cannot wait for each other.
+    pub multiprocessors: usize,
 }
 
 /// Elements that a launch may touch.
@@ -155,6 +157,7 @@ impl EigenpairsPlan {
             merge_threads: 512,
             resident_most: RESIDENT_MOST,
             wide: 640,
+            batch: 8,
             tile_rows: 64,
             tile_columns: 32,
         }
@@ -173,7 +176,7 @@ impl EigenpairsPlan {
         let arrived = Parameter::memory("arrived", Element::U32, Access::InOut, sizes.list as u64);
         match entry {
             "reduced" => {
-                let numbers = ["resident", "parts", "from", "to"].map(number);
+                let numbers = ["resident", "parts"].map(number);
                 [matrices, table, work, arrived].into_iter().chain(numbers).collect()
             }
             "tridiagonal" => vec![matrices, table, work, arrived, number("resident")],
@@ -259,7 +262,10 @@ impl EigenpairsPlan {
             let numbers = vec![("merges", merges_first as i64), ("first", tiles_first as i64)];
             steps.push(self.step("updated", tiles, 0, sizes, numbers)?);
         }
-        steps.push(self.step("transformed", vectors, 0, sizes, vec![("first", vectors_first as i64)])?);
+        // Reflections are fetched with as many elements as the lanes of a warp have room for.
+        let longest = list.first().map_or(0, |matrix| matrix.rows).next_power_of_two().max(64);
+        let numbers = vec![("first", vectors_first as i64)];
+        steps.push(self.step("transformed", vectors, 8 * self.batch * longest, sizes, numbers)?);
         steps.retain(|step| step.launch.grid[0] > 0);
         Ok(Eigenpairs { table, work, steps })
     }
@@ -285,21 +291,11 @@ impl EigenpairsPlan {
         // that one block may have.
         let shared = 3 * 8 * longest;
         let held = (self.blocks as usize).min(shared_bytes / (shared + 2 * FIXED_BYTES)).max(1);
-        let room = multiprocessors.map_or(usize::MAX, |count| count * held);
+        let room = multiprocessors * held;
         let parts = longest.div_ceil(self.threads as usize / 32).min(room / many.max(1)).max(1);
-        let columns = longest.saturating_sub(resident);
-        let together = multiprocessors.is_some() && (many * parts <= room || parts == 1);
-        let launches: Vec<(usize, usize)> = match together {
-            true if columns > 0 => vec![(columns, 1)],
-            true => Vec::new(),
-            false => (1..=columns).rev().map(|column| (column, column)).collect(),
-        };
         let resident_number = ("resident", resident as i64);
-        let step = |(from, to): (usize, usize)| {
-            let numbers = vec![resident_number, ("parts", parts as i64), ("from", from as i64), ("to", to as i64)];
-            self.step("reduced", many * parts, shared, sizes, numbers)
-        };
-        let mut steps = launches.into_iter().map(step).collect::<Result<Vec<_>, _>>()?;
+        let numbers = vec![resident_number, ("parts", parts as i64)];
+        let mut steps = vec![self.step("reduced", many * parts, shared, sizes, numbers)?];
         let rows = longest.min(resident);
         let mut last = self.step("tridiagonal", list.len(), resident_bytes(rows), sizes, vec![resident_number])?;
         // Eight lanes for two columns.
@@ -381,20 +377,18 @@ mod tests {
     }
 
     #[test]
-    fn a_column_a_launch_until_the_rest_fits_one_block() {
+    fn many_blocks_take_columns_until_the_rest_fits_one() {
         let (plan, resident) = (EigenpairsPlan::new("test"), resident_rows(227 << 10));
         assert_eq!(resident, 160);
         let list = [170, 30].map(|rows| SymmetricRows { first: 0, rows, values: 0 });
-        let found = |multiprocessors| {
-            plan.launches(&list, Card { resident, shared_bytes: 227 << 10, multiprocessors }, 170 * 170 + 30 * 30, 200)
-                .unwrap()
-        };
-        let count =
-            |found: &Eigenpairs, entry: &str| found.steps.iter().filter(|step| step.launch.entry == entry).count();
-        let (apart, together) = (found(None), found(Some(132)));
-        assert_eq!((count(&apart, "reduced"), count(&together, "reduced")), (10, 1));
-        assert_eq!((count(&apart, "tridiagonal"), count(&apart, "merged")), (1, 8));
+        let card = Card { resident, shared_bytes: 227 << 10, multiprocessors: 132 };
+        let found = plan.launches(&list, card, 170 * 170 + 30 * 30, 200).unwrap();
+        let count = |entry: &str| found.steps.iter().filter(|step| step.launch.entry == entry).count();
+        assert_eq!((count("reduced"), count("tridiagonal"), count("merged")), (1, 1, 8));
+        // A warp a column; where blocks cannot wait for each other, one block.
+        let blocks = |card| plan.launches(&list, card, 170 * 170 + 30 * 30, 200).unwrap().steps[0].launch.grid[0];
+        assert_eq!((blocks(card), blocks(Card { multiprocessors: 0, ..card })), (22, 1));
         // Merges of 22, 43, 85 and 170 rows make no products of their own.
-        assert_eq!((count(&apart, "updated"), count(&apart, "transformed")), (4, 1));
+        assert_eq!((count("updated"), count("transformed")), (4, 1));
     }
 }
