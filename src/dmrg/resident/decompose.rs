@@ -135,25 +135,7 @@ impl Resident {
                 arguments = arguments.write("values", values.vector_mut());
             }
             let arguments = step.numbers.iter().fold(arguments, |all, (name, number)| all.i64(name, *number));
-            #[cfg(test)]
-            let begun = {
-                if std::env::var("TRIAL_STEPS").is_ok() {
-                    self.device.synchronize()?;
-                }
-                std::time::Instant::now()
-            };
             self.decomposer.kernel.launch(&step.launch, arguments)?;
-            #[cfg(test)]
-            if std::env::var("TRIAL_STEPS").is_ok() {
-                self.device.synchronize()?;
-                eprint!(
-                    " {}:{}x{}:{:.0}",
-                    step.launch.entry,
-                    step.launch.grid[0],
-                    step.launch.block,
-                    1e6 * begun.elapsed().as_secs_f64()
-                );
-            }
         }
         *self.decomposer.table.lock().unwrap_or_else(PoisonError::into_inner) = Some(table);
         Ok(())
@@ -285,35 +267,6 @@ mod tests {
         check(&engine, if card { &[161, 300, 517] } else { &[75] }, 200);
         engine.decomposer.card.resident = 40;
         check(&engine, if card { &[129, 400] } else { &[44] }, 300);
-    }
-
-    #[test]
-    fn trial_times() {
-        let Ok(text) = std::env::var("TRIAL_SIZES") else { return };
-        let engine = Resident::new(&test_device()).unwrap();
-        for part in text.split(';') {
-            let sizes: Vec<usize> = part.split(',').map(|x| x.parse().unwrap()).collect();
-            let (mut data, mut list) = (Vec::new(), Vec::new());
-            for (k, n) in sizes.iter().enumerate() {
-                list.push((data.len(), *n));
-                data.extend(graded(*n, 9.0, k as u64));
-            }
-            for trial in 0..4 {
-                let mut matrices = engine.pool.upload(&data).unwrap();
-                engine.device.synchronize().unwrap();
-                let begun = std::time::Instant::now();
-                engine.decompose(&mut matrices, &list).unwrap();
-                eprintln!("\n{part} trial {trial}: {:.3} ms", 1e3 * begun.elapsed().as_secs_f64());
-            }
-        }
-    }
-
-    #[test]
-    fn trial_bench() {
-        let Ok(text) = std::env::var("TRIAL_BENCH") else { return };
-        let cases: Vec<_> = text.split(',').map(|x| x.parse().unwrap()).collect();
-        let seconds = std::env::var("TRIAL_SECONDS").map_or(1.0, |x| x.parse().unwrap());
-        let _ = crate::bench::dmrg::sweeps::command(&cases, seconds, &test_device(), &mut std::io::stdout());
     }
 
     #[test]
