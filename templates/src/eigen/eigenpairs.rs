@@ -295,7 +295,9 @@ impl EigenpairsPlan {
         let parts = longest.div_ceil(self.threads as usize / 32).min(room / many.max(1)).max(1);
         let resident_number = ("resident", resident as i64);
         let numbers = vec![resident_number, ("parts", parts as i64)];
-        let mut steps = vec![self.step("reduced", many * parts, shared, sizes, numbers)?];
+        let mut columns = self.step("reduced", many * parts, shared, sizes, numbers)?;
+        columns.launch.together = parts > 1;
+        let mut steps = vec![columns];
         let rows = longest.min(resident);
         let mut last = self.step("tridiagonal", list.len(), resident_bytes(rows), sizes, vec![resident_number])?;
         // Eight lanes for two columns.
