@@ -210,29 +210,28 @@ fn card_seconds(work: &Work) -> f64 {
     /// Seconds of a product and the vector kernels of an iteration beside their work: six launches and a wait.
     const ITERATION: f64 = 100e-6;
     /// Seconds of a bond's other launches, copies and waits.
-    const BOND: f64 = 1.2e-3;
+    const BOND: f64 = 0.5e-3;
     /// Seconds that the host takes to plan a record and cut it into tiles.
-    const RECORD: f64 = 3e-6;
-    /// Seconds of a library's decomposition of 1,000 rows; it grows as the power 1.3 (4.6 ms at 512, 26.1 at 2,048).
-    const DECOMPOSITION: f64 = 10e-3;
-    /// Decompositions that run at a time.
-    const STREAMS: f64 = 5.0;
-    /// The shorter side of a sector that generated rotations decompose, and their seconds for it.
-    const SMALL: (usize, f64) = (64, 2.5e-3);
+    const RECORD: f64 = 2.5e-6;
     let multiply = work.flops / FLOPS;
     let vectors = PASSES * 8.0 * work.dimension as f64 / BYTES;
-    let large = work.sectors.iter().filter(|(rows, columns)| *rows.min(columns) > SMALL.0);
-    let each = large.map(|(rows, columns)| DECOMPOSITION * (0.5e-3 * (rows + columns) as f64).powf(1.3));
-    let library = (each.clone().sum::<f64>() / STREAMS).max(each.fold(0.0, f64::max));
-    let shortest = work.sectors.iter().map(|(rows, columns)| *rows.min(columns)).filter(|short| *short <= SMALL.0);
-    let rotations = SMALL.1 * (shortest.max().unwrap_or(0) as f64 / SMALL.0 as f64).powi(2);
+    // The block that grows is on either side in turn.
+    let longest = work.sectors.iter().map(|(rows, columns)| (rows + columns) / 2).max().unwrap_or(0);
     (PRODUCTS + 1.0) * multiply
         + vectors
         + PRODUCTS * ITERATION
         + BOND
         + RECORD * work.records as f64
-        + library
-        + rotations
+        + decomposition_seconds(longest)
+}
+
+/// Seconds of the eigenvectors of all density matrices of a bond: their launches are over when the longest matrix is done.
+fn decomposition_seconds(longest: usize) -> f64 {
+    /// Launches, the table, and the copy of the weights.
+    const BEGIN: f64 = 0.1e-3;
+    /// Of a matrix of 100 rows; it grows as the power 1.5 (0.31 ms in all for 64 rows, 1.2 for 200, 3.0 for 440).
+    const HUNDRED: f64 = 0.38e-3;
+    BEGIN + HUNDRED * (longest as f64 / 100.0).powf(1.5)
 }
 
 impl Forecast {

@@ -173,6 +173,9 @@ pub struct Launch {
     pub block: u32,
     /// Dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
+    /// Whether its blocks wait for each other: a device that cannot hold all of them at once refuses it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub together: bool,
     /// The parameters, in the order of the declaration.
     pub parameters: Vec<Parameter>,
 }
@@ -198,7 +201,7 @@ impl Launch {
                 limit: u64::from(u32::MAX),
             });
         };
-        let launch = Launch { entry, grid: [blocks, 1, 1], block, shared_bytes, parameters };
+        let launch = Launch { entry, grid: [blocks, 1, 1], block, shared_bytes, together: false, parameters };
         launch.check_shape()?;
         Ok(launch)
     }

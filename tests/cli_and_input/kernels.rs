@@ -3,7 +3,7 @@
 //! A folder with a model.toml is a problem; beside it stand ir.ron, and the plan and the text of its multiply. One with a
 //! molecule.toml is a stored matrix, or CI without one, whose operator is the FCIDUMP file it names: plan and text only. So it is
 //! of one with a space.toml, a transformation into SU(3) tensors: the chain of products, the coefficients, the published sum. One
-//! with a chain.toml is DMRG, whose three texts know no chain: operation records, Davidson's method, decompositions. The fused
+//! with a chain.toml is DMRG, whose texts know no chain: operation records, Davidson's method, eigenvectors of sectors. The fused
 //! LOBPCG update is the same for every problem and has a folder of its own. For the problems of [`SINGLE`] and the update
 //! the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is checked where
 //! NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels` writes
@@ -20,7 +20,7 @@ use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Target, Wish
 use eigenforge::su3;
 use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform};
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan, TableSizes};
-use eigenforge_templates::eigen::{DavidsonPlan, DecompositionSizes, DecompositionsPlan, Extent};
+use eigenforge_templates::eigen::{Card, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
 use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{KernelText, Launch, ScalarType};
@@ -138,9 +138,7 @@ fn of_chain(folder: &Path) -> Vec<Text> {
     let sizes = TableSizes { blocks: 132, spaces: [1000; 6], output: 1000, words: 1000 };
     let launches = |text: &KernelText| -> (&str, Vec<Launch>) {
         match text.entries[0].as_str() {
-            "grouped_products" => {
-                ("grouped_products", vec![plan::<GroupedProductsPlan>(text).launch(&sizes).unwrap()])
-            }
+            "grouped_products" => ("grouped_products", vec![plan::<GroupedProductsPlan>(text).launch(&sizes).unwrap()]),
             "streamed_products" => {
                 ("streamed_products", vec![plan::<StreamedProductsPlan>(text).launch(&sizes, 7).unwrap()])
             }
@@ -151,8 +149,14 @@ fn of_chain(folder: &Path) -> Vec<Text> {
                 ("davidson", DavidsonPlan::ENTRIES.iter().map(launch).collect())
             }
             _ => {
-                let sizes = DecompositionSizes { jobs: 2, matrices: 100, work: 200, vectors: 100, values: 20 };
-                ("decompositions", vec![plan::<DecompositionsPlan>(text).launch(sizes).unwrap()])
+                // One matrix for a block's shared memory, one for all blocks; each kernel once.
+                let list = [(0, 400), (160_000, 100)].map(|(first, rows)| SymmetricRows { first, rows, values: 0 });
+                let card = Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 };
+                let steps = plan::<EigenpairsPlan>(text).launches(&list, card, 170_000, 500).unwrap().steps;
+                let mut launches: Vec<Launch> = steps.into_iter().map(|step| step.launch).collect();
+                launches.sort_by(|a, b| a.entry.cmp(&b.entry));
+                launches.dedup_by(|a, b| a.entry == b.entry);
+                ("eigenpairs", launches)
             }
         }
     };

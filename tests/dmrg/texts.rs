@@ -1,9 +1,9 @@
-//! What the compiler makes of the kernels of Davidson's method and of small decompositions: every architecture takes
+//! What the compiler makes of the kernels of Davidson's method and of eigenvectors: every architecture takes
 //! them, and none spills.
 
 use eigenforge::exact::footprints;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Jit, Settings};
-use eigenforge_templates::eigen::{DavidsonPlan, DecompositionSizes, DecompositionsPlan, Extent};
+use eigenforge_templates::eigen::{Card, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
 
 #[test]
 fn no_kernel_spills_on_any_architecture() {
@@ -14,11 +14,17 @@ fn no_kernel_spills_on_any_architecture() {
         ..Settings::from_env().expect("the environment's settings are sound")
     };
     let Some(jit) = Jit::for_tests(&settings) else { return };
-    let (davidson, small) = (DavidsonPlan::new("test"), DecompositionsPlan::new("test"));
+    let (davidson, eigenpairs) = (DavidsonPlan::new("test"), EigenpairsPlan::new("test"));
     let extent = Extent { n: 1000, stride: 1024, width: 3, below: 2 };
     let launches: Vec<_> = DavidsonPlan::ENTRIES.iter().map(|entry| davidson.launch(entry, extent).unwrap()).collect();
-    let sizes = DecompositionSizes { jobs: 2, matrices: 100, work: 200, vectors: 100, values: 20 };
-    let texts = [(davidson.text().unwrap(), launches), (small.text().unwrap(), vec![small.launch(sizes).unwrap()])];
+    let list = [SymmetricRows { first: 0, rows: 100, values: 0 }];
+    let mut steps = eigenpairs
+        .launches(&list, Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 }, 100 * 100, 100)
+        .unwrap()
+        .steps;
+    steps.dedup_by_key(|step| step.launch.entry.clone());
+    let of_pairs: Vec<_> = steps.into_iter().map(|step| step.launch).collect();
+    let texts = [(davidson.text().unwrap(), launches), (eigenpairs.text().unwrap(), of_pairs)];
     for (major, minor) in [(8, 0), (9, 0), (10, 0)] {
         for (text, launches) in &texts {
             let cubin =

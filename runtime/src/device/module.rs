@@ -103,20 +103,19 @@ impl Module {
         }
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
         let [x, y, z] = launch.grid;
+        let (grid, block, stream) = ((x, y, z), (launch.block, 1, 1), self.context.stream);
         // SAFETY: the function is loaded; the launch was compared with its declaration parameter by parameter, and each
         // argument with the launch: name, type, access, length, and that its memory belongs to this context, where it
         // lives at least until the stream is done (freeing it waits for the stream).
         unsafe {
-            result::launch_kernel(
-                function,
-                (x, y, z),
-                (launch.block, 1, 1),
-                launch.shared_bytes,
-                self.context.stream,
-                &mut pointers,
-            )
+            if launch.together {
+                result::launch_cooperative_kernel(function, grid, block, launch.shared_bytes, stream, &mut pointers)
+                    .map_err(driver("cuLaunchCooperativeKernel"))
+            } else {
+                result::launch_kernel(function, grid, block, launch.shared_bytes, stream, &mut pointers)
+                    .map_err(driver("cuLaunchKernel"))
+            }
         }
-        .map_err(driver("cuLaunchKernel"))
     }
 }
 

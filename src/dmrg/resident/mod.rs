@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! Stage → one launch (device::Products)          H x → V, W, λ, ‖r‖ (davidson.rs, generated kernels)
-//! ψ → weights of all sectors → states that stay (truncate.rs: generated Jacobi, the library's syevd)
+//! ψ → weights of all sectors → states that stay (truncate.rs, decompose.rs: eigenvectors of all sectors at once)
 //! ```
 //!
 //! What crosses to the host: of each product three numbers, of each truncation the weights, and copies of the state for
 //! checkpoints and averages. It also runs on a simulated device, which is how its texts are tested without a card.
 
 mod davidson;
+mod decompose;
 mod diagonal;
 mod multiply;
 mod pool;
@@ -29,14 +30,14 @@ use super::strategy::Strategy;
 use super::superblock::Superblock;
 use super::truncate::{Limits, Truncated, Wave};
 use davidson::Davidson;
+use decompose::Decomposer;
 use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
-use eigenforge_templates::eigen::{DavidsonPlan, DecompositionsPlan};
+use eigenforge_templates::eigen::{DavidsonPlan, EigenpairsPlan};
 use eigenforge_templates::{KernelText, TextError};
 use multiply::Multiplier;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-use truncate::Decomposer;
 
 /// A device that runs kernels, with everything that a run keeps there between bonds.
 pub struct Resident {
@@ -60,10 +61,10 @@ const BUSY: f64 = 0.5;
 /// # Errors
 /// A fault of a template.
 pub fn texts() -> Result<[KernelText; 5], TextError> {
-    let (davidson, small) = (DavidsonPlan::new("dmrg"), DecompositionsPlan::new("dmrg"));
+    let (davidson, eigenpairs) = (DavidsonPlan::new("dmrg"), EigenpairsPlan::new("dmrg"));
     let (carried, streamed) = (GroupedProductsPlan::new("dmrg"), StreamedProductsPlan::new("dmrg"));
     let copies = MatrixCopiesPlan::new("dmrg");
-    Ok([carried.text()?, streamed.text()?, copies.text()?, davidson.text()?, small.text()?])
+    Ok([carried.text()?, streamed.text()?, copies.text()?, davidson.text()?, eigenpairs.text()?])
 }
 
 /// Targets that a device finds at most: a search stays orthogonal to all others.

@@ -1,7 +1,7 @@
-//! Small dense eigenproblems and Davidson's vectors on a card: plans and their texts.
+//! Dense eigenproblems and Davidson's vectors on a card: plans and their texts.
 
 mod davidson;
-mod decompositions;
+mod eigenpairs;
 
 pub use davidson::{DavidsonPlan, Extent, SMALL_NUMBERS};
-pub use decompositions::{DecompositionSizes, DecompositionsPlan, JOB_WORDS};
+pub use eigenpairs::{Card, Eigenpairs, EigenpairsPlan, Step, SymmetricRows, resident_rows};

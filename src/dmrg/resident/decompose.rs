@@ -1,0 +1,279 @@
+//! Eigenvectors of density matrices on a device, all sectors at once.
+//!
+//! In: symmetric matrices inside one buffer. Out: their eigenvectors in place, eigenvalues on the host. Matrices of up to
+//! [`EigenpairsPlan::most`] rows go through the generated launches together; longer ones to the library, whose launches
+//! are filled with one matrix then. Eigenvalues are good to the rounding of the largest of their matrix.
+
+use super::{Held, Resident};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Eigensolver, Kernel, SymmetricMatrix};
+use eigenforge_templates::eigen::{Card, Eigenpairs, EigenpairsPlan, SymmetricRows, resident_rows};
+use std::sync::{Mutex, PoisonError};
+
+/// Rows that a block keeps where there is no card, and its shared memory.
+const SIMULATED_ROWS: usize = 64;
+const SIMULATED_BYTES: usize = 227 << 10;
+/// Words that a table has room for at first.
+const LEAST_WORDS: usize = 1 << 14;
+/// Matrices that there are counters for at first.
+const LEAST_MATRICES: usize = 256;
+
+/// The kernels and the library.
+pub(super) struct Decomposer {
+    kernel: Kernel,
+    plan: EigenpairsPlan,
+    card: Card,
+    eigensolver: Eigensolver,
+    table: Mutex<Option<Buffer<u64>>>,
+    /// Blocks of each matrix that have come to the end of a column; zeros between calls.
+    arrived: Mutex<Buffer<u32>>,
+}
+
+/// What came of a matrix.
+pub(super) struct Spectrum {
+    /// Eigenvalues, descending.
+    pub values: Vec<f64>,
+    /// Whether its vectors lie in ascending order nevertheless.
+    pub ascending: bool,
+}
+
+impl Decomposer {
+    pub(super) fn new(device: &Device) -> Result<Decomposer, DeviceError> {
+        let plan = EigenpairsPlan::new("dmrg");
+        let card = match device {
+            Device::Cuda(cuda) => {
+                let shared_bytes = cuda.shared_bytes_per_block()? as usize;
+                let multiprocessors = cuda.multiprocessors() as usize;
+                Card { resident: resident_rows(shared_bytes), shared_bytes, multiprocessors }
+            }
+            Device::Cpu(_) | Device::Sim(_) => {
+                Card { resident: SIMULATED_ROWS, shared_bytes: SIMULATED_BYTES, multiprocessors: 0 }
+            }
+        };
+        let arrived = Mutex::new(device.buffer(&[0; LEAST_MATRICES])?);
+        let (kernel, eigensolver) = (device.compile(&plan.text()?)?, Eigensolver::new(device)?);
+        Ok(Decomposer { kernel, plan, card, eigensolver, table: Mutex::default(), arrived })
+    }
+
+    /// A table in the memory of the one before, if there is enough.
+    fn upload(&self, device: &Device, mut words: Vec<u64>) -> Result<Buffer<u64>, DeviceError> {
+        let kept = self.table.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match kept.filter(|kept| kept.len() >= words.len()) {
+            Some(mut table) => {
+                words.resize(table.len(), 0);
+                table.write(&words).map(|()| table)
+            }
+            None => {
+                words.resize(words.len().next_power_of_two().max(LEAST_WORDS), 0);
+                device.buffer(&words)
+            }
+        }
+    }
+}
+
+impl Resident {
+    /// Replaces symmetric matrices, given by first element and rows, by their eigenvectors.
+    pub(super) fn decompose(&self, matrices: &mut Held, list: &[(usize, usize)]) -> Result<Vec<Spectrum>, DeviceError> {
+        let mut at = 0;
+        let place = |(_, rows): &(usize, usize)| {
+            at += rows;
+            at - rows
+        };
+        let firsts: Vec<usize> = list.iter().map(place).collect();
+        let mut values = self.pool.take(at)?;
+        let generated = |rows: usize| rows <= self.decomposer.plan.most;
+        let rows = |((first, rows), values): (&(usize, usize), &usize)| {
+            generated(*rows).then_some(SymmetricRows { first: *first, rows: *rows, values: *values })
+        };
+        let few: Vec<SymmetricRows> = list.iter().zip(&firsts).filter_map(rows).collect();
+        let size = |((first, size), values): (&(usize, usize), &usize)| {
+            (!generated(*size)).then_some(SymmetricMatrix { first: *first, size: *size, values: *values })
+        };
+        let many: Vec<SymmetricMatrix> = list.iter().zip(&firsts).filter_map(size).collect();
+        self.generated(&few, matrices, &mut values)?;
+        if !many.is_empty() {
+            self.decomposer.eigensolver.solve(&many, matrices.vector_mut(), values.vector_mut())?;
+        }
+        let values = values.download()?;
+        let spectrum = |((_, rows), first): (&(usize, usize), &usize)| {
+            let (mut values, ascending) = (values[*first..][..*rows].to_vec(), !generated(*rows));
+            if ascending {
+                values.reverse();
+            }
+            match values.iter().all(|value| value.is_finite()) {
+                true => Ok(Spectrum { values, ascending }),
+                false => Err(not_finite(*rows)),
+            }
+        };
+        list.iter().zip(&firsts).map(spectrum).collect()
+    }
+
+    /// Queues the generated launches.
+    fn generated(&self, list: &[SymmetricRows], matrices: &mut Held, values: &mut Held) -> Result<(), DeviceError> {
+        if list.is_empty() {
+            return Ok(());
+        }
+        let Eigenpairs { table, work, steps } = {
+            let Decomposer { plan, card, .. } = &self.decomposer;
+            plan.launches(list, *card, matrices.len(), values.len())?
+        };
+        let mut work = self.pool.take(work)?;
+        let table = self.decomposer.upload(&self.device, table)?;
+        let mut arrived = self.decomposer.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        if arrived.len() < list.len() {
+            *arrived = self.device.buffer(&vec![0; list.len().next_power_of_two()])?;
+        }
+        for step in &steps {
+            let mut arguments = Arguments::new();
+            if step.launch.entry != "merged" && step.launch.entry != "updated" {
+                arguments = arguments.write("matrices", matrices.vector_mut());
+            }
+            arguments = arguments.read("table", &table).write("work", work.vector_mut());
+            if step.launch.entry == "reduced" || step.launch.entry == "tridiagonal" {
+                arguments = arguments.write("arrived", &mut *arrived);
+            }
+            if step.launch.entry == "transformed" {
+                arguments = arguments.write("values", values.vector_mut());
+            }
+            let arguments = step.numbers.iter().fold(arguments, |all, (name, number)| all.i64(name, *number));
+            self.decomposer.kernel.launch(&step.launch, arguments)?;
+        }
+        *self.decomposer.table.lock().unwrap_or_else(PoisonError::into_inner) = Some(table);
+        Ok(())
+    }
+}
+
+fn not_finite(rows: usize) -> DeviceError {
+    DeviceError::Library {
+        library: "eigenforge",
+        call: "the eigenvectors of density matrices",
+        message: format!("a matrix of {rows} x {rows} has no decomposition: is it finite?"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::dense::{View, eigen};
+    use super::super::test_device;
+    use super::*;
+    use crate::bench::seeded::vector;
+
+    /// A Aᵀ with columns of A that fall by 10^(−decades / n) each.
+    fn graded(n: usize, decades: f64, seed: u64) -> Vec<f64> {
+        let mut a = vector(n * n, seed);
+        a.iter_mut().enumerate().for_each(|(e, x)| *x *= 10f64.powf(-decades * (e / n) as f64 / n as f64));
+        product(&a, &a, n)
+    }
+
+    /// A Bᵀ.
+    fn product(a: &[f64], b: &[f64], n: usize) -> Vec<f64> {
+        let element = |e: usize| (0..n).map(|k| a[e % n + k * n] * b[e / n + k * n]).sum();
+        (0..n * n).map(element).collect()
+    }
+
+    /// Matrices of one size: random, graded over 16 decades, over 40, of rank 2, with eigenvalues 1 and 1/2 many times each, of
+    /// tiny size, diagonal, zero.
+    fn cases(n: usize, seed: u64) -> Vec<(&'static str, Vec<f64>)> {
+        let random = vector(n * n, seed);
+        let symmetric: Vec<f64> = (0..n * n).map(|e| random[e] + random[e / n + e % n * n]).collect();
+        let rank = |e: usize| random[e % n] * random[e / n] + random[n * n - 1 - e % n] * random[n * n - 1 - e / n];
+        // 1 − v vᵀ / (v·v) / 2.
+        let square: f64 = random[..n].iter().map(|x| x * x).sum();
+        let unit = |e: usize| if e % n == e / n { 1.0 } else { 0.0 };
+        let reflected = |e: usize| unit(e) - 0.5 * random[e % n] * random[e / n] / square;
+        let density = graded(n, 8.0, seed + 1);
+        vec![
+            ("random", symmetric),
+            ("graded", density.clone()),
+            ("steep", graded(n, 20.0, seed + 2)),
+            ("rank 2", (0..n * n).map(rank).collect()),
+            ("degenerate", (0..n * n).map(reflected).collect()),
+            ("tiny", density.iter().map(|x| 1e-40 * x).collect()),
+            ("diagonal", (0..n * n).map(|e| unit(e) * (e % 3) as f64).collect()),
+            ("zero", vec![0.0; n * n]),
+        ]
+    }
+
+    /// Largest errors of a decomposition, as parts of the largest eigenvalue: of eigenvalues against faer's, of A x − λ x,
+    /// and of orthogonality.
+    fn errors(a: &[f64], n: usize, values: &[f64], vectors: &[f64]) -> [f64; 3] {
+        // faer's eigenvalues of matrices of 1e-40 are good to 1e-9 alone.
+        let scale = a.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
+        let unit: Vec<f64> = a.iter().map(|x| x / scale).collect();
+        let (mut expected, _) = eigen(View::whole(&unit, n, n)).unwrap();
+        expected.reverse();
+        expected.iter_mut().for_each(|x| *x *= scale);
+        let largest = expected.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
+        let mut found = [0.0f64; 3];
+        let mut note = |kind: usize, error: f64| found[kind] = if error <= found[kind] { found[kind] } else { error };
+        for k in 0..n {
+            let x = &vectors[k * n..][..n];
+            note(0, (values[k] - expected[k]).abs() / largest);
+            for i in 0..n {
+                let ax: f64 = (0..n).map(|j| a[i + j * n] * x[j]).sum();
+                note(1, (ax - values[k] * x[i]).abs() / largest);
+            }
+            for l in 0..=k {
+                let overlap: f64 = x.iter().zip(&vectors[l * n..][..n]).map(|(a, b)| a * b).sum();
+                note(2, (overlap - if l == k { 1.0 } else { 0.0 }).abs());
+            }
+        }
+        found
+    }
+
+    fn check(engine: &Resident, sizes: &[usize], seed: u64) {
+        let (mut data, mut list, mut all) = (vec![f64::NAN; 5], Vec::new(), Vec::new());
+        for (k, n) in sizes.iter().enumerate() {
+            for (name, matrix) in cases(*n, seed + 10 * k as u64) {
+                list.push((data.len(), *n));
+                data.extend(&matrix);
+                data.push(f64::NAN);
+                all.push((name, matrix));
+            }
+        }
+        let mut matrices = engine.pool.upload(&data).unwrap();
+        let found = engine.decompose(&mut matrices, &list).unwrap();
+        let vectors = matrices.download().unwrap();
+        for (((name, matrix), (first, n)), spectrum) in all.iter().zip(&list).zip(&found) {
+            assert!(!spectrum.ascending && spectrum.values.is_sorted_by(|a, b| a >= b), "{name} {n}");
+            let [values, residuals, overlaps] = errors(matrix, *n, &spectrum.values, &vectors[*first..][..n * n]);
+            let most = 2e-15 * (*n as f64).sqrt().max(4.0);
+            assert!(values <= most && residuals <= most, "{name} {n}: eigenvalues {values:e}, residuals {residuals:e}");
+            assert!(overlaps <= most, "{name} {n}: overlaps {overlaps:e}");
+            assert!(vectors[first + n * n].is_nan(), "{name} {n}: written behind its end");
+        }
+        assert!(vectors[..5].iter().all(|x| x.is_nan()));
+    }
+
+    /// Every way through the launches: columns one by one and in shared memory, merges that multiply by their vectors and
+    /// that leave it to tiles.
+    #[test]
+    fn memcheck_eigenvectors_of_matrices_of_every_shape_in_the_same_launches() {
+        let mut engine = Resident::new(&test_device()).unwrap();
+        engine.decomposer.card.resident = 16;
+        check(&engine, &[1, 2, 3, 8, 17, 30], 1);
+    }
+
+    #[test]
+    fn a_block_keeps_a_whole_matrix() {
+        let engine = Resident::new(&test_device()).unwrap();
+        check(&engine, &[5, 41, 70], 100);
+    }
+
+    /// Sizes that only a card computes in time; elsewhere smaller ones.
+    #[test]
+    fn long_matrices_in_columns_and_tiles() {
+        let mut engine = Resident::new(&test_device()).unwrap();
+        let card = matches!(engine.device(), Device::Cuda(_));
+        check(&engine, if card { &[161, 300, 517] } else { &[75] }, 200);
+        engine.decomposer.card.resident = 40;
+        check(&engine, if card { &[129, 400] } else { &[44] }, 300);
+    }
+
+    #[test]
+    fn what_is_not_finite_is_refused() {
+        let engine = Resident::new(&test_device()).unwrap();
+        let mut matrices = engine.pool.upload(&[f64::NAN; 36]).unwrap();
+        let refused = engine.decompose(&mut matrices, &[(0, 6)]).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains("6 x 6") && refused.contains("finite"), "{refused}");
+    }
+}
