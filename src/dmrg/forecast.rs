@@ -229,7 +229,7 @@ fn card_seconds(work: &Work) -> f64 {
 fn decomposition_seconds(longest: usize) -> f64 {
     /// Launches, the table, and the copy of the weights.
     const BEGIN: f64 = 0.1e-3;
-    /// Of a matrix of 100 rows; it grows as the power 1.5 (0.31 ms in all for 64 rows, 1.2 for 200, 3.0 for 440).
+    /// Of a matrix of 100 rows; it grows as the power 1.5 (0.28 ms in all for 64 rows, 1.1 for 200, 2.4 to 3.1 for 440).
     const HUNDRED: f64 = 0.38e-3;
     BEGIN + HUNDRED * (longest as f64 / 100.0).powf(1.5)
 }
