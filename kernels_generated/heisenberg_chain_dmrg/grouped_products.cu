@@ -55,14 +55,15 @@ constexpr u32 NOTHING = 0xffffffffu;              // no tile is left
 
 // c A B (kind 0), c A (1) or c 1 (2), on a part of an output block.
 struct Record {
-    u32 flags;                       // kind; bit 2, 3: A, B transposed; bits 4 to 7, 8 to 11: their buffers
+    u32 flags;                       // kind; bit 2, 3: A, B transposed; bits 4 to 7, 8 to 11: their buffers; bit 12: A's map
+                                     // begins a row before A
     u32 inner;                       // terms of the sum
     u32 first_row, first_column;     // of the part
     u32 rows, columns;               // of the part
     u32 a_stride, b_stride;          // elements from a column to the next
     u64 a_offset, b_offset;          // first elements
     double coefficient;
-    u64 unused;
+    u32 a_map, b_map;                // numbers of their tensor maps, where operands stream
 };
 
 // A part of an output block.
@@ -74,20 +75,6 @@ struct Tile {
     u32 products, copies, end, unused;        // its records in the list: products, then copies and diagonals
     u32 rows_held, columns_held;     // by its fragments
 };
-
-// What is in a stage.
-struct Slab {
-    u32 tile;                        // NOTHING: the block is done
-    u32 shape;
-    int terms;                       // of the sum
-    int last;                        // whether the tile's products end here
-    double coefficient;
-};
-
-// Place of (term k, row or column i) in a staged operand. Turned so that neither rows, nor terms, nor the 4 terms x 8 rows
-// of a fragment meet in a bank.
-__device__ __forceinline__ int turned(int k) { return 4 * (k & 3) + ((k >> 2) & 3); }
-__device__ __forceinline__ int place(int k, int i) { return k * SIDE + (i ^ turned(k)); }
 
 // c += a b, 16 x STEP times STEP x 8. Lane 4 g + t holds a(g + 8 h, t + 4 i) in a[2 i + h], b(t + 4 i, g) in b[i] and
 // c(g + 8 h, 2 t + u) in c[2 h + u].
@@ -123,6 +110,20 @@ __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[S
     }
 #endif
 }
+
+// What is in a stage.
+struct Slab {
+    u32 tile;                        // NOTHING: the block is done
+    u32 shape;
+    int terms;                       // of the sum
+    int last;                        // whether the tile's products end here
+    double coefficient;
+};
+
+// Place of (term k, row or column i) in a staged operand. Turned so that neither rows, nor terms, nor the 4 terms x 8 rows
+// of a fragment meet in a bank.
+__device__ __forceinline__ int turned(int k) { return 4 * (k & 3) + ((k >> 2) & 3); }
+__device__ __forceinline__ int place(int k, int i) { return k * SIDE + (i ^ turned(k)); }
 
 // Multiplies half of a slab, from term BEGIN on: a tile of 16 WARPS DOWN rows and 8 (8 / WARPS) ACROSS columns, fragments dealt out to warps in turn.
 template <int BEGIN, int WARPS, int DOWN, int ACROSS>

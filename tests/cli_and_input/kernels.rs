@@ -154,7 +154,8 @@ fn of_chain(folder: &Path) -> Vec<Text> {
                 let card = Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 };
                 let steps = plan::<EigenpairsPlan>(text).launches(&list, card, 170_000, 500).unwrap().steps;
                 let mut launches: Vec<Launch> = steps.into_iter().map(|step| step.launch).collect();
-                launches.sort_by(|a, b| a.entry.cmp(&b.entry));
+                let place = |launch: &Launch| text.entries.iter().position(|entry| *entry == launch.entry);
+                launches.sort_by_key(place);
                 launches.dedup_by(|a, b| a.entry == b.entry);
                 ("eigenpairs", launches)
             }

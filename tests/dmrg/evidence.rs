@@ -24,9 +24,14 @@ struct Case {
 impl Case {
     /// The energy to 1e-9 with so many states, and the variance.
     fn check(self, states: usize, expected: f64) {
+        self.check_settled(states, 2e-10, expected);
+    }
+
+    /// The same for a run that goes on until a sweep changes the energy by less than `tolerance`.
+    fn check_settled(self, states: usize, tolerance: f64, expected: f64) {
         let order = ordering::narrow(&self.lattice);
         let chain = Chain::new(&self.operator, self.numbers, Some(order)).unwrap();
-        let options = Options { states: vec![states], tolerance: 2e-10, ..Options::default() };
+        let options = Options { states: vec![states], tolerance, ..Options::default() };
         let started = std::time::Instant::now();
         let found = match card() {
             Some(device) => run_on(Resident::new(&device).unwrap(), &chain, &options, None, |_| {}).unwrap(),
@@ -112,15 +117,16 @@ fn long_spin_chains() {
 }
 
 #[test]
-#[ignore = "an hour"]
+#[ignore = "an hour; seconds on a card"]
 fn long_rings_and_spin_one() {
     spins(ring(32), 1.0, 1).check(800, -14.206527438950);
     let case = spins(open(100), 1.0, 2);
-    case.check(400, -138.940086166559);
+    // Its end spins make two states of this sector nearly one level: only a close solution tells them apart.
+    case.check_settled(400, 1e-13, -138.940086166559);
 }
 
 #[test]
-#[ignore = "ten minutes"]
+#[ignore = "ten minutes; seconds on a card"]
 fn middling_hubbard_chains() {
     electrons(open(16), 4.0, 8, 8).check(600, -8.818767454812);
     electrons(open(16), 4.0, 6, 6).check(700, -12.358327288499);
@@ -130,7 +136,7 @@ fn middling_hubbard_chains() {
 }
 
 #[test]
-#[ignore = "hours"]
+#[ignore = "hours; a minute on a card"]
 fn long_hubbard_chains_and_ladders() {
     electrons(open(32), 8.0, 16, 16).check(800, -10.275379040030);
     electrons(open(40), 8.0, 20, 20).check(1000, -12.895145041173);
@@ -140,7 +146,7 @@ fn long_hubbard_chains_and_ladders() {
     electrons(open(100), 8.0, 50, 50).check(1800, -32.545776173091);
     electrons(open(100), 4.0, 50, 50).check(3000, -57.005305509295);
     electrons(Lattice::ladder([8, 2]).open(), 8.0, 8, 8).check(2500, -6.434117992082);
-    electrons(Lattice::ladder([8, 2]).open(), 8.0, 7, 7).check(3000, -9.680795459338);
+    electrons(Lattice::ladder([8, 2]).open(), 8.0, 7, 7).check(6000, -9.680795459338);
 }
 
 #[test]
@@ -152,7 +158,7 @@ fn large_flavoured_chains() {
 
 /// All 64² states of two sites are needed in the middle.
 #[test]
-#[ignore = "hours"]
+#[ignore = "hours; a minute on a card"]
 fn six_flavours() {
     flavours(5, 4.0, &[2; 6]).check(4096, 24.739186170230);
 }
