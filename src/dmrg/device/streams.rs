@@ -92,7 +92,7 @@ impl Streams {
         let mut copies = [Copies::default(), Copies::default()];
         let mut source = |matrix: &Matrix| {
             let Matrix { space, offset, stride, transposed, rows, columns, row_before } = *matrix;
-            let even = (firsts[space] + offset) % 2 == 0 && stride % 2 == 0 && stride >= rows;
+            let even = (firsts[space] + offset).is_multiple_of(2) && stride.is_multiple_of(2) && stride >= rows;
             // The place of x changes from product to product.
             if even && !transposed && !row_before && space != Space::Input as usize {
                 return Source::Own;
