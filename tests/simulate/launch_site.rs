@@ -31,5 +31,7 @@ fn kernels_start_in_one_place() {
         let lines = text.lines().enumerate().filter(|(_, line)| STARTS.iter().any(|start| line.contains(start)));
         places.extend(lines.map(|(number, _)| (file.strip_prefix(root()).unwrap().to_path_buf(), number + 1)));
     }
-    assert!(places.len() == 1 && places[0].0.ends_with("runtime/src/device/module.rs"), "{places:?}");
+    // Two ways in one `unsafe`: blocks by themselves, and blocks that wait for each other.
+    let [(first, from), (second, to)] = &places[..] else { panic!("{places:?}") };
+    assert!(first == second && first.ends_with("runtime/src/device/module.rs") && to - from < 5, "{places:?}");
 }
