@@ -20,7 +20,7 @@ pub mod vector_program;
 pub use device::{
     Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord,
     MappedMatrix, MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Memory, OnDevice, Pinned,
-    SymmetricMatrix, Vector, tensor_maps,
+    SideCopies, SymmetricMatrix, Underway, Vector, tensor_maps,
 };
 pub use error::{DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

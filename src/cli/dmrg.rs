@@ -51,6 +51,7 @@ fn options(file: &DmrgFile) -> Options {
         weights: spec.weights.clone(),
         polish: spec.polish,
         strategy: spec.strategy,
+        cpu_share: spec.cpu_share,
     }
 }
 
@@ -92,7 +93,7 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
     format!(
         "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n\
          chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}\
-         H x      {}: {}\n",
+         H x      {}: {}{}\n",
         model.model.name(),
         model.model.formula(),
         model.model.amplitudes(),
@@ -103,6 +104,7 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         chain.sum.width(),
         options.strategy.name(),
         options.strategy.describe(),
+        options.cpu_share.describe().map_or(String::new(), |share| format!("; {share}")),
     )
 }
 
@@ -171,6 +173,7 @@ fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, Strin
     if name != "auto" {
         let device = Device::parse(name)?;
         options.strategy.check(&device)?;
+        options.cpu_share.check(&device)?;
         return Ok((device, String::new()));
     }
     let (best, reason) = Device::best_with_reason();
@@ -180,6 +183,10 @@ fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, Strin
     if options.strategy != Strategy::Planned {
         options.strategy.check(&best)?;
         return Ok((best, format!("device   the card: strategy = \"{}\" runs there\n", options.strategy.name())));
+    }
+    if options.cpu_share.needs_a_card() {
+        options.cpu_share.check(&best)?;
+        return Ok((best, "device   the card: a part of H x is for the CPU beside it\n".into()));
     }
     if !best.is_cuda() || options.targets > resident::most_targets() {
         return Ok((Device::cpu(), String::new()));

@@ -11,6 +11,7 @@ use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::records::{SPACES, Space, Stage};
+use super::share::CpuShare;
 use super::strategy::Strategy;
 use super::superblock::Superblock;
 use super::truncate::{Limits, Truncated, Wave};
@@ -53,14 +54,18 @@ pub trait Engine {
     /// Numbers in its memory.
     type Buffer;
 
-    /// Solves run H x by this strategy from now on.
+    /// Solves run H x by this strategy from now on, a part of it on the CPU.
     ///
     /// # Errors
-    /// An engine that has no other than the planned one; a library that is missing.
-    fn take_up(&mut self, strategy: Strategy) -> Result<(), DmrgError> {
-        match strategy {
-            Strategy::Planned => Ok(()),
-            _ => Err(strategy.refused("an engine that runs records by itself".into())),
+    /// An engine that has no other than the planned one, or no CPU beside it; a library that is missing.
+    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
+        let found = "an engine that runs records by itself".into();
+        match (strategy, share) {
+            (Strategy::Planned, CpuShare::Part(share)) if share != 0.0 => {
+                Err(DmrgError::ShareNeedsCard { share, found })
+            }
+            (Strategy::Planned, _) => Ok(()),
+            _ => Err(strategy.refused(found)),
         }
     }
 

@@ -96,6 +96,17 @@ pub enum DmrgError {
         /// The device.
         found: String,
     },
+    /// A part of H x for the CPU where there is no card beside it.
+    #[error(
+        "cpu_share = {share} has the CPU do a part of H x beside a card, found {found}, which does all of it: take --device \
+         cuda:0, or leave `cpu_share` out"
+    )]
+    ShareNeedsCard {
+        /// The part.
+        share: f64,
+        /// The device.
+        found: String,
+    },
     /// A block that has no decomposition.
     #[error("a block of {rows} x {columns} could not be decomposed: it holds numbers that are not finite")]
     Decomposition {

@@ -8,6 +8,7 @@ use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::records::{self, Buffers, SPACE_LIST, Stage};
+use super::share::CpuShare;
 use super::strategy::Strategy;
 use super::superblock::Superblock;
 use super::tall::dot;
@@ -31,8 +32,9 @@ pub fn slices<'a>(operands: Operands<'a, Vec<f64>>) -> Buffers<'a> {
 impl Engine for Host {
     type Buffer = Vec<f64>;
 
-    fn take_up(&mut self, strategy: Strategy) -> Result<(), DmrgError> {
-        strategy.check(&Device::cpu())
+    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
+        strategy.check(&Device::cpu())?;
+        share.check(&Device::cpu())
     }
 
     fn upload(&self, data: Vec<f64>) -> Result<Vec<f64>, DmrgError> {

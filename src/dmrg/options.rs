@@ -7,6 +7,7 @@
 
 use super::davidson;
 use super::error::DmrgError;
+use super::share::CpuShare;
 use super::strategy::Strategy;
 use super::sweep::SweepPlan;
 use super::truncate;
@@ -43,6 +44,8 @@ pub struct Options {
     pub polish: bool,
     /// How H x runs in a solve; all but the planned one need a card.
     pub strategy: Strategy,
+    /// The part of H x that the CPU does while a card does the rest.
+    pub cpu_share: CpuShare,
 }
 
 /// How the chain gets its first state.
@@ -84,6 +87,7 @@ impl Default for Options {
             weights: None,
             polish: false,
             strategy: Strategy::default(),
+            cpu_share: CpuShare::default(),
         }
     }
 }
@@ -138,6 +142,9 @@ impl Options {
         }
         if self.tolerance.is_nan() || self.tolerance <= 0.0 {
             return wrong("tolerance", "a positive number such as 1e-9", self.tolerance.to_string());
+        }
+        if let (CpuShare::Part(part), false) = (self.cpu_share, self.cpu_share.is_possible()) {
+            return wrong("cpu_share", CpuShare::EXPECTED, part.to_string());
         }
         Ok(())
     }
@@ -231,6 +238,16 @@ mod tests {
         }
         assert!(check(Options { polish: true, ..weights(&[1.0, 2.0]) }).starts_with("polish"));
         weights(&[1.0, 2.0]).check().unwrap();
+        for part in [-0.1, 1.5, f64::NAN, f64::INFINITY] {
+            let said = check(Options { cpu_share: CpuShare::Part(part), ..Options::default() });
+            assert!(
+                said.starts_with("cpu_share should be a part from 0") && said.ends_with(&part.to_string()),
+                "{said}"
+            );
+        }
+        for share in [CpuShare::Part(1.0), CpuShare::Auto] {
+            Options { cpu_share: share, ..Options::default() }.check().unwrap();
+        }
         Options::default().check().unwrap();
     }
 }

@@ -65,7 +65,7 @@ pub fn run_on<E: Engine>(
 ) -> Result<Found, DmrgError> {
     options.check()?;
     let mut engine = engine;
-    engine.take_up(options.strategy)?;
+    engine.take_up(options.strategy, options.cpu_share)?;
     check_targets(chain, options, engine.most_against())?;
     let start = Instant::now();
     if options.weights.is_some() {

@@ -15,12 +15,13 @@
 //! | `order` | the sites along the chain, each once | as numbered, or an order of shorter bonds |
 //! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of fermions, ⟨n n⟩ and ⟨c† c⟩ of every pair of sites, in report.json | false |
 //! | `strategy` | how H x runs in a solve on a card: `"planned"` in generated kernels; `"4streams"`, `"nostreams"`, `"nostreamstorage"` through cuBLAS | `"planned"` |
+//! | `cpu_share` | the part of the operations of H x that the CPU does while the card does the rest, from 0 to 1; `"auto"`: measured, none where it does not pay | 0 |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |
 
 use super::problem::Wrong;
-use super::section::{Amount, Placed, Section};
-use crate::dmrg::{Mode, StartVectors, Strategy};
+use super::section::{Amount, NumberOrWord, Placed, Section};
+use crate::dmrg::{CpuShare, Mode, StartVectors, Strategy};
 use serde::Serialize;
 
 /// `[dmrg]`, with defaults filled in.
@@ -56,6 +57,8 @@ pub struct DmrgSpec {
     pub polish: bool,
     /// `strategy`.
     pub strategy: Strategy,
+    /// `cpu_share`.
+    pub cpu_share: CpuShare,
 }
 
 /// Reads `[dmrg]` for a lattice of so many sites.
@@ -101,6 +104,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         weights,
         polish,
         strategy: strategy.map_or(Strategy::Planned, |strategy| strategy.value),
+        cpu_share: cpu_share(&section),
         states,
     };
     section.finish("key", |_| None);
@@ -116,6 +120,20 @@ fn fraction(section: &Section<'_>, key: &'static str, or_zero: bool) -> Option<f
             .problem(key, Wrong::OutOfRange { key: key.into(), expected: expected.into(), found: value.to_string() });
     }
     Some(value)
+}
+
+/// A number, or the one word there is.
+fn cpu_share(section: &Section<'_>) -> CpuShare {
+    let key = "cpu_share";
+    let Some(share) = section.number_or_word(key, CpuShare::EXPECTED) else { return CpuShare::default() };
+    let found = match share.value {
+        NumberOrWord::Word("auto") => return CpuShare::Auto,
+        NumberOrWord::Number(part) if CpuShare::Part(part).is_possible() => return CpuShare::Part(part),
+        NumberOrWord::Number(part) => part.to_string(),
+        NumberOrWord::Word(word) => format!("\"{word}\""),
+    };
+    section.problem(key, Wrong::OutOfRange { key: key.into(), expected: CpuShare::EXPECTED.into(), found });
+    CpuShare::default()
 }
 
 /// One a target; a single number is the weight of each.

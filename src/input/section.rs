@@ -64,6 +64,13 @@ pub(crate) enum Amount {
     Each(Vec<f64>),
 }
 
+/// A number, or a word in its place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum NumberOrWord<'a> {
+    Number(f64),
+    Word(&'a str),
+}
+
 /// A table of the file that is being read key by key.
 pub(crate) struct Section<'a> {
     name: String,
@@ -234,6 +241,16 @@ impl<'a> Section<'a> {
             self.problems.add(value.span(), Wrong::NotFinite { key: key.into(), found: text });
         }
         number
+    }
+
+    /// A number, or a word in its place.
+    pub fn number_or_word(&self, key: &'static str, expected: &str) -> Option<Placed<NumberOrWord<'a>>> {
+        let value = self.get(key)?;
+        let found = match value.get_ref() {
+            DeValue::String(word) => NumberOrWord::Word(word.as_ref()),
+            _ => NumberOrWord::Number(self.as_number(key, expected, value)?),
+        };
+        Some(Placed { value: found, span: value.span() })
     }
 
     /// A finite number, or a list of them.

@@ -218,10 +218,11 @@ impl DmrgReport {
         let products = sweeps().map(|sweep| sweep.products).sum::<usize>() + grown;
         writeln!(
             out,
-            "{how} by dmrg on {}: {} sweeps, {products} products by strategy {}",
+            "{how} by dmrg on {}: {} sweeps, {products} products by strategy {}{}",
             self.device,
             sweeps().count(),
-            self.dmrg.strategy.name()
+            self.dmrg.strategy.name(),
+            self.dmrg.cpu_share.describe().map_or(String::new(), |share| format!(", {share}"))
         )?;
         let DmrgSeconds { setup, sweeps, measure, total } = self.seconds;
         let rate = if sweeps > 0.0 { self.flops / sweeps / 1e9 } else { 0.0 };

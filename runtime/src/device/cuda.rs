@@ -313,18 +313,18 @@ impl DeviceMemory {
         Ok(values)
     }
 
-    /// Copies a part from the host.
-    pub(super) fn write_part<U: Pod>(&mut self, first: usize, values: &[U]) -> Result<()> {
-        assert!(size_of::<U>() * (first + values.len()) <= self.bytes, "callers compare lengths first");
-        if values.is_empty() {
-            return Ok(());
-        }
+    /// Copies parts from the host, each to where its first element says, and waits for all of them.
+    pub(super) fn write_parts<U: Pod>(&mut self, parts: &[(usize, &[U])]) -> Result<()> {
         self.context.enter()?;
-        let address = self.address + (first * size_of::<U>()) as u64;
-        // SAFETY: the range is ours, as just compared; `values` outlives the copy because we wait for it.
-        unsafe { result::memcpy_htod_async(address, values, self.context.stream) }
-            .map_err(driver("cuMemcpyHtoDAsync"))?;
-        self.context.synchronize()
+        let queued = parts.iter().filter(|(_, values)| !values.is_empty()).try_for_each(|(first, values)| {
+            assert!(size_of::<U>() * (first + values.len()) <= self.bytes, "callers compare lengths first");
+            let address = self.address + (first * size_of::<U>()) as u64;
+            // SAFETY: the range is ours, as just compared; `values` outlives the copy because we wait for all below.
+            unsafe { result::memcpy_htod_async(address, values, self.context.stream) }
+                .map_err(driver("cuMemcpyHtoDAsync"))
+        });
+        let waited = if parts.is_empty() { Ok(()) } else { self.context.synchronize() };
+        queued.and(waited)
     }
 
     /// Copies a part to the host.

@@ -93,9 +93,16 @@ impl<U: Pod> Storage<U> {
 impl<U: Pod> Storage<U> {
     /// Overwrites a part, which was compared with the length.
     pub(super) fn write_part(&mut self, first: usize, values: &[U]) -> Result<()> {
+        self.write_parts(&[(first, values)])
+    }
+
+    /// Overwrites parts, which were compared with the length.
+    pub(super) fn write_parts(&mut self, parts: &[(usize, &[U])]) -> Result<()> {
         match self {
-            Storage::Host(own) | Storage::Sim(own) => own[first..][..values.len()].copy_from_slice(values),
-            Storage::Cuda(memory, _) => memory.write_part(first, values)?,
+            Storage::Host(own) | Storage::Sim(own) => {
+                parts.iter().for_each(|(first, values)| own[*first..][..values.len()].copy_from_slice(values));
+            }
+            Storage::Cuda(memory, _) => memory.write_parts(parts)?,
         }
         Ok(())
     }

@@ -101,6 +101,15 @@ impl<T: Scalar> Vector<T> {
         self.storage.write_part(first, values)
     }
 
+    /// Overwrites several parts from the host, each from its first element on.
+    ///
+    /// # Errors
+    /// A part beyond the vector; a device that fails.
+    pub fn write_parts(&mut self, parts: &[(usize, &[T])]) -> Result<()> {
+        parts.iter().try_for_each(|(first, values)| self.check_part(*first, values.len()))?;
+        self.storage.write_parts(parts)
+    }
+
     /// Copies the elements from `first` on to the host.
     pub fn read_part(&self, first: usize, values: &mut [T]) -> Result<()> {
         self.check_part(first, values.len())?;

@@ -241,6 +241,7 @@ mod tests {
     use super::super::super::dense::{View, eigen};
     use super::super::super::device::{DeviceBuffers, Products};
     use super::super::super::records::{Action, Group, Operand, Record, Space, Stage};
+    use super::super::super::share::CpuShare;
     use super::super::super::strategy::Strategy;
     use super::super::super::superblock::Superblock;
     use super::super::multiply::Multiplier;
@@ -288,7 +289,7 @@ mod tests {
         let diagonal = pool.upload(&(0..n).map(|i| a[i * (n + 1)]).collect::<Vec<_>>()).unwrap();
         let mut x = pool.upload(&vector(n, 9)).unwrap();
         let buffers = DeviceBuffers::default().with(Space::Left, matrix.vector());
-        let multiplier = Multiplier::new(&device, &products, Strategy::Planned).unwrap();
+        let multiplier = Multiplier::new(&device, &products, Strategy::Planned, CpuShare::default()).unwrap();
         let mut multiply = multiplier.prepare(&superblock, buffers, &pool).unwrap();
         let against: Vec<Held> = against(&a).iter().map(|vector| pool.upload(vector).unwrap()).collect();
         let poison = vec![f64::NAN; width * n.next_multiple_of(32)];

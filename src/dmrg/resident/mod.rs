@@ -6,15 +6,18 @@
 //! ```
 //!
 //! What crosses to the host: of each product three numbers, of each truncation the weights, and copies of the state for
-//! checkpoints and averages. It also runs on a simulated device, which is how its texts are tested without a card.
+//! checkpoints and averages; where the CPU has a share of H x, what its records read too (beside.rs). It also runs on a simulated device, which is how its texts are tested without a card.
 
+mod beside;
 mod davidson;
 mod decompose;
 mod diagonal;
 mod multiply;
 mod pool;
+mod shares;
 mod truncate;
 
+pub use multiply::{Multiplier, Multiply};
 pub use pool::{Held, Pool};
 
 use super::blocks::Side;
@@ -26,6 +29,7 @@ use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::records::{SPACE_LIST, Stage};
+use super::share::CpuShare;
 use super::strategy::Strategy;
 use super::superblock::Superblock;
 use super::truncate::{Limits, Truncated, Wave};
@@ -35,7 +39,6 @@ use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
 use eigenforge_templates::eigen::{DavidsonPlan, EigenpairsPlan};
 use eigenforge_templates::{KernelText, TextError};
-use multiply::Multiplier;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -95,7 +98,7 @@ impl Resident {
         let products = Products::new(device)?;
         Ok(Resident {
             device: device.clone(),
-            multiplier: Multiplier::new(device, &products, Strategy::Planned)?,
+            multiplier: Multiplier::new(device, &products, Strategy::Planned, CpuShare::default())?,
             products,
             davidson: Mutex::new(Davidson::new(device, &pool)?),
             decomposer: Decomposer::new(device)?,
@@ -141,9 +144,9 @@ impl Resident {
 impl Engine for Resident {
     type Buffer = Held;
 
-    fn take_up(&mut self, strategy: Strategy) -> Result<(), DmrgError> {
+    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
         strategy.check(&self.device)?;
-        self.multiplier = Multiplier::new(&self.device, &self.products, strategy)?;
+        self.multiplier = Multiplier::new(&self.device, &self.products, strategy, share)?;
         Ok(())
     }
 

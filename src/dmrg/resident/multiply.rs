@@ -1,17 +1,30 @@
-//! y = H x of a bond on the card, by the [strategy](Strategy) of the run.
+//! y = H x of a bond on the card, by the [strategy](Strategy) of the run; a part of it on the CPU where that has a share.
 //!
 //! In: the superblock's two stages of records, the operators' buffers. Out: a product from one vector of a basis into another.
+//! With a [share](CpuShare) of the CPU the card's launches are queued first, then the CPU runs its records, then its blocks
+//! are copied up. Without, no vector crosses.
 
 use super::super::device::{DeviceBuffers, LibraryProducts, LibraryStage, Prepared, Products};
 use super::super::records::Space;
+use super::super::share::{CpuShare, Split};
 use super::super::strategy::Strategy;
 use super::super::superblock::Superblock;
+use super::beside::{Beside, CpuPart};
+use super::shares::{Decision, Shares, TRIAL};
 use super::{Held, Pool};
-use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_runtime::{Device, DeviceError, Vector};
 use std::sync::Arc;
 
 /// Who runs records in solves.
-pub(super) enum Multiplier {
+pub struct Multiplier {
+    device: Device,
+    by: By,
+    shares: Shares,
+    /// What the CPU's part needs, where it may have one.
+    beside: Option<Beside>,
+}
+
+enum By {
     /// The generated kernel.
     Planned(Products),
     /// cuBLAS.
@@ -24,8 +37,8 @@ enum Stages<'a> {
     Library(&'a LibraryProducts, [LibraryStage; 2]),
 }
 
-/// H of one bond.
-pub(super) struct Multiply<'a> {
+/// The card's part of H of one bond.
+struct CardPart<'a> {
     stages: Stages<'a>,
     buffers: DeviceBuffers<'a>,
     between: Held,
@@ -33,49 +46,206 @@ pub(super) struct Multiply<'a> {
     made: usize,
 }
 
+/// H of one bond.
+pub struct Multiply<'a> {
+    device: &'a Device,
+    card: CardPart<'a>,
+    cpu: Option<CpuPart<'a>>,
+    trial: Option<Trial<'a>>,
+    part: f64,
+}
+
+/// A part of a product for the CPU that the card does too, to be timed.
+struct Trial<'a> {
+    cpu: CpuPart<'a>,
+    part: f64,
+    octave: i32,
+    shares: &'a Shares,
+}
+
 impl Multiplier {
-    pub(super) fn new(device: &Device, products: &Products, strategy: Strategy) -> Result<Multiplier, DeviceError> {
-        Ok(match strategy {
-            Strategy::Planned => Multiplier::Planned(products.clone()),
-            _ => Multiplier::Library(LibraryProducts::new(device, strategy)?),
-        })
+    /// For a device that runs kernels.
+    ///
+    /// # Errors
+    /// A library or a device that fails.
+    pub fn new(
+        device: &Device,
+        products: &Products,
+        strategy: Strategy,
+        share: CpuShare,
+    ) -> Result<Multiplier, DeviceError> {
+        let by = match strategy {
+            Strategy::Planned => By::Planned(products.clone()),
+            _ => By::Library(LibraryProducts::new(device, strategy)?),
+        };
+        let shares = Shares::new(share);
+        let beside = if shares.any() { Some(Beside::new(device)?) } else { None };
+        Ok(Multiplier { device: device.clone(), by, shares, beside })
     }
 
     /// Makes the records of a superblock ready.
-    pub(super) fn prepare<'a>(
+    ///
+    /// # Errors
+    /// Memory that is not there; records that a strategy does not take.
+    pub fn prepare<'a>(
         &'a self,
         superblock: &Superblock,
         buffers: DeviceBuffers<'a>,
         pool: &Arc<Pool>,
     ) -> Result<Multiply<'a>, DeviceError> {
-        let (first, second) = (&superblock.first, &superblock.second);
-        let stages = match self {
-            Multiplier::Planned(by) => Stages::Planned(by, Box::new([by.prepare(first)?, by.prepare(second)?])),
-            Multiplier::Library(by) => {
-                Stages::Library(by, [by.prepare(first, &buffers)?, by.prepare(second, &buffers)?])
+        let card = |records: &Superblock| self.by.prepare(records, buffers, pool);
+        let device = &self.device;
+        let alone = |card| Multiply { device, card, cpu: None, trial: None, part: 0.0 };
+        let Some(beside) = &self.beside else { return Ok(alone(card(superblock)?)) };
+        match self.shares.of(superblock) {
+            Decision::Part(0.0) => Ok(alone(card(superblock)?)),
+            Decision::Part(part) => {
+                let split = Split::new(superblock, part);
+                let part = split.part;
+                let card = card(&split.card)?;
+                Ok(Multiply { device, card, cpu: beside.prepare(split, &buffers)?, trial: None, part })
             }
-        };
-        Ok(Multiply { stages, buffers, between: pool.take(first.length)?, made: first.length })
+            Decision::Trial(octave) => {
+                let split = Split::new(superblock, TRIAL);
+                let (part, shares) = (split.part, &self.shares);
+                let trial = beside.prepare(split, &buffers)?.map(|cpu| Trial { cpu, part, octave, shares });
+                Ok(Multiply { trial, ..alone(card(superblock)?) })
+            }
+        }
     }
 }
 
-impl Multiply<'_> {
-    /// Queues `w` from element `to` on = H times `v` from element `from` on.
-    pub(super) fn run(&mut self, v: &Held, from: usize, w: &mut Held, to: usize) -> Result<(), DeviceError> {
-        let input = self.buffers.with_from(Space::Input, v.vector(), from);
+impl By {
+    fn prepare<'a>(
+        &'a self,
+        superblock: &Superblock,
+        buffers: DeviceBuffers<'a>,
+        pool: &Arc<Pool>,
+    ) -> Result<CardPart<'a>, DeviceError> {
+        let (first, second) = (&superblock.first, &superblock.second);
+        let stages = match self {
+            By::Planned(by) => Stages::Planned(by, Box::new([by.prepare(first)?, by.prepare(second)?])),
+            By::Library(by) => Stages::Library(by, [by.prepare(first, &buffers)?, by.prepare(second, &buffers)?]),
+        };
+        Ok(CardPart { stages, buffers, between: pool.take(first.length)?, made: first.length })
+    }
+}
+
+impl CardPart<'_> {
+    /// Queues y, from element `to` of `w` on, zero where the card has no records.
+    fn run(&mut self, v: &Vector<f64>, from: usize, w: &mut Vector<f64>, to: usize) -> Result<(), DeviceError> {
+        let input = self.buffers.with_from(Space::Input, v, from);
         match &self.stages {
             Stages::Planned(by, stages) => {
                 let [first, second] = &**stages;
                 if self.made > 0 {
                     by.run(first, &input, self.between.vector_mut())?;
                 }
-                by.run_into(second, &input.with(Space::Between, self.between.vector()), w.vector_mut(), to)
+                by.run_into(second, &input.with(Space::Between, self.between.vector()), w, to)
             }
             Stages::Library(by, [first, second]) => {
                 if self.made > 0 {
                     by.run_into(first, &input, self.between.vector_mut(), 0)?;
                 }
-                by.run_into(second, &input.with(Space::Between, self.between.vector()), w.vector_mut(), to)
+                by.run_into(second, &input.with(Space::Between, self.between.vector()), w, to)
+            }
+        }
+    }
+}
+
+impl Multiply<'_> {
+    /// The part of its operations that the CPU does.
+    pub fn cpu_part(&self) -> f64 {
+        self.part
+    }
+
+    /// Queues `w` from element `to` on = H times `v` from element `from` on; waits where the CPU has a part.
+    ///
+    /// # Errors
+    /// Vectors that are too short; a device that fails.
+    pub fn run(&mut self, v: &Held, from: usize, w: &mut Held, to: usize) -> Result<(), DeviceError> {
+        let (v, w) = (v.vector(), w.vector_mut());
+        if let Some(trial) = self.trial.take() {
+            return trial.run(self.device, &mut self.card, (v, from), (w, to));
+        }
+        let Some(cpu) = &mut self.cpu else { return self.card.run(v, from, w, to) };
+        let x = cpu.begin(v, from)?;
+        self.card.run(v, from, w, to)?;
+        cpu.finish(x, w, to)
+    }
+}
+
+impl Trial<'_> {
+    /// The product, by the card alone and then a part of it by the CPU: each once before it is timed.
+    fn run(
+        mut self,
+        device: &Device,
+        card: &mut CardPart<'_>,
+        (v, from): (&Vector<f64>, usize),
+        (w, to): (&mut Vector<f64>, usize),
+    ) -> Result<(), DeviceError> {
+        card.run(v, from, w, to)?;
+        let (done, milliseconds) = device.time(|| card.run(v, from, w, to))?;
+        done?;
+        for _ in 0..2 {
+            let x = self.cpu.begin(v, from)?;
+            self.cpu.finish(x, w, to)?;
+        }
+        self.shares.note(self.octave, 1e-3 * milliseconds, self.part, self.cpu.seconds);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::share::tests::{bond, chain, difference};
+    use super::super::test_device;
+    use super::*;
+    use crate::bench::seeded::vector;
+
+    /// H x into the middle of a poisoned vector, twice; how much the CPU did, and whether it had anything to do with it.
+    fn product(
+        share: CpuShare,
+        superblock: &Superblock,
+        operators: &[(Space, Vec<f64>)],
+        x: &[f64],
+    ) -> (Vec<f64>, f64) {
+        let device = test_device();
+        let pool = Pool::new(&device, 1 << 30);
+        let products = Products::new(&device).unwrap();
+        let multiplier = Multiplier::new(&device, &products, Strategy::Planned, share).unwrap();
+        assert_eq!(multiplier.beside.is_some(), share != CpuShare::Part(0.0), "no memory, no stream, no copy");
+        let held: Vec<(Space, Held)> =
+            operators.iter().map(|(space, data)| (*space, pool.upload(data).unwrap())).collect();
+        let buffers = held.iter().fold(DeviceBuffers::default(), |b, (space, held)| b.with(*space, held.vector()));
+        if let Some(beside) = &multiplier.beside {
+            beside.poison(1 << 16);
+        }
+        let n = superblock.second.length;
+        let (from, to) = (13, 64);
+        let v = pool.upload(&[&vec![f64::NAN; from][..], x, &[f64::NAN; 9]].concat()).unwrap();
+        let mut w = pool.upload(&vec![-7.5; to + n + 5]).unwrap();
+        let mut multiply = multiplier.prepare(superblock, buffers, &pool).unwrap();
+        for _ in 0..2 {
+            multiply.run(&v, from, &mut w, to).unwrap();
+        }
+        let found = w.download().unwrap();
+        assert!(found[..to].iter().chain(&found[to + n..]).all(|x| *x == -7.5), "beside y");
+        (found[to..to + n].to_vec(), multiply.cpu_part())
+    }
+
+    /// The name has compute-sanitizer run it.
+    #[test]
+    fn memcheck_a_share_of_the_cpu_changes_nothing() {
+        for (electrons, sites, seed) in [(false, 10, 21), (true, 6, 22)] {
+            let (superblock, operators) = bond(&chain(electrons, sites, seed), 20);
+            let x = vector(superblock.second.length, seed + 10);
+            let (expected, none) = product(CpuShare::default(), &superblock, &operators, &x);
+            assert_eq!(none, 0.0);
+            for part in [0.3, 1.0] {
+                let (found, done) = product(CpuShare::Part(part), &superblock, &operators, &x);
+                assert!(difference(&found, &expected) < 1e-13, "{part}: {}", difference(&found, &expected));
+                assert!((done - part).abs() < 0.2 && done > 0.0, "{done} of {part}");
             }
         }
     }

@@ -1,0 +1,118 @@
+//! How much of H x the CPU does: as asked for, or by times measured in the run (the performance ratio of Nemes et al. 2014,
+//! section 7, Algorithm 5; theirs is set in a file for each size of matrices).
+//!
+//! In: the records of a bond; of the first product of each size, seconds of the card for all of it, of the CPU for a part.
+//! Out: the part for the CPU. Both end together where s t + c = (1 − s) T, with T and t their seconds for all of a product
+//! and c those of the copies; where s is next to nothing it is none. Sizes are octaves of operations.
+
+use super::super::share::CpuShare;
+use super::super::superblock::Superblock;
+use super::beside::Seconds;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The part that the CPU does of a product that is timed.
+pub(super) const TRIAL: f64 = 1.0 / 16.0;
+/// Products of a bond over which the copy of its operators is spread.
+const PRODUCTS: f64 = 8.0;
+/// A smaller part is not worth its planning.
+const LEAST: f64 = 0.01;
+/// Smaller products are over on the card before a copy is.
+const FEW_FLOPS: f64 = 1e6;
+
+/// What to do with a bond.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Decision {
+    /// This part for the CPU.
+    Part(f64),
+    /// Its first product is to be timed: products of this octave of operations have not been.
+    Trial(i32),
+}
+
+/// The shares of a run.
+pub(super) struct Shares {
+    asked: CpuShare,
+    measured: Mutex<BTreeMap<i32, f64>>,
+}
+
+impl Shares {
+    pub(super) fn new(asked: CpuShare) -> Shares {
+        Shares { asked, measured: Mutex::default() }
+    }
+
+    /// Whether the CPU may have a part at all.
+    pub(super) fn any(&self) -> bool {
+        self.asked != CpuShare::Part(0.0)
+    }
+
+    pub(super) fn of(&self, superblock: &Superblock) -> Decision {
+        let part = match self.asked {
+            CpuShare::Part(part) => part,
+            CpuShare::Auto => {
+                let flops = superblock.flops();
+                if flops < FEW_FLOPS {
+                    return Decision::Part(0.0);
+                }
+                let octave = flops.log2() as i32;
+                let measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+                match measured.get(&octave) {
+                    Some(part) => *part,
+                    None => return Decision::Trial(octave),
+                }
+            }
+        };
+        Decision::Part(part)
+    }
+
+    /// Takes a trial down: seconds of the card for all, of the CPU for `part`.
+    pub(super) fn note(&self, octave: i32, card: f64, part: f64, cpu: Seconds) {
+        let share = balanced(card, part, cpu);
+        tracing::info!(octave, card, part, cpu = cpu.records, copies = cpu.copies, share, "the CPU's share of H x");
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner).insert(octave, share);
+    }
+}
+
+/// The part of the CPU with which both end together.
+fn balanced(card: f64, part: f64, cpu: Seconds) -> f64 {
+    let copies = cpu.copies + cpu.operators / PRODUCTS;
+    let share = (card - copies) / (card + cpu.records / part);
+    if share >= LEAST { share } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::records::{Action, Group, Operand, Record, Space, Stage};
+    use super::*;
+
+    fn product(n: usize) -> Superblock {
+        let operand = |space| Operand { space, offset: 0, stride: n, transposed: false };
+        let action = Action::Product { a: operand(Space::Left), b: operand(Space::Input), inner: n };
+        let record = Record { action, coefficient: 1.0, first: 0, stride: n, rows: n, columns: n };
+        let group = Group { offset: 0, length: n * n, records: vec![record] };
+        Superblock { first: Stage::default(), second: Stage { groups: vec![group], length: n * n } }
+    }
+
+    #[test]
+    fn both_end_together_or_the_card_does_it_all() {
+        let seconds = |records, copies| Seconds { operators: 8.0 * copies, copies, records };
+        // A CPU as quick as the card, no copies: half. A sixteenth takes a sixteenth of the time.
+        assert!((balanced(1.0, TRIAL, seconds(TRIAL, 0.0)) - 0.5).abs() < 1e-12);
+        let (card, whole, copies) = (3.0, 5.0, 0.4);
+        let share = balanced(card, TRIAL, seconds(TRIAL * whole, copies));
+        assert!((share * whole + 2.0 * copies - (1.0 - share) * card).abs() < 1e-12, "{share}");
+        assert_eq!(balanced(1.0, TRIAL, seconds(TRIAL, 0.6)), 0.0);
+        assert_eq!(balanced(1.0, TRIAL, seconds(200.0 * TRIAL, 0.0)), 0.0);
+    }
+
+    #[test]
+    fn a_size_is_timed_once_and_small_products_are_the_cards() {
+        let shares = Shares::new(CpuShare::Auto);
+        assert_eq!(shares.of(&product(10)), Decision::Part(0.0));
+        let Decision::Trial(octave) = shares.of(&product(100)) else { panic!("2e6 operations are timed") };
+        shares.note(octave, 1.0, 0.5, Seconds { records: 0.5, ..Seconds::default() });
+        assert_eq!(shares.of(&product(100)), Decision::Part(0.5));
+        assert!(matches!(shares.of(&product(200)), Decision::Trial(next) if next == octave + 3));
+        assert_eq!(Shares::new(CpuShare::Part(0.25)).of(&product(10)), Decision::Part(0.25));
+        assert!(!Shares::new(CpuShare::default()).any());
+    }
+}

@@ -1,0 +1,402 @@
+//! The CPU's part of H x beside a card (Nemes, Barcza, Nagy, Legeza and Szolgay 2014, section 7, Algorithm 5).
+//!
+//! In: the records of a bond, the part of their operations that the CPU is to do. Out: two lists of records, one for each, what
+//! the CPU reads and where its results belong. All records of an output block stay together, so nothing is merged: blocks go to
+//! the card from the one with the most operations down to the smaller ones, as many as come closest to its part, the rest
+//! to the CPU. An intermediate goes with the blocks that read it and would be made twice only if blocks of both read it; those
+//! of a [`Superblock`] are read by one block each.
+
+use super::error::DmrgError;
+use super::records::{Action, Group, Operand, Record, SPACES, Space, Stage};
+use super::superblock::Superblock;
+use eigenforge_runtime::Device;
+use serde::{Serialize, Serializer};
+use std::ops::Range;
+
+/// How much of the operations of H x the CPU does while the card does the rest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CpuShare {
+    /// This part, from 0 to 1.
+    Part(f64),
+    /// What lets both end together, by times measured in the run; none where the CPU does not pay.
+    Auto,
+}
+
+impl Default for CpuShare {
+    fn default() -> CpuShare {
+        CpuShare::Part(0.0)
+    }
+}
+
+/// As files have it: a number, or "auto".
+impl Serialize for CpuShare {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            CpuShare::Part(part) => to.serialize_f64(*part),
+            CpuShare::Auto => to.serialize_str("auto"),
+        }
+    }
+}
+
+impl CpuShare {
+    /// What it may be.
+    pub const EXPECTED: &str = "a part from 0 (all of H x on the card) to 1, or \"auto\"";
+
+    /// Whether it is a part, or auto.
+    pub fn is_possible(self) -> bool {
+        match self {
+            CpuShare::Part(part) => (0.0..=1.0).contains(&part),
+            CpuShare::Auto => true,
+        }
+    }
+
+    /// Whether it asks for a CPU beside a card. The measured share may be nothing, so it does not.
+    pub fn needs_a_card(self) -> bool {
+        matches!(self, CpuShare::Part(part) if part != 0.0)
+    }
+
+    /// Refuses a device that is not beside the CPU.
+    ///
+    /// # Errors
+    /// A part of H x for the CPU where the CPU does all of it.
+    pub fn check(self, device: &Device) -> Result<(), DmrgError> {
+        match self {
+            CpuShare::Part(part) if self.needs_a_card() && !device.runs_kernels() => {
+                Err(DmrgError::ShareNeedsCard { share: part, found: device.name() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A line for people; nothing where the card does it all.
+    pub fn describe(self) -> Option<String> {
+        match self {
+            CpuShare::Part(0.0) => None,
+            CpuShare::Part(part) => Some(format!("{part} of the operations of H x on the CPU beside the card")),
+            CpuShare::Auto => Some("part of H x on the CPU where that is measured to pay".into()),
+        }
+    }
+}
+
+/// The records of a bond, shared out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// The card's: all of y, zero where the CPU's blocks are.
+    pub card: Superblock,
+    /// The CPU's: its blocks of y alone, side by side, from what it reads of each buffer, side by side too.
+    pub cpu: Superblock,
+    /// Where its blocks belong: the first element there, that in y, how many.
+    pub stretches: Vec<[usize; 3]>,
+    /// What it reads of each buffer but the intermediates, ascending.
+    pub reads: [Vec<Range<usize>>; SPACES],
+    /// The part of the operations that the CPU does.
+    pub part: f64,
+}
+
+/// Gaps between ranges that are rather copied than left out, in elements: a copy more takes as long as these.
+const GAP: usize = 1 << 13;
+
+impl Split {
+    /// Gives the CPU as near to `part` of the operations as whole blocks of y come.
+    pub fn new(whole: &Superblock, part: f64) -> Split {
+        let needed = needed(whole);
+        let work: Vec<f64> = whole.second.groups.iter().zip(&needed).map(|(g, of)| work(whole, g, of)).collect();
+        let total: f64 = work.iter().sum();
+        let (mine, done) = smallest(&work, part);
+        let take = |cpu: bool| {
+            let mut wanted = vec![false; whole.first.groups.len()];
+            let blocks = needed.iter().zip(&mine).filter(|(_, mine)| **mine == cpu);
+            blocks.flat_map(|(of, _)| of).for_each(|intermediate| wanted[*intermediate] = true);
+            let (first, offsets) = packed(&whole.first, &wanted);
+            let kept: Vec<bool> = mine.iter().map(|mine| *mine == cpu).collect();
+            let mut second = chosen(&whole.second, &kept);
+            let between = |operand: Operand| {
+                let at = holder(&whole.first, operand.offset);
+                operand.offset - whole.first.groups[at].offset + offsets[at]
+            };
+            move_operands(&mut second, |operand| (operand.space == Space::Between).then(|| between(operand)));
+            Superblock { first, second }
+        };
+        let (card, cpu) = (take(false), take(true));
+        let (second, stretches) = side_by_side(&cpu.second);
+        let mut cpu = Superblock { second, ..cpu };
+        let reads = reads(&cpu);
+        let read = |operand: Operand| {
+            (operand.space != Space::Between).then(|| place(&reads[operand.space as usize], operand.offset))
+        };
+        [&mut cpu.first, &mut cpu.second].into_iter().for_each(|stage| move_operands(stage, read));
+        Split { card, cpu, stretches, reads, part: if total > 0.0 { done / total } else { 0.0 } }
+    }
+}
+
+/// The intermediates that each block of y reads.
+fn needed(whole: &Superblock) -> Vec<Vec<usize>> {
+    let of = |group: &Group| {
+        let mut list: Vec<usize> = group
+            .records
+            .iter()
+            .flat_map(operands)
+            .filter(|(operand, _)| operand.space == Space::Between)
+            .map(|(operand, _)| holder(&whole.first, operand.offset))
+            .collect();
+        list.sort_unstable();
+        list.dedup();
+        list
+    };
+    whole.second.groups.iter().map(of).collect()
+}
+
+/// The group that an element of a stage's output lies in; a record reads one of them.
+fn holder(stage: &Stage, offset: usize) -> usize {
+    stage.groups.partition_point(|group| group.offset <= offset).saturating_sub(1)
+}
+
+/// Operations of a block of y and of its intermediates.
+fn work(whole: &Superblock, group: &Group, needed: &[usize]) -> f64 {
+    let of = |group: &Group| group.records.iter().map(Record::flops).sum::<f64>();
+    of(group) + needed.iter().map(|intermediate| of(&whole.first.groups[*intermediate])).sum::<f64>()
+}
+
+/// The blocks with the least work that together come closest to a part of all, and their work.
+fn smallest(work: &[f64], part: f64) -> (Vec<bool>, f64) {
+    let total: f64 = work.iter().sum();
+    let (mut mine, mut done) = (vec![part >= 1.0; work.len()], 0.0);
+    if part >= 1.0 {
+        return (mine, total);
+    }
+    let mut order: Vec<usize> = (0..work.len()).filter(|block| work[*block] > 0.0).collect();
+    order.sort_by(|a, b| work[*a].total_cmp(&work[*b]));
+    for block in order {
+        if done + 0.5 * work[block] > part * total {
+            break;
+        }
+        (mine[block], done) = (true, done + work[block]);
+    }
+    (mine, done)
+}
+
+/// The groups that are wanted, at their places.
+fn chosen(stage: &Stage, wanted: &[bool]) -> Stage {
+    let groups = stage.groups.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(group, _)| group.clone());
+    Stage { groups: groups.collect(), length: stage.length }
+}
+
+/// The groups that are wanted without gaps, and where each of all begins now.
+fn packed(stage: &Stage, wanted: &[bool]) -> (Stage, Vec<usize>) {
+    let (mut out, mut offsets) = (chosen(stage, wanted), Vec::with_capacity(stage.groups.len()));
+    let mut at = 0;
+    for (group, wanted) in stage.groups.iter().zip(wanted) {
+        offsets.push(at);
+        at += if *wanted { group.length } else { 0 };
+    }
+    let kept = offsets.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(offset, _)| *offset);
+    out.groups.iter_mut().zip(kept).for_each(|(group, offset)| group.offset = offset);
+    out.length = at;
+    (out, offsets)
+}
+
+/// Gives operands another first element where there is one for them.
+fn move_operands(stage: &mut Stage, to: impl Fn(Operand) -> Option<usize>) {
+    let follow = |operand: &mut Operand| operand.offset = to(*operand).unwrap_or(operand.offset);
+    for record in stage.groups.iter_mut().flat_map(|group| &mut group.records) {
+        match &mut record.action {
+            Action::Product { a, b, .. } => [a, b].into_iter().for_each(follow),
+            Action::Copy { a } => follow(a),
+            Action::Diagonal => {}
+        }
+    }
+}
+
+/// Where an element is when ranges lie side by side; an empty matrix may be anywhere.
+fn place(ranges: &[Range<usize>], element: usize) -> usize {
+    let held = ranges.partition_point(|range| range.end <= element);
+    let before: usize = ranges[..held].iter().map(Range::len).sum();
+    before + ranges.get(held).map_or(0, |range| element.saturating_sub(range.start))
+}
+
+/// The blocks of a stage without gaps, and where they were.
+fn side_by_side(stage: &Stage) -> (Stage, Vec<[usize; 3]>) {
+    let (packed, _) = packed(stage, &vec![true; stage.groups.len()]);
+    let mut stretches: Vec<[usize; 3]> = Vec::new();
+    for (now, before) in packed.groups.iter().zip(&stage.groups) {
+        match stretches.last_mut() {
+            Some([_, at, length]) if *at + *length == before.offset => *length += before.length,
+            _ => stretches.push([now.offset, before.offset, before.length]),
+        }
+    }
+    (packed, stretches)
+}
+
+/// What a record reads, and how many elements from the first to the last.
+fn operands(record: &Record) -> impl Iterator<Item = (Operand, usize)> {
+    let extent = |operand: Operand, rows: usize, columns: usize| {
+        let (rows, columns) = if operand.transposed { (columns, rows) } else { (rows, columns) };
+        (operand, if rows * columns == 0 { 0 } else { (columns - 1) * operand.stride + rows })
+    };
+    let (rows, columns) = (record.rows, record.columns);
+    let both = match record.action {
+        Action::Product { a, b, inner } => [Some(extent(a, rows, inner)), Some(extent(b, inner, columns))],
+        Action::Copy { a } => [Some(extent(a, rows, columns)), None],
+        Action::Diagonal => [None, None],
+    };
+    both.into_iter().flatten()
+}
+
+/// The ranges of each buffer that records read.
+fn reads(of: &Superblock) -> [Vec<Range<usize>>; SPACES] {
+    let mut lists: [Vec<Range<usize>>; SPACES] = Default::default();
+    let groups = [&of.first, &of.second].into_iter().flat_map(|stage| &stage.groups);
+    for (operand, extent) in groups.flat_map(|group| &group.records).flat_map(operands) {
+        if extent > 0 && operand.space != Space::Between {
+            lists[operand.space as usize].push(operand.offset..operand.offset + extent);
+        }
+    }
+    lists.map(joined)
+}
+
+/// The same ranges ascending, near ones as one.
+fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut out: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if range.start <= last.end + GAP => last.end = last.end.max(range.end),
+            _ => out.push(range),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::blocks::Side;
+    use super::super::bond::Bond;
+    use super::super::chain::Chain;
+    use super::super::host::{Host, slices};
+    use super::super::options::Options;
+    use super::super::sweep::Sweeper;
+    use super::*;
+    use crate::basis::Sector;
+    use crate::bench::seeded::vector;
+    use crate::lattice::Lattice;
+    use crate::models;
+
+    /// A chain with couplings and fields of its own at every site.
+    pub fn chain(electrons: bool, sites: usize, seed: u64) -> Chain {
+        let (lattice, random) = (Lattice::chain(sites).open(), vector(4 * sites, seed));
+        let (a, b, c) = (&random[..sites - 1], &random[sites..][..sites], &random[2 * sites..][..sites]);
+        let d = &random[3 * sites..][..sites - 1];
+        let (model, sector) = if electrons {
+            (models::hubbard(&lattice, a, b, c, 0.0, d), Sector::Fermions { up: sites / 2, down: sites / 2 })
+        } else {
+            (models::xxz(&lattice, a, d, b, &vec![0.0; sites]), Sector::Spins { two_sz: 0 })
+        };
+        Chain::new(&model, sector, None).unwrap()
+    }
+
+    /// The records of the middle bond of a random state, and the operators that they read, by space.
+    pub fn bond(chain: &Chain, states: usize) -> (Superblock, Vec<(Space, Vec<f64>)>) {
+        let middle = (chain.sites - 2) / 2;
+        let mut sweeper = Sweeper::random(Host::default(), chain, states, 3).unwrap();
+        let plan = Options { states: vec![states], ..Options::default() }.plan(6);
+        for p in 0..middle {
+            sweeper.step(p, Side::Left, &plan).unwrap();
+        }
+        let (left, right) = sweeper.environments(middle);
+        let bond = Bond::new(sweeper.engine(), chain, &chain.sum, middle, left, right).unwrap();
+        let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
+        let operands = bond.operands(left, right);
+        let of = |space: Space| operands.get(space).map(|data| (space, data.clone()));
+        (superblock, super::super::records::SPACE_LIST.into_iter().filter_map(of).collect())
+    }
+
+    /// Largest difference over the largest element.
+    pub fn difference(found: &[f64], expected: &[f64]) -> f64 {
+        let largest = expected.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        let apart = found.iter().zip(expected).map(|(x, y)| (x - y).abs());
+        assert!(found.len() == expected.len() && largest > 0.0 && found.iter().all(|x| x.is_finite()));
+        apart.fold(0.0, f64::max) / largest
+    }
+
+    fn buffers(data: &[(Space, Vec<f64>)]) -> super::super::records::Buffers<'_> {
+        data.iter().fold(slices(Default::default()), |buffers, (space, data)| buffers.with(*space, data))
+    }
+
+    /// What the CPU's records read of a buffer, and nothing else.
+    fn gathered(data: &[f64], ranges: &[Range<usize>]) -> Vec<f64> {
+        ranges.iter().flat_map(|range| &data[range.clone()]).copied().collect()
+    }
+
+    #[test]
+    fn both_parts_together_are_the_whole_and_the_share_is_kept() {
+        for (electrons, seed) in [(false, 11), (true, 12)] {
+            let (whole, operators) = bond(&chain(electrons, if electrons { 8 } else { 14 }, seed), 60);
+            let x = vector(whole.second.length, seed + 10);
+            let (mut between, mut expected) = (Vec::new(), vec![f64::NAN; whole.second.length]);
+            whole.multiply(buffers(&operators), &x, &mut between, &mut expected);
+            for part in [0.0, 0.05, 0.3, 0.7, 1.0] {
+                let split = Split::new(&whole, part);
+                let mut found = vec![f64::NAN; whole.second.length];
+                split.card.multiply(buffers(&operators), &x, &mut between, &mut found);
+                for [_, at, length] in &split.stretches {
+                    assert!(found[*at..][..*length].iter().all(|x| *x == 0.0), "the card leaves the CPU's blocks");
+                }
+                let read = |space: Space| {
+                    gathered(
+                        operators.iter().find(|(of, _)| *of == space).map_or(&x, |(_, data)| data),
+                        &split.reads[space as usize],
+                    )
+                };
+                let gathered: Vec<(Space, Vec<f64>)> =
+                    operators.iter().map(|(space, _)| (*space, read(*space))).collect();
+                let mut y = vec![f64::NAN; split.cpu.second.length];
+                split.cpu.multiply(buffers(&gathered), &read(Space::Input), &mut between, &mut y);
+                for [first, at, length] in &split.stretches {
+                    found[*at..][..*length].copy_from_slice(&y[*first..][..*length]);
+                }
+                assert!(difference(&found, &expected) < 1e-13, "part {part}: {}", difference(&found, &expected));
+                // No intermediate is made twice, and whole blocks come as near as they can.
+                let (card, cpu, all) = (split.card.flops(), split.cpu.flops(), whole.flops());
+                assert!((card + cpu - all).abs() < 1e-9 * all, "{card} and {cpu} of {all}");
+                assert!((cpu - split.part * all).abs() < 1e-9 * all, "{cpu} is not {} of {all}", split.part);
+                let of_groups = (0..whole.second.groups.len())
+                    .map(|block| work(&whole, &whole.second.groups[block], &needed(&whole)[block]));
+                let largest = of_groups.fold(0.0, f64::max);
+                assert!(largest < 0.5 * all, "blocks to choose from: {largest} of {all}");
+                assert!((cpu - part * all).abs() <= 0.5 * largest, "{cpu} of {all} is far from {part}");
+                assert_eq!(split.stretches.is_empty(), part == 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn the_smallest_blocks_are_the_cpus() {
+        let work = [5.0, 0.0, 40.0, 1.0, 30.0, 4.0, 20.0];
+        assert_eq!(smallest(&work, 0.1), (vec![true, false, false, true, false, true, false], 10.0));
+        assert_eq!(smallest(&work, 0.12).1, 10.0);
+        assert_eq!(smallest(&work, 0.21).1, 30.0);
+        assert_eq!(smallest(&work, 1e-4), (vec![false; 7], 0.0));
+        assert_eq!(smallest(&work, 1.0), (vec![true; 7], 100.0));
+        assert_eq!(smallest(&[0.0, 0.0], 0.5), (vec![false; 2], 0.0));
+    }
+
+    #[test]
+    fn what_is_read_lies_side_by_side() {
+        let ranges = joined(vec![90_000..90_010, 5..9, 7..20, 20 + GAP..30 + GAP, 90_020..90_030]);
+        assert_eq!(ranges, [5..30 + GAP, 90_000..90_030]);
+        assert_eq!(
+            [5, 29 + GAP, 90_000, 90_029].map(|element| place(&ranges, element)),
+            [0, 24 + GAP, 25 + GAP, 54 + GAP]
+        );
+    }
+
+    #[test]
+    fn a_share_is_written_as_files_have_it() {
+        assert_eq!(serde_json::to_string(&CpuShare::Auto).unwrap(), "\"auto\"");
+        assert_eq!(serde_json::to_string(&CpuShare::Part(0.25)).unwrap(), "0.25");
+        let said = CpuShare::Part(0.5).check(&Device::cpu()).unwrap_err().to_string();
+        assert!(said.contains("cpu_share = 0.5") && said.contains("--device cuda:0"), "{said}");
+        CpuShare::Auto.check(&Device::cpu()).unwrap();
+        CpuShare::default().check(&Device::cpu()).unwrap();
+    }
+}
