@@ -11,7 +11,9 @@ use super::records::{Action, Group, Operand, Record, SPACES, Space, Stage};
 use super::superblock::Superblock;
 use eigenforge_runtime::Device;
 use serde::{Serialize, Serializer};
+use std::fmt;
 use std::ops::Range;
+use std::str::FromStr;
 
 /// How much of the operations of H x the CPU does while the card does the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +37,25 @@ impl Serialize for CpuShare {
             CpuShare::Part(part) => to.serialize_f64(*part),
             CpuShare::Auto => to.serialize_str("auto"),
         }
+    }
+}
+
+impl fmt::Display for CpuShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CpuShare::Part(part) => write!(f, "{part}"),
+            CpuShare::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+impl FromStr for CpuShare {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<CpuShare, String> {
+        let share = if text == "auto" { Some(CpuShare::Auto) } else { text.parse().ok().map(CpuShare::Part) };
+        let wrong = || format!("expected {}, found {text}", CpuShare::EXPECTED);
+        share.filter(|share| share.is_possible()).ok_or_else(wrong)
     }
 }
 
@@ -397,6 +418,10 @@ pub(super) mod tests {
         let said = CpuShare::Part(0.5).check(&Device::cpu()).unwrap_err().to_string();
         assert!(said.contains("cpu_share = 0.5") && said.contains("--device cuda:0"), "{said}");
         CpuShare::Auto.check(&Device::cpu()).unwrap();
+        for share in [CpuShare::Auto, CpuShare::Part(0.25), CpuShare::Part(0.0)] {
+            assert_eq!(share.to_string().parse(), Ok(share));
+        }
+        assert!("1.01".parse::<CpuShare>().is_err() && "nan".parse::<CpuShare>().is_err());
         CpuShare::default().check(&Device::cpu()).unwrap();
     }
 }

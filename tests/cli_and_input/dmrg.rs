@@ -233,6 +233,16 @@ fn impossible_files_are_refused_at_the_place() {
     refused(&chain(folder.path(), 8, "states = 8\ntargets = 0"), "`targets` should be");
     refused(&chain(folder.path(), 8, "states = 8\ntargets = 100"), "at most the number of states of the sector");
     refused(&chain(folder.path(), 8, "states = 8\nmode = \"endless\""), "endless");
+    for (share, found) in [("1.5", "1.5"), ("-0.1", "-0.1"), ("\"half\"", "\"half\""), ("nan", "nan"), ("true", "true")]
+    {
+        let input = chain(folder.path(), 8, &format!("states = 8\ncpu_share = {share}"));
+        let said = stderr(&run(&["solve", &input])).to_string();
+        assert!(said.contains("`cpu_share`") && said.contains(found), "{share}: {said}");
+    }
+    refused(
+        &chain(folder.path(), 8, "states = 8\ncpu_share = 2"),
+        "a part from 0 (all of H x on the card) to 1, or \"auto\"",
+    );
     refused(&chain(folder.path(), 4, "states = 8\nmode = \"infinite\"\nstart = \"warm\""), "warm");
     // More than any machine has: the numbers, and what fits.
     refused(&chain(folder.path(), 400, "states = 100000000"), "states fit at most; lower `states`");
@@ -253,6 +263,24 @@ fn strategies_of_a_card_are_refused_elsewhere_and_reports_name_theirs() {
         let cost = run(&["inspect", &input, "--stage", "cost"]);
         assert!(stdout(&cost).contains(&format!("H x      {strategy}: ")), "{}", stdout(&cost));
     }
+    let shared = chain(folder.path(), 4, "states = 4\nsweeps = 2\nnoise = 0.0\ncpu_share = 0.5");
+    let output = run(&["solve", &shared, "--device", "cpu"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let said = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
+    assert!(
+        said.contains("cpu_share = 0.5 has the CPU do a part of H x") && said.contains("--device cuda:0"),
+        "{said}"
+    );
+    let output = run(&["solve", &shared, "--device", "sim"]);
+    let summary = stdout(&output);
+    assert!(
+        summary.contains("strategy planned, 0.5 of the operations of H x on the CPU"),
+        "{summary}{}",
+        stderr(&output)
+    );
+    // A measured share may be nothing, and beside no card it is.
+    let measured = chain(folder.path(), 8, "states = 8\ncpu_share = \"auto\"");
+    assert_eq!(solved(&[&measured, "--device", "cpu"])["dmrg"]["cpu_share"], "auto");
     let planned = chain(folder.path(), 8, "states = 8");
     assert_eq!(solved(&[&planned])["dmrg"]["strategy"], "planned");
     assert!(stdout(&run(&["solve", &planned])).contains("products by strategy planned"));

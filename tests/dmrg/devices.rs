@@ -4,7 +4,7 @@
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::resident::Resident;
 use eigenforge::dmrg::sweep::Sweeper;
-use eigenforge::dmrg::{Chain, Checkpoint, Found, Options, Strategy, run, run_on};
+use eigenforge::dmrg::{Chain, Checkpoint, CpuShare, Found, Options, Strategy, run, run_on};
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::simulate::Schedule;
@@ -177,15 +177,53 @@ fn every_strategy_gives_the_same_energy() {
 }
 
 #[test]
-fn strategies_of_a_card_are_refused_by_name_elsewhere() {
+fn strategies_and_shares_of_a_card_are_refused_by_name_elsewhere() {
     let chain = Chain::new(&heisenberg(4, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
     let options = Options { states: vec![4], strategy: Strategy::FourStreams, ..Options::default() };
     let said = run(&chain, &options, None, |_| {}).map(|_| ()).unwrap_err().to_string();
     assert!(said.contains("strategy = \"4streams\"") && said.contains("needs a card"), "{said}");
+    let shared = Options { states: vec![4], cpu_share: CpuShare::Part(0.2), ..Options::default() };
+    let said = run(&chain, &shared, None, |_| {}).map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("cpu_share = 0.2") && said.contains("--device cuda:0"), "{said}");
     let simulated = Device::simulated(Schedule::Forward).unwrap();
     let engine = Resident::new(&simulated).unwrap();
     let said = run_on(engine, &chain, &options, None, |_| {}).map(|_| ()).unwrap_err().to_string();
     assert!(said.contains("needs a card, found") && said.contains(&simulated.name()), "{said}");
+}
+
+/// Parts of H x on the CPU, of a random field's Heisenberg chain and a Hubbard chain: the energies of the CPU alone.
+#[test]
+fn a_share_of_the_cpu_leaves_the_energies_as_they_are_in_the_simulator_or_on_a_card() {
+    let device = card().unwrap_or_else(|| Device::simulated(Schedule::Reverse).unwrap());
+    let fermions = hubbard(&Lattice::chain(4).open(), 3.0);
+    for (operator, sector) in
+        [(disordered(5), Sector::Spins { two_sz: 1 }), (fermions, Sector::Fermions { up: 2, down: 2 })]
+    {
+        let chain = Chain::new(&operator, sector, None).unwrap();
+        let options =
+            Options { states: vec![16], sweeps: 2, noise: Some(vec![]), tolerance: 1e-12, ..Options::default() };
+        let expected = run(&chain, &options, None, |_| {}).unwrap().energy;
+        for share in [CpuShare::Part(0.3), CpuShare::Part(1.0)] {
+            let found = solve(&device, &chain, &Options { cpu_share: share, ..options.clone() }).energy;
+            assert!((found - expected).abs() < 1e-10, "{share:?}: {found} is not {expected}");
+        }
+    }
+}
+
+/// The same on chains where sizes are timed and cuBLAS has the card's part.
+#[test]
+fn shares_of_longer_chains_and_of_the_paper_s_strategies_on_a_card() {
+    let Some(device) = card() else { return };
+    let chain = Chain::new(&hubbard(&Lattice::chain(16).open(), 4.0), Sector::Fermions { up: 8, down: 8 }, None);
+    let chain = chain.unwrap();
+    let options = Options { states: vec![300], tolerance: 1e-11, ..Options::default() };
+    let expected = solve(&device, &chain, &options).energy;
+    for strategy in Strategy::ALL {
+        for cpu_share in [CpuShare::Part(0.1), CpuShare::Part(0.5), CpuShare::Auto] {
+            let found = solve(&device, &chain, &Options { strategy, cpu_share, ..options.clone() }).energy;
+            assert!((found - expected).abs() < 1e-9, "{strategy:?}, {cpu_share:?}: {found} is not {expected}");
+        }
+    }
 }
 
 #[test]

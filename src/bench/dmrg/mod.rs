@@ -2,14 +2,15 @@
 //!
 //! In: a device. Out: tables that begin with `|`: the belts, inner products of a vector with all vectors of Davidson's
 //! space ([`belt`]); with `--projection` H x by operation records ([`projection`]); with `--sweeps` whole sweeps on CPU and
-//! card ([`sweeps`]).
+//! card ([`sweeps`]); with `--cpu-shares` beside either, at these shares of the CPU ([`shares`]).
 
 pub mod belt;
 pub mod projection;
+pub mod shares;
 pub mod sweeps;
 
 use super::vendor::VendorError;
-use crate::dmrg::DmrgError;
+use crate::dmrg::{CpuShare, DmrgError};
 use belt::{Belt, Shape};
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::Write;
@@ -38,6 +39,10 @@ pub struct DmrgArguments {
     /// H x in place of the belts: superblocks of the paper's size, as it has them and planned, by every strategy
     #[arg(long)]
     pub projection: bool,
+    /// Shares of the CPU in H x beside the card, 0 to 1 or auto: with --sweeps a row each, with --projection a table in place of
+    /// the strategies
+    #[arg(long, value_delimiter = ',')]
+    pub cpu_shares: Vec<CpuShare>,
     /// Sizes of blocks for products of one size, with --projection
     #[arg(long, value_delimiter = ',', default_values_t = [64, 128, 256, 300, 512, 768, 1024, 1704, 2048])]
     pub sizes: Vec<usize>,
@@ -115,7 +120,10 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     writeln!(out, "{}", device.name())?;
     if arguments.sweeps {
-        return sweeps::command(&arguments.chains, arguments.seconds, &device, out);
+        return sweeps::command(&arguments.chains, &arguments.cpu_shares, arguments.seconds, &device, out);
+    }
+    if arguments.projection && !arguments.cpu_shares.is_empty() {
+        return shares::tables(&arguments.cpu_shares, &device, arguments.repeats as usize, out);
     }
     if arguments.projection {
         return projection::tables(&arguments.sizes, &device, ordinal, arguments.repeats as usize, out);

@@ -247,7 +247,7 @@ pub fn table(
 }
 
 /// Compares a product with another of the size of its largest element.
-fn agree(
+pub(super) fn agree(
     case: &Case,
     strategy: &'static str,
     found: &[f64],

@@ -12,7 +12,7 @@ use crate::dmrg::host::Host;
 use crate::dmrg::options::START_STATES;
 use crate::dmrg::resident::Resident;
 use crate::dmrg::sweep::{BondRecord, Sweeper};
-use crate::dmrg::{Chain, DmrgError, Options};
+use crate::dmrg::{Chain, CpuShare, DmrgError, Options, Strategy};
 use crate::lattice::Lattice;
 use crate::models;
 use eigenforge_runtime::Device;
@@ -140,11 +140,17 @@ fn sweeps<E: Engine>(engine: E, case: &Case, seconds: f64) -> Result<Measured, D
     }
 }
 
-/// Runs the cases on the CPU and on the device if it is a card.
+/// Runs the cases on the CPU and on the device if it is a card, there with each of the CPU's shares.
 ///
 /// # Errors
 /// A device that fails.
-pub fn command(cases: &[Case], seconds: f64, device: &Device, out: &mut dyn Write) -> Result<(), DmrgBenchError> {
+pub fn command(
+    cases: &[Case],
+    shares: &[CpuShare],
+    seconds: f64,
+    device: &Device,
+    out: &mut dyn Write,
+) -> Result<(), DmrgBenchError> {
     writeln!(
         out,
         "| chain | m | device | kept | psi | s a sweep | plan | Davidson | truncation | carry | products | TFLOP/s of Davidson | \
@@ -168,7 +174,13 @@ pub fn command(cases: &[Case], seconds: f64, device: &Device, out: &mut dyn Writ
             out.flush()
         };
         if device.runs_kernels() {
-            line("card", forecast.card, sweeps(Resident::new(device)?, case, seconds)?)?;
+            let none = [CpuShare::default()];
+            for share in if shares.is_empty() { &none } else { shares } {
+                let mut engine = Resident::new(device)?;
+                engine.take_up(Strategy::Planned, *share)?;
+                let name = if shares.is_empty() { "card".into() } else { format!("card, cpu_share {share}") };
+                line(&name, forecast.card, sweeps(engine, case, seconds)?)?;
+            }
         }
         line("cpu", forecast.cpu, sweeps(Host::default(), case, seconds)?)?;
     }

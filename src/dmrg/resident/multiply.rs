@@ -245,7 +245,7 @@ mod tests {
             for part in [0.3, 1.0] {
                 let (found, done) = product(CpuShare::Part(part), &superblock, &operators, &x);
                 assert!(difference(&found, &expected) < 1e-13, "{part}: {}", difference(&found, &expected));
-                assert!((done - part).abs() < 0.2 && done > 0.0, "{done} of {part}");
+                assert!(done > 0.0 && done == Split::new(&superblock, part).part, "{done} of {part}");
             }
         }
     }
