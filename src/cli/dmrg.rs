@@ -1,8 +1,7 @@
-//! `eigenforge solve MODEL.toml`, for a file with `[dmrg]`: operator → chain → sweeps → report; and its `inspect`.
+//! `eigenforge solve MODEL.toml`, for a file with `[dmrg]`: operator → chain → sweeps → report.
 
 use super::Outcome;
-use super::arguments::{InspectArguments, SolveArguments, StageName};
-use super::dump;
+use super::arguments::SolveArguments;
 use super::error::CommandError;
 use super::output::{print, span};
 use super::overrides;
@@ -13,18 +12,17 @@ use crate::dmrg::forecast::Forecast;
 use crate::dmrg::resident::{self, Resident};
 use crate::dmrg::{
     self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop,
-    Strategy, Told, inspect, memory, ordering, site::Kind,
+    Strategy, Told, memory, ordering, site::Kind,
 };
 use crate::input::{DmrgFile, SectorSpec};
 use crate::report::{DmrgReport, DmrgSeconds, MemoryRecord, ModelRecord, SiteAverages};
-use eigenforge_runtime::{Device, DeviceError};
-use eigenforge_templates::KernelText;
+use eigenforge_runtime::Device;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// The chain of a file.
-fn chain(file: &DmrgFile) -> Result<Chain, DmrgError> {
+pub(super) fn chain(file: &DmrgFile) -> Result<Chain, DmrgError> {
     let numbers = match &file.model.sector {
         SectorSpec::Fermions { up, down } => Sector::Fermions { up: *up, down: *down }.into(),
         SectorSpec::Flavours { flavours } => QuantumNumbers::flavours(flavours),
@@ -34,7 +32,8 @@ fn chain(file: &DmrgFile) -> Result<Chain, DmrgError> {
     Chain::new(&file.model.operator(), numbers, Some(order))
 }
 
-fn options(file: &DmrgFile) -> Options {
+/// What the file asks for.
+pub(super) fn options(file: &DmrgFile) -> Options {
     let spec = &file.dmrg;
     Options {
         states: spec.states.clone(),
@@ -56,7 +55,7 @@ fn options(file: &DmrgFile) -> Options {
 }
 
 /// What is about to be solved, with every convention and default in the open.
-fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
+pub(super) fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
     let model = &file.model;
     let numbered = chain.order.iter().enumerate().all(|(position, site)| position == *site);
     let order = if numbered { "as numbered".into() } else { format!("{:?}", chain.order) };
@@ -278,40 +277,6 @@ fn by_lattice_site(found: Correlations, order: &[usize]) -> Correlations {
     };
     let cdag_c = found.cdag_c.map(|modes| modes.into_iter().map(sorted).collect());
     Correlations { szsz: found.szsz.map(sorted), sdots: found.sdots.map(sorted), nn: found.nn.map(sorted), cdag_c }
-}
-
-/// The generated files, of a kernel's name or all.
-fn texts(kernel: Option<&str>) -> Result<Vec<KernelText>, CommandError> {
-    let texts = resident::texts().map_err(DeviceError::from)?;
-    let Some(name) = kernel else { return Ok(texts.into()) };
-    let known: Vec<String> = texts.iter().flat_map(|text| text.entries.iter().cloned()).collect();
-    let found: Vec<KernelText> =
-        texts.into_iter().filter(|text| text.name == name || text.entries.iter().any(|entry| entry == name)).collect();
-    match found.is_empty() {
-        true => Err(CommandError::NoKernelOfDmrg { name: name.into(), known: known.join(", ") }),
-        false => Ok(found),
-    }
-}
-
-/// Prints a stage, or writes the generated files.
-pub(super) fn inspect(file: &DmrgFile, arguments: &InspectArguments) -> Result<(), CommandError> {
-    let (chain, options) = (chain(file)?, options(file));
-    options.check()?;
-    let (stage, kernel) = (arguments.stage, arguments.kernel.as_deref());
-    if let Some(folder) = &arguments.dump {
-        let written = dump::write(&texts(kernel)?, folder, arguments.force)?;
-        return Ok(print(&(written + &dump::next(&arguments.model, folder, false)))?);
-    }
-    let text = match stage {
-        StageName::Ir => format!("{}\n{}", file.model.operator(), inspect::operator_sum(&chain)),
-        StageName::Plan => inspect::middle_bond(&chain, &options, true)?,
-        StageName::Cost => describe(file, &chain, &options) + &inspect::middle_bond(&chain, &options, false)?,
-        StageName::Cuda => {
-            texts(kernel)?.into_iter().map(|text| format!("// ==== {}.cu\n{}\n", text.name, text.text)).collect()
-        }
-        _ => return Err(CommandError::StageOfDmrg { stage }),
-    };
-    Ok(print(&text)?)
 }
 
 /// Between two plain lines.

@@ -43,16 +43,11 @@ pub(super) fn write<'t>(
     Ok(out)
 }
 
-/// What to do next; `stages` says whether `inspect` compiles the texts of such a model.
-pub(super) fn next(model: &Path, folder: &Path, stages: bool) -> String {
+/// What to do next.
+pub(super) fn next(model: &Path, folder: &Path) -> String {
     let (model, folder) = (model.display(), folder.display());
-    let compiles = match stages {
-        true => format!(
-            "    eigenforge inspect {model} --stage resources --override {folder}    # does it compile? no GPU needed\n"
-        ),
-        false => String::new(),
-    };
     format!(
-        "\nEdit a .cu, keep the .ron beside it, then\n{compiles}    eigenforge solve {model} --device cuda --override {folder}\n"
+        "\nEdit a .cu, keep the .ron beside it, then\n    eigenforge inspect {model} --stage resources --override {folder}    \
+         # does it compile? no GPU needed\n    eigenforge solve {model} --device cuda --override {folder}\n"
     )
 }

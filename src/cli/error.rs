@@ -52,7 +52,7 @@ pub(super) enum CommandError {
     NotOfDmrg { option: &'static str, why: &'static str },
     #[error("--kernel {name}: DMRG has no kernel of that name; there are {known}")]
     NoKernelOfDmrg { name: String, known: String },
-    #[error("--stage {} is of a diagonalisation; of a file with [dmrg] there are --stage ir, plan, cost and cuda", stage.word())]
+    #[error("--stage {} is of a diagonalisation; of a file with [dmrg] there are --stage ir, plan, cost, cuda, ptx, sass and resources", stage.word())]
     StageOfDmrg { stage: StageName },
     #[error(transparent)]
     Dmrg(Box<DmrgError>),

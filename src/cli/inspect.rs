@@ -4,7 +4,7 @@
 use super::arguments::{InspectArguments, StageName};
 use super::error::CommandError;
 use super::output::print;
-use super::{Outcome, dmrg, dump, inspect_ci, overrides, profile};
+use super::{Outcome, dump, inspect_ci, inspect_dmrg, overrides, profile};
 use crate::exact::Stage;
 use crate::input::InputFile;
 use eigenforge_runtime::jit::Overrides;
@@ -18,7 +18,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
             return Ok(Outcome::Done);
         }
         InputFile::Dmrg(file) => {
-            dmrg::inspect(&file, arguments)?;
+            inspect_dmrg::run(&file, arguments)?;
             return Ok(Outcome::Done);
         }
     };
@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
         let files = model.generated_named(kernel)?;
         let texts = files.iter().map(|file| &file.text);
         let written = dump::write(texts, folder, arguments.force)?;
-        print(&(written + &dump::next(&arguments.model, folder, true)))?;
+        print(&(written + &dump::next(&arguments.model, folder)))?;
         return Ok(Outcome::Done);
     }
     let stage = match arguments.stage {

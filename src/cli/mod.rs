@@ -22,6 +22,7 @@ mod dump;
 mod error;
 mod inspect;
 mod inspect_ci;
+mod inspect_dmrg;
 mod output;
 mod overrides;
 mod profile;

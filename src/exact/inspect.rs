@@ -158,8 +158,7 @@ impl Model {
         }
         for file in &files {
             if !matches!(stage, Stage::Cost) && files.len() > 1 {
-                let edited = file.edited.as_ref().map(|path| format!(" (overridden by {})", path.display()));
-                let _ = writeln!(out, "// ======== {}{} ========", file.text.name, edited.unwrap_or_default());
+                out += &heading(&file.chosen());
             }
             out += &stage_of(file, stage, arch)?;
         }
@@ -187,20 +186,32 @@ fn stage_of(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, In
             let Cost { flops, bytes } = file.cost;
             Ok(format!("{:<44} {flops:>14.4e} {bytes:>14.4e} {:>12.3}\n", file.text.name, flops / bytes))
         }
-        Stage::Ptx | Stage::Sass | Stage::Resources => {
-            let arch: Arch = arch.parse()?;
-            let jit = Jit::new()?;
-            if stage == Stage::Ptx {
-                return Ok(file.chosen().ptx(&jit, arch)?);
-            }
-            let cubin = file.chosen().compile(&jit, arch)?;
-            if stage == Stage::Sass {
-                return Ok(Disassembler::find(&Settings::from_env()?)?.sass(&cubin.image, None)?);
-            }
-            // Without a disassembler there is still much to say.
-            let disassembler = Disassembler::find(&Settings::from_env()?).ok();
-            let kernels = footprints(&cubin, disassembler.as_ref(), &file.launches)?;
-            Ok(kernels.iter().map(ToString::to_string).collect())
-        }
+        Stage::Ptx | Stage::Sass | Stage::Resources => compiled(&file.chosen(), &file.launches, stage, arch),
     }
+}
+
+/// The line above one of several files.
+pub fn heading(file: &Chosen<'_>) -> String {
+    let edited = file.edited.as_ref().map(|path| format!(" (overridden by {})", path.display()));
+    format!("// ======== {}{} ========\n", file.text.name, edited.unwrap_or_default())
+}
+
+/// PTX, machine code or resources of a file; of resources those of the kernels that have a launch.
+///
+/// # Errors
+/// A text that does not compile; an architecture, a compiler or a disassembler that there is not.
+pub fn compiled(file: &Chosen<'_>, launches: &[Launch], stage: Stage, arch: &str) -> Result<String, InspectError> {
+    let arch: Arch = arch.parse()?;
+    let jit = Jit::new()?;
+    if stage == Stage::Ptx {
+        return Ok(file.ptx(&jit, arch)?);
+    }
+    let cubin = file.compile(&jit, arch)?;
+    if stage == Stage::Sass {
+        return Ok(Disassembler::find(&Settings::from_env()?)?.sass(&cubin.image, None)?);
+    }
+    // Without a disassembler there is still much to say.
+    let disassembler = Disassembler::find(&Settings::from_env()?).ok();
+    let kernels = footprints(&cubin, disassembler.as_ref(), launches)?;
+    Ok(kernels.iter().map(ToString::to_string).collect())
 }

@@ -23,7 +23,7 @@ mod tables;
 mod tune;
 
 pub use footprint::{KernelFootprint, footprints};
-pub use inspect::{GeneratedFile, InspectError, Stage};
+pub use inspect::{GeneratedFile, InspectError, Stage, compiled, heading};
 pub use ir::{IrError, OperatorIr, StructureKind};
 pub use model::{LARGEST_DENSE, Model};
 pub use multiply::{Hamiltonian, PrepareError};

@@ -1,6 +1,7 @@
 //! `eigenforge solve` and `inspect` on files with `[dmrg]`: energies, files, a killed run, and what is refused.
 
 use super::command::{command, run, stderr, stdout};
+use eigenforge::runtime::jit::{Disassembler, Jit, Settings};
 use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -155,11 +156,10 @@ fn options_of_a_diagonalisation_are_refused_by_name() {
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains(said), "{}", stderr(&output));
     }
-    for stage in ["ptx", "sass", "resources", "ir-ron"] {
-        let output = run(&["inspect", &input, "--stage", stage]);
-        assert_eq!(output.status.code(), Some(2));
-        assert!(stderr(&output).contains("--stage ir, plan, cost and cuda"), "{}", stderr(&output));
-    }
+    let output = run(&["inspect", &input, "--stage", "ir-ron"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
+    assert!(said.contains("--stage ir, plan, cost, cuda, ptx, sass and resources"), "{said}");
     let build = run(&["build", &input, "--arch", "sm_90"]);
     assert_eq!(build.status.code(), Some(2), "{}", stderr(&build));
 }
@@ -180,7 +180,55 @@ fn inspect_shows_the_operator_sum_the_records_and_their_cost() {
     assert!(shown("plan").contains("Product"), "no records");
 }
 
-/// The three texts are written; an edited one runs in the simulator in place of the generated one, and the report says so.
+/// PTX, machine code and resources of all five texts, of one, and of an edited one that does not compile.
+#[test]
+fn inspect_compiles_the_texts_of_a_chain_for_any_architecture() {
+    let settings = Settings::from_env().unwrap();
+    if Jit::for_tests(&settings).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let input = chain(folder.path(), 8, "states = 16");
+    let inspect = |more: &[&str]| run(&[&["inspect", &input], more].concat());
+    let output = inspect(&["--stage", "resources"]);
+    let text = stdout(&output);
+    assert_eq!(text.matches("// ======== dmrg_").count(), 5, "{text}{}", stderr(&output));
+    for kernel in
+        ["grouped_products", "streamed_products", "matrix_copies", "corrected", "appended", "reduced", "merged"]
+    {
+        let line = text.lines().find(|line| line.split_whitespace().next() == Some(kernel)).expect(kernel);
+        assert!(line.contains(" registers, 0 bytes spilled"), "{line}");
+    }
+    assert!(text.contains("256 threads and") && text.contains("bytes dynamic shared a block:"), "{text}");
+    let output = inspect(&["--stage", "ptx", "--arch", "sm_80", "--kernel", "corrected"]);
+    let ptx = stdout(&output);
+    assert!(ptx.contains(".target sm_80") && ptx.contains(".entry corrected("), "{}", stderr(&output));
+    assert_eq!(ptx.matches("// ======== ").count(), 1, "one text: that of the kernel");
+    if Disassembler::find(&settings).is_ok() {
+        let output = inspect(&["--stage", "sass", "--kernel", "dmrg_grouped_products"]);
+        let sass = stdout(&output);
+        assert!(sass.contains("grouped_products") && sass.contains("DMMA"), "{}", stderr(&output));
+    }
+    let output = inspect(&["--stage", "ptx", "--arch", "gpu"]);
+    assert!(output.status.code() != Some(0) && stderr(&output).contains("gpu"), "{}", stderr(&output));
+    let edits = folder.path().join("edits");
+    let edits = edits.to_str().unwrap();
+    let dumped = inspect(&["--dump", edits]);
+    assert!(stdout(&dumped).contains("--stage resources --override"), "{}", stdout(&dumped));
+    let file = Path::new(edits).join("dmrg_davidson.cu");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (before, edited) = ("const double t = r / (", "const double t = rr / (");
+    std::fs::write(&file, text.replacen(before, edited, 1)).unwrap();
+    let output = inspect(&["--stage", "cuda", "--override", edits]);
+    assert!(stdout(&output).contains("dmrg_davidson (overridden by ") && stdout(&output).contains(edited));
+    let output = inspect(&["--stage", "resources", "--override", edits]);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(stderr(&output).contains("identifier \"rr\" is undefined"), "{}", stderr(&output));
+    let output = inspect(&["--stage", "plan", "--override", edits]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}
+
+/// The five texts are written; an edited one runs in the simulator in place of the generated one, and the report says so.
 #[test]
 fn the_kernels_are_dumped_edited_and_run() {
     let folder = tempfile::tempdir().unwrap();

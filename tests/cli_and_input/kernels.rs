@@ -19,8 +19,6 @@ use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Target, Wish};
 use eigenforge::su3;
 use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform};
-use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan, TableSizes};
-use eigenforge_templates::eigen::{Card, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
 use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{KernelText, Launch, ScalarType};
@@ -128,44 +126,15 @@ fn of_space(folder: &Path) -> Vec<Text> {
     .into()
 }
 
-/// The texts of DMRG on a device; lengths of their launches are of no concern to a budget.
+/// The texts of DMRG on a device.
 fn of_chain(folder: &Path) -> Vec<Text> {
     let file = InputFile::read(&folder.join("chain.toml")).unwrap();
     assert!(matches!(file, InputFile::Dmrg(_)), "{}: no [dmrg]", folder.display());
-    fn plan<P: serde::de::DeserializeOwned>(text: &KernelText) -> P {
-        ron::from_str(&text.plan).unwrap()
-    }
-    let sizes = TableSizes { blocks: 132, spaces: [1000; 6], output: 1000, words: 1000 };
-    let launches = |text: &KernelText| -> (&str, Vec<Launch>) {
-        match text.entries[0].as_str() {
-            "grouped_products" => ("grouped_products", vec![plan::<GroupedProductsPlan>(text).launch(&sizes).unwrap()]),
-            "streamed_products" => {
-                ("streamed_products", vec![plan::<StreamedProductsPlan>(text).launch(&sizes, 7).unwrap()])
-            }
-            "matrix_copies" => ("matrix_copies", vec![plan::<MatrixCopiesPlan>(text).launch(&sizes, 7).unwrap()]),
-            entry if DavidsonPlan::ENTRIES.contains(&entry) => {
-                let extent = Extent { n: 1000, stride: 1024, width: 3, below: 1 };
-                let launch = |entry: &&str| plan::<DavidsonPlan>(text).launch(entry, extent).unwrap();
-                ("davidson", DavidsonPlan::ENTRIES.iter().map(launch).collect())
-            }
-            _ => {
-                // One matrix for a block's shared memory, one for all blocks; each kernel once.
-                let list = [(0, 400), (160_000, 100)].map(|(first, rows)| SymmetricRows { first, rows, values: 0 });
-                let card = Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 };
-                let steps = plan::<EigenpairsPlan>(text).launches(&list, card, 170_000, 500).unwrap().steps;
-                let mut launches: Vec<Launch> = steps.into_iter().map(|step| step.launch).collect();
-                let place = |launch: &Launch| text.entries.iter().position(|entry| *entry == launch.entry);
-                launches.sort_by_key(place);
-                launches.dedup_by(|a, b| a.entry == b.entry);
-                ("eigenpairs", launches)
-            }
-        }
+    let named = |(text, launches): (KernelText, Vec<Launch>)| {
+        let stem = text.name.strip_prefix("dmrg_").unwrap_or(&text.name).to_string();
+        Text { plan: format!("plan_{stem}.ron"), stem, text, launches }
     };
-    let named = |text: KernelText| {
-        let (stem, launches) = launches(&text);
-        Text { stem: stem.into(), plan: format!("plan_{stem}.ron"), text, launches }
-    };
-    resident::texts().unwrap().into_iter().map(named).collect()
+    resident::generated().unwrap().map(named).into()
 }
 
 /// The generated file `name` of a model, or its multiply, in the number types that are kept.

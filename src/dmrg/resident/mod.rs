@@ -15,10 +15,12 @@ mod diagonal;
 mod multiply;
 mod pool;
 mod shares;
+mod texts;
 mod truncate;
 
 pub use multiply::{Multiplier, Multiply};
 pub use pool::{Held, Pool};
+pub use texts::generated;
 
 use super::blocks::Side;
 use super::bond::Bond;
@@ -36,9 +38,6 @@ use super::truncate::{Limits, Truncated, Wave};
 use davidson::Davidson;
 use decompose::Decomposer;
 use eigenforge_runtime::{Device, DeviceError};
-use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
-use eigenforge_templates::eigen::{DavidsonPlan, EigenpairsPlan};
-use eigenforge_templates::{KernelText, TextError};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -59,17 +58,6 @@ pub struct Resident {
 const USED: f64 = 0.9;
 /// Part of that which blocks, states and vectors may hold before what is left behind goes to host memory.
 const BUSY: f64 = 0.5;
-/// The generated files that every run on a device uses.
-///
-/// # Errors
-/// A fault of a template.
-pub fn texts() -> Result<[KernelText; 5], TextError> {
-    let (davidson, eigenpairs) = (DavidsonPlan::new("dmrg"), EigenpairsPlan::new("dmrg"));
-    let (carried, streamed) = (GroupedProductsPlan::new("dmrg"), StreamedProductsPlan::new("dmrg"));
-    let copies = MatrixCopiesPlan::new("dmrg");
-    Ok([carried.text()?, streamed.text()?, copies.text()?, davidson.text()?, eigenpairs.text()?])
-}
-
 /// Targets that a device finds at most: a search stays orthogonal to all others.
 pub fn most_targets() -> usize {
     davidson::most_below() + 1

@@ -1,0 +1,58 @@
+//! The generated files that every run on a device uses, to be read and measured.
+//!
+//! In: nothing, for they are the same for every chain. Out: each text with a launch of each of its kernels. Threads and shared
+//! memory of a launch are those of a run on an H200; lengths are of a small one.
+
+use eigenforge_runtime::DeviceError;
+use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan, TableSizes};
+use eigenforge_templates::eigen::{Card, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
+use eigenforge_templates::{KernelText, Launch, LaunchError};
+
+/// An H200 as the eigenvectors of many matrices see it.
+const CARD: Card = Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 };
+const SIZES: TableSizes = TableSizes { blocks: 132, spaces: [1000; 6], output: 1000, words: 1000 };
+/// Matrices that an operand streams from.
+const MAPS: usize = 7;
+
+/// The texts and their launches.
+///
+/// # Errors
+/// A fault of a template or a plan.
+pub fn generated() -> Result<[(KernelText, Vec<Launch>); 5], DeviceError> {
+    let (carried, streamed) = (GroupedProductsPlan::new("dmrg"), StreamedProductsPlan::new("dmrg"));
+    let (copies, davidson) = (MatrixCopiesPlan::new("dmrg"), DavidsonPlan::new("dmrg"));
+    let eigenpairs = EigenpairsPlan::new("dmrg");
+    let extent = Extent { n: 1000, stride: 1024, width: 3, below: 1 };
+    let of_davidson = DavidsonPlan::ENTRIES.iter().map(|entry| davidson.launch(entry, extent));
+    Ok([
+        (carried.text()?, vec![carried.launch(&SIZES)?]),
+        (streamed.text()?, vec![streamed.launch(&SIZES, MAPS)?]),
+        (copies.text()?, vec![copies.launch(&SIZES, MAPS)?]),
+        (davidson.text()?, of_davidson.collect::<Result<_, _>>()?),
+        (eigenpairs.text()?, of_eigenpairs(&eigenpairs)?),
+    ])
+}
+
+/// Each kernel once, in the order of the text.
+fn of_eigenpairs(plan: &EigenpairsPlan) -> Result<Vec<Launch>, LaunchError> {
+    // One matrix for a block's shared memory, one for all blocks.
+    let list = [(0, 400), (160_000, 100)].map(|(first, rows)| SymmetricRows { first, rows, values: 0 });
+    let steps = plan.launches(&list, CARD, 170_000, 500)?.steps;
+    let mut launches: Vec<Launch> = steps.into_iter().map(|step| step.launch).collect();
+    launches.sort_by_key(|launch| EigenpairsPlan::ENTRIES.iter().position(|entry| *entry == launch.entry));
+    launches.dedup_by(|a, b| a.entry == b.entry);
+    Ok(launches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_has_a_launch() {
+        for (text, launches) in generated().unwrap() {
+            let launched: Vec<&String> = launches.iter().map(|launch| &launch.entry).collect();
+            assert_eq!(launched, text.entries.iter().collect::<Vec<_>>(), "{}", text.name);
+        }
+    }
+}
