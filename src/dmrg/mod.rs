@@ -22,6 +22,7 @@
 //!   any model: chains, ladders, cylinders, long ranges. Identities are never multiplied, site operators are
 //!   coefficients ([`enlarged`]); whether a block's pieces are multiplied apart (l-1-1-r) or summed first (LR) is
 //!   decided block by block by predicted cost.
+//! * On a card the CPU may do a [share] of every product at the same time, by the same records.
 //! * Along a [`sweep`] each bond starts from White's [transformation](transform) of the last one's ψ; a chain may first be
 //!   [grown](growth) from both ends, each step from McCulloch's prediction.
 //! * At the end one-site sweeps may [polish](mod@polish) the state at the kept width.
