@@ -157,16 +157,20 @@ const SEQUENTIAL_FLOPS: f64 = 2e5;
 
 /// Runs a stage on the CPU: the output is what its groups add up to, everything else zero.
 pub fn run(stage: &Stage, buffers: Buffers<'_>, output: &mut [f64]) {
-    output.fill(0.0);
     let mut tasks = Vec::with_capacity(stage.groups.len());
     let (mut rest, mut at) = (output, 0);
     for group in &stage.groups {
-        let (_, from_here) = rest.split_at_mut(group.offset - at);
+        let (gap, from_here) = rest.split_at_mut(group.offset - at);
+        gap.fill(0.0);
         let (block, behind) = from_here.split_at_mut(group.length);
         tasks.push((group, block));
         (rest, at) = (behind, group.offset + group.length);
     }
-    let add = |(group, block): (&Group, &mut [f64])| group.records.iter().for_each(|r| r.add(buffers, block));
+    rest.fill(0.0);
+    let add = |(group, block): (&Group, &mut [f64])| {
+        block.fill(0.0);
+        group.records.iter().for_each(|r| r.add(buffers, block));
+    };
     if stage.flops() < SEQUENTIAL_FLOPS || rayon::current_num_threads() == 1 {
         tasks.into_iter().for_each(add);
     } else {

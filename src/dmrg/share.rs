@@ -4,7 +4,7 @@
 //! the CPU reads and where its results belong. All records of an output block stay together, so nothing is merged: blocks go to
 //! the card from the one with the most operations down to the smaller ones, as many as come closest to its part, the rest
 //! to the CPU. An intermediate goes with the blocks that read it and would be made twice only if blocks of both read it; those
-//! of a [`Superblock`] are read by one block each.
+//! of a [`Superblock`] are read by one block each. The CPU's blocks are then cut by columns, so that all cores have a part of them.
 
 use super::error::DmrgError;
 use super::records::{Action, Group, Operand, Record, SPACES, Space, Stage};
@@ -145,7 +145,10 @@ impl Split {
         let read = |operand: Operand| {
             (operand.space != Space::Between).then(|| place(&reads[operand.space as usize], operand.offset))
         };
-        [&mut cpu.first, &mut cpu.second].into_iter().for_each(|stage| move_operands(stage, read));
+        for stage in [&mut cpu.first, &mut cpu.second] {
+            move_operands(stage, read);
+            *stage = in_tasks(std::mem::take(stage));
+        }
         Split { card, cpu, stretches, reads, part: if total > 0.0 { done / total } else { 0.0 } }
     }
 }
@@ -226,6 +229,57 @@ fn move_operands(stage: &mut Stage, to: impl Fn(Operand) -> Option<usize>) {
             Action::Diagonal => {}
         }
     }
+}
+
+/// Tasks that a stage of the CPU is cut into, about: a few for each of many cores, and the same on every machine.
+const TASKS: f64 = 64.0;
+/// Columns that are not worth a task.
+const NARROW: usize = 8;
+
+/// The same stage, a block of much work as several groups of whole columns.
+fn in_tasks(stage: Stage) -> Stage {
+    let most = stage.flops() / TASKS;
+    let cut = |group: Group| {
+        let work: f64 = group.records.iter().map(Record::flops).sum();
+        let stride = group.records.first().map_or(0, |record| record.stride);
+        let matrix = |record: &Record| record.stride == stride && record.action != Action::Diagonal;
+        if stride == 0 || group.length % stride != 0 || !group.records.iter().all(matrix) {
+            return vec![group];
+        }
+        let columns = group.length / stride;
+        let pieces = ((work / most).ceil() as usize).min(columns / NARROW);
+        if pieces < 2 {
+            return vec![group];
+        }
+        let piece = |k: usize| columns_of(&group, stride, columns * k / pieces..columns * (k + 1) / pieces);
+        (0..pieces).map(piece).collect()
+    };
+    Stage { groups: stage.groups.into_iter().flat_map(cut).collect(), length: stage.length }
+}
+
+/// Some columns of a block of `stride` rows.
+fn columns_of(group: &Group, stride: usize, columns: Range<usize>) -> Group {
+    let part = |record: &Record| {
+        let first = record.first / stride;
+        let (from, to) = (first.max(columns.start), (first + record.columns).min(columns.end));
+        if from >= to {
+            return None;
+        }
+        let skip = from - first;
+        let behind = |operand: Operand| {
+            let offset = operand.offset + if operand.transposed { skip } else { skip * operand.stride };
+            Operand { offset, ..operand }
+        };
+        let action = match record.action {
+            Action::Product { a, b, inner } => Action::Product { a, b: behind(b), inner },
+            Action::Copy { a } => Action::Copy { a: behind(a) },
+            Action::Diagonal => Action::Diagonal,
+        };
+        let first = record.first % stride + (from - columns.start) * stride;
+        Some(Record { action, first, columns: to - from, ..*record })
+    };
+    let records = group.records.iter().filter_map(part).collect();
+    Group { offset: group.offset + columns.start * stride, length: columns.len() * stride, records }
 }
 
 /// Where an element is when ranges lie side by side; an empty matrix may be anywhere.
@@ -386,8 +440,39 @@ pub(super) mod tests {
                 assert!(largest < 0.5 * all, "blocks to choose from: {largest} of {all}");
                 assert!((cpu - part * all).abs() <= 0.5 * largest, "{cpu} of {all} is far from {part}");
                 assert_eq!(split.stretches.is_empty(), part == 0.0);
+                let tasks = split.cpu.second.groups.len();
+                assert!(part < 1.0 || tasks > whole.second.groups.len(), "large blocks are cut: {tasks}");
             }
         }
+    }
+
+    /// A part of a block, straight and turned operands, a copy; against the same records in one task.
+    #[test]
+    fn columns_of_a_block_are_tasks_of_their_own() {
+        let (rows, columns, inner) = (13, 50, 9);
+        let operand = |space, offset, stride, transposed| Operand { space, offset, stride, transposed };
+        let (a, b) = (operand(Space::Left, 3, 17, false), operand(Space::Input, 5, 60, false));
+        let record =
+            |action, first, rows, columns| Record { action, coefficient: 0.7, first, stride: 13, rows, columns };
+        let turned = Operand { transposed: true, ..b };
+        let records = vec![
+            record(Action::Product { a, b: turned, inner }, 0, rows, columns),
+            record(Action::Product { a, b, inner }, 2 + 13 * 11, 5, 20),
+            record(Action::Copy { a: turned }, 1 + 13 * 30, 12, 19),
+            record(Action::Copy { a: b }, 13, 10, 40),
+        ];
+        let group = Group { offset: 4, length: rows * columns, records };
+        let stage = Stage { groups: vec![group], length: 4 + rows * columns + 3 };
+        let cut = in_tasks(stage.clone());
+        assert_eq!((cut.groups.len(), cut.flops()), (6, stage.flops()));
+        let (left, input) = (vector(400, 5), vector(4000, 6));
+        let data = slices(Default::default()).with(Space::Left, &left).with(Space::Input, &input);
+        let [mut expected, mut found] = [(); 2].map(|()| vec![f64::NAN; stage.length]);
+        super::super::records::run(&stage, data, &mut expected);
+        super::super::records::run(&cut, data, &mut found);
+        assert!(difference(&found, &expected) < 1e-14);
+        let whole: Vec<usize> = cut.groups.iter().map(|group| group.length % rows).collect();
+        assert_eq!(whole, [0; 6]);
     }
 
     #[test]
