@@ -243,7 +243,7 @@ fn in_tasks(stage: Stage) -> Stage {
         let work: f64 = group.records.iter().map(Record::flops).sum();
         let stride = group.records.first().map_or(0, |record| record.stride);
         let matrix = |record: &Record| record.stride == stride && record.action != Action::Diagonal;
-        if stride == 0 || group.length % stride != 0 || !group.records.iter().all(matrix) {
+        if stride == 0 || !group.length.is_multiple_of(stride) || !group.records.iter().all(matrix) {
             return vec![group];
         }
         let columns = group.length / stride;
