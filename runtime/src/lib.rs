@@ -18,8 +18,8 @@ pub mod tune;
 pub mod vector_program;
 
 pub use device::{
-    Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord, Memory,
-    OnDevice, Pinned, SymmetricMatrix, Vector,
+    Arguments, Buffer, Checks, Copies, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord,
+    Memory, OnDevice, Pinned, SymmetricMatrix, Transfer, Vector,
 };
 pub use error::{DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

@@ -1,5 +1,6 @@
 //! Why a DMRG run could not be done.
 
+use super::memory::size;
 use crate::operator::OperatorError;
 use std::path::PathBuf;
 
@@ -64,13 +65,14 @@ pub enum DmrgError {
     },
     /// What would be resident does not fit.
     #[error(
-        "about {needed:.1} GiB would be resident and {free:.1} GiB are free: {states} states fit at most; lower `states`"
+        "one bond alone takes about {} and {} may be held: some {states} states fit at most; lower `states` or raise `memory`",
+        size(*needed), size(*free)
     )]
     Memory {
-        /// GiB needed.
-        needed: f64,
-        /// GiB free.
-        free: f64,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes that may be held.
+        free: u64,
         /// States that would fit.
         states: usize,
     },
@@ -98,6 +100,21 @@ pub enum DmrgError {
         first: usize,
         /// The right site.
         second: usize,
+    },
+    /// What memory has no room for could not go to the disk, or not come back.
+    #[error(
+        "numbers could not be {what} in the scratch folder {} ({} are there): {source}; name a folder with more room as `scratch` \
+         in [dmrg], raise `memory`, or lower `states`", folder.display(), size(*held)
+    )]
+    Scratch {
+        /// The folder.
+        folder: PathBuf,
+        /// "written" or "read back".
+        what: &'static str,
+        /// Bytes there.
+        held: u64,
+        /// What the system said.
+        source: std::io::Error,
     },
     /// A folder of checkpoints cannot be read or written.
     #[error("checkpoint {}: {source}", path.display())]
@@ -131,6 +148,7 @@ impl DmrgError {
             DmrgError::Decomposition { .. }
                 | DmrgError::NotFinite { .. }
                 | DmrgError::Checkpoint { .. }
+                | DmrgError::Scratch { .. }
                 | DmrgError::Device(_)
         )
     }

@@ -1,51 +1,218 @@
-//! What a run will keep resident, before it allocates.
+//! The memory plan: what a run will hold at most, found before it allocates, and what it is then held to.
 //!
-//! In: the chain and the number of states. Out: bytes by item, an estimate: the states of a cut are spread over the
-//! sectors as the square of their share at infinite temperature, which is sharper than that; how sharply a ground state
-//! spreads is not known before.
+//! In: the chain, how many states each sector keeps at each cut ([`Shares`]), a [`Budget`]. Out: bytes by item at the fullest
+//! bond of a sweep, found by [rehearsing](super::shapes) a sweep with buffers that have lengths only; how wide Davidson's basis may be;
+//! above how many bytes blocks and kept states leave for host memory or the disk; what goes there. What cannot be done that way is
+//! refused with the number of states that can.
+//!
+//! Before a run the shares are a guess (a ground state spreads its states over fewer sectors than a random one). When the sweeps
+//! with fewer states are done they are known, and the plan is made again: that one holds to a few per cent.
 
+use super::blocks::Side;
 use super::chain::Chain;
-use super::charges::Charges;
-use super::davidson::WIDTH;
-use std::collections::BTreeMap;
+use super::davidson::{self, WIDTH};
+use super::error::DmrgError;
+use super::shapes::{Counted, Shapes};
+pub use super::shares::Shares;
+use super::sweep::{SweepPlan, Sweeper};
+use super::truncate::Limits;
+use serde::Serialize;
 
-/// States of each sector at cut `p`.
-pub(super) fn spread(chain: &Chain, p: usize, states: usize) -> BTreeMap<Charges, f64> {
-    let squares: BTreeMap<Charges, f64> = chain.reachable.at(p).iter().map(|(q, f)| (*q, f * f)).collect();
-    let sum: f64 = squares.values().sum();
-    let ends = p.min(chain.sites - p) as f64;
-    let most = (states as f64).min((chain.site.dimension() as f64).powf(ends));
-    squares.into_iter().map(|(q, square)| (q, most * square / sum)).collect()
+/// Who computes, and by whose rules memory is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// This machine's cores: what has left goes to the disk.
+    Host,
+    /// A card: what has left goes to host memory, and to the disk when that is full.
+    Card,
 }
 
-/// (what it is, bytes).
-pub fn plan(chain: &Chain, states: usize) -> Vec<(String, u64)> {
-    let (mut blocks, mut kept, mut longest) = (0.0, 0.0, 0.0f64);
-    for p in 1..chain.sites {
-        let here = spread(chain, p, states);
-        let at = |q: Charges| here.get(&q).copied().unwrap_or(0.0);
-        for change in &chain.sum.cuts[p].changes {
-            blocks += here.iter().map(|(q, n)| n * at(*q + *change)).sum::<f64>();
-        }
-        let before = spread(chain, p - 1, states);
-        let grown = |q: Charges| -> f64 {
-            let states = chain.site.charges().iter();
-            states.map(|charge| before.get(&(q - *charge)).copied().unwrap_or(0.0)).sum()
-        };
-        kept += here.iter().map(|(q, n)| n * grown(*q)).sum::<f64>();
-        if p + 1 < chain.sites {
-            let behind = spread(chain, p + 1, states);
-            let right = |q: Charges| -> f64 {
-                let states = chain.site.charges().iter();
-                states.map(|charge| behind.get(&(q + *charge)).copied().unwrap_or(0.0)).sum()
-            };
-            longest = longest.max(here.keys().map(|q| grown(*q) * right(*q)).sum());
+/// What a run may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Who computes.
+    pub processor: Processor,
+    /// Bytes of the memory where it computes.
+    pub memory: u64,
+    /// Bytes of host memory for what has left a card.
+    pub host: u64,
+}
+
+/// Bytes that were held at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// In the memory where it computes.
+    pub memory: u64,
+    /// In host memory beside a card.
+    pub host: u64,
+    /// On the disk.
+    pub disk: u64,
+}
+
+/// What a run is held to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MemoryPlan {
+    /// With so many states.
+    pub states: usize,
+    /// Whether the shares of the sectors were measured, by sweeps with fewer states.
+    pub measured: bool,
+    /// Operators of blocks that are here at the fullest bond.
+    pub blocks: u64,
+    /// Kept states that are here.
+    pub kept: u64,
+    /// V and W of Davidson's method.
+    pub vectors: u64,
+    /// The most of each memory.
+    pub most: Usage,
+    /// Vectors of Davidson's basis.
+    pub width: usize,
+    /// What a sweep has left behind leaves the memory while more bytes than this are held.
+    pub leave_above: u64,
+}
+
+/// The vectors of a restart, and some to go on with.
+const NARROWEST: usize = 4;
+
+impl MemoryPlan {
+    /// (what it is, bytes), adding up to the most that is held where it computes.
+    pub fn items(&self) -> Vec<(String, u64)> {
+        let rest = self.most.memory.saturating_sub(self.blocks + self.kept + self.vectors);
+        vec![
+            ("operators of all blocks".into(), self.blocks),
+            ("kept states".into(), self.kept),
+            (format!("V and W, {} vectors each", self.width), self.vectors),
+            ("products and decompositions of a bond".into(), rest),
+        ]
+    }
+
+    /// "planned 1.23 GiB (and 0.50 GiB in host memory, 2.00 GiB on disk)".
+    pub fn describe(&self) -> String {
+        let kind = if self.measured { "by the sectors as measured" } else { "by a guess of the sectors" };
+        format!("{}, {} states, {kind}", self.most.describe(), self.states)
+    }
+}
+
+/// Bytes as people read them.
+pub fn size(bytes: u64) -> String {
+    let b = bytes as f64;
+    match bytes {
+        0..1048576 => format!("{:.1} KiB", b / 1024.0),
+        1048576..1073741824 => format!("{:.1} MiB", b / 1048576.0),
+        _ => format!("{:.2} GiB", b / 1073741824.0),
+    }
+}
+
+impl Usage {
+    /// The larger of both, memory by memory.
+    pub fn or(self, other: Usage) -> Usage {
+        Usage {
+            memory: self.memory.max(other.memory),
+            host: self.host.max(other.host),
+            disk: self.disk.max(other.disk),
         }
     }
-    let bytes = |elements: f64| (8.0 * elements) as u64;
-    vec![
-        ("operators of all blocks".into(), bytes(blocks)),
-        ("kept states".into(), bytes(kept)),
-        ("vectors of one bond".into(), bytes((2 * WIDTH + 8) as f64 * longest)),
-    ]
+
+    /// "1.23 GiB, 0.50 GiB beside it in host memory, 2.00 GiB on disk".
+    pub fn describe(&self) -> String {
+        let mut text = size(self.memory);
+        for (bytes, place) in [(self.host, "beside it in host memory"), (self.disk, "on disk")] {
+            if bytes > 0 {
+                text += &format!(", {} {place}", size(bytes));
+            }
+        }
+        text
+    }
+}
+
+/// Goes from the left end to the right; the way back holds the same, mirrored. Where numbers leave it goes back too, and that
+/// way is measured: what stayed and what left then depends on a sweep before, as it does in a run.
+fn rehearse(
+    chain: &Chain,
+    shares: &Shares,
+    budget: Budget,
+    width: usize,
+    leave_above: u64,
+) -> Result<MemoryPlan, DmrgError> {
+    let engine = Shapes::new(chain, shares, budget.processor, width, leave_above, budget.host);
+    let mut sweeper = Sweeper::rehearsal(engine, chain)?;
+    let limits = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
+    let davidson = davidson::Limits { tolerance: 1.0, products: 1 };
+    let sweep = SweepPlan { limits, noise: 0.0, davidson, random: None };
+    let (mut fullest, mut plan) = (0, None);
+    let measured = if leave_above == u64::MAX { Side::Left } else { Side::Right };
+    let path = Sweeper::<Shapes<'_>>::path(chain.sites).filter(|(_, grows)| *grows == Side::Left || *grows == measured);
+    for (p, grows) in path {
+        let engine = sweeper.engine();
+        engine.cut.set(p + 1);
+        if grows != measured {
+            sweeper.step(p, grows, &sweep)?;
+            continue;
+        }
+        let most = engine.usage();
+        engine.ledger.restart();
+        let here = |counted: &mut dyn Iterator<Item = &Counted>| counted.map(Counted::here).sum::<u64>();
+        let blocks = here(&mut sweeper.left.iter().chain(&sweeper.right).flatten().map(|block| &block.data));
+        let kept = here(&mut sweeper.kept.iter().flatten().map(|kept| &kept.data));
+        sweeper.step(p, grows, &sweep)?;
+        let (engine, most) = (sweeper.engine(), Usage { memory: 0, ..most });
+        let peak = engine.ledger.peak();
+        if peak > fullest {
+            let (measured, vectors) = (false, engine.solver());
+            fullest = peak;
+            plan = Some(MemoryPlan { states: 0, measured, blocks, kept, vectors, most, width, leave_above });
+        }
+    }
+    let most = Usage { memory: fullest, ..sweeper.engine().usage() };
+    let plan = plan.map(|plan| MemoryPlan { most, ..plan });
+    let nothing = || DmrgError::TooShort { sites: chain.sites };
+    plan.ok_or_else(nothing)
+}
+
+/// The plan of a sweep with these shares.
+///
+/// # Errors
+/// A bond that does not fit, with the number of states that would.
+pub fn plan(
+    chain: &Chain,
+    shares: &Shares,
+    states: usize,
+    measured: bool,
+    budget: Budget,
+) -> Result<MemoryPlan, DmrgError> {
+    let whole = rehearse(chain, shares, budget, WIDTH, u64::MAX)?;
+    let named = |found: MemoryPlan| MemoryPlan { states, measured, ..found };
+    if whole.most.memory <= budget.memory {
+        return Ok(named(whole));
+    }
+    let least = rehearse(chain, shares, budget, NARROWEST, 0)?;
+    let needed = least.most.memory;
+    if needed > budget.memory {
+        // Everything grows as the square of the number of states.
+        let fits = (states as f64 * (budget.memory as f64 / needed as f64).sqrt()) as usize;
+        return Err(DmrgError::Memory { needed, free: budget.memory, states: fits.max(1) });
+    }
+    for width in [WIDTH, 16, 12, 8] {
+        if rehearse(chain, shares, budget, width, 0)?.most.memory > budget.memory {
+            continue;
+        }
+        let mut leave_above = budget.memory;
+        while leave_above > 0 {
+            let found = rehearse(chain, shares, budget, width, leave_above)?;
+            let over = found.most.memory.saturating_sub(budget.memory);
+            if over == 0 {
+                return Ok(named(found));
+            }
+            leave_above = leave_above.saturating_sub(over.max(budget.memory / 32));
+        }
+        return rehearse(chain, shares, budget, width, 0).map(named);
+    }
+    Ok(named(least))
+}
+
+/// The plan before a run, by a guess of the sectors.
+///
+/// # Errors
+/// Those of [`plan`].
+pub fn first_plan(chain: &Chain, states: usize, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+    plan(chain, &Shares::estimated(chain, states), states, false, budget)
 }

@@ -27,6 +27,8 @@
 //! * At the end one-site sweeps may [polish](mod@polish) the state at the kept width.
 //! * **States above** the lowest are searched orthogonal to [those below](mod@reference).
 //! * **Sectors** fix any [charges] that the model conserves.
+//! * **[Memory](memory)** is planned by a [rehearsal](shapes) without numbers; what a sweep has left behind may lie in host memory
+//!   or on disk ([`storage`]).
 //!
 //! ```
 //! use eigenforge::basis::Sector;
@@ -50,6 +52,7 @@
 
 pub mod blocks;
 pub mod bond;
+pub mod bounded;
 pub mod ceilings;
 pub mod chain;
 pub mod charges;
@@ -78,12 +81,16 @@ pub mod polish;
 pub mod predict;
 pub mod records;
 pub mod reference;
+pub mod refine;
 pub mod repetition;
 pub mod resident;
 pub mod run;
+pub mod shapes;
+pub mod shares;
 pub mod site;
 pub mod start;
 pub mod state;
+pub mod storage;
 pub mod superblock;
 pub mod sweep;
 pub mod tall;

@@ -2,6 +2,7 @@
 //! again for each state above it.
 
 use super::blocks::Side;
+use super::bounded::Bounded;
 use super::chain::Chain;
 use super::checkpoint::{Checkpoint, Progress, Saver};
 use super::correlations::Correlations;
@@ -9,11 +10,12 @@ use super::engine::Engine;
 use super::error::DmrgError;
 use super::extrapolate::{Extrapolated, extrapolate};
 use super::growth::{Grown, GrowthRecord, grow};
-use super::host::Host;
 use super::measure::{self, Cut, SiteAverages, Walked};
+use super::memory::MemoryPlan;
 use super::options::{Mode, Options, START_STATES};
 use super::polish::PolishRecord;
 use super::reference::Reference;
+use super::refine::{MemoryHeld, Planner};
 use super::sweep::{BondRecord, Sweeper};
 use eigenforge_runtime::trace;
 use serde::{Deserialize, Serialize};
@@ -90,6 +92,8 @@ pub struct Told<'a> {
     pub bond: &'a BondRecord,
     /// The sweep so far; whole if `part` is 1.
     pub record: &'a SweepRecord,
+    /// A memory plan that was made just now.
+    pub memory: Option<&'a MemoryPlan>,
     /// Seconds since the run began.
     pub elapsed: f64,
 }
@@ -121,6 +125,8 @@ pub struct Found {
     pub correlations: Option<Correlations>,
     /// What a careful reader must know.
     pub warnings: Vec<String>,
+    /// The memory plan and what was held, if the engine counts.
+    pub memory: Option<MemoryHeld>,
     /// Sweeps that a checkpoint had already done.
     pub resumed: usize,
     /// Seconds of the sweeps.
@@ -139,7 +145,7 @@ pub fn run(
     checkpoint: Option<&Checkpoint>,
     tell: impl FnMut(&Told<'_>),
 ) -> Result<Found, DmrgError> {
-    run_on(Host::default(), chain, options, checkpoint, tell)
+    run_on(Bounded::default(), chain, options, checkpoint, tell)
 }
 
 /// Runs DMRG along a chain with an engine. A checkpoint of one engine is good for every other.
@@ -163,6 +169,7 @@ pub fn run_on<E: Engine>(
         let sweeping = start.elapsed().as_secs_f64();
         let _measuring = trace::span("dmrg", "measure");
         let energy = searched.energy;
+        sweeper.forget_operators()?;
         let variance = measure::variance(chain, &mut sweeper, energy - chain.sum.constant)?;
         let overlap = sweeper.largest_overlap()?;
         below = sweeper.take_references();
@@ -173,7 +180,9 @@ pub fn run_on<E: Engine>(
             None => {
                 let walked = measure::walk(chain, &mut sweeper, options.correlations)?;
                 let measuring = start.elapsed().as_secs_f64() - sweeping;
+                let memory = searched.planner.held(sweeper.engine());
                 let mut found = searched.found(options, variance, walked);
+                found.memory = memory;
                 (found.sweeping, found.measuring) = (sweeping, measuring);
                 found.warn(options);
                 lowest = Some(found);
@@ -236,6 +245,7 @@ struct Searched {
     polish: Option<PolishRecord>,
     stop: Stop,
     resumed: usize,
+    planner: Planner,
 }
 
 impl<'c, B> Search<'_, 'c, B> {
@@ -253,6 +263,8 @@ impl<'c, B> Search<'_, 'c, B> {
             }
             None => (None, None),
         };
+        let mut engine = engine;
+        let mut planner = Planner::begin(&mut engine, chain, options)?;
         let (mut sweeper, mut progress) = match saved {
             Some(saved) => (Sweeper::restored(engine, chain, saved.kept, saved.wave, saved.bond)?, saved.progress),
             None => self.first_state(engine, tell)?,
@@ -278,7 +290,9 @@ impl<'c, B> Search<'_, 'c, B> {
                 record.seconds = before + begun.elapsed().as_secs_f64();
                 let part = (done + 1) as f64 / bonds as f64;
                 let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
-                tell(&Told { sweep, sweeps, part, target, grown: None, bond: &bond, record: &record, elapsed });
+                let planned = if done + 1 == bonds { planner.after(&mut sweeper, options, sweep)? } else { None };
+                let (grown, memory) = (None, planned.as_ref());
+                tell(&Told { sweep, sweeps, part, target, grown, bond: &bond, record: &record, memory, elapsed });
                 if let (Some(saver), true) = (&mut saver, 2 * (done + 1) == bonds) {
                     saver.save(&sweeper, &Progress { half: Some(record), ..progress.clone() })?;
                 }
@@ -297,7 +311,8 @@ impl<'c, B> Search<'_, 'c, B> {
         } else {
             (sweeper.finish(limits)?.energy, None)
         };
-        Ok((sweeper, Searched { progress, energy, polish, stop: stop.unwrap_or(Stop::Sweeps), resumed }))
+        let stop = stop.unwrap_or(Stop::Sweeps);
+        Ok((sweeper, Searched { progress, energy, polish, stop, resumed, planner }))
     }
 
     /// A random state, or one that is grown and carried to the first bond.
@@ -318,7 +333,8 @@ impl<'c, B> Search<'_, 'c, B> {
             let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
             let part = step.sites as f64 / chain.sites as f64;
             let grown = Some(step.sites);
-            tell(&Told { sweep: 0, sweeps, part, target, grown, bond: &step.bond(), record: &step.sweep(), elapsed });
+            let (bond, record) = (&step.bond(), &step.sweep());
+            tell(&Told { sweep: 0, sweeps, part, target, grown, bond, record, memory: None, elapsed });
         })?;
         let mut sweeper = Sweeper::restored(engine, chain, kept, wave, bond)?;
         let mut plan = options.plan(options.sweeps);
@@ -345,6 +361,7 @@ impl Searched {
             sites: walked.sites,
             correlations: walked.correlations,
             warnings: Vec::new(),
+            memory: None,
             resumed: self.resumed,
             sweeping: 0.0,
             measuring: 0.0,
@@ -495,6 +512,7 @@ mod tests {
             sites: Vec::new(),
             correlations: None,
             warnings: Vec::new(),
+            memory: None,
             resumed: 0,
             sweeping: 0.0,
             measuring: 0.0,

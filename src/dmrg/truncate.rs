@@ -20,6 +20,7 @@ use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run}
 use super::state::Isometry;
 use faer::Mat;
 use rayon::prelude::*;
+use std::ops::Deref;
 
 /// How many states may stay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +68,20 @@ pub struct Truncated<B = Vec<f64>> {
     pub discarded: f64,
     /// Weights of the kept states, descending; from the density matrix with its noise in a noisy sweep.
     pub weights: Vec<f64>,
+    /// How many states there were to keep, if they are all that there would ever be: their weights ran out before ψ's rank.
+    pub exhausted: Option<usize>,
+}
+
+impl<B> Truncated<B> {
+    /// The same with its numbers elsewhere.
+    ///
+    /// # Errors
+    /// Those of `carry`.
+    pub fn carried<C, X>(self, mut carry: impl FnMut(B) -> Result<C, X>) -> Result<Truncated<C>, X> {
+        let Truncated { kept, centre: Centre { blocks, data }, discarded, weights, exhausted } = self;
+        let (kept, data) = (kept.carried(&mut carry)?, carry(data)?);
+        Ok(Truncated { kept, centre: Centre { blocks, data }, discarded, weights, exhausted })
+    }
 }
 
 /// The wave function and what belongs to it.
@@ -89,7 +104,7 @@ impl<B> Clone for Wave<'_, B> {
 
 impl<B> Copy for Wave<'_, B> {}
 
-impl<'a> Wave<'a> {
+impl<'a, B: Deref<Target = [f64]>> Wave<'a, B> {
     /// The matrix of a sector.
     pub fn sector(&self, index: usize) -> View<'a> {
         let sector = &self.layout.sectors[index];
@@ -148,11 +163,22 @@ fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: Limits) -> usize {
     }
 }
 
+/// The number of weights that mean something, if they are fewer than ψ's rank by more than a few.
+pub(super) fn exhausted(weights: impl Iterator<Item = f64>, layout: &WaveLayout) -> Option<usize> {
+    let rank: usize = layout.sectors.iter().map(|sector| sector.rows.min(sector.columns)).sum();
+    let count = weights.filter(|weight| *weight > NO_WEIGHT).count();
+    (count + rank / 32 < rank).then_some(count)
+}
+
 /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
 ///
 /// # Errors
 /// Numbers that are not finite.
-pub fn truncate(wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated, DmrgError> {
+pub fn truncate<B: Deref<Target = [f64]> + Sync>(
+    wave: Wave<'_, B>,
+    side: Side,
+    limits: Limits,
+) -> Result<Truncated, DmrgError> {
     let decomposed = (0..wave.layout.sectors.len())
         .into_par_iter()
         .map(|index| decompose(wave.sector(index)))
@@ -175,7 +201,8 @@ pub fn truncate(wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated,
     }
     weights.sort_by(|a, b| b.total_cmp(a));
     let (centre, _) = normalised(centre);
-    Ok(Truncated { kept: Isometry::new(own, &matrices), centre, discarded: dropped, weights })
+    let exhausted = exhausted(squares.iter().flatten().copied(), wave.layout);
+    Ok(Truncated { kept: Isometry::new(own, &matrices), centre, discarded: dropped, weights, exhausted })
 }
 
 /// The same from the density matrix with a perturbation of relative size `noise`; `buffers` hold the operators of
@@ -183,11 +210,11 @@ pub fn truncate(wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated,
 ///
 /// # Errors
 /// Numbers that are not finite.
-pub fn truncate_with_noise(
-    wave: Wave<'_>,
+pub fn truncate_with_noise<B: Deref<Target = [f64]>>(
+    wave: Wave<'_, B>,
     side: Side,
     limits: Limits,
-    operators: &EnlargedOperators,
+    operators: &EnlargedOperators<B>,
     buffers: Buffers<'_>,
     noise: f64,
 ) -> Result<Truncated, DmrgError> {
@@ -229,7 +256,7 @@ pub fn truncate_with_noise(
         centre.push(kept.block(wave.own(side, index)).map(onto));
     }
     let (centre, square) = normalised(centre);
-    Ok(Truncated { kept, centre, discarded: (1.0 - square).max(0.0), weights })
+    Ok(Truncated { kept, centre, discarded: (1.0 - square).max(0.0), weights, exhausted: None })
 }
 
 /// Scales what is left to norm 1; also the norm² it had.
@@ -294,7 +321,12 @@ pub(super) fn perturbation_stages<B>(
 }
 
 /// P, one matrix a sector.
-fn perturbation(wave: Wave<'_>, side: Side, operators: &EnlargedOperators, buffers: Buffers<'_>) -> Vec<Vec<f64>> {
+fn perturbation<B: Deref<Target = [f64]>>(
+    wave: Wave<'_, B>,
+    side: Side,
+    operators: &EnlargedOperators<B>,
+    buffers: Buffers<'_>,
+) -> Vec<Vec<f64>> {
     let (first, second) = perturbation_stages(wave, side, operators);
     let (mut between, mut out) = (vec![0.0; first.length], vec![0.0; second.length]);
     let buffers = buffers.with(Space::Input, wave.data);

@@ -15,11 +15,15 @@
 //! | `correlations` | also ⟨Sz Sz⟩, ⟨S·S⟩ and, of fermions, ⟨n n⟩ and ⟨c† c⟩ of every pair of sites, in report.json | false |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |
+//! | `memory` | memory to stay within where it computes, such as `"8GiB"`; what the sweep has left behind makes room | four fifths of what is free; of a card nine tenths |
+//! | `host_memory` | host memory that blocks may fill which have left a card | four fifths of what is free |
+//! | `scratch` | folder for what no memory has room for; its file is gone at the end, however the run ends | the output folder, else the system's for temporary files |
 
 use super::problem::Wrong;
 use super::section::{Amount, Placed, Section};
 use crate::dmrg::{Mode, StartVectors};
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// `[dmrg]`, with defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,6 +54,12 @@ pub struct DmrgSpec {
     pub targets: usize,
     /// `polish`.
     pub polish: bool,
+    /// `memory` in bytes, if given.
+    pub memory: Option<u64>,
+    /// `host_memory` in bytes, if given.
+    pub host_memory: Option<u64>,
+    /// `scratch`, if given.
+    pub scratch: Option<PathBuf>,
 }
 
 /// Reads `[dmrg]` for a lattice of so many sites.
@@ -92,6 +102,9 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         targets,
         polish,
         states,
+        memory: bytes(&section, "memory"),
+        host_memory: bytes(&section, "host_memory"),
+        scratch: section.word("scratch", "a folder").map(|word| PathBuf::from(word.value)),
     };
     section.finish("key", |_| None);
     spec
@@ -106,6 +119,17 @@ fn fraction(section: &Section<'_>, key: &'static str, or_zero: bool) -> Option<f
             .problem(key, Wrong::OutOfRange { key: key.into(), expected: expected.into(), found: value.to_string() });
     }
     Some(value)
+}
+
+/// A size such as "8GiB" or "500 MB".
+fn bytes(section: &Section<'_>, key: &'static str) -> Option<u64> {
+    let word = section.word(key, "a size such as \"8GiB\"")?.value;
+    let found = eigenforge_runtime::jit::parse_bytes(word).filter(|bytes| *bytes > 0);
+    if found.is_none() {
+        let (expected, found) = ("a size such as \"8GiB\" or \"500M\"".into(), format!("{word:?}"));
+        section.problem(key, Wrong::OutOfRange { key: key.into(), expected, found });
+    }
+    found
 }
 
 fn noise(section: &Section<'_>) -> Option<Vec<f64>> {

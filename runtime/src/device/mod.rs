@@ -9,6 +9,7 @@
 //! [`eigenforge_templates::Launch`] and both with the text.
 
 mod arguments;
+mod copies;
 mod cpu;
 mod cuda;
 mod eigensolver;
@@ -23,6 +24,7 @@ mod sim;
 mod vector;
 
 pub use arguments::Arguments;
+pub use copies::{Copies, Transfer};
 pub use cpu::Cpu;
 pub use cuda::Cuda;
 pub use eigensolver::{Eigensolver, SymmetricMatrix};

@@ -28,7 +28,9 @@ pub(super) struct Davidson {
     numbers: Vector<f64>,
     partials: Vector<f64>,
     arrived: Buffer<u32>,
-    /// V and W; empty between bonds.
+    /// Basis vectors by the memory plan, if there is one.
+    planned: Option<usize>,
+    /// V and W; let go of between runs.
     vectors: Option<[Held; 2]>,
 }
 
@@ -43,8 +45,19 @@ impl Davidson {
             arrived: device.buffer(&[0u32])?,
             pool: pool.clone(),
             plan,
+            planned: None,
             vectors: None,
         })
+    }
+
+    /// Takes so many basis vectors from now on.
+    pub(super) fn hold_to(&mut self, width: usize) {
+        self.planned = Some(width.min(self.plan.width));
+    }
+
+    /// Lets go of V and W.
+    pub(super) fn release(&mut self) {
+        self.vectors = None;
     }
 
     /// x · y.
@@ -67,11 +80,14 @@ impl Davidson {
 
     /// Basis vectors that fit beside what is there, `stride` elements each; shorter ones of a bond before are let go.
     fn width(&mut self, n: usize, stride: usize) -> usize {
-        let most = self.plan.width.min(n).max(1);
+        let most = self.planned.unwrap_or(self.plan.width).min(n).max(1);
         if self.vectors.as_ref().is_some_and(|[v, _]| v.vector().len() >= most * stride) {
             return most;
         }
         self.vectors = None;
+        if self.planned.is_some() {
+            return most;
+        }
         let free = SHARE * self.pool.limit().saturating_sub(self.pool.held()) as f64;
         let fits = (free / (16.0 * stride as f64)) as usize;
         fits.clamp(NARROWEST.min(most), most)
@@ -92,7 +108,7 @@ impl Davidson {
         let most = self.width(n, stride);
         let [mut v, mut w] = match self.vectors.take() {
             Some(held) => held,
-            None => [self.pool.take(most * stride)?, self.pool.take(most * stride)?],
+            None => [self.pool.take_exactly(most * stride)?, self.pool.take_exactly(most * stride)?],
         };
         let (first, second) = (products.prepare(&superblock.first)?, products.prepare(&superblock.second)?);
         let mut between = self.pool.take(superblock.first.length)?;
@@ -210,7 +226,7 @@ fn ended(arguments: Arguments<'_>, extent: Extent) -> Arguments<'_> {
 mod tests {
     use super::super::super::dense::{View, eigen};
     use super::super::super::records::{Action, Group, Operand, Record, Stage};
-    use super::super::test_device;
+    use super::super::{Limits as MemoryLimits, test_device};
     use super::*;
     use crate::bench::seeded::vector;
 
@@ -232,7 +248,7 @@ mod tests {
     fn solve(n: usize, seed: u64, width: usize, limits: Limits) -> (Found, Vec<f64>, Vec<f64>) {
         let device = test_device();
         let (a, superblock) = problem(n, seed);
-        let pool = Pool::new(&device, 1 << 30);
+        let pool = Pool::new(&device, MemoryLimits::tiny(1 << 30)).unwrap();
         let mut davidson = Davidson::new(&device, &pool).unwrap();
         let plan = DavidsonPlan { width, ..DavidsonPlan::new("test") };
         (davidson.kernel, davidson.small) =
@@ -272,7 +288,7 @@ mod tests {
     #[test]
     fn inner_products_of_a_part_of_the_memory() {
         let device = test_device();
-        let pool = Pool::new(&device, 1 << 30);
+        let pool = Pool::new(&device, MemoryLimits::tiny(1 << 30)).unwrap();
         let mut davidson = Davidson::new(&device, &pool).unwrap();
         for n in [1, 255, 3000] {
             let (x, y) = (vector(n, 1), vector(n, 2));

@@ -10,12 +10,14 @@
 
 mod davidson;
 mod diagonal;
+mod lent;
 mod pool;
 mod truncate;
 
+pub(super) use diagonal::stages as diagonal_stages;
 pub use pool::{Held, Pool};
 
-use super::blocks::Side;
+use super::blocks::{PairedSector, Sectors, Side, WaveLayout};
 use super::bond::Bond;
 use super::davidson::{Found, Limits as DavidsonLimits};
 use super::device::{DeviceBuffers, Products};
@@ -23,15 +25,17 @@ use super::engine::{Engine, Operands};
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
+use super::memory::{Budget, MemoryPlan, Processor, Usage};
 use super::records::{SPACE_LIST, Stage};
 use super::superblock::Superblock;
-use super::truncate::{Limits, Truncated, Wave};
+use super::truncate::{Limits as Keep, Truncated, Wave};
 use davidson::Davidson;
 use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::dmrg::GroupedProductsPlan;
 use eigenforge_templates::eigen::{DavidsonPlan, DecompositionsPlan};
 use eigenforge_templates::{KernelText, TextError};
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use truncate::Decomposer;
 
@@ -48,8 +52,38 @@ pub struct Resident {
 
 /// Part of the free memory that buffers may take; the rest is for kernels, tables and the library's workspaces.
 const USED: f64 = 0.9;
-/// Part of that which blocks, states and vectors may hold before what is left behind goes to host memory.
-const BUSY: f64 = 0.5;
+/// Part of the free host memory that blocks may fill which have left.
+const USED_BESIDE: f64 = 0.8;
+
+/// What a run on a device may hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Bytes of the device's memory.
+    pub memory: u64,
+    /// Bytes of host memory, for what has left the device.
+    pub host: u64,
+    /// Folder for what host memory has no room for.
+    pub scratch: PathBuf,
+}
+
+impl Limits {
+    /// As given, else nine tenths of the free memory of the device and four fifths of what is free beside it.
+    pub fn of(device: &Device, memory: Option<u64>, host: Option<u64>, scratch: PathBuf) -> Limits {
+        let free = |device: &Device, part: f64| (part * device.memory().free as f64) as u64;
+        Limits {
+            memory: memory.unwrap_or_else(|| free(device, USED)),
+            host: host.unwrap_or_else(|| free(&Device::cpu(), USED_BESIDE)),
+            scratch,
+        }
+    }
+
+    /// So many bytes, and as many beside.
+    #[cfg(test)]
+    fn tiny(bytes: u64) -> Limits {
+        Limits { memory: bytes, host: bytes, scratch: std::env::temp_dir() }
+    }
+}
+
 /// The generated files that every run on a device uses.
 ///
 /// # Errors
@@ -60,7 +94,7 @@ pub fn texts() -> Result<[KernelText; 3], TextError> {
 }
 
 /// Ones to begin with; more are made as sectors grow.
-const ONES: usize = 1 << 12;
+pub(super) const ONES: usize = 1 << 12;
 
 impl Resident {
     /// Compiles the kernels, or finds them.
@@ -68,16 +102,15 @@ impl Resident {
     /// # Errors
     /// The CPU, which runs no kernels; a compiler or cuSOLVER that is missing.
     pub fn new(device: &Device) -> Result<Resident, DmrgError> {
-        Resident::within(device, (USED * device.memory().free as f64) as u64)
+        Resident::within(device, Limits::of(device, None, None, std::env::temp_dir()))
     }
 
-    /// The same in so many bytes of its memory: blocks that the sweep has left behind go to host memory where they are
-    /// in the way.
+    /// The same within limits: what the sweep has left behind goes to host memory where it is in the way, and to the disk.
     ///
     /// # Errors
     /// Those of [`Resident::new`].
-    pub fn within(device: &Device, bytes: u64) -> Result<Resident, DmrgError> {
-        let pool = Pool::new(device, bytes);
+    pub fn within(device: &Device, limits: Limits) -> Result<Resident, DmrgError> {
+        let pool = Pool::new(device, limits)?;
         let ones = Mutex::new(pool.upload(&vec![1.0; ONES])?);
         Ok(Resident {
             device: device.clone(),
@@ -97,6 +130,11 @@ impl Resident {
     /// What it holds, and how much that may be.
     pub fn pool(&self) -> &Pool {
         &self.pool
+    }
+
+    /// What it may use.
+    pub fn limits(&self) -> Budget {
+        Budget { processor: Processor::Card, memory: self.pool.limit(), host: self.pool.host_limit() }
     }
 
     /// Bytes in its memory, in use or kept for use.
@@ -131,7 +169,7 @@ impl Engine for Resident {
     }
 
     fn download<'b>(&self, buffer: &'b Held) -> Result<Cow<'b, [f64]>, DmrgError> {
-        Ok(Cow::Owned(buffer.download()?))
+        Ok(Cow::Owned(buffer.copy()?))
     }
 
     fn run(&self, stage: &Stage, operands: Operands<'_, Held>) -> Result<Held, DmrgError> {
@@ -164,17 +202,39 @@ impl Engine for Resident {
     }
 
     fn leave(&self, buffer: &mut Held) -> Result<(), DmrgError> {
-        if self.pool.held() as f64 > BUSY * self.pool.limit() as f64 {
-            buffer.leave()?;
-        }
-        Ok(())
+        if self.pool.is_busy() { buffer.leave() } else { Ok(()) }
+    }
+
+    fn settle(&self, buffer: &mut Held) -> Result<(), DmrgError> {
+        buffer.settle()
+    }
+
+    fn expect(&self, buffer: &mut Held, bonds: usize) -> Result<(), DmrgError> {
+        buffer.expect(bonds)
     }
 
     fn arrive(&self, buffer: &mut Held) -> Result<(), DmrgError> {
-        Ok(buffer.arrive()?)
+        buffer.arrive()
     }
 
-    fn truncate(&self, wave: Wave<'_, Held>, side: Side, limits: Limits) -> Result<Truncated<Held>, DmrgError> {
+    fn release(&mut self) {
+        self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner).release();
+    }
+
+    fn budget(&self) -> Option<Budget> {
+        Some(self.limits())
+    }
+
+    fn hold_to(&mut self, plan: &MemoryPlan) {
+        self.pool.hold_to(plan);
+        self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner).hold_to(plan.width);
+    }
+
+    fn usage(&self) -> Usage {
+        self.pool.usage()
+    }
+
+    fn truncate(&self, wave: Wave<'_, Held>, side: Side, limits: Keep) -> Result<Truncated<Held>, DmrgError> {
         Ok(self.keep_best(wave, side, limits)?)
     }
 
@@ -182,13 +242,25 @@ impl Engine for Resident {
         &self,
         wave: Wave<'_, Held>,
         side: Side,
-        limits: Limits,
+        limits: Keep,
         operators: &EnlargedOperators<Held>,
         operands: Operands<'_, Held>,
         noise: f64,
     ) -> Result<Truncated<Held>, DmrgError> {
         Ok(self.keep_best_with_noise(wave, side, limits, operators, operands, noise)?)
     }
+}
+
+/// Elements that a decomposition of ψ takes at most beside ψ: vectors and workspaces of sectors with a short side, density
+/// matrices of the others; `own` is the sector of the block that grows.
+pub(super) fn decomposing(layout: &WaveLayout, sectors: &Sectors, own: impl Fn(usize) -> usize) -> usize {
+    let most = DecompositionsPlan::new("dmrg").most;
+    let of = |(index, sector): (usize, &PairedSector)| {
+        let (short, long) = (sector.rows.min(sector.columns), sector.rows.max(sector.columns));
+        let d = sectors.dimension(own(index));
+        if short <= most { d * short + (long + short) * short } else { d * d }
+    };
+    layout.sectors.iter().enumerate().map(of).sum()
 }
 
 /// The device that tests of this folder run on: a card if one is asked for, else the simulator.

@@ -1,20 +1,32 @@
 //! Memory of a device that is used again from bond to bond: an allocation takes longer than many a bond's kernels.
-//! What a sweep will not need before it comes back may leave for host memory.
+//! What a sweep will not need before it comes back may leave for host memory, and for the disk beyond that.
 //!
-//! Everything on a device happens in one order, so memory that is given back may be given out again at once.
+//! Everything on a device happens in one order, so memory that is given back may be given out again at once. Copies to and
+//! from the host go beside it ([`Copies`]), and a piece of memory is given back only when its copy is done.
 
-use eigenforge_runtime::{Device, DeviceError, Vector};
+use super::Limits;
+use super::lent::{Lender, Lent};
+use crate::dmrg::DmrgError;
+use crate::dmrg::memory::{MemoryPlan, Usage};
+use crate::dmrg::storage::{Ledger, Store, Stored, rounded};
+use eigenforge_runtime::{Copies, Device, DeviceError, Transfer, Vector};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Elements of the smallest piece.
-const LEAST: usize = 64;
-
-/// Vectors that nobody holds.
+/// Vectors that nobody holds, and where numbers go that have no room.
 pub struct Pool {
     device: Device,
     /// Bytes that the pool may have in all.
     limit: u64,
+    /// Above so many bytes nothing is kept for use again.
+    ceiling: AtomicU64,
+    leave_above: AtomicU64,
+    /// Bytes of the vectors that are held.
+    held: Ledger,
     spare: Mutex<Spare>,
+    copies: Copies,
+    lender: Arc<Lender>,
+    store: Arc<Store<Lent>>,
 }
 
 #[derive(Default)]
@@ -22,8 +34,6 @@ struct Spare {
     vectors: Vec<Vector<f64>>,
     /// Elements of all vectors, spare and held.
     elements: usize,
-    /// Elements that have left.
-    away: usize,
 }
 
 /// Numbers on a device, given back to the pool when dropped.
@@ -36,19 +46,47 @@ pub struct Held {
 /// Where held numbers are.
 enum Place {
     Device(Vector<f64>),
-    Host(Vec<f64>),
+    /// On their way to host memory.
+    Leaving(Transfer),
+    /// In host memory or on disk.
+    Away(Stored<Lent>),
+    /// On their way back.
+    Arriving(Transfer),
+    Nowhere,
 }
 
-/// Lengths that memory is asked for: eight in each octave, so that a piece fits others than its own.
-fn rounded(len: usize) -> usize {
-    let step = (len.max(LEAST).next_power_of_two() / 16).max(LEAST);
-    len.max(1).div_ceil(step) * step
-}
+/// Part of the memory that blocks, states and vectors may hold before what is left behind goes to host memory, without a plan.
+const BUSY: f64 = 0.5;
+/// Part of what is planned that may be kept for use again beside it.
+const KEPT: u64 = 4;
 
 impl Pool {
     /// Of a device; empty.
-    pub fn new(device: &Device, limit: u64) -> Arc<Pool> {
-        Arc::new(Pool { device: device.clone(), limit, spare: Mutex::default() })
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn new(device: &Device, limits: Limits) -> Result<Arc<Pool>, DeviceError> {
+        let lender = Lender::new(device, limits.host);
+        let lent = lender.clone();
+        let make = move |len| Ok(lent.lend(len)?);
+        Ok(Arc::new(Pool {
+            device: device.clone(),
+            limit: limits.memory,
+            ceiling: AtomicU64::new(limits.memory),
+            leave_above: AtomicU64::new((BUSY * limits.memory as f64) as u64),
+            held: Ledger::default(),
+            spare: Mutex::default(),
+            copies: Copies::new(device)?,
+            lender,
+            store: Store::new(Arc::default(), limits.host, limits.scratch, make),
+        }))
+    }
+
+    /// Keeps to a plan from now on.
+    pub fn hold_to(&self, plan: &MemoryPlan) {
+        let ceiling = (plan.most.memory + plan.most.memory / KEPT).min(self.limit);
+        self.ceiling.store(ceiling, Ordering::Relaxed);
+        self.leave_above.store(plan.leave_above, Ordering::Relaxed);
     }
 
     /// Room for `len` numbers; what they are is not said.
@@ -59,21 +97,34 @@ impl Pool {
         Ok(Held { place: Place::Device(self.vector(len)?), len, pool: self.clone() })
     }
 
+    /// The same for what is kept from bond to bond: not an element more than asked for.
+    ///
+    /// # Errors
+    /// Those of [`Pool::take`].
+    pub fn take_exactly(self: &Arc<Pool>, len: usize) -> Result<Held, DeviceError> {
+        Ok(Held { place: Place::Device(self.vector_of(len)?), len, pool: self.clone() })
+    }
+
     fn vector(&self, len: usize) -> Result<Vector<f64>, DeviceError> {
-        let wanted = rounded(len);
+        self.vector_of(rounded(len))
+    }
+
+    fn vector_of(&self, wanted: usize) -> Result<Vector<f64>, DeviceError> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |k: &usize| (wanted..=wanted + wanted / 4).contains(&spare.vectors[*k].len());
-        let found = (0..spare.vectors.len()).filter(fits).min_by_key(|k| spare.vectors[*k].len());
+        // Of this very length, so that what is held is what was planned.
+        let found = spare.vectors.iter().rposition(|vector| vector.len() == wanted);
         if let Some(k) = found {
-            return Ok(spare.vectors.swap_remove(k));
+            self.held.take(8 * wanted as u64);
+            return Ok(spare.vectors.remove(k));
         }
-        // What is spare in other lengths makes room, the longest first.
-        spare.vectors.sort_by_key(Vector::len);
-        while 8 * (spare.elements + wanted) as u64 > self.limit
-            && let Some(vector) = spare.vectors.pop()
-        {
-            spare.elements -= vector.len();
+        // What has been spare for longest makes room.
+        let ceiling = self.ceiling.load(Ordering::Relaxed);
+        let mut first = 0;
+        while 8 * (spare.elements + wanted) as u64 > ceiling && first < spare.vectors.len() {
+            spare.elements -= spare.vectors[first].len();
+            first += 1;
         }
+        spare.vectors.drain(..first);
         let needed = 8 * (spare.elements + wanted) as u64;
         if needed > self.limit {
             return Err(DeviceError::Memory {
@@ -82,12 +133,18 @@ impl Pool {
                 needed,
                 free: self.limit.saturating_sub(8 * spare.elements as u64),
                 total: self.limit,
-                fits: "keep fewer states".into(),
+                fits: "keep fewer states, or raise `memory`".into(),
             });
         }
         let vector = self.device.zeros(wanted)?;
         spare.elements += wanted;
+        self.held.take(8 * wanted as u64);
         Ok(vector)
+    }
+
+    fn give_back(&self, vector: Vector<f64>) {
+        self.held.give_back(8 * vector.len() as u64);
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).vectors.push(vector);
     }
 
     /// A copy of host numbers.
@@ -107,18 +164,34 @@ impl Pool {
 
     /// Bytes of the vectors that are held.
     pub fn held(&self) -> u64 {
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        8 * (spare.elements - spare.vectors.iter().map(Vector::len).sum::<usize>()) as u64
+        self.held.held()
     }
 
-    /// Bytes that have left for host memory, now.
+    /// Whether what is left behind should leave.
+    pub fn is_busy(&self) -> bool {
+        self.held() > self.leave_above.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that are in host memory or on disk now.
     pub fn away(&self) -> u64 {
-        8 * self.spare.lock().unwrap_or_else(PoisonError::into_inner).away as u64
+        let (host, disk) = self.store.ledgers();
+        host.held() + disk.held()
+    }
+
+    /// The most that was held on the device, in host memory and on disk.
+    pub fn usage(&self) -> Usage {
+        let (host, disk) = self.store.ledgers();
+        Usage { memory: self.held.peak(), host: host.peak(), disk: disk.peak() }
     }
 
     /// Bytes that it may have.
     pub fn limit(&self) -> u64 {
         self.limit
+    }
+
+    /// Bytes of host memory that what has left may fill.
+    pub fn host_limit(&self) -> u64 {
+        self.store.limit()
     }
 }
 
@@ -137,7 +210,7 @@ impl Held {
     pub fn vector(&self) -> &Vector<f64> {
         match &self.place {
             Place::Device(vector) => vector,
-            Place::Host(_) => unreachable!("a sweep fetches what it reads"),
+            _ => unreachable!("a sweep fetches what it reads"),
         }
     }
 
@@ -145,62 +218,132 @@ impl Held {
     pub fn vector_mut(&mut self) -> &mut Vector<f64> {
         match &mut self.place {
             Place::Device(vector) => vector,
-            Place::Host(_) => unreachable!("a sweep fetches what it writes"),
+            _ => unreachable!("a sweep fetches what it writes"),
         }
     }
 
-    /// A copy on the host.
+    /// A copy on the host of numbers that are on the device.
     ///
     /// # Errors
     /// A device that fails.
     pub fn download(&self) -> Result<Vec<f64>, DeviceError> {
+        self.vector().download_first(self.len)
+    }
+
+    /// A copy on the host, wherever the numbers are.
+    ///
+    /// # Errors
+    /// A device that fails, a file that cannot be read back.
+    pub fn copy(&self) -> Result<Vec<f64>, DmrgError> {
         match &self.place {
-            Place::Device(vector) => vector.download_first(self.len),
-            Place::Host(values) => Ok(values.clone()),
+            Place::Device(vector) => Ok(vector.download_first(self.len)?),
+            Place::Leaving(transfer) | Place::Arriving(transfer) => Ok(transfer.values(self.len)?),
+            Place::Away(stored) => stored.copy(),
+            Place::Nowhere => Ok(Vec::new()),
         }
     }
 
-    /// Moves the numbers to host memory; nothing happens if they are there.
+    fn moved(&mut self) -> Place {
+        std::mem::replace(&mut self.place, Place::Nowhere)
+    }
+
+    /// Bytes in host memory while a copy is under way.
+    fn bytes(&self) -> u64 {
+        8 * self.len as u64
+    }
+
+    /// Begins to go to host memory; nothing happens if the numbers are not on the device.
     ///
     /// # Errors
-    /// A device that fails.
-    pub fn leave(&mut self) -> Result<(), DeviceError> {
-        if let Place::Device(vector) = &self.place {
-            let values = Place::Host(vector.download_first(self.len)?);
-            self.give_back(values);
-            self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner).away += self.len;
+    /// A device that fails, host memory that is not there.
+    pub fn leave(&mut self) -> Result<(), DmrgError> {
+        match self.moved() {
+            Place::Device(vector) => {
+                let pinned = self.pool.lender.pinned(self.len)?;
+                self.pool.store.ledgers().0.take(self.bytes());
+                self.place = Place::Leaving(self.pool.copies.to_host(vector, pinned, self.len)?);
+            }
+            other => self.place = other,
         }
         Ok(())
     }
 
-    /// Moves the numbers back to the device; nothing happens if they are there.
+    /// Waits until it has left: its memory on the device is spare.
     ///
     /// # Errors
-    /// Memory that is not there.
-    pub fn arrive(&mut self) -> Result<(), DeviceError> {
-        if let Place::Host(values) = &self.place {
-            let mut vector = self.pool.vector(self.len)?;
-            vector.write_first(values)?;
-            self.place = Place::Device(vector);
-            self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner).away -= self.len;
+    /// A device that fails, a disk that is full.
+    pub fn settle(&mut self) -> Result<(), DmrgError> {
+        match self.moved() {
+            Place::Leaving(transfer) => {
+                let (vector, pinned) = transfer.finish()?;
+                self.pool.give_back(vector);
+                self.pool.store.ledgers().0.give_back(self.bytes());
+                let lent = self.pool.lender.lent(pinned, self.len);
+                self.place = Place::Away(self.pool.store.put(lent)?);
+            }
+            other => self.place = other,
         }
         Ok(())
     }
 
-    /// Puts the numbers elsewhere; memory of the device is spare.
-    fn give_back(&mut self, place: Place) {
-        if let Place::Device(vector) = std::mem::replace(&mut self.place, place) {
-            self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner).vectors.push(vector);
+    /// Begins to come back: from host memory if it is needed next, from the disk if later.
+    ///
+    /// # Errors
+    /// Memory that is not there, a file that cannot be read back.
+    pub fn expect(&mut self, bonds: usize) -> Result<(), DmrgError> {
+        match &self.place {
+            Place::Away(stored) if bonds > 1 => stored.fetch(),
+            Place::Away(_) => self.come(),
+            _ => Ok(()),
         }
+    }
+
+    /// Begins to come back from host memory.
+    fn come(&mut self) -> Result<(), DmrgError> {
+        if matches!(self.place, Place::Away(_)) {
+            // First of all the room, so that nothing is lost where there is none.
+            let vector = self.pool.vector(self.len)?;
+            if let Place::Away(stored) = self.moved() {
+                let lent = stored.take()?;
+                self.pool.store.ledgers().0.take(self.bytes());
+                self.place = Place::Arriving(self.pool.copies.to_device(lent.into_pinned(), vector, self.len)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// On the device, when this returns.
+    ///
+    /// # Errors
+    /// Those of [`Held::expect`].
+    pub fn arrive(&mut self) -> Result<(), DmrgError> {
+        self.come()?;
+        match self.moved() {
+            Place::Leaving(transfer) | Place::Arriving(transfer) => {
+                let (vector, pinned) = transfer.finish()?;
+                self.pool.store.ledgers().0.give_back(self.bytes());
+                drop(self.pool.lender.lent(pinned, self.len));
+                self.place = Place::Device(vector);
+            }
+            other => self.place = other,
+        }
+        Ok(())
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if matches!(self.place, Place::Host(_)) {
-            self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner).away -= self.len;
+        match self.moved() {
+            Place::Device(vector) => self.pool.give_back(vector),
+            Place::Leaving(transfer) | Place::Arriving(transfer) => {
+                self.pool.store.ledgers().0.give_back(self.bytes());
+                if let Ok((vector, pinned)) = transfer.finish() {
+                    self.pool.give_back(vector);
+                    drop(self.pool.lender.lent(pinned, self.len));
+                }
+            }
+            Place::Away(_) | Place::Nowhere => {}
         }
-        self.give_back(Place::Host(Vec::new()));
     }
 }
 
@@ -210,7 +353,7 @@ mod tests {
 
     #[test]
     fn memory_is_used_again_and_counted_once() {
-        let pool = Pool::new(&Device::cpu(), 1 << 20);
+        let pool = Pool::new(&Device::cpu(), Limits::tiny(1 << 20)).unwrap();
         let first = pool.upload(&[1.0, 2.0, 3.0]).unwrap();
         assert_eq!((first.len(), first.download().unwrap()), (3, vec![1.0, 2.0, 3.0]));
         let bytes = pool.bytes();
@@ -224,13 +367,15 @@ mod tests {
 
     #[test]
     fn what_leaves_makes_room_and_comes_back_as_it_was() {
-        let pool = Pool::new(&Device::cpu(), 8 * 3000);
+        let pool = Pool::new(&Device::cpu(), Limits::tiny(8 * 3000)).unwrap();
         let numbers: Vec<f64> = (0..2000).map(f64::from).collect();
         let mut first = pool.upload(&numbers).unwrap();
         let refused = pool.take(2000).map(|_| ()).unwrap_err().to_string();
         assert!(refused.contains("keep fewer states"), "{refused}");
         first.leave().unwrap();
-        assert_eq!((pool.held(), pool.away(), first.download().unwrap()), (0, 16_000, numbers.clone()));
+        assert_eq!((pool.held() > 0, first.copy().unwrap()), (true, numbers.clone()));
+        first.settle().unwrap();
+        assert_eq!((pool.held(), pool.away(), first.copy().unwrap()), (0, 16_000, numbers.clone()));
         // Of another length, so the memory of the first is given back to the device.
         let second = pool.take(1000).unwrap();
         assert!(first.arrive().is_err(), "both do not fit: {} of {}", pool.held(), pool.limit());
@@ -238,13 +383,5 @@ mod tests {
         first.arrive().unwrap();
         assert_eq!(first.download().unwrap(), numbers);
         assert!(pool.bytes() <= pool.limit() && pool.away() == 0);
-    }
-
-    #[test]
-    fn lengths_are_rounded_by_an_eighth_at_most() {
-        for len in [0, 1, 64, 65, 1000, 4097, 123_456, 10_000_001] {
-            let rounded = rounded(len);
-            assert!(rounded >= len && rounded <= len + (len / 8).max(LEAST), "{len}: {rounded}");
-        }
     }
 }

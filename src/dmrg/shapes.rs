@@ -1,0 +1,359 @@
+//! A run without numbers: the code of a sweep over buffers that have a length and a place, and nothing in them.
+//!
+//! In: how many states each sector keeps at every cut. Out: what a bond asks for, and through a [`Ledger`] what is held at every
+//! moment, by the rules of the engine that is stood in for. That is how memory is planned and a bond's work foretold: by
+//! the run itself.
+
+use super::blocks::{Sectors, Side};
+use super::bond::{Bond, carried_over};
+use super::bounded::{decomposing, decomposing_with_noise};
+use super::chain::Chain;
+use super::davidson;
+use super::engine::{Engine, Operands};
+use super::enlarged::EnlargedOperators;
+use super::environment::Environment;
+use super::error::DmrgError;
+use super::memory::{Processor, Usage};
+use super::records::Stage;
+use super::resident;
+use super::shares::Shares;
+use super::state::Isometry;
+use super::storage::{Imaginary, Ledger, Store, Stored, rounded};
+use super::superblock::Superblock;
+use super::sweep::{Item, Sweeper};
+use super::truncate::{Centre, CentreBlock, Limits, Truncated, Wave, perturbation_stages};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// The engine.
+pub struct Shapes<'s> {
+    shares: &'s Shares,
+    total: super::charges::Charges,
+    processor: Processor,
+    width: usize,
+    leave_above: u64,
+    /// Bytes of the memory where it would compute.
+    pub ledger: Arc<Ledger>,
+    store: Arc<Store<Imaginary>>,
+    /// The cut at which the next truncation keeps states.
+    pub cut: Cell<usize>,
+    /// What the solver keeps from bond to bond: V and W, intermediates, the longest of ones.
+    vectors: RefCell<Vec<Counted>>,
+    between: RefCell<Vec<Counted>>,
+    ones: RefCell<Vec<Counted>>,
+}
+
+/// A buffer of so many elements.
+pub struct Counted {
+    len: usize,
+    bytes: u64,
+    place: Place,
+    ledger: Arc<Ledger>,
+}
+
+enum Place {
+    Here,
+    /// On its way from a card to host memory.
+    Leaving,
+    Away(Stored<Imaginary>),
+    /// On its way back to a card.
+    Arriving(Stored<Imaginary>),
+    Nowhere,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if matches!(self.place, Place::Here | Place::Leaving | Place::Arriving(_)) {
+            self.ledger.give_back(self.bytes);
+        }
+    }
+}
+
+impl Counted {
+    /// Bytes where it computes; none of what is away.
+    pub fn here(&self) -> u64 {
+        if matches!(self.place, Place::Here) { self.bytes } else { 0 }
+    }
+
+    fn host_bytes(&self) -> u64 {
+        8 * self.len as u64
+    }
+}
+
+impl<'s> Shapes<'s> {
+    /// In the place of an engine whose solver has `width` vectors, which lets numbers leave while more than `leave_above` bytes are
+    /// held, to `host` bytes of memory beside a card and then to the disk.
+    pub fn new(
+        chain: &Chain,
+        shares: &'s Shares,
+        processor: Processor,
+        width: usize,
+        leave_above: u64,
+        host: u64,
+    ) -> Shapes<'s> {
+        let ledger = Arc::<Ledger>::default();
+        // On the CPU what is read or written lies in the memory that computes.
+        let (store, total) = match processor {
+            Processor::Host => (Store::of_a_plan(ledger.clone(), 0), chain.total),
+            Processor::Card => (Store::of_a_plan(Arc::default(), host), chain.total),
+        };
+        let (cut, vectors, between, ones) = (Cell::new(0), RefCell::default(), RefCell::default(), RefCell::default());
+        Shapes { shares, total, processor, width, leave_above, ledger, store, cut, vectors, between, ones }
+    }
+
+    /// In the place of the CPU with all the memory there is.
+    pub fn free(chain: &Chain, shares: &'s Shares) -> Shapes<'s> {
+        Shapes::new(chain, shares, Processor::Host, davidson::WIDTH, u64::MAX, 0)
+    }
+
+    /// The block of a cut.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn block(&self, chain: &Chain, side: Side, p: usize) -> Result<Environment<Counted>, DmrgError> {
+        let mut block = Environment::end_on(self)?;
+        let sites: Vec<usize> = match side {
+            Side::Left => (0..p).collect(),
+            Side::Right => (p..chain.sites).rev().collect(),
+        };
+        for site in sites {
+            block = self.grown(chain, side, site, &block)?.0;
+        }
+        Ok(block)
+    }
+
+    /// A block with the site next to it, and the states kept of it.
+    fn grown(
+        &self,
+        chain: &Chain,
+        side: Side,
+        site: usize,
+        behind: &Environment<Counted>,
+    ) -> Result<(Environment<Counted>, Isometry<Counted>), DmrgError> {
+        let (cut, next) = if side == Side::Left { (site, site + 1) } else { (site + 1, site) };
+        let enlarged = chain.enlarge(side, &behind.sectors, cut);
+        self.cut.set(next);
+        let tables = self.kept(&enlarged.sectors, side);
+        let elements = tables.blocks.iter().map(|block| block.rows * block.columns).sum();
+        let kept = tables.carried(|()| Ok::<_, DmrgError>(self.made(elements)))?;
+        let block = carried_over(self, chain, &chain.sum, side, cut, behind, &enlarged, &kept)?;
+        Ok((block, kept))
+    }
+
+    fn made(&self, len: usize) -> Counted {
+        self.exactly(len, if self.processor == Processor::Card { rounded(len) } else { len })
+    }
+
+    /// A piece of memory with `len` numbers in it.
+    fn exactly(&self, len: usize, elements: usize) -> Counted {
+        let bytes = 8 * elements as u64;
+        self.ledger.take(bytes);
+        Counted { len, bytes, place: Place::Here, ledger: self.ledger.clone() }
+    }
+
+    /// Bytes of V and W.
+    pub fn solver(&self) -> u64 {
+        self.vectors.borrow().iter().map(Counted::here).sum()
+    }
+
+    /// The most of each memory.
+    pub fn usage(&self) -> Usage {
+        let (host, disk) = self.store.ledgers();
+        let host = if self.processor == Processor::Card { host.peak() } else { 0 };
+        Usage { memory: self.ledger.peak(), host, disk: disk.peak() }
+    }
+
+    /// Lets `list` hold pieces of at least these lengths.
+    fn keep(&self, list: &RefCell<Vec<Counted>>, lengths: &[usize]) {
+        let mut list = list.borrow_mut();
+        if list.len() != lengths.len() || list.iter().zip(lengths).any(|(held, len)| held.len < *len) {
+            list.clear();
+            list.extend(lengths.iter().map(|len| self.exactly(*len, *len)));
+        }
+    }
+
+    /// How many states of each sector stay at the cut, and their tables.
+    fn kept(&self, own: &Sectors, side: Side) -> Isometry<()> {
+        let shares = self.shares.at(self.cut.get());
+        let count = |q: usize| {
+            let charges = if side == Side::Left { own.charges(q) } else { self.total - own.charges(q) };
+            // Sectors of less than half a state are left out, as truncation leaves them out.
+            (shares.get(&charges).copied().unwrap_or(0.0).round() as usize).min(own.dimension(q))
+        };
+        Isometry::tables_of(own, &(0..own.len()).map(count).collect::<Vec<_>>())
+    }
+
+    /// Memory of a truncation beside what it gives; lengths of what it works with.
+    fn truncated(&self, wave: Wave<'_, Counted>, side: Side, noisy: Option<(usize, usize)>) -> Truncated<Counted> {
+        let own = wave.sectors_of(side);
+        let kept = self.kept(own, side);
+        let (mut blocks, mut length) = (Vec::new(), 0);
+        for (index, sector) in wave.layout.sectors.iter().enumerate() {
+            blocks.push(kept.block(wave.own(side, index)).map(|block| {
+                let (rows, columns) = match side {
+                    Side::Left => (block.columns, sector.columns),
+                    Side::Right => (sector.rows, block.columns),
+                };
+                length += rows * columns;
+                CentreBlock { offset: length - rows * columns, rows, columns }
+            }));
+        }
+        let states: usize = kept.blocks.iter().map(|block| block.rows * block.columns).sum();
+        let around = match (self.processor, noisy) {
+            (Processor::Host, None) => decomposing(wave.layout, states, length),
+            (Processor::Host, Some((between, densities))) => decomposing_with_noise(between, densities, states, length),
+            (Processor::Card, None) => resident::decomposing(wave.layout, wave.sectors_of(side), |k| wave.own(side, k)),
+            (Processor::Card, Some((between, densities))) => between + 3 * densities,
+        };
+        self.ledger.touch(8 * around as u64);
+        let made = |len| Ok::<_, DmrgError>(self.made(len));
+        let centre = Centre { blocks, data: self.made(length) };
+        let kept = kept.carried(|()| made(states)).unwrap_or_else(|_| unreachable!("counting does not fail"));
+        Truncated { kept, centre, discarded: 0.0, weights: Vec::new(), exhausted: None }
+    }
+}
+
+impl<'c, 's> Sweeper<'c, Shapes<'s>> {
+    /// With all right blocks, as a sweep to the left has left them behind, and ψ at the first bond.
+    pub(super) fn rehearsal(engine: Shapes<'s>, chain: &'c Chain) -> Result<Sweeper<'c, Shapes<'s>>, DmrgError> {
+        let mut sweeper = Sweeper::empty(engine, chain)?;
+        for site in (2..chain.sites).rev() {
+            let (block, kept) = sweeper.engine.grown(chain, Side::Right, site, sweeper.block(Side::Right, site + 1))?;
+            (sweeper.right[site], sweeper.kept[site]) = (Some(block), Some(kept));
+            sweeper.leave_behind(&[Item::Kept(site), Item::Block(Side::Right, site + 1)])?;
+        }
+        let length = sweeper.frame(0).layout.length;
+        sweeper.wave = sweeper.engine.made(length);
+        Ok(sweeper)
+    }
+}
+
+impl Engine for Shapes<'_> {
+    type Buffer = Counted;
+
+    fn upload(&self, data: Vec<f64>) -> Result<Counted, DmrgError> {
+        Ok(self.made(data.len()))
+    }
+
+    fn download<'b>(&self, _: &'b Counted) -> Result<Cow<'b, [f64]>, DmrgError> {
+        Ok(Cow::Borrowed(&[]))
+    }
+
+    fn run(&self, stage: &Stage, _: Operands<'_, Counted>) -> Result<Counted, DmrgError> {
+        Ok(self.made(stage.length))
+    }
+
+    fn leave(&self, buffer: &mut Counted) -> Result<(), DmrgError> {
+        if !matches!(buffer.place, Place::Here) || self.ledger.held() <= self.leave_above {
+            return Ok(());
+        }
+        match self.processor {
+            Processor::Host => {
+                self.ledger.give_back(buffer.bytes);
+                buffer.place = Place::Nowhere;
+                buffer.place = Place::Away(self.store.put(Imaginary(buffer.len))?);
+            }
+            Processor::Card => {
+                self.store.ledgers().0.take(buffer.host_bytes());
+                buffer.place = Place::Leaving;
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&self, buffer: &mut Counted) -> Result<(), DmrgError> {
+        if matches!(buffer.place, Place::Leaving) {
+            self.ledger.give_back(buffer.bytes);
+            self.store.ledgers().0.give_back(buffer.host_bytes());
+            buffer.place = Place::Nowhere;
+            buffer.place = Place::Away(self.store.put(Imaginary(buffer.len))?);
+        }
+        Ok(())
+    }
+
+    fn expect(&self, buffer: &mut Counted, bonds: usize) -> Result<(), DmrgError> {
+        let Place::Away(stored) = &buffer.place else { return Ok(()) };
+        stored.fetch()?;
+        if self.processor == Processor::Card && bonds <= 1 {
+            self.ledger.take(buffer.bytes);
+            if let Place::Away(stored) = std::mem::replace(&mut buffer.place, Place::Nowhere) {
+                buffer.place = Place::Arriving(stored);
+            }
+        }
+        Ok(())
+    }
+
+    fn arrive(&self, buffer: &mut Counted) -> Result<(), DmrgError> {
+        match std::mem::replace(&mut buffer.place, Place::Nowhere) {
+            Place::Away(stored) => {
+                stored.take()?;
+                self.ledger.take(buffer.bytes);
+            }
+            Place::Arriving(stored) => drop(stored.take()?),
+            Place::Leaving => self.store.ledgers().0.give_back(buffer.host_bytes()),
+            Place::Here | Place::Nowhere => {}
+        }
+        buffer.place = Place::Here;
+        Ok(())
+    }
+
+    fn dot(&self, _: &Counted, _: &Counted) -> Result<f64, DmrgError> {
+        Ok(0.0)
+    }
+
+    fn diagonal(
+        &self,
+        bond: &Bond<Counted>,
+        _: &Environment<Counted>,
+        _: &Environment<Counted>,
+    ) -> Result<Counted, DmrgError> {
+        if self.processor == Processor::Card {
+            let (first, _, longest) =
+                resident::diagonal_stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
+            self.keep(&self.ones, &[longest.next_power_of_two().max(resident::ONES)]);
+            self.ledger.touch(8 * (rounded(first.length) + rounded(bond.frame.layout.length)) as u64);
+        }
+        Ok(self.made(bond.frame.layout.length))
+    }
+
+    fn solve(
+        &mut self,
+        superblock: &Superblock,
+        _: Operands<'_, Counted>,
+        _: &Counted,
+        wave: &mut Counted,
+        _: davidson::Limits,
+    ) -> Result<davidson::Found, DmrgError> {
+        let (n, width, between) = (wave.len, self.width.min(wave.len).max(1), superblock.first.length);
+        match self.processor {
+            Processor::Host => {
+                self.keep(&self.vectors, &[(2 * width + 1) * n]);
+                self.keep(&self.between, &[between]);
+            }
+            Processor::Card => {
+                let stride = n.next_multiple_of(32);
+                self.keep(&self.vectors, &[width * stride; 2]);
+                self.ledger.touch(8 * rounded(between) as u64);
+            }
+        }
+        Ok(davidson::Found { value: 0.0, residual: 0.0, products: 0 })
+    }
+
+    fn truncate(&self, wave: Wave<'_, Counted>, side: Side, _: Limits) -> Result<Truncated<Counted>, DmrgError> {
+        Ok(self.truncated(wave, side, None))
+    }
+
+    fn truncate_with_noise(
+        &self,
+        wave: Wave<'_, Counted>,
+        side: Side,
+        _: Limits,
+        operators: &EnlargedOperators<Counted>,
+        _: Operands<'_, Counted>,
+        _: f64,
+    ) -> Result<Truncated<Counted>, DmrgError> {
+        let (first, second) = perturbation_stages(wave, side, operators);
+        Ok(self.truncated(wave, side, Some((first.length, second.length))))
+    }
+}

@@ -1,0 +1,180 @@
+//! The memory plan against what runs hold; runs with too little memory, whose numbers lie in host memory and on disk: the same
+//! numbers to the last bit.
+
+use eigenforge::basis::Sector;
+use eigenforge::dmrg::bounded::Bounded;
+use eigenforge::dmrg::engine::Engine;
+use eigenforge::dmrg::memory::{self, MemoryPlan, Usage};
+use eigenforge::dmrg::refine::MemoryHeld;
+use eigenforge::dmrg::resident::{Limits, Resident};
+use eigenforge::dmrg::sweep::Sweeper;
+use eigenforge::dmrg::{Chain, DmrgError, Found, Options, run, run_on};
+use eigenforge::models;
+use eigenforge::prelude::*;
+use eigenforge::runtime::simulate::Schedule;
+use std::path::Path;
+
+fn moments(sites: usize, two_s: u32) -> Chain {
+    let lattice = Lattice::chain(sites).open();
+    let (one, none) = (vec![1.0; sites - 1], vec![0.0; sites]);
+    let model = models::xxz(&lattice, &one, &one, &none, &none).spin(two_s);
+    Chain::new(&model, Sector::Spins { two_sz: 0 }, None).unwrap()
+}
+
+fn hubbard(sites: usize) -> Chain {
+    let lattice = Lattice::chain(sites).open();
+    let (t, none) = (vec![1.0; sites - 1], vec![0.0; sites]);
+    let model = models::hubbard(&lattice, &t, &vec![4.0; sites], &none, 0.0, &vec![0.0; sites - 1]);
+    Chain::new(&model, Sector::Fermions { up: sites / 2, down: sites / 2 }, None).unwrap()
+}
+
+fn options(states: usize) -> Options {
+    Options { states: vec![states], sweeps: 6, ..Options::default() }
+}
+
+/// A card if tests were asked to use one, else the simulator.
+fn device() -> Device {
+    let card = std::env::var("EIGENFORGE_TEST_DEVICE").ok().and_then(|name| Device::parse(&name).ok());
+    card.filter(Device::is_cuda).unwrap_or_else(|| Device::simulated(Schedule::Forward).unwrap())
+}
+
+/// The most that was held is what was planned when the sectors were known, to 5 %.
+fn keeps_to_its_plan(name: &str, found: &Found) -> Usage {
+    let MemoryHeld { plan, peak } = found.memory.unwrap();
+    assert!(plan.measured, "{name}: the plan is made again when the sectors are known");
+    let ratio = peak.memory as f64 / plan.most.memory as f64;
+    if std::env::var("TRIAL").is_ok() {
+        println!("TRIAL {name} {ratio:.4} {plan:?}");
+        return peak;
+    }
+    println!("{name}: {ratio:.4} of {plan:?}, held {peak:?}");
+    assert!((0.95..=1.05).contains(&ratio), "{name}: held {} of {plan:?}", peak.memory);
+    peak
+}
+
+#[test]
+fn what_is_held_on_the_cpu_is_what_was_planned() {
+    if std::env::var("TRIAL").is_ok() {
+        for (name, chain, states) in [
+            ("hei100", moments(100, 1), 128),
+            ("hei40", moments(40, 1), 256),
+            ("hub24", hubbard(24), 256),
+            ("hub16", hubbard(16), 128),
+            ("s1", moments(30, 2), 200),
+            ("s3/2", moments(20, 3), 120),
+        ] {
+            keeps_to_its_plan(name, &run(&chain, &options(states), None, |_| {}).unwrap());
+        }
+    }
+    for (name, chain, states) in [
+        ("Heisenberg, 40 sites", moments(40, 1), 128),
+        ("Hubbard, 16 sites", hubbard(16), 256),
+        ("spin 1, 20 sites", moments(20, 2), 100),
+        ("spin 1, 40 sites", moments(40, 2), 150),
+        // Weights run out before 200 states.
+        ("Heisenberg, 24 sites", moments(24, 1), 200),
+    ] {
+        keeps_to_its_plan(name, &run(&chain, &options(states), None, |_| {}).unwrap());
+    }
+}
+
+#[test]
+fn what_is_held_on_a_device_is_what_was_planned() {
+    let device = device();
+    let chains = if device.is_cuda() {
+        vec![("Heisenberg, 40 sites", moments(40, 1), 128), ("Hubbard, 16 sites", hubbard(16), 256)]
+    } else {
+        vec![("Heisenberg, 6 sites", moments(6, 1), 8)]
+    };
+    for (name, chain, states) in chains {
+        let options = Options { states: vec![states / 2, states], sweeps: 4, ..Options::default() };
+        let engine = Resident::new(&device).unwrap();
+        keeps_to_its_plan(name, &run_on(engine, &chain, &options, None, |_| {}).unwrap());
+    }
+}
+
+/// Energy of every sweep, and what is read off the state, in bits.
+fn bits(found: &Found) -> Vec<u64> {
+    let sweeps = found.sweeps.iter().map(|sweep| sweep.energy);
+    let cuts = found.cuts.iter().map(|cut| cut.entropy);
+    sweeps.chain([found.energy, found.variance.unwrap()]).chain(cuts).map(f64::to_bits).collect()
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).unwrap().next().is_none()
+}
+
+#[test]
+fn numbers_that_were_on_disk_are_the_same_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let measuring = Options { polish: true, correlations: true, ..options(64) };
+    for (name, chain, options) in [("Heisenberg", moments(40, 1), options(96)), ("Hubbard", hubbard(12), measuring)] {
+        let roomy = run(&chain, &options, None, |_| {}).unwrap();
+        let whole = roomy.memory.unwrap().peak.memory;
+        let plan = roomy.memory.unwrap().plan;
+        // Half of what the blocks and states would take.
+        let limit = whole - (plan.blocks + plan.kept) / 2;
+        let engine = Bounded::within(limit, folder.path().into());
+        let tight = run_on(engine, &chain, &options, None, |_| {}).unwrap();
+        let held = keeps_to_its_plan(name, &tight);
+        assert!(held.disk > (whole - limit) / 2, "{name}: {held:?} of {whole}");
+        assert!(held.memory <= limit + limit / 50, "{name}: {held:?} within {limit}");
+        assert_eq!(bits(&tight), bits(&roomy), "{name}");
+        assert!(is_empty(folder.path()), "{name}: nothing is left of the scratch file");
+    }
+}
+
+#[test]
+fn a_scratch_folder_that_is_not_there_and_memory_for_no_bond_are_said() {
+    let (chain, options) = (moments(40, 1), options(96));
+    let plan = run(&chain, &options, None, |_| {}).unwrap().memory.unwrap().plan;
+    let limit = plan.most.memory - (plan.blocks + plan.kept) / 2;
+    let nowhere = Bounded::within(limit, "/no/such/folder".into());
+    let error = run_on(nowhere, &chain, &options, None, |_| {}).unwrap_err();
+    assert!(matches!(error, DmrgError::Scratch { .. }), "{error}");
+    assert!(error.to_string().contains("`scratch`"), "{error}");
+    let little = Bounded::within(plan.vectors / 100, std::env::temp_dir());
+    match run_on(little, &chain, &options, None, |_| {}).unwrap_err() {
+        DmrgError::Memory { needed, free, states } => {
+            assert!(needed > free && (1..96).contains(&states), "{needed} {free} {states}")
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// Sweeps of a chain on a device that lets everything leave, to host memory or to the disk.
+fn swept(
+    device: &Device,
+    chain: &Chain,
+    sweeps: usize,
+    states: usize,
+    leave_above: u64,
+    host: u64,
+) -> (Vec<u64>, Usage) {
+    let limits = Limits::of(device, None, Some(host), std::env::temp_dir());
+    let mut engine = Resident::within(device, limits).unwrap();
+    let plan = memory::first_plan(chain, states, engine.limits()).unwrap();
+    engine.hold_to(&MemoryPlan { leave_above, ..plan });
+    let plan = Options { states: vec![states], ..Options::default() }.plan(5);
+    let mut sweeper = Sweeper::random(engine, chain, 4, 1).unwrap();
+    let path = (0..sweeps).flat_map(|_| Sweeper::<Resident>::path(chain.sites));
+    let energies = path.map(|(p, grows)| sweeper.step(p, grows, &plan).unwrap().energy.to_bits()).collect();
+    (energies, sweeper.engine().usage())
+}
+
+#[test]
+fn numbers_that_left_a_device_are_the_same_numbers() {
+    let device = device();
+    let (chain, states) = if device.is_cuda() { (moments(40, 1), 100) } else { (moments(6, 1), 4) };
+    let sweeps = if device.is_cuda() { 4 } else { 1 };
+    let (expected, stayed) = swept(&device, &chain, sweeps, states, u64::MAX, u64::MAX);
+    assert_eq!((stayed.host, stayed.disk), (0, 0));
+    let (by_host, beside) = swept(&device, &chain, sweeps, states, 0, u64::MAX);
+    assert!(beside.host > 0 && beside.disk == 0, "{beside:?}");
+    let (by_disk, below) = swept(&device, &chain, sweeps, states, 0, 0);
+    assert!(below.disk > 0, "{below:?}");
+    assert_eq!((&by_host, &by_disk), (&expected, &expected));
+    if device.is_cuda() {
+        assert!(beside.memory < stayed.memory, "{beside:?} {stayed:?}");
+    }
+}
