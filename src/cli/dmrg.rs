@@ -129,7 +129,7 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
     if !arguments.json {
         print(&(describe(file, &chain, &options) + &why))?;
     }
-    let plan = memory::first_plan(&chain, most, budget)?;
+    let plan = memory::first_plan(&chain, most, options.has_noise(options.first_whole(), options.sweeps), budget)?;
     if !arguments.json {
         print(&format!("memory   {}\n\n", planned(&plan, budget)))?;
     }

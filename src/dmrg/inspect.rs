@@ -87,7 +87,7 @@ pub fn middle_bond(chain: &Chain, options: &Options, list_records: bool) -> Resu
     let forecast = Forecast::of(chain, states, rayon::current_num_threads())?;
     let _ = writeln!(out, "{}", forecast.describe());
     let everything = Budget { processor: Processor::Host, memory: u64::MAX, host: u64::MAX };
-    for (name, bytes) in memory::first_plan(chain, states, everything)?.items() {
+    for (name, bytes) in memory::first_plan(chain, states, false, everything)?.items() {
         let _ = writeln!(out, "about {:.3} GiB: {name}", bytes as f64 / (1u64 << 30) as f64);
     }
     if list_records {

@@ -49,6 +49,17 @@ pub struct Usage {
     pub disk: u64,
 }
 
+/// What is planned for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// States at most.
+    pub states: usize,
+    /// Whether a sweep has noise, which takes room for what perturbs the density matrices.
+    pub noisy: bool,
+    /// Whether the shares were measured.
+    pub measured: bool,
+}
+
 /// What a run is held to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryPlan {
@@ -130,14 +141,15 @@ fn rehearse(
     chain: &Chain,
     shares: &Shares,
     budget: Budget,
-    width: usize,
-    leave_above: u64,
+    asked: Asked,
+    (width, leave_above): (usize, u64),
 ) -> Result<MemoryPlan, DmrgError> {
     let engine = Shapes::new(chain, shares, budget.processor, width, leave_above, budget.host);
     let mut sweeper = Sweeper::rehearsal(engine, chain)?;
     let limits = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
     let davidson = davidson::Limits { tolerance: 1.0, products: 1 };
-    let sweep = SweepPlan { limits, noise: 0.0, davidson, random: None };
+    let noise = if asked.noisy { 1.0 } else { 0.0 };
+    let sweep = SweepPlan { limits, noise, davidson, random: None };
     let (mut fullest, mut plan) = (0, None);
     let measured = if leave_above == u64::MAX { Side::Left } else { Side::Right };
     let path = Sweeper::<Shapes<'_>>::path(chain.sites).filter(|(_, grows)| *grows == Side::Left || *grows == measured);
@@ -148,18 +160,17 @@ fn rehearse(
             sweeper.step(p, grows, &sweep)?;
             continue;
         }
-        let most = engine.usage();
         engine.ledger.restart();
         let here = |counted: &mut dyn Iterator<Item = &Counted>| counted.map(Counted::here).sum::<u64>();
         let blocks = here(&mut sweeper.left.iter().chain(&sweeper.right).flatten().map(|block| &block.data));
         let kept = here(&mut sweeper.kept.iter().flatten().map(|kept| &kept.data));
         sweeper.step(p, grows, &sweep)?;
-        let (engine, most) = (sweeper.engine(), Usage { memory: 0, ..most });
+        let (engine, most) = (sweeper.engine(), Usage::default());
         let peak = engine.ledger.peak();
         if peak > fullest {
-            let (measured, vectors) = (false, engine.solver());
+            let (Asked { states, measured, .. }, vectors) = (asked, engine.solver());
             fullest = peak;
-            plan = Some(MemoryPlan { states: 0, measured, blocks, kept, vectors, most, width, leave_above });
+            plan = Some(MemoryPlan { states, measured, blocks, kept, vectors, most, width, leave_above });
         }
     }
     let most = Usage { memory: fullest, ..sweeper.engine().usage() };
@@ -172,47 +183,41 @@ fn rehearse(
 ///
 /// # Errors
 /// A bond that does not fit, with the number of states that would.
-pub fn plan(
-    chain: &Chain,
-    shares: &Shares,
-    states: usize,
-    measured: bool,
-    budget: Budget,
-) -> Result<MemoryPlan, DmrgError> {
-    let whole = rehearse(chain, shares, budget, WIDTH, u64::MAX)?;
-    let named = |found: MemoryPlan| MemoryPlan { states, measured, ..found };
+pub fn plan(chain: &Chain, shares: &Shares, asked: Asked, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+    let rehearsed = |width, leave_above| rehearse(chain, shares, budget, asked, (width, leave_above));
+    let whole = rehearsed(WIDTH, u64::MAX)?;
     if whole.most.memory <= budget.memory {
-        return Ok(named(whole));
+        return Ok(whole);
     }
-    let least = rehearse(chain, shares, budget, NARROWEST, 0)?;
+    let least = rehearsed(NARROWEST, 0)?;
     let needed = least.most.memory;
     if needed > budget.memory {
         // Everything grows as the square of the number of states.
-        let fits = (states as f64 * (budget.memory as f64 / needed as f64).sqrt()) as usize;
+        let fits = (asked.states as f64 * (budget.memory as f64 / needed as f64).sqrt()) as usize;
         return Err(DmrgError::Memory { needed, free: budget.memory, states: fits.max(1) });
     }
     for width in [WIDTH, 16, 12, 8] {
-        if rehearse(chain, shares, budget, width, 0)?.most.memory > budget.memory {
+        if rehearsed(width, 0)?.most.memory > budget.memory {
             continue;
         }
         let mut leave_above = budget.memory;
         while leave_above > 0 {
-            let found = rehearse(chain, shares, budget, width, leave_above)?;
+            let found = rehearsed(width, leave_above)?;
             let over = found.most.memory.saturating_sub(budget.memory);
             if over == 0 {
-                return Ok(named(found));
+                return Ok(found);
             }
             leave_above = leave_above.saturating_sub(over.max(budget.memory / 32));
         }
-        return rehearse(chain, shares, budget, width, 0).map(named);
+        return rehearsed(width, 0);
     }
-    Ok(named(least))
+    Ok(least)
 }
 
 /// The plan before a run, by a guess of the sectors.
 ///
 /// # Errors
 /// Those of [`plan`].
-pub fn first_plan(chain: &Chain, states: usize, budget: Budget) -> Result<MemoryPlan, DmrgError> {
-    plan(chain, &Shares::estimated(chain, states), states, false, budget)
+pub fn first_plan(chain: &Chain, states: usize, noisy: bool, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+    plan(chain, &Shares::estimated(chain, states), Asked { states, noisy, measured: false }, budget)
 }

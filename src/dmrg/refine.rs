@@ -5,7 +5,7 @@
 use super::chain::Chain;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::memory::{self, MemoryPlan, Usage};
+use super::memory::{self, Asked, MemoryPlan, Usage};
 use super::options::Options;
 use super::shares::Shares;
 use super::sweep::Sweeper;
@@ -36,9 +36,22 @@ impl Planner {
     /// A bond that does not fit.
     pub fn begin<E: Engine>(engine: &mut E, chain: &Chain, options: &Options) -> Result<Planner, DmrgError> {
         let most = options.states.iter().copied().max().unwrap_or(1);
-        let plan = engine.budget().map(|budget| memory::first_plan(chain, most, budget)).transpose()?;
-        plan.iter().for_each(|plan| engine.hold_to(plan));
+        let Some(budget) = engine.budget() else {
+            return Ok(Planner { most, plan: None, shares: None, before: None });
+        };
+        let whole = options.first_whole();
+        let plan = memory::first_plan(chain, most, options.has_noise(whole, options.sweeps), budget)?;
+        // Until the sectors are known, what the sweeps with fewer states ask for.
+        let early = (0..whole).map(|sweep| options.states_of(sweep)).max();
+        let early = early.map(|states| memory::first_plan(chain, states, options.has_noise(0, whole), budget));
+        engine.hold_to(&early.transpose()?.unwrap_or(plan));
+        let plan = Some(plan);
         Ok(Planner { most, plan, shares: None, before: None })
+    }
+
+    /// Lets the sweeper look which states would stay if all could that are allowed in the end.
+    pub fn watch<E: Engine>(&self, sweeper: &mut Sweeper<'_, E>) {
+        sweeper.foresees = self.most;
     }
 
     /// Told that sweep `done` is over, with ψ at the first bond; gives the plan of the sweeps that follow if it is a new one.
@@ -61,9 +74,10 @@ impl Planner {
             self.before = Some(last);
         }
         let Some(shares) = self.shares.as_ref().filter(|_| next == self.most) else { return Ok(None) };
-        let chain = sweeper.chain;
+        let (chain, noisy) = (sweeper.chain, options.has_noise(done + 1, options.sweeps));
+        let asked = Asked { states: next, noisy, measured: true };
         let shares = if states < next { &shares.grown(chain, self.before.as_ref(), next) } else { shares };
-        let plan = memory::plan(chain, shares, next, true, budget)?;
+        let plan = memory::plan(chain, shares, asked, budget)?;
         // Sweeps with noise may have held more states than there are without.
         let plan = MemoryPlan { most: plan.most.or(sweeper.engine.usage()), ..plan };
         sweeper.engine.hold_to(&plan);

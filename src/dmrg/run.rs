@@ -270,6 +270,7 @@ impl<'c, B> Search<'_, 'c, B> {
             None => self.first_state(engine, tell)?,
         };
         sweeper.stay_orthogonal_to(self.below)?;
+        planner.watch(&mut sweeper);
         let resumed = progress.sweeps.len();
         let mut stop = settled(options, &progress.sweeps);
         while stop.is_none() {

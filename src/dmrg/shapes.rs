@@ -210,7 +210,7 @@ impl<'s> Shapes<'s> {
         let made = |len| Ok::<_, DmrgError>(self.made(len));
         let centre = Centre { blocks, data: self.made(length) };
         let kept = kept.carried(|()| made(states)).unwrap_or_else(|_| unreachable!("counting does not fail"));
-        Truncated { kept, centre, discarded: 0.0, weights: Vec::new(), exhausted: None }
+        Truncated { kept, centre, discarded: 0.0, weights: Vec::new(), spectrum: Vec::new() }
     }
 }
 

@@ -4,7 +4,9 @@
 //! sector has more states than its Schmidt decomposition can have, min(left, right) configurations.
 //!
 //! * Before a run, a sector's part is the square of its part at infinite temperature.
-//! * Shares measured at m₁ and m₂ states give those at m: the spread of the charges grows by as much for each factor in m
+//! * The sweeps with m₂ states decompose ψ of two sites: where that gives enough more weights than the m states that are asked for,
+//!   or weights run out, the best m of them are chosen as a truncation would.
+//! * Elsewhere shares measured at m₁ and m₂ states give those at m: the spread of the charges grows by as much for each factor in m
 //!   (ln m counts the levels below a cut-off). With n ∝ exp(−q²/2σ²), σ₁²/σ₂² is the slope of ln n(m₂) over ln n(m₁), fitted over
 //!   all cuts and weighted by n; n(m) ∝ n(m₂)^(σ₂²/σ²).
 
@@ -23,8 +25,8 @@ pub struct Shares {
     cuts: Vec<Counts>,
     /// States that were allowed.
     states: usize,
-    /// States there are at each cut at most.
-    most: Vec<f64>,
+    /// What would stay at each cut with more, where the weights tell.
+    foreseen: Vec<Option<Counts>>,
 }
 
 /// A cut that keeps less than this part of what is allowed has no more states to keep.
@@ -118,7 +120,7 @@ impl Shares {
             let squares: Counts = chain.reachable.at(p).iter().map(|(q, f)| (*q, f * f)).collect();
             filled(&squares, &capacity[p], states as f64)
         };
-        Shares { cuts: (0..=chain.sites).map(cut).collect(), states, most: Vec::new() }
+        Shares { cuts: (0..=chain.sites).map(cut).collect(), states, foreseen: Vec::new() }
     }
 
     /// Of the state of a sweeper with ψ at the first bond, swept with so many states.
@@ -130,8 +132,7 @@ impl Shares {
             *cut =
                 (0..sectors.len()).map(|q| (chain.total - sectors.charges(q), sectors.dimension(q) as f64)).collect();
         }
-        let most = sweeper.exhausted.iter().map(|most| most.map_or(f64::INFINITY, |most| most as f64)).collect();
-        Shares { cuts, states, most }
+        Shares { cuts, states, foreseen: sweeper.foreseen.clone() }
     }
 
     /// States that were allowed.
@@ -151,10 +152,12 @@ impl Shares {
         let cut = |p: usize| {
             let counts = &self.cuts[p];
             let (sum, room): (f64, f64) = (counts.values().sum(), capacity[p].values().sum());
-            let room = room.min(self.most.get(p).copied().unwrap_or(f64::INFINITY));
             let allowed = room.min(self.states as f64);
-            if room <= self.states as f64 || sum < SATURATED * allowed {
+            if sum < SATURATED * allowed {
                 return counts.clone();
+            }
+            if let Some(Some(foreseen)) = self.foreseen.get(p) {
+                return foreseen.clone();
             }
             let shape: Counts =
                 extended(counts, &capacity[p], &steps).into_iter().map(|(q, n)| (q, n.powf(exponent))).collect();
@@ -162,7 +165,7 @@ impl Shares {
             let wanted = if sum < allowed { states as f64 * sum / allowed } else { states as f64 };
             filled(&shape, &capacity[p], wanted.min(room))
         };
-        Shares { cuts: (0..=chain.sites).map(cut).collect(), states, most: Vec::new() }
+        Shares { cuts: (0..=chain.sites).map(cut).collect(), states, foreseen: Vec::new() }
     }
 
     /// σ² at these shares over σ² with more states.
@@ -171,7 +174,7 @@ impl Shares {
         if step <= 0.0 {
             return None;
         }
-        let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
+        let (mut xx, mut yy) = (0.0, 0.0);
         for (now, then) in self.cuts.iter().zip(&before.cuts) {
             let pairs: Vec<(f64, f64, f64)> =
                 then.iter().filter_map(|(q, n)| Some((*n, n.ln(), now.get(q)?.ln()))).collect();
@@ -181,14 +184,14 @@ impl Shares {
             };
             let (x, y) = (mean(&|pair| pair.1), mean(&|pair| pair.2));
             xx += pairs.iter().map(|(n, a, _)| n * (a - x) * (a - x)).sum::<f64>();
-            xy += pairs.iter().map(|(n, a, b)| n * (a - x) * (b - y)).sum::<f64>();
             yy += pairs.iter().map(|(n, _, b)| n * (b - y) * (b - y)).sum::<f64>();
         }
-        let number = |name: &str, or: f64| std::env::var(name).ok().and_then(|x| x.parse::<f64>().ok()).unwrap_or(or);
-        let slope = xy / xx * (1.0 - number("TRIAL_RMA", 0.0)) + (yy / xx).sqrt() * number("TRIAL_RMA", 0.0);
+        // Both are counts with errors of their own: the slope of standard deviations, not of a regression.
+        let slope = (yy / xx).sqrt();
         let steps = (states as f64 / self.states as f64).ln() / step;
         let exponent = 1.0 / (1.0 + (1.0 - slope) * steps);
-        let exponent = exponent.powf(number("TRIAL_POWER", 1.0));
+        // Counts of a few states overstate it: half of it is what chains of moments and electrons show at 64 to 256 states.
+        let exponent = exponent.sqrt();
         (exponent.is_finite() && (0.3..=1.0).contains(&exponent)).then_some(exponent)
     }
 }

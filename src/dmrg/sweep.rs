@@ -7,6 +7,7 @@
 use super::blocks::{Sectors, Side};
 use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
+use super::charges::Charges;
 use super::davidson;
 use super::engine::Engine;
 use super::environment::Environment;
@@ -18,6 +19,7 @@ use super::state::Isometry;
 use super::superblock::Superblock;
 use super::transform::Step;
 use super::truncate::{self, Truncated};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// How a sweep is done.
@@ -82,8 +84,10 @@ pub struct Sweeper<'c, E: Engine = Host> {
     pub(super) wave: E::Buffer,
     /// States that ψ stays orthogonal to.
     below: Vec<Companion<E::Buffer>>,
-    /// At each cut how many states there were to keep, where that was fewer than there could be.
-    pub(super) exhausted: Vec<Option<usize>>,
+    /// Of how many states it looks which would stay; 0 for none.
+    pub(super) foresees: usize,
+    /// At each cut the states of each sector that would stay, by charge of the left part, where the weights tell.
+    pub(super) foreseen: Vec<Option<BTreeMap<Charges, f64>>>,
     /// What began to leave at the last bond.
     leaving: Vec<Item>,
 }
@@ -136,8 +140,8 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let (mut left, mut right) = (none(n + 1), none(n + 1));
         (left[0], right[n]) = (Some(Environment::end_on(&engine)?), Some(Environment::end_on(&engine)?));
         let (wave, kept) = (engine.upload(Vec::new())?, (0..n).map(|_| None).collect());
-        let (below, leaving, exhausted) = (Vec::new(), Vec::new(), vec![None; n + 1]);
-        Ok(Sweeper { engine, chain, left, right, kept, wave, below, leaving, exhausted })
+        let (below, leaving, foreseen) = (Vec::new(), Vec::new(), vec![None; n + 1]);
+        Ok(Sweeper { engine, chain, left, right, kept, wave, below, leaving, foresees: 0, foreseen })
     }
 
     /// Lets the engine do something with numbers that are there.
@@ -248,10 +252,31 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let cut = if grows == Side::Left { p } else { p + 2 };
         let identity = Chain::identity(&self.chain.sum, grows, cut);
         let grown = Environment::project(&self.engine, operators, operands, &truncated.kept, identity)?;
-        self.exhausted[p + 1] = truncated.exhausted;
+        self.foreseen[p + 1] = self.foresee(&bond.frame, grows, &truncated, plan.limits);
         self.advance(p, grows, &bond.frame, truncated, grown)?;
         record.seconds.carry = begun.elapsed().as_secs_f64() - record.seconds.truncate;
         Ok(record)
+    }
+
+    /// What would stay of a block if more states could.
+    fn foresee(
+        &self,
+        frame: &Frame,
+        grows: Side,
+        truncated: &Truncated<E::Buffer>,
+        limits: truncate::Limits,
+    ) -> Option<BTreeMap<Charges, f64>> {
+        if self.foresees <= limits.most {
+            return None;
+        }
+        let limits = truncate::Limits { most: self.foresees, ..limits };
+        let counts = truncate::foreseen(&truncated.spectrum, &frame.layout, limits)?;
+        let (sectors, total) = match grows {
+            Side::Left => (&frame.left.sectors, None),
+            Side::Right => (&frame.right.sectors, Some(self.chain.total)),
+        };
+        let charges = |q: usize| total.map_or(sectors.charges(q), |total| total - sectors.charges(q));
+        Some(counts.iter().enumerate().map(|(q, count)| (charges(q), *count as f64)).collect())
     }
 
     /// The lowest state of bond `p`, from ψ as it is.

@@ -68,8 +68,8 @@ pub struct Truncated<B = Vec<f64>> {
     pub discarded: f64,
     /// Weights of the kept states, descending; from the density matrix with its noise in a noisy sweep.
     pub weights: Vec<f64>,
-    /// How many states there were to keep, if they are all that there would ever be: their weights ran out before ψ's rank.
-    pub exhausted: Option<usize>,
+    /// The weights of every sector of the block that is kept, descending; none in a noisy sweep, where they are not ψ's.
+    pub spectrum: Vec<Vec<f64>>,
 }
 
 impl<B> Truncated<B> {
@@ -78,9 +78,9 @@ impl<B> Truncated<B> {
     /// # Errors
     /// Those of `carry`.
     pub fn carried<C, X>(self, mut carry: impl FnMut(B) -> Result<C, X>) -> Result<Truncated<C>, X> {
-        let Truncated { kept, centre: Centre { blocks, data }, discarded, weights, exhausted } = self;
+        let Truncated { kept, centre: Centre { blocks, data }, discarded, weights, spectrum } = self;
         let (kept, data) = (kept.carried(&mut carry)?, carry(data)?);
-        Ok(Truncated { kept, centre: Centre { blocks, data }, discarded, weights, exhausted })
+        Ok(Truncated { kept, centre: Centre { blocks, data }, discarded, weights, spectrum })
     }
 }
 
@@ -163,11 +163,13 @@ fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: Limits) -> usize {
     }
 }
 
-/// The number of weights that mean something, if they are fewer than ψ's rank by more than a few.
-pub(super) fn exhausted(weights: impl Iterator<Item = f64>, layout: &WaveLayout) -> Option<usize> {
+/// How many states of each sector would stay if `most` could, where the weights tell: there are enough more than that to choose
+/// from, or they run out before ψ's rank.
+pub(super) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: Limits) -> Option<Vec<usize>> {
     let rank: usize = layout.sectors.iter().map(|sector| sector.rows.min(sector.columns)).sum();
-    let count = weights.filter(|weight| *weight > NO_WEIGHT).count();
-    (count + rank / 32 < rank).then_some(count)
+    let count = spectrum.iter().flatten().filter(|weight| **weight > NO_WEIGHT).count();
+    let tells = !spectrum.is_empty() && (count > limits.most + limits.most / 4 || count + rank / 32 < rank);
+    tells.then(|| choose(&spectrum.iter().map(Vec::as_slice).collect::<Vec<_>>(), limits))
 }
 
 /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
@@ -201,8 +203,9 @@ pub fn truncate<B: Deref<Target = [f64]> + Sync>(
     }
     weights.sort_by(|a, b| b.total_cmp(a));
     let (centre, _) = normalised(centre);
-    let exhausted = exhausted(squares.iter().flatten().copied(), wave.layout);
-    Ok(Truncated { kept: Isometry::new(own, &matrices), centre, discarded: dropped, weights, exhausted })
+    let mut spectrum = vec![Vec::new(); own.len()];
+    squares.into_iter().enumerate().for_each(|(index, list)| spectrum[wave.own(side, index)] = list);
+    Ok(Truncated { kept: Isometry::new(own, &matrices), centre, discarded: dropped, weights, spectrum })
 }
 
 /// The same from the density matrix with a perturbation of relative size `noise`; `buffers` hold the operators of
@@ -256,7 +259,7 @@ pub fn truncate_with_noise<B: Deref<Target = [f64]>>(
         centre.push(kept.block(wave.own(side, index)).map(onto));
     }
     let (centre, square) = normalised(centre);
-    Ok(Truncated { kept, centre, discarded: (1.0 - square).max(0.0), weights, exhausted: None })
+    Ok(Truncated { kept, centre, discarded: (1.0 - square).max(0.0), weights, spectrum: Vec::new() })
 }
 
 /// Scales what is left to norm 1; also the norm² it had.

@@ -11,7 +11,7 @@ use super::super::engine::{Engine, Operands};
 use super::super::enlarged::EnlargedOperators;
 use super::super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::super::state::Isometry;
-use super::super::truncate::{Centre, CentreBlock, Limits, Truncated, Wave, choose, exhausted, perturbation_stages};
+use super::super::truncate::{Centre, CentreBlock, Limits, Truncated, Wave, choose, perturbation_stages};
 use super::{Held, Resident};
 use eigenforge_runtime::{Arguments, Device, DeviceError, Eigensolver, Kernel, SymmetricMatrix};
 use eigenforge_templates::eigen::{DecompositionSizes, DecompositionsPlan, JOB_WORDS};
@@ -262,9 +262,8 @@ impl Resident {
             centre = Centre { blocks, data: self.stage(&stage, operands)? };
         }
         let kept = tables.carried(|()| Ok::<_, DeviceError>(data))?;
-        let found = lists.iter().flat_map(|list| list.iter().copied());
-        let exhausted = if noisy { None } else { exhausted(found, wave.layout) };
-        Ok(Truncated { kept, centre, discarded, weights, exhausted })
+        let spectrum = if noisy { Vec::new() } else { solved.iter().map(|sector| sector.weights.clone()).collect() };
+        Ok(Truncated { kept, centre, discarded, weights, spectrum })
     }
 }
 
