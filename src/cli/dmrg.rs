@@ -20,6 +20,7 @@ use crate::report::{DmrgReport, DmrgSeconds, MemoryItem, MemoryRecord, ModelReco
 use eigenforge_runtime::{Device, DeviceError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The chain of a file.
@@ -193,8 +194,13 @@ enum Chosen {
 impl Chosen {
     fn new(device: &Device, file: &DmrgFile) -> Result<Chosen, CommandError> {
         let spec = &file.dmrg;
-        let beside = || file.model.output.folder.clone().filter(|folder| std::fs::create_dir_all(folder).is_ok());
-        let scratch = spec.scratch.clone().or_else(beside).unwrap_or_else(std::env::temp_dir);
+        // The output folder, or what is there of the way to it.
+        let beside = |folder: &PathBuf| {
+            let named = folder.ancestors().filter(|path| !path.as_os_str().is_empty());
+            named.chain([Path::new(".")]).find(|path| path.is_dir()).map(Path::to_path_buf)
+        };
+        let output = file.model.output.folder.as_ref().and_then(beside);
+        let scratch = spec.scratch.clone().or(output).unwrap_or_else(std::env::temp_dir);
         if device.runs_kernels() {
             let limits = resident::Limits::of(device, spec.memory, spec.host_memory, scratch);
             return Ok(Chosen::Card(Box::new(Resident::within(device, limits)?)));
@@ -333,11 +339,12 @@ impl Display {
 
     fn show(&self, told: &Told<'_>) {
         if let Some(plan) = told.memory.filter(|_| !self.json) {
-            let line = format!("memory   {} from here on", plan.describe());
-            match &self.bar {
-                Some(bar) => bar.suspend(|| println!("{line}")),
-                None => println!("{line}"),
-            }
+            let line = format!("memory   {} from here on\n", plan.describe());
+            // A reader that has gone is told of at the end of the run.
+            let _ = match &self.bar {
+                Some(bar) => bar.suspend(|| print(&line)),
+                None => print(&line),
+            };
         }
         if let Some(bar) = &self.bar {
             bar.set_prefix(format!("{}{}", stage(told), told.grown.unwrap_or(told.sweep)));

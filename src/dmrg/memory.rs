@@ -6,7 +6,8 @@
 //! refused with the number of states that can.
 //!
 //! Before a run the shares are a guess (a ground state spreads its states over fewer sectors than a random one). When the sweeps
-//! with fewer states are done they are known, and the plan is made again: that one holds to a few per cent.
+//! with fewer states are done they are known, and the plan is made again: that one holds to a few per cent. It is of the sweeps:
+//! the variance afterwards works with H², of which the blocks and vectors of the sweeps make room.
 
 use super::blocks::Side;
 use super::chain::Chain;

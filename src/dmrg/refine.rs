@@ -16,8 +16,10 @@ use serde::Serialize;
 pub struct MemoryHeld {
     /// The last plan.
     pub plan: MemoryPlan,
-    /// The most that was held.
+    /// The most that was held until the sweeps were over.
     pub peak: Usage,
+    /// The same with variance and averages: H² has more operators than H, and the plan is not of them.
+    pub measured: Usage,
 }
 
 /// The plan so far, and what was measured.
@@ -85,8 +87,8 @@ impl Planner {
         Ok(Some(plan))
     }
 
-    /// The last plan beside what the engine has held.
-    pub fn held<E: Engine>(&self, engine: &E) -> Option<MemoryHeld> {
-        Some(MemoryHeld { plan: self.plan?, peak: engine.usage() })
+    /// The last plan beside what the engine has held, `peak` until the sweeps were over.
+    pub fn held<E: Engine>(&self, engine: &E, peak: Usage) -> Option<MemoryHeld> {
+        Some(MemoryHeld { plan: self.plan?, peak, measured: engine.usage() })
     }
 }

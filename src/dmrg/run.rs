@@ -169,6 +169,7 @@ pub fn run_on<E: Engine>(
         let sweeping = start.elapsed().as_secs_f64();
         let _measuring = trace::span("dmrg", "measure");
         let energy = searched.energy;
+        let peak = sweeper.engine().usage();
         sweeper.forget_operators()?;
         let variance = measure::variance(chain, &mut sweeper, energy - chain.sum.constant)?;
         let overlap = sweeper.largest_overlap()?;
@@ -180,7 +181,7 @@ pub fn run_on<E: Engine>(
             None => {
                 let walked = measure::walk(chain, &mut sweeper, options.correlations)?;
                 let measuring = start.elapsed().as_secs_f64() - sweeping;
-                let memory = searched.planner.held(sweeper.engine());
+                let memory = searched.planner.held(sweeper.engine(), peak);
                 let mut found = searched.found(options, variance, walked);
                 found.memory = memory;
                 (found.sweeping, found.measuring) = (sweeping, measuring);

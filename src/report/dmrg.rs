@@ -214,8 +214,11 @@ impl DmrgReport {
             out,
             "{total:.2} s: setup {setup:.2}, sweeps {sweeps:.2} ({rate:.1} GFLOP/s in products), measure {measure:.2}"
         )?;
-        if let Some(MemoryHeld { plan, peak }) = self.memory_held {
+        if let Some(MemoryHeld { plan, peak, measured }) = self.memory_held {
             writeln!(out, "memory: planned {}; held {} at most", plan.describe(), peak.describe())?;
+            if measured.memory > peak.memory {
+                writeln!(out, "memory: {} while the variance and averages were measured", measured.describe())?;
+            }
         }
         self.warnings.iter().try_for_each(|warning| writeln!(out, "warning: {warning}"))
     }

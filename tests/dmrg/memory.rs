@@ -40,7 +40,7 @@ fn device() -> Device {
 
 /// The most that was held is what was planned when the sectors were known, to 5 %.
 fn keeps_to_its_plan(name: &str, found: &Found) -> Usage {
-    let MemoryHeld { plan, peak } = found.memory.unwrap();
+    let MemoryHeld { plan, peak, .. } = found.memory.unwrap();
     assert!(plan.measured, "{name}: the plan is made again when the sectors are known");
     let ratio = peak.memory as f64 / plan.most.memory as f64;
     println!("{name}: {ratio:.4} of {plan:?}, held {peak:?}");
