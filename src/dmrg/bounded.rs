@@ -31,6 +31,8 @@ pub struct Bounded {
     memory: Arc<Memory>,
     /// Bytes that the solver keeps from bond to bond.
     kept: u64,
+    /// Bytes of V and W at the fullest bond of the plan: room that is not given away while they are shorter.
+    planned: u64,
 }
 
 /// What all numbers of an engine share.
@@ -84,7 +86,12 @@ impl Bounded {
         let ledger = Arc::<Ledger>::default();
         let store = Store::new(ledger.clone(), 0, scratch, |len| Ok(vec![0.0; len]));
         let leave_above = AtomicU64::new(u64::MAX);
-        Bounded { host: Host::default(), memory: Arc::new(Memory { limit, leave_above, ledger, store }), kept: 0 }
+        Bounded {
+            host: Host::default(),
+            memory: Arc::new(Memory { limit, leave_above, ledger, store }),
+            kept: 0,
+            planned: 0,
+        }
     }
 
     fn numbers(&self, values: Vec<f64>) -> Numbers {
@@ -176,7 +183,8 @@ impl Engine for Bounded {
     }
 
     fn leave(&self, buffer: &mut Numbers) -> Result<(), DmrgError> {
-        if self.memory.ledger.held() <= self.memory.leave_above.load(Ordering::Relaxed) {
+        let held = self.memory.ledger.held().saturating_add(self.planned.saturating_sub(self.kept));
+        if held <= self.memory.leave_above.load(Ordering::Relaxed) {
             return Ok(());
         }
         match buffer.moved() {
@@ -211,6 +219,7 @@ impl Engine for Bounded {
     fn hold_to(&mut self, plan: &MemoryPlan) {
         self.memory.leave_above.store(plan.leave_above, Ordering::Relaxed);
         self.host.set_width(plan.width);
+        self.planned = plan.vectors;
     }
 
     fn usage(&self) -> Usage {

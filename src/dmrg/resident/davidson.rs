@@ -30,6 +30,8 @@ pub(super) struct Davidson {
     arrived: Buffer<u32>,
     /// Basis vectors by the memory plan, if there is one.
     planned: Option<usize>,
+    /// Bytes of V and W at the fullest bond of the plan.
+    planned_bytes: u64,
     /// V and W; let go of between runs.
     vectors: Option<[Held; 2]>,
 }
@@ -46,13 +48,21 @@ impl Davidson {
             pool: pool.clone(),
             plan,
             planned: None,
+            planned_bytes: 0,
             vectors: None,
         })
     }
 
     /// Takes so many basis vectors from now on.
-    pub(super) fn hold_to(&mut self, width: usize) {
+    pub(super) fn hold_to(&mut self, width: usize, bytes: u64) {
         self.planned = Some(width.min(self.plan.width));
+        self.planned_bytes = bytes;
+    }
+
+    /// By how many bytes V and W are shorter than they will be by the plan.
+    pub(super) fn to_come(&self) -> u64 {
+        let here = self.vectors.iter().flatten().map(|held| 8 * held.vector().len() as u64).sum();
+        self.planned_bytes.saturating_sub(here)
     }
 
     /// Lets go of V and W.

@@ -202,7 +202,8 @@ impl Engine for Resident {
     }
 
     fn leave(&self, buffer: &mut Held) -> Result<(), DmrgError> {
-        if self.pool.is_busy() { buffer.leave() } else { Ok(()) }
+        let to_come = self.davidson.lock().unwrap_or_else(PoisonError::into_inner).to_come();
+        if self.pool.is_busy(to_come) { buffer.leave() } else { Ok(()) }
     }
 
     fn settle(&self, buffer: &mut Held) -> Result<(), DmrgError> {
@@ -227,7 +228,7 @@ impl Engine for Resident {
 
     fn hold_to(&mut self, plan: &MemoryPlan) {
         self.pool.hold_to(plan);
-        self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner).hold_to(plan.width);
+        self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner).hold_to(plan.width, plan.vectors);
     }
 
     fn usage(&self) -> Usage {

@@ -167,9 +167,9 @@ impl Pool {
         self.held.held()
     }
 
-    /// Whether what is left behind should leave.
-    pub fn is_busy(&self) -> bool {
-        self.held() > self.leave_above.load(Ordering::Relaxed)
+    /// Whether what is left behind should leave, with so many bytes to come.
+    pub fn is_busy(&self, to_come: u64) -> bool {
+        self.held().saturating_add(to_come) > self.leave_above.load(Ordering::Relaxed)
     }
 
     /// Bytes that are in host memory or on disk now.
