@@ -290,7 +290,9 @@ impl Engine for Shapes<'_> {
                 stored.take()?;
                 self.ledger.take(buffer.bytes);
             }
-            Place::Arriving(stored) => drop(stored.take()?),
+            Place::Arriving(stored) => {
+                stored.take()?;
+            }
             Place::Leaving => self.store.ledgers().0.give_back(buffer.host_bytes()),
             Place::Here | Place::Nowhere => {}
         }
