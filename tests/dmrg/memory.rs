@@ -72,8 +72,9 @@ fn what_is_held_on_a_device_is_what_was_planned() {
         vec![("Heisenberg, 6 sites", moments(6, 1), 8)]
     };
     for (name, chain, states) in chains {
-        let options =
-            Options { states: vec![states / 2, states], sweeps: 4, noise: Some(vec![0.0]), ..Options::default() };
+        // One sweep from a random state does not show the sectors of the ground state yet: a card takes the usual steps.
+        let few = Options { states: vec![states / 2, states], sweeps: 4, noise: Some(vec![0.0]), ..Options::default() };
+        let options = if device.is_cuda() { options(states) } else { few };
         let engine = Resident::new(&device).unwrap();
         keeps_to_its_plan(name, &run_on(engine, &chain, &options, None, |_| {}).unwrap());
     }
