@@ -462,8 +462,10 @@ mod tests {
             numbers.push(real.put(vec![1.0; 200 + 10 * k]).unwrap());
             counted.push(plan.put(Imaginary(200 + 10 * k)).unwrap());
             if k % 4 == 3 {
-                (numbers[k - 2].fetch().unwrap(), counted[k - 2].fetch().unwrap());
-                (numbers.swap_remove(0).take().unwrap(), counted.swap_remove(0).take().unwrap());
+                numbers[k - 2].fetch().unwrap();
+                counted[k - 2].fetch().unwrap();
+                numbers.swap_remove(0).take().unwrap();
+                counted.swap_remove(0).take().unwrap();
             }
             assert_eq!(real.ledgers().0.held(), plan.ledgers().0.held(), "after {k}");
         }
