@@ -22,13 +22,15 @@
 //!   any model: chains, ladders, cylinders, long ranges. Identities are never multiplied, site operators are
 //!   coefficients ([`enlarged`]); whether a block's pieces are multiplied apart (l-1-1-r) or summed first (LR) is
 //!   decided block by block by predicted cost.
-//! * On a card the CPU may do a [share] of every product at the same time, by the same records.
+//! * On a card the CPU may do a [share](cpu_share) of every product at the same time, by the same records.
 //! * Along a [`sweep`] each bond starts from White's [transformation](transform) of the last one's ψ; a chain may first be
 //!   [grown](growth) from both ends, each step from McCulloch's prediction.
 //! * At the end one-site sweeps may [polish](mod@polish) the state at the kept width.
 //! * **States above** the lowest are searched orthogonal to [those below](mod@reference), or all together in one set of kept
 //!   states, those of an [averaged] density matrix.
 //! * **Sectors** fix any [charges] that the model conserves.
+//! * **[Memory](memory)** is planned by a [rehearsal](shapes) without numbers; what a sweep has left behind may lie in host memory
+//!   or on disk ([`storage`]).
 //!
 //! ```
 //! use eigenforge::basis::Sector;
@@ -53,12 +55,14 @@
 pub mod averaged;
 pub mod blocks;
 pub mod bond;
+pub mod bounded;
 pub mod ceilings;
 pub mod chain;
 pub mod charges;
 pub mod checkpoint;
 pub mod correlations;
 mod cover;
+pub mod cpu_share;
 pub mod davidson;
 pub mod dense;
 pub mod device;
@@ -82,13 +86,16 @@ pub mod polish;
 pub mod predict;
 pub mod records;
 pub mod reference;
+pub mod refine;
 pub mod repetition;
 pub mod resident;
 pub mod run;
-pub mod share;
+pub mod shapes;
+pub mod shares;
 pub mod site;
 pub mod start;
 pub mod state;
+pub mod storage;
 pub mod strategy;
 pub mod superblock;
 pub mod sweep;
@@ -101,6 +108,7 @@ pub use chain::Chain;
 pub use charges::QuantumNumbers;
 pub use checkpoint::Checkpoint;
 pub use correlations::Correlations;
+pub use cpu_share::CpuShare;
 pub use error::DmrgError;
 pub use extrapolate::Extrapolated;
 pub use found::{Excited, Found, Stop, SweepRecord};
@@ -109,5 +117,4 @@ pub use measure::{Cut, SiteAverages};
 pub use options::{Mode, Options, StartVectors};
 pub use polish::PolishRecord;
 pub use run::{Told, run, run_on};
-pub use share::CpuShare;
 pub use strategy::Strategy;

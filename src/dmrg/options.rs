@@ -5,9 +5,9 @@
 //! of numbers is one a sweep, the last repeated; so is a list of noises, with none after its end. A chain that was grown by
 //! the infinite-lattice algorithm keeps all states from the first sweep on, without noise.
 
+use super::cpu_share::CpuShare;
 use super::davidson;
 use super::error::DmrgError;
-use super::share::CpuShare;
 use super::strategy::Strategy;
 use super::sweep::SweepPlan;
 use super::truncate;
@@ -167,6 +167,17 @@ impl Options {
         let usual: &[f64] = if self.mode == Mode::Infinite { &[] } else { &NOISE };
         let list = self.noise.as_deref().unwrap_or(usual);
         list.get(sweep).copied().unwrap_or(0.0)
+    }
+
+    /// Whether a sweep from `first` on, until `behind`, has noise.
+    pub fn has_noise(&self, first: usize, behind: usize) -> bool {
+        (first..behind).any(|sweep| self.noise_of(sweep) > 0.0)
+    }
+
+    /// The first sweep that may keep all states, or the number of sweeps.
+    pub fn first_whole(&self) -> usize {
+        let most = self.states.iter().copied().max();
+        (0..self.sweeps).find(|sweep| Some(self.states_of(*sweep)) == most).unwrap_or(self.sweeps)
     }
 
     /// Whether the energies of this sweep and the next may be compared: no noise, all states.

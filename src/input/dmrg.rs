@@ -18,11 +18,15 @@
 //! | `cpu_share` | the part of the operations of H x that the CPU does while the card does the rest, from 0 to 1; `"auto"`: measured, none where it does not pay | 0 |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |
+//! | `memory` | memory to stay within where it computes, such as `"8GiB"`; what the sweep has left behind makes room | four fifths of what is free; of a card nine tenths |
+//! | `host_memory` | host memory that blocks may fill which have left a card | four fifths of what is free |
+//! | `scratch` | folder for what no memory has room for; its file is gone at the end, however the run ends | the output folder, else the system's for temporary files |
 
 use super::problem::Wrong;
 use super::section::{Amount, NumberOrWord, Placed, Section};
 use crate::dmrg::{CpuShare, Mode, StartVectors, Strategy};
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// `[dmrg]`, with defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -59,6 +63,12 @@ pub struct DmrgSpec {
     pub strategy: Strategy,
     /// `cpu_share`.
     pub cpu_share: CpuShare,
+    /// `memory` in bytes, if given.
+    pub memory: Option<u64>,
+    /// `host_memory` in bytes, if given.
+    pub host_memory: Option<u64>,
+    /// `scratch`, if given.
+    pub scratch: Option<PathBuf>,
 }
 
 /// Reads `[dmrg]` for a lattice of so many sites.
@@ -106,6 +116,9 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         strategy: strategy.map_or(Strategy::Planned, |strategy| strategy.value),
         cpu_share: cpu_share(&section),
         states,
+        memory: bytes(&section, "memory"),
+        host_memory: bytes(&section, "host_memory"),
+        scratch: section.word("scratch", "a folder").map(|word| PathBuf::from(word.value)),
     };
     section.finish("key", |_| None);
     spec
@@ -147,6 +160,17 @@ fn weights(section: &Section<'_>, targets: usize) -> Option<Vec<f64>> {
         section.problem("weights", Wrong::OutOfRange { key: "weights".into(), expected, found });
     }
     Some(list)
+}
+
+/// A size such as "8GiB" or "500 MB".
+fn bytes(section: &Section<'_>, key: &'static str) -> Option<u64> {
+    let word = section.word(key, "a size such as \"8GiB\"")?.value;
+    let found = eigenforge_runtime::jit::parse_bytes(word).filter(|bytes| *bytes > 0);
+    if found.is_none() {
+        let (expected, found) = ("a size such as \"8GiB\" or \"500M\"".into(), format!("{word:?}"));
+        section.problem(key, Wrong::OutOfRange { key: key.into(), expected, found });
+    }
+    found
 }
 
 fn noise(section: &Section<'_>) -> Option<Vec<f64>> {

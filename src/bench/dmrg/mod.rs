@@ -2,11 +2,11 @@
 //!
 //! In: a device. Out: tables that begin with `|`: the belts, inner products of a vector with all vectors of Davidson's
 //! space ([`belt`]); with `--projection` H x by operation records ([`projection`]); with `--sweeps` whole sweeps on CPU and
-//! card ([`sweeps`]); with `--cpu-shares` beside either, at these shares of the CPU ([`shares`]).
+//! card ([`sweeps`]); with `--cpu-shares` beside either, at these shares of the CPU ([`cpu_shares`]).
 
 pub mod belt;
+pub mod cpu_shares;
 pub mod projection;
-pub mod shares;
 pub mod sweeps;
 
 use super::vendor::VendorError;
@@ -123,7 +123,7 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
         return sweeps::command(&arguments.chains, &arguments.cpu_shares, arguments.seconds, &device, out);
     }
     if arguments.projection && !arguments.cpu_shares.is_empty() {
-        return shares::tables(&arguments.cpu_shares, &device, arguments.repeats as usize, out);
+        return cpu_shares::tables(&arguments.cpu_shares, &device, arguments.repeats as usize, out);
     }
     if arguments.projection {
         return projection::tables(&arguments.sizes, &device, ordinal, arguments.repeats as usize, out);

@@ -4,9 +4,9 @@
 //! its records read of the operators is copied to host memory once a bond, of x in each product, on a stream beside the
 //! kernels; its blocks are copied up when the card is done with the others.
 
+use super::super::cpu_share::Split;
 use super::super::device::DeviceBuffers;
 use super::super::records::{Buffers, SPACE_LIST, SPACES, Space};
-use super::super::share::Split;
 use super::super::superblock::Superblock;
 use eigenforge_runtime::{Device, DeviceError, Pinned, SideCopies, Underway, Vector, trace};
 use std::ops::Range;

@@ -4,13 +4,13 @@
 //! With a [share](CpuShare) of the CPU the card's launches are queued first, then the CPU runs its records, then its blocks
 //! are copied up. Without, no vector crosses.
 
+use super::super::cpu_share::{CpuShare, Split};
 use super::super::device::{DeviceBuffers, LibraryProducts, LibraryStage, Prepared, Products};
 use super::super::records::Space;
-use super::super::share::{CpuShare, Split};
 use super::super::strategy::Strategy;
 use super::super::superblock::Superblock;
+use super::balance::{Balance, Decision, TRIAL};
 use super::beside::{Beside, CpuPart};
-use super::shares::{Decision, Shares, TRIAL};
 use super::{Held, Pool};
 use eigenforge_runtime::{Device, DeviceError, Vector};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct Multiplier {
     device: Device,
     by: By,
-    shares: Shares,
+    balance: Balance,
     /// What the CPU's part needs, where it may have one.
     beside: Option<Beside>,
 }
@@ -60,7 +60,7 @@ struct Trial<'a> {
     cpu: CpuPart<'a>,
     part: f64,
     octave: i32,
-    shares: &'a Shares,
+    balance: &'a Balance,
 }
 
 impl Multiplier {
@@ -78,9 +78,9 @@ impl Multiplier {
             Strategy::Planned => By::Planned(products.clone()),
             _ => By::Library(LibraryProducts::new(device, strategy)?),
         };
-        let shares = Shares::new(share);
-        let beside = if shares.any() { Some(Beside::new(device)?) } else { None };
-        Ok(Multiplier { device: device.clone(), by, shares, beside })
+        let balance = Balance::new(share);
+        let beside = if balance.any() { Some(Beside::new(device)?) } else { None };
+        Ok(Multiplier { device: device.clone(), by, balance, beside })
     }
 
     /// Makes the records of a superblock ready.
@@ -97,7 +97,7 @@ impl Multiplier {
         let device = &self.device;
         let alone = |card| Multiply { device, card, cpu: None, trial: None, part: 0.0 };
         let Some(beside) = &self.beside else { return Ok(alone(card(superblock)?)) };
-        match self.shares.of(superblock) {
+        match self.balance.of(superblock) {
             Decision::Part(0.0) => Ok(alone(card(superblock)?)),
             Decision::Part(part) => {
                 let split = Split::new(superblock, part);
@@ -107,8 +107,8 @@ impl Multiplier {
             }
             Decision::Trial(octave) => {
                 let split = Split::new(superblock, TRIAL);
-                let (part, shares) = (split.part, &self.shares);
-                let trial = beside.prepare(split, &buffers)?.map(|cpu| Trial { cpu, part, octave, shares });
+                let (part, balance) = (split.part, &self.balance);
+                let trial = beside.prepare(split, &buffers)?.map(|cpu| Trial { cpu, part, octave, balance });
                 Ok(Multiply { trial, ..alone(card(superblock)?) })
             }
         }
@@ -191,15 +191,15 @@ impl Trial<'_> {
             let x = self.cpu.begin(v, from)?;
             self.cpu.finish(x, w, to)?;
         }
-        self.shares.note(self.octave, 1e-3 * milliseconds, self.part, self.cpu.seconds);
+        self.balance.note(self.octave, 1e-3 * milliseconds, self.part, self.cpu.seconds);
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::share::tests::{bond, chain, difference};
-    use super::super::test_device;
+    use super::super::super::cpu_share::tests::{bond, chain, difference};
+    use super::super::{Limits, test_device};
     use super::*;
     use crate::bench::seeded::vector;
 
@@ -211,7 +211,7 @@ mod tests {
         x: &[f64],
     ) -> (Vec<f64>, f64) {
         let device = test_device();
-        let pool = Pool::new(&device, 1 << 30);
+        let pool = Pool::new(&device, Limits::tiny(1 << 30)).unwrap();
         let products = Products::new(&device).unwrap();
         let multiplier = Multiplier::new(&device, &products, Strategy::Planned, share).unwrap();
         assert_eq!(multiplier.beside.is_some(), share != CpuShare::Part(0.0), "no memory, no stream, no copy");

@@ -8,7 +8,7 @@ use super::projection::{Case, agree};
 use crate::bench::median;
 use crate::dmrg::device::{DeviceBuffers, Products};
 use crate::dmrg::records::{Space, Stage};
-use crate::dmrg::resident::{Held, Multiplier, Multiply, Pool};
+use crate::dmrg::resident::{Held, Limits, Multiplier, Multiply, Pool};
 use crate::dmrg::superblock::Superblock;
 use crate::dmrg::{CpuShare, Strategy};
 use eigenforge_runtime::{Device, DeviceError};
@@ -37,7 +37,7 @@ impl<'a> Loaded<'a> {
     fn new(case: &'a Case, device: &'a Device) -> Result<Option<Loaded<'a>>, DmrgBenchError> {
         let [first, second] = case.stages.as_slice() else { return Ok(None) };
         let superblock = Superblock { first: first.clone(), second: second.clone() };
-        let pool = Pool::new(device, device.memory().free);
+        let pool = Pool::new(device, Limits::of(device, None, None, std::env::temp_dir()))?;
         let (mut operators, mut x) = (Vec::new(), None);
         for (space, data) in &case.data {
             let held = pool.upload(data)?;

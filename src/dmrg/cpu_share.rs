@@ -347,8 +347,9 @@ pub(super) mod tests {
     use super::super::blocks::Side;
     use super::super::bond::Bond;
     use super::super::chain::Chain;
-    use super::super::host::{Host, slices};
+    use super::super::host::Host;
     use super::super::options::Options;
+    use super::super::records::{Buffers, SPACE_LIST, run};
     use super::super::sweep::Sweeper;
     use super::*;
     use crate::basis::Sector;
@@ -382,7 +383,7 @@ pub(super) mod tests {
         let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let operands = bond.operands(left, right);
         let of = |space: Space| operands.get(space).map(|data| (space, data.clone()));
-        (superblock, super::super::records::SPACE_LIST.into_iter().filter_map(of).collect())
+        (superblock, SPACE_LIST.into_iter().filter_map(of).collect())
     }
 
     /// Largest difference over the largest element.
@@ -393,8 +394,8 @@ pub(super) mod tests {
         apart.fold(0.0, f64::max) / largest
     }
 
-    fn buffers(data: &[(Space, Vec<f64>)]) -> super::super::records::Buffers<'_> {
-        data.iter().fold(slices(Default::default()), |buffers, (space, data)| buffers.with(*space, data))
+    fn buffers(data: &[(Space, Vec<f64>)]) -> Buffers<'_> {
+        data.iter().fold(Buffers::default(), |buffers, (space, data)| buffers.with(*space, data))
     }
 
     /// What the CPU's records read of a buffer, and nothing else.
@@ -466,10 +467,10 @@ pub(super) mod tests {
         let cut = in_tasks(stage.clone());
         assert_eq!((cut.groups.len(), cut.flops()), (6, stage.flops()));
         let (left, input) = (vector(400, 5), vector(4000, 6));
-        let data = slices(Default::default()).with(Space::Left, &left).with(Space::Input, &input);
+        let data = Buffers::default().with(Space::Left, &left).with(Space::Input, &input);
         let [mut expected, mut found] = [(); 2].map(|()| vec![f64::NAN; stage.length]);
-        super::super::records::run(&stage, data, &mut expected);
-        super::super::records::run(&cut, data, &mut found);
+        run(&stage, data, &mut expected);
+        run(&cut, data, &mut found);
         assert!(difference(&found, &expected) < 1e-14);
         let whole: Vec<usize> = cut.groups.iter().map(|group| group.length % rows).collect();
         assert_eq!(whole, [0; 6]);

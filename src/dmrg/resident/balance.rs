@@ -5,7 +5,7 @@
 //! Out: the part for the CPU. Both end together where s t + c = (1 − s) T, with T and t their seconds for all of a product
 //! and c those of the copies; where s is next to nothing it is none. Sizes are octaves of operations.
 
-use super::super::share::CpuShare;
+use super::super::cpu_share::CpuShare;
 use super::super::superblock::Superblock;
 use super::beside::Seconds;
 use std::collections::BTreeMap;
@@ -30,14 +30,14 @@ pub(super) enum Decision {
 }
 
 /// The shares of a run.
-pub(super) struct Shares {
+pub(super) struct Balance {
     asked: CpuShare,
     measured: Mutex<BTreeMap<i32, f64>>,
 }
 
-impl Shares {
-    pub(super) fn new(asked: CpuShare) -> Shares {
-        Shares { asked, measured: Mutex::default() }
+impl Balance {
+    pub(super) fn new(asked: CpuShare) -> Balance {
+        Balance { asked, measured: Mutex::default() }
     }
 
     /// Whether the CPU may have a part at all.
@@ -106,13 +106,13 @@ mod tests {
 
     #[test]
     fn a_size_is_timed_once_and_small_products_are_the_cards() {
-        let shares = Shares::new(CpuShare::Auto);
-        assert_eq!(shares.of(&product(10)), Decision::Part(0.0));
-        let Decision::Trial(octave) = shares.of(&product(100)) else { panic!("2e6 operations are timed") };
-        shares.note(octave, 1.0, 0.5, Seconds { records: 0.5, ..Seconds::default() });
-        assert_eq!(shares.of(&product(100)), Decision::Part(0.5));
-        assert!(matches!(shares.of(&product(200)), Decision::Trial(next) if next == octave + 3));
-        assert_eq!(Shares::new(CpuShare::Part(0.25)).of(&product(10)), Decision::Part(0.25));
-        assert!(!Shares::new(CpuShare::default()).any());
+        let balance = Balance::new(CpuShare::Auto);
+        assert_eq!(balance.of(&product(10)), Decision::Part(0.0));
+        let Decision::Trial(octave) = balance.of(&product(100)) else { panic!("2e6 operations are timed") };
+        balance.note(octave, 1.0, 0.5, Seconds { records: 0.5, ..Seconds::default() });
+        assert_eq!(balance.of(&product(100)), Decision::Part(0.5));
+        assert!(matches!(balance.of(&product(200)), Decision::Trial(next) if next == octave + 3));
+        assert_eq!(Balance::new(CpuShare::Part(0.25)).of(&product(10)), Decision::Part(0.25));
+        assert!(!Balance::new(CpuShare::default()).any());
     }
 }
