@@ -20,7 +20,8 @@ use std::str::FromStr;
 pub enum CpuShare {
     /// This part, from 0 to 1.
     Part(f64),
-    /// What lets both end together, by times measured in the run; none where the CPU does not pay.
+    /// What lets both end together, by times measured in the run; none where the CPU does not pay. The last bits of a result
+    /// follow the times.
     Auto,
 }
 
