@@ -21,6 +21,7 @@ mod memory;
 mod module;
 mod pinned;
 mod sim;
+mod staging;
 mod tensor_maps;
 mod vector;
 
