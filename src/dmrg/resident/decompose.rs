@@ -4,6 +4,7 @@
 //! [`EigenpairsPlan::most`] rows go through the generated launches together; longer ones to the library, whose launches
 //! are filled with one matrix then. Eigenvalues are good to the rounding of the largest of their matrix.
 
+use super::super::device::Tables;
 use super::{Held, Resident};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Eigensolver, Kernel, SymmetricMatrix};
 use eigenforge_templates::eigen::{Card, Eigenpairs, EigenpairsPlan, SymmetricRows, resident_rows};
@@ -12,8 +13,6 @@ use std::sync::{Mutex, PoisonError};
 /// Rows that a block keeps where there is no card, and its shared memory.
 const SIMULATED_ROWS: usize = 64;
 const SIMULATED_BYTES: usize = 227 << 10;
-/// Words that a table has room for at first.
-const LEAST_WORDS: usize = 1 << 14;
 /// Matrices that there are counters for at first.
 const LEAST_MATRICES: usize = 256;
 
@@ -23,7 +22,7 @@ pub(super) struct Decomposer {
     plan: EigenpairsPlan,
     card: Card,
     eigensolver: Eigensolver,
-    table: Mutex<Option<Buffer<u64>>>,
+    tables: Tables,
     /// Blocks of each matrix that have come to the end of a column; zeros between calls.
     arrived: Mutex<Buffer<u32>>,
 }
@@ -51,22 +50,7 @@ impl Decomposer {
         };
         let arrived = Mutex::new(device.buffer(&[0; LEAST_MATRICES])?);
         let (kernel, eigensolver) = (device.compile(&plan.text()?)?, Eigensolver::new(device)?);
-        Ok(Decomposer { kernel, plan, card, eigensolver, table: Mutex::default(), arrived })
-    }
-
-    /// A table in the memory of the one before, if there is enough.
-    fn upload(&self, device: &Device, mut words: Vec<u64>) -> Result<Buffer<u64>, DeviceError> {
-        let kept = self.table.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match kept.filter(|kept| kept.len() >= words.len()) {
-            Some(mut table) => {
-                words.resize(table.len(), 0);
-                table.write(&words).map(|()| table)
-            }
-            None => {
-                words.resize(words.len().next_power_of_two().max(LEAST_WORDS), 0);
-                device.buffer(&words)
-            }
-        }
+        Ok(Decomposer { kernel, plan, card, eigensolver, tables: Tables::new(device), arrived })
     }
 }
 
@@ -117,7 +101,7 @@ impl Resident {
             plan.launches(list, *card, matrices.len(), values.len())?
         };
         let mut work = self.pool.take(work)?;
-        let table = self.decomposer.upload(&self.device, table)?;
+        let table = self.decomposer.tables.upload(&table)?;
         let mut arrived = self.decomposer.arrived.lock().unwrap_or_else(PoisonError::into_inner);
         if arrived.len() < list.len() {
             *arrived = self.device.buffer(&vec![0; list.len().next_power_of_two()])?;
@@ -127,7 +111,7 @@ impl Resident {
             if step.launch.entry != "merged" && step.launch.entry != "updated" {
                 arguments = arguments.write("matrices", matrices.vector_mut());
             }
-            arguments = arguments.read("table", &table).write("work", work.vector_mut());
+            arguments = arguments.read("table", &*table).write("work", work.vector_mut());
             if step.launch.entry == "reduced" || step.launch.entry == "tridiagonal" {
                 arguments = arguments.write("arrived", &mut *arrived);
             }
@@ -137,7 +121,6 @@ impl Resident {
             let arguments = step.numbers.iter().fold(arguments, |all, (name, number)| all.i64(name, *number));
             self.decomposer.kernel.launch(&step.launch, arguments)?;
         }
-        *self.decomposer.table.lock().unwrap_or_else(PoisonError::into_inner) = Some(table);
         Ok(())
     }
 }
