@@ -74,12 +74,12 @@ impl Resident {
         };
         let firsts: Vec<usize> = list.iter().map(place).collect();
         let mut values = self.pool.take(at)?;
-        let Decomposer { few, long, .. } = &self.decomposer;
-        let generated = |rows: usize| rows <= long.most;
+        let Decomposer { few, long, card, .. } = &self.decomposer;
+        let generated = |rows: usize| few.plan.takes(rows, *card) || long.takes(rows, *card);
         let (mut short, mut longer, mut many) = (Vec::new(), Vec::new(), Vec::new());
         for ((first, rows), values) in list.iter().copied().zip(firsts.iter().copied()) {
             match rows {
-                _ if rows <= few.plan.most => short.push(SymmetricRows { first, rows, values }),
+                _ if few.plan.takes(rows, *card) => short.push(SymmetricRows { first, rows, values }),
                 _ if generated(rows) => longer.push(SymmetricRows { first, rows, values }),
                 size => many.push(SymmetricMatrix { first, size, values }),
             }

@@ -23,6 +23,18 @@ struct Merge {
 }
 
 impl EigenpairsPlan {
+    /// Whether a matrix of so many rows can go through the launches: the text has room for it, and the shared memory of a block
+    /// for its last merge and the reflections that are fetched together.
+    pub fn takes(&self, rows: usize, card: Card) -> bool {
+        let bytes = (MERGE_BYTES * rows).max(self.fetched_bytes(rows));
+        rows <= self.most && bytes + 2 * FIXED_BYTES <= card.shared_bytes
+    }
+
+    /// Bytes of reflections that are fetched together: as many elements as the lanes of a warp have room for.
+    fn fetched_bytes(&self, rows: usize) -> usize {
+        8 * self.batch * rows.next_power_of_two().max(64)
+    }
+
     /// The launches for these matrices inside `matrices` elements, their eigenvalues inside `values`.
     ///
     /// # Errors
@@ -77,10 +89,9 @@ impl EigenpairsPlan {
             let numbers = vec![("merges", merges_first as i64), ("first", tiles_first as i64)];
             steps.push(self.step("updated", tiles, 0, sizes, numbers)?);
         }
-        // Reflections are fetched with as many elements as the lanes of a warp have room for.
-        let longest = list.first().map_or(0, |matrix| matrix.rows).next_power_of_two().max(64);
+        let longest = list.first().map_or(0, |matrix| matrix.rows);
         let numbers = vec![("first", vectors_first as i64)];
-        steps.push(self.step("transformed", vectors, 8 * self.batch * longest, sizes, numbers)?);
+        steps.push(self.step("transformed", vectors, self.fetched_bytes(longest), sizes, numbers)?);
         steps.retain(|step| step.launch.grid[0] > 0);
         Ok(Eigenpairs { table, work, steps })
     }
@@ -192,6 +203,17 @@ mod tests {
             between.sort_unstable();
             assert_eq!(between, (1..matrix.rows).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn what_has_no_room_in_shared_memory_is_not_taken() {
+        let card = |kibibytes: usize| Card { resident: 160, shared_bytes: kibibytes << 10, multiprocessors: 132 };
+        let (few, long) = (EigenpairsPlan::new("test"), EigenpairsPlan::long("test"));
+        assert!(few.takes(1024, card(227)) && !few.takes(1025, card(227)));
+        assert!(long.takes(1716, card(227)) && long.takes(2048, card(227)) && !long.takes(2049, card(227)));
+        // 84 bytes a row: 163 KiB have room for 1,962.
+        assert!(long.takes(1962, card(163)) && !long.takes(1963, card(163)));
+        assert!(few.takes(1024, card(99)) && !long.takes(1300, card(99)));
     }
 
     #[test]
