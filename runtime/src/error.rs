@@ -69,6 +69,9 @@ pub enum DeviceError {
         /// The driver's account.
         message: String,
     },
+    /// What was to make room in the device's memory could not.
+    #[error("{0}")]
+    Room(Box<dyn std::error::Error + Send + Sync>),
     /// A library of the vendor's, or one that stands in for it, failed.
     #[error("{library}, {call}: {message}")]
     Library {

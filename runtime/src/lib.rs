@@ -13,14 +13,15 @@ mod operator;
 mod scalar;
 pub mod simulate;
 pub mod solvers;
+pub mod stretches;
 pub mod trace;
 pub mod tune;
 pub mod vector_program;
 
 pub use device::{
-    Arguments, Buffer, Checks, Device, Eigensolver, ElementArgument, ElementFunction, Kernel, KernelRecord,
-    MappedMatrix, MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Memory, OnDevice, Pinned,
-    SymmetricMatrix, Vector, tensor_maps,
+    Arena, Arguments, Buffer, Checks, Copies, Device, Eigensolver, ElementArgument, ElementFunction, Kernel,
+    KernelRecord, MappedMatrix, MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Memory, OnDevice,
+    Pinned, SymmetricMatrix, Transfer, Vector, tensor_maps,
 };
 pub use error::{DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

@@ -7,20 +7,22 @@ use super::error::CommandError;
 use super::output::{print, span};
 use super::overrides;
 use super::record::{kernel_records, versions, warnings_of};
-use super::solve::{memory_lines, memory_record};
 use crate::basis::Sector;
+use crate::dmrg::bounded::Bounded;
 use crate::dmrg::forecast::Forecast;
+use crate::dmrg::memory::{Asked, Budget, MemoryPlan, size};
 use crate::dmrg::resident::{self, Resident};
 use crate::dmrg::{
     self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop,
     Strategy, Told, inspect, memory, ordering, site::Kind,
 };
 use crate::input::{DmrgFile, SectorSpec};
-use crate::report::{DmrgReport, DmrgSeconds, MemoryRecord, ModelRecord, SiteAverages};
+use crate::report::{DmrgReport, DmrgSeconds, MemoryItem, MemoryRecord, ModelRecord, SiteAverages};
 use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::KernelText;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The chain of a file.
@@ -133,25 +135,27 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
     options.check()?;
     let (device, why) = device(&arguments.device, &chain, &options)?;
     overrides::give(&device, arguments.overrides.as_deref())?;
-    let plan = memory_record(&device, memory::plan(&chain, options.states.iter().copied().max().unwrap_or(1)));
+    let engine = Chosen::new(&device, file)?;
+    let (most, budget) = (options.states.iter().copied().max().unwrap_or(1), engine.budget());
+    let asked = Asked::first(&options, most, options.first_whole(), options.sweeps);
     if !arguments.json {
-        print(&(describe(file, &chain, &options) + &why + &memory_lines(&plan)))?;
+        print(&(describe(file, &chain, &options) + &why))?;
     }
-    if plan.planned_bytes > plan.available_bytes {
-        return Err(does_not_fit(&chain, &options, &plan).into());
+    let plan = memory::first_plan(&chain, asked, budget)?;
+    if !arguments.json {
+        print(&format!("memory   {}\n\n", planned(&plan, budget)))?;
     }
     let setup = start.elapsed().as_secs_f64();
     let checkpoint =
         arguments.checkpoint.as_ref().map(|folder| Checkpoint { folder: folder.clone(), resume: arguments.resume });
-    let display = Display::new();
-    let found = if device.runs_kernels() {
-        let engine = Resident::new(&device)?;
-        dmrg::run_on(engine, &chain, &options, checkpoint.as_ref(), |told| display.show(told))
-    } else {
-        dmrg::run(&chain, &options, checkpoint.as_ref(), |told| display.show(told))
+    let display = Display::new(arguments.json);
+    let tell = |told: &Told<'_>| display.show(told);
+    let found = match engine {
+        Chosen::Host(engine) => dmrg::run_on(engine, &chain, &options, checkpoint.as_ref(), tell),
+        Chosen::Card(engine) => dmrg::run_on(*engine, &chain, &options, checkpoint.as_ref(), tell),
     };
     display.finish();
-    let mut report = record(file, &chain, found?, plan, &device);
+    let mut report = record(file, &chain, found?, memory_of(&plan, budget), &device);
     report.seconds.setup = setup;
     report.seconds.total = start.elapsed().as_secs_f64();
     print(&if arguments.json { report.to_json()? + "\n" } else { report.summary() })?;
@@ -190,17 +194,48 @@ fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, Strin
     Ok((device, format!("device   the {word}: {}\n", forecast.describe())))
 }
 
-/// The numbers, and the most states that fit.
-fn does_not_fit(chain: &Chain, options: &Options, plan: &MemoryRecord) -> DmrgError {
-    let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
-    let (needed, free) = (plan.planned_bytes, plan.available_bytes);
-    let bytes = |states: usize| memory::plan(chain, states).iter().map(|item| item.1).sum::<u64>();
-    let (mut fits, mut too_many) = (1, options.states.iter().copied().max().unwrap_or(1));
-    while too_many - fits > 1 {
-        let middle = fits + (too_many - fits) / 2;
-        if bytes(middle) <= free { fits = middle } else { too_many = middle }
+/// The engine of the device, within the limits of the file.
+enum Chosen {
+    Host(Bounded),
+    Card(Box<Resident>),
+}
+
+impl Chosen {
+    fn new(device: &Device, file: &DmrgFile) -> Result<Chosen, CommandError> {
+        let spec = &file.dmrg;
+        // The output folder, or what is there of the way to it.
+        let beside = |folder: &PathBuf| {
+            let named = folder.ancestors().filter(|path| !path.as_os_str().is_empty());
+            named.chain([Path::new(".")]).find(|path| path.is_dir()).map(Path::to_path_buf)
+        };
+        let output = file.model.output.folder.as_ref().and_then(beside);
+        let scratch = spec.scratch.clone().or(output).unwrap_or_else(std::env::temp_dir);
+        if device.runs_kernels() {
+            let limits = resident::Limits::of(device, spec.memory, spec.host_memory, scratch);
+            return Ok(Chosen::Card(Box::new(Resident::within(device, limits)?)));
+        }
+        let limit = spec.memory.unwrap_or(Bounded::default_limit());
+        Ok(Chosen::Host(Bounded::within(limit, scratch)))
     }
-    DmrgError::Memory { needed: gib(needed), free: gib(free), states: fits }
+
+    fn budget(&self) -> Budget {
+        match self {
+            Chosen::Host(engine) => engine.limits(),
+            Chosen::Card(engine) => engine.limits(),
+        }
+    }
+}
+
+/// The plan by item, against what may be held.
+fn memory_of(plan: &MemoryPlan, budget: Budget) -> MemoryRecord {
+    let items = plan.items().into_iter().map(|(name, bytes)| MemoryItem { name, bytes }).collect();
+    MemoryRecord { items, planned_bytes: plan.whole, available_bytes: budget.memory }
+}
+
+/// One line.
+fn planned(plan: &MemoryPlan, budget: Budget) -> String {
+    let items: Vec<String> = plan.items().iter().map(|(name, bytes)| format!("{name} {}", size(*bytes))).collect();
+    format!("{} of {} at most: {}", plan.describe(), size(budget.memory), items.join(", "))
 }
 
 fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, device: &Device) -> DmrgReport {
@@ -259,6 +294,7 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
         versions: versions(device),
         warnings: warnings_of(found.warnings, device),
         memory,
+        memory_held: found.memory,
     }
 }
 
@@ -312,22 +348,32 @@ const PLAIN_EVERY: Duration = Duration::from_secs(2);
 
 /// Progress by bond and sweep on standard error: a bar on a terminal, plain lines otherwise.
 struct Display {
+    /// Whether standard output is for one JSON object.
+    json: bool,
     bar: Option<ProgressBar>,
     last: std::cell::Cell<Option<Instant>>,
 }
 
 impl Display {
-    fn new() -> Display {
+    fn new(json: bool) -> Display {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(8));
             let style = ProgressStyle::with_template("{prefix:>8} [{bar:24}] {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
             bar
         });
-        Display { bar, last: std::cell::Cell::new(None) }
+        Display { json, bar, last: std::cell::Cell::new(None) }
     }
 
     fn show(&self, told: &Told<'_>) {
+        if let Some(plan) = told.memory.filter(|_| !self.json) {
+            let line = format!("memory   {} from here on\n", plan.describe());
+            // A reader that has gone is told of at the end of the run.
+            let _ = match &self.bar {
+                Some(bar) => bar.suspend(|| print(&line)),
+                None => print(&line),
+            };
+        }
         if let Some(bar) = &self.bar {
             bar.set_prefix(format!("{}{}", stage(told), told.grown.unwrap_or(told.sweep)));
             bar.set_position((1000.0 * told.part) as u64);

@@ -13,6 +13,7 @@ use super::operator_sum::OperatorSum;
 use super::records::Space;
 use super::state::Isometry;
 use super::truncate::Wave;
+use std::ops::Deref;
 
 /// Two enlarged blocks and how ψ lies over them.
 pub struct Frame {
@@ -82,9 +83,9 @@ impl<B> Bond<B> {
     }
 }
 
-impl Bond {
+impl<B: Deref<Target = [f64]>> Bond<B> {
     /// The diagonal of H, for the preconditioner: Σ_b diag(A_b)_i diag(B_b)_j.
-    pub fn diagonal(&self, left: &Environment, right: &Environment) -> Vec<f64> {
+    pub fn diagonal(&self, left: &Environment<B>, right: &Environment<B>) -> Vec<f64> {
         let mut diagonal = vec![0.0; self.frame.layout.length];
         let (mut a, mut b) = (Vec::new(), Vec::new());
         for sector in &self.frame.layout.sectors {

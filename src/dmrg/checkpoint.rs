@@ -110,6 +110,38 @@ fn identity(chain: &Chain) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
+/// All numbers of a state, written piece by piece: never all of them in memory.
+struct Numbers {
+    path: PathBuf,
+    file: File,
+    hasher: blake3::Hasher,
+}
+
+impl Numbers {
+    fn create(path: PathBuf) -> Result<Numbers, DmrgError> {
+        let file = File::create(&path).map_err(fault(&path))?;
+        Ok(Numbers { path, file, hasher: blake3::Hasher::new() })
+    }
+
+    fn write(&mut self, values: &[f64]) -> Result<(), DmrgError> {
+        const CHUNK: usize = 1 << 16;
+        let mut bytes = Vec::with_capacity(8 * CHUNK.min(values.len()));
+        for chunk in values.chunks(CHUNK) {
+            bytes.clear();
+            chunk.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
+            self.hasher.update(&bytes);
+            self.file.write_all(&bytes).map_err(fault(&self.path))?;
+        }
+        Ok(())
+    }
+
+    /// On the disk; their sum.
+    fn finish(self) -> Result<String, DmrgError> {
+        self.file.sync_all().map_err(fault(&self.path))?;
+        Ok(self.hasher.finalize().to_hex().to_string())
+    }
+}
+
 impl Saver {
     /// Opens the folder; gives the run to go on from, if that is asked for and there is one. States of another model or
     /// version are refused, so that they are neither used nor overwritten; those above other states than `below` are passed
@@ -178,22 +210,20 @@ impl Saver {
     pub fn save<E: Engine>(&mut self, sweeper: &Sweeper<'_, E>, progress: &Progress) -> Result<(), DmrgError> {
         let writing = tempfile::Builder::new().prefix("saving-").tempdir_in(&self.folder);
         let writing = writing.map_err(fault(&self.folder))?;
-        let (mut kept, mut bytes) = (Vec::new(), Vec::new());
+        let (mut kept, mut numbers) = (Vec::new(), Numbers::create(writing.path().join("data.bin"))?);
         for isometry in sweeper.kept() {
-            let Some(isometry) = isometry else {
-                kept.push(None);
-                continue;
-            };
-            sweeper.engine().download(&isometry.data)?.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
-            kept.push(Some(isometry.tables()));
+            if let Some(isometry) = isometry {
+                numbers.write(&sweeper.engine().download(&isometry.data)?)?;
+            }
+            kept.push(isometry.as_ref().map(Isometry::tables));
         }
         let mut waves = Vec::new();
         for wave in sweeper.waves() {
             let wave = sweeper.engine().download(wave)?;
-            wave.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+            numbers.write(&wave)?;
             waves.push(wave.len());
         }
-        let sum = blake3::hash(&bytes).to_hex().to_string();
+        let sum = numbers.finish()?;
         let header = Header {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
@@ -206,11 +236,8 @@ impl Saver {
         };
         let path = writing.path().join("header.ron");
         let text = ron::to_string(&header).map_err(|error| fault(&path)(std::io::Error::other(error)))?;
-        for (name, content) in [("data.bin", bytes.as_slice()), ("header.ron", text.as_bytes())] {
-            let path = writing.path().join(name);
-            let mut file = File::create(&path).map_err(fault(&path))?;
-            file.write_all(content).and_then(|()| file.sync_all()).map_err(fault(&path))?;
-        }
+        let mut file = File::create(&path).map_err(fault(&path))?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(fault(&path))?;
         (self.sequence, self.last) = (self.sequence + 1, Some(sum));
         let done = self.folder.join(format!("half-{:06}", self.sequence));
         fs::rename(writing.keep(), &done).map_err(fault(&done))?;

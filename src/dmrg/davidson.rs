@@ -34,8 +34,9 @@ pub struct Limits {
 }
 
 /// Basis and products, kept between calls.
-#[derive(Default)]
 pub struct Davidson {
+    /// Basis vectors before a restart.
+    width: usize,
     basis: Vec<Vec<f64>>,
     products: Vec<Vec<f64>>,
     residual: Vec<f64>,
@@ -43,11 +44,17 @@ pub struct Davidson {
     against: Vec<Vec<f64>>,
 }
 
+impl Default for Davidson {
+    fn default() -> Davidson {
+        Davidson::of_width(WIDTH)
+    }
+}
+
 /// An orthonormal basis of the span of vectors; those that are next to nothing are left out.
-fn orthonormalised(vectors: &[&Vec<f64>]) -> Vec<Vec<f64>> {
+fn orthonormalised(vectors: &[&[f64]]) -> Vec<Vec<f64>> {
     let mut found: Vec<Vec<f64>> = Vec::new();
     for vector in vectors {
-        let mut vector = Vec::clone(vector);
+        let mut vector = vector.to_vec();
         let whole = dot(&vector, &vector).sqrt();
         remove(&found, &mut vector);
         remove(&found, &mut vector);
@@ -74,6 +81,36 @@ fn scale(x: &mut [f64], a: f64) {
 }
 
 impl Davidson {
+    /// With so many basis vectors before a restart, at least 3: the two of a restart, and one to go on with.
+    pub fn of_width(width: usize) -> Davidson {
+        let (basis, products, residual, against) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Davidson { width: width.max(3), basis, products, residual, against }
+    }
+
+    /// Basis vectors before a restart.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Room for all vectors of `n` elements; what was there is let go of where it is too short.
+    pub fn reserve(&mut self, n: usize) {
+        let width = self.width.min(n);
+        for list in [&mut self.basis, &mut self.products] {
+            list.resize_with(width.max(list.len()), Vec::new);
+        }
+        let vectors = self.basis.iter_mut().take(width).chain(self.products.iter_mut().take(width));
+        for vector in vectors.chain([&mut self.residual]).filter(|vector| vector.capacity() < n) {
+            *vector = Vec::new();
+            vector.reserve_exact(n);
+        }
+    }
+
+    /// Bytes that are reserved.
+    pub fn bytes(&self) -> u64 {
+        let vectors = self.basis.iter().chain(&self.products).chain([&self.residual]);
+        vectors.map(|vector| 8 * vector.capacity() as u64).sum()
+    }
+
     /// Replaces `vector` by the eigenvector. `multiply` is y = H x.
     ///
     /// # Errors
@@ -98,11 +135,11 @@ impl Davidson {
         diagonal: &[f64],
         vector: &mut [f64],
         limits: Limits,
-        against: &[&Vec<f64>],
+        against: &[&[f64]],
     ) -> Result<Found, DmrgError> {
         self.against = orthonormalised(against);
         let n = vector.len();
-        let most = WIDTH.min(n - self.against.len().min(n)).max(1);
+        let most = self.width.min(n - self.against.len().min(n)).max(1);
         remove(&self.against, vector);
         let norm = dot(vector, vector).sqrt();
         scale(vector, 1.0 / norm);
@@ -206,7 +243,8 @@ impl Davidson {
         let kept: Vec<_> =
             vectors.iter().take(2).map(|y| (together(&self.basis, y), together(&self.products, y))).collect();
         for (index, (v, w)) in kept.into_iter().enumerate() {
-            (self.basis[index], self.products[index]) = (v, w);
+            self.basis[index].copy_from_slice(&v);
+            self.products[index].copy_from_slice(&w);
         }
         (0..vectors.len().min(2)).map(|k| (0..=k).map(|i| if i == k { values[k] } else { 0.0 }).collect()).collect()
     }
@@ -288,10 +326,10 @@ mod tests {
         let column = |k: usize, factor: f64| (0..n).map(|i| factor * vectors[(i, k)]).collect::<Vec<f64>>();
         let mixed: Vec<f64> = column(0, 0.3).iter().zip(column(1, 0.4)).map(|(a, b)| a + b).collect();
         let against = [column(0, 2.0), mixed, column(0, -1.0)];
+        let given: Vec<&[f64]> = against.iter().map(|phi| phi.as_slice()).collect();
         let mut x = vector(n, 9);
         let limits = Limits { tolerance: 1e-9, products: 400 };
-        let found =
-            Davidson::default().solve_against(multiply, &diagonal, &mut x, limits, &against.each_ref()).unwrap();
+        let found = Davidson::default().solve_against(multiply, &diagonal, &mut x, limits, &given).unwrap();
         assert!((found.value - values[2]).abs() < 1e-11, "{found:?}, {}", values[2]);
         assert!(against.iter().all(|phi| dot(phi, &x).abs() < 1e-8));
     }

@@ -10,6 +10,7 @@ use super::davidson;
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
+use super::memory::{Budget, MemoryPlan, Usage};
 use super::records::{SPACES, Space, Stage};
 use super::strategy::Strategy;
 use super::superblock::Superblock;
@@ -82,20 +83,54 @@ pub trait Engine {
     /// A device that fails.
     fn run(&self, stage: &Stage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, DmrgError>;
 
-    /// Told of numbers that the sweep will not read before it comes back this way: they may go where there is more room.
+    /// Told of numbers that the sweep will not read before it comes back this way: their room is others' if they need it.
     ///
     /// # Errors
-    /// A device that fails.
+    /// A device that fails, a disk that is full.
     fn leave(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
+        Ok(())
+    }
+
+    /// Told of numbers that will be read in so many bonds: they may begin to come back.
+    ///
+    /// # Errors
+    /// Those of [`Engine::arrive`].
+    fn expect(&self, _: &mut Self::Buffer, _bonds: usize) -> Result<(), DmrgError> {
         Ok(())
     }
 
     /// Told of numbers that are about to be read, which may have left.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Memory that is not there; a file that cannot be read back.
     fn arrive(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
         Ok(())
+    }
+
+    /// Lets go of what it keeps from bond to bond: no bond is solved for a while.
+    fn release(&mut self) {}
+
+    /// What it may use; `None` for one that does not count.
+    fn budget(&self) -> Option<Budget> {
+        None
+    }
+
+    /// Keeps to a plan from now on.
+    ///
+    /// # Errors
+    /// Memory that is not there.
+    fn hold_to(&mut self, _: &MemoryPlan) -> Result<(), DmrgError> {
+        Ok(())
+    }
+
+    /// Bytes that it has taken of the memory where it computes.
+    fn reserved(&self) -> u64 {
+        0
+    }
+
+    /// The most that it has held.
+    fn usage(&self) -> Usage {
+        Usage::default()
     }
 
     /// x · y.

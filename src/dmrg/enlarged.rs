@@ -14,6 +14,7 @@ use super::error::DmrgError;
 use super::operator_sum::{Cut, Entry};
 use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::terms::LocalOperators;
+use std::ops::Deref;
 
 /// What a product of small blocks costs beside its operations, in operations: 0.04 to 0.2 µs a call on a core of
 /// 72 GFLOP/s (Intel Xeon with AVX-512, square blocks of 8 to 32).
@@ -206,7 +207,7 @@ impl OperatorBlock {
     }
 }
 
-impl EnlargedOperators {
+impl<B: Deref<Target = [f64]>> EnlargedOperators<B> {
     /// Adds the diagonal of the block of operator `b` from a sector to itself to `diagonal`; `data` is the buffer of the
     /// block's operators.
     pub fn diagonal(&self, b: usize, sector: usize, data: &[f64], diagonal: &mut [f64]) -> bool {
@@ -217,7 +218,7 @@ impl EnlargedOperators {
                 None => part.iter_mut().for_each(|d| *d += piece.coefficient),
                 Some(matrix) => {
                     let summed = matches!(matrix.space, Space::LeftSum | Space::RightSum);
-                    let from = if summed { &self.sums } else { data };
+                    let from: &[f64] = if summed { &self.sums } else { data };
                     let along = from[matrix.offset..].iter().step_by(matrix.stride + 1);
                     part.iter_mut().zip(along).for_each(|(d, value)| *d += piece.coefficient * value);
                 }

@@ -1,6 +1,8 @@
 //! Why a DMRG run could not be done.
 
+use super::memory::size;
 use crate::operator::OperatorError;
+use eigenforge_runtime::DeviceError;
 use std::path::PathBuf;
 
 /// Everything that can stop a run.
@@ -64,13 +66,14 @@ pub enum DmrgError {
     },
     /// What would be resident does not fit.
     #[error(
-        "about {needed:.1} GiB would be resident and {free:.1} GiB are free: {states} states fit at most; lower `states`"
+        "one bond alone takes about {} and {} may be held: some {states} states fit at most; lower `states` or raise `memory`",
+        size(*needed), size(*free)
     )]
     Memory {
-        /// GiB needed.
-        needed: f64,
-        /// GiB free.
-        free: f64,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes that may be held.
+        free: u64,
         /// States that would fit.
         states: usize,
     },
@@ -106,7 +109,7 @@ pub enum DmrgError {
     },
     /// The device.
     #[error(transparent)]
-    Device(#[from] eigenforge_runtime::DeviceError),
+    Device(DeviceError),
     /// The energy is NaN or infinite.
     #[error("the energy at sites {first} and {second} is not finite: are couplings many orders of magnitude apart?")]
     NotFinite {
@@ -114,6 +117,21 @@ pub enum DmrgError {
         first: usize,
         /// The right site.
         second: usize,
+    },
+    /// What memory has no room for could not go to the disk, or not come back.
+    #[error(
+        "numbers could not be {what} in the scratch folder {} ({} are there): {source}; name a folder with more room as `scratch` \
+         in [dmrg], raise `memory`, or lower `states`", folder.display(), size(*held)
+    )]
+    Scratch {
+        /// The folder.
+        folder: PathBuf,
+        /// "written" or "read back".
+        what: &'static str,
+        /// Bytes there.
+        held: u64,
+        /// What the system said.
+        source: std::io::Error,
     },
     /// A folder of checkpoints cannot be read or written.
     #[error("checkpoint {}: {source}", path.display())]
@@ -147,7 +165,21 @@ impl DmrgError {
             DmrgError::Decomposition { .. }
                 | DmrgError::NotFinite { .. }
                 | DmrgError::Checkpoint { .. }
+                | DmrgError::Scratch { .. }
                 | DmrgError::Device(_)
         )
+    }
+}
+
+impl From<DeviceError> for DmrgError {
+    /// What kept room from being made is an error of this module.
+    fn from(error: DeviceError) -> DmrgError {
+        match error {
+            DeviceError::Room(why) => match why.downcast::<DmrgError>() {
+                Ok(why) => *why,
+                Err(why) => DmrgError::Device(DeviceError::Room(why)),
+            },
+            error => DmrgError::Device(error),
+        }
     }
 }

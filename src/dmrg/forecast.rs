@@ -2,96 +2,18 @@
 //!
 //! In: a chain, a number of states. Out: the work of its middle bond (operations and records of H x, length of ψ, sizes of
 //! its sectors), planned by the code that plans a run, over blocks whose states are spread as
-//! [`memory::spread`](super::memory) says; and from it seconds by rates that were measured. Middle bonds are
+//! [`Shares::estimated`] says; and from it seconds by rates that were measured. Middle bonds are
 //! nearly all of a long chain's time. A state that needs fewer than it may keep takes less on both; what is compared
 //! is which takes less.
 
 use super::blocks::Side;
-use super::bond::{Bond, carried_over};
+use super::bond::Bond;
 use super::chain::Chain;
-use super::davidson;
-use super::engine::{Engine, Operands};
-use super::enlarged::EnlargedOperators;
-use super::environment::Environment;
 use super::error::DmrgError;
-use super::memory::spread;
-use super::records::Stage;
-use super::state::Isometry;
+use super::shapes::Shapes;
+use super::shares::Shares;
 use super::superblock::Superblock;
-use super::truncate::{Centre, Limits, Truncated, Wave};
 use serde::Serialize;
-use std::borrow::Cow;
-
-/// Plans and computes nothing: buffers without numbers.
-struct Nothing;
-
-impl Engine for Nothing {
-    type Buffer = ();
-
-    fn upload(&self, _: Vec<f64>) -> Result<(), DmrgError> {
-        Ok(())
-    }
-
-    fn download<'b>(&self, _: &'b ()) -> Result<Cow<'b, [f64]>, DmrgError> {
-        Ok(Cow::Borrowed(&[]))
-    }
-
-    fn run(&self, _: &Stage, _: Operands<'_, ()>) -> Result<(), DmrgError> {
-        Ok(())
-    }
-
-    fn dot(&self, _: &(), _: &()) -> Result<f64, DmrgError> {
-        Ok(0.0)
-    }
-
-    fn diagonal(&self, _: &Bond<()>, _: &Environment<()>, _: &Environment<()>) -> Result<(), DmrgError> {
-        Ok(())
-    }
-
-    fn solve(
-        &mut self,
-        _: &Superblock,
-        _: Operands<'_, ()>,
-        _: &(),
-        _: &mut (),
-        _: davidson::Limits,
-    ) -> Result<davidson::Found, DmrgError> {
-        Ok(davidson::Found { value: 0.0, residual: 0.0, products: 0 })
-    }
-
-    fn solve_against(
-        &mut self,
-        superblock: &Superblock,
-        operands: Operands<'_, ()>,
-        diagonal: &(),
-        wave: &mut (),
-        limits: davidson::Limits,
-        _: &[&()],
-    ) -> Result<davidson::Found, DmrgError> {
-        self.solve(superblock, operands, diagonal, wave, limits)
-    }
-
-    /// Sectors keep states as they have them, scaled to what may stay.
-    fn truncate(&self, wave: Wave<'_, ()>, side: Side, limits: Limits) -> Result<Truncated<()>, DmrgError> {
-        let own = wave.sectors_of(side);
-        let share = (limits.most as f64 / own.total().max(1) as f64).min(1.0);
-        let counts: Vec<usize> = (0..own.len()).map(|q| (share * own.dimension(q) as f64).ceil() as usize).collect();
-        let centre = Centre { blocks: vec![None; wave.layout.sectors.len()], data: () };
-        Ok(Truncated { kept: Isometry::tables_of(own, &counts), centre, discarded: 0.0, weights: Vec::new() })
-    }
-
-    fn truncate_with_noise(
-        &self,
-        wave: Wave<'_, ()>,
-        side: Side,
-        limits: Limits,
-        _: &EnlargedOperators<()>,
-        _: Operands<'_, ()>,
-        _: f64,
-    ) -> Result<Truncated<()>, DmrgError> {
-        self.truncate(wave, side, limits)
-    }
-}
 
 /// What the middle bond asks for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -124,39 +46,16 @@ const PRODUCTS: f64 = 4.0;
 /// Passes over vectors of as many iterations, beside the products: 4k + 7 at k = 1 … 4.
 const PASSES: f64 = 68.0;
 
-/// The blocks of a cut with so many states, as they are shaped.
-fn block(chain: &Chain, side: Side, p: usize, states: usize) -> Result<Environment<()>, DmrgError> {
-    let mut block = Environment::end_on(&Nothing)?;
-    let sites: Vec<usize> = match side {
-        Side::Left => (0..p).collect(),
-        Side::Right => (p..chain.sites).rev().collect(),
-    };
-    for site in sites {
-        let (cut, behind) = if side == Side::Left { (site, site + 1) } else { (site + 1, site) };
-        let enlarged = chain.enlarge(side, &block.sectors, cut);
-        let shares = spread(chain, behind, states);
-        let count = |q: usize| {
-            let charges = enlarged.sectors.charges(q);
-            let left = if side == Side::Left { charges } else { chain.total - charges };
-            let share = shares.get(&left).copied().unwrap_or(0.0).round() as usize;
-            // Sectors of less than half a state are left out, as truncation leaves them out.
-            share.min(enlarged.sectors.dimension(q))
-        };
-        let counts: Vec<usize> = (0..enlarged.sectors.len()).map(count).collect();
-        let kept = Isometry::tables_of(&enlarged.sectors, &counts);
-        block = carried_over(&Nothing, chain, &chain.sum, side, cut, &block, &enlarged, &kept)?;
-    }
-    Ok(block)
-}
-
 /// The work of the middle bond with so many states.
 ///
 /// # Errors
 /// None that is known.
 pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
     let middle = (chain.sites - 2) / 2;
-    let (left, right) = (block(chain, Side::Left, middle, states)?, block(chain, Side::Right, middle + 2, states)?);
-    let bond = Bond::new(&Nothing, chain, &chain.sum, middle, &left, &right)?;
+    let shares = Shares::estimated(chain, states);
+    let engine = Shapes::free(chain, &shares);
+    let (left, right) = (engine.block(chain, Side::Left, middle)?, engine.block(chain, Side::Right, middle + 2)?);
+    let bond = Bond::new(&engine, chain, &chain.sum, middle, &left, &right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
     let records = [&superblock.first, &superblock.second].map(|stage| stage.counts()).map(|(a, b)| a + b);
     Ok(Work {

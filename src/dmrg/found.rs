@@ -6,6 +6,7 @@ use super::growth::GrowthRecord;
 use super::measure::{Cut, SiteAverages};
 use super::options::Options;
 use super::polish::PolishRecord;
+use super::refine::MemoryHeld;
 use super::sweep::BondRecord;
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +100,8 @@ pub struct Found {
     pub correlations: Option<Correlations>,
     /// What a careful reader must know.
     pub warnings: Vec<String>,
+    /// The memory plan and what was taken and held, if the engine counts.
+    pub memory: Option<MemoryHeld>,
     /// Sweeps that a checkpoint had already done.
     pub resumed: usize,
     /// Seconds of the sweeps.
@@ -260,6 +263,7 @@ mod tests {
             sites: Vec::new(),
             correlations: None,
             warnings: Vec::new(),
+            memory: None,
             resumed: 0,
             sweeping: 0.0,
             measuring: 0.0,

@@ -14,6 +14,7 @@ use super::tall::dot;
 use super::truncate::{self, Limits, Truncated, Wave};
 use eigenforge_runtime::Device;
 use std::borrow::Cow;
+use std::ops::Deref;
 
 /// All cores of this machine.
 #[derive(Default)]
@@ -23,9 +24,59 @@ pub struct Host {
 }
 
 /// The slices that records read.
-pub fn slices<'a>(operands: Operands<'a, Vec<f64>>) -> Buffers<'a> {
-    let with = |buffers: Buffers<'a>, space| operands.get(space).map_or(buffers, |data| buffers.with(space, data));
+pub fn slices<'a, B: Deref<Target = [f64]>>(operands: Operands<'a, B>) -> Buffers<'a> {
+    let with =
+        |buffers: Buffers<'a>, space| operands.get(space).map_or(buffers, |data: &'a B| buffers.with(space, data));
     SPACE_LIST.into_iter().fold(Buffers::default(), with)
+}
+
+impl Host {
+    /// Room for vectors of `n` elements and `between` on the way, so that a solve asks for none.
+    pub(super) fn reserve(&mut self, n: usize, between: usize) {
+        self.davidson.reserve(n);
+        if self.between.capacity() < between {
+            self.between = Vec::new();
+            self.between.reserve_exact(between);
+        }
+    }
+
+    /// Bytes that [`Host::reserve`] would ask for beside what is kept.
+    pub(super) fn missing(&self, n: usize, between: usize) -> u64 {
+        let vectors = 2 * self.davidson.width().min(n) + 1;
+        (8 * (vectors * n + between) as u64).saturating_sub(self.bytes())
+    }
+
+    /// Bytes that are kept from bond to bond.
+    pub(super) fn bytes(&self) -> u64 {
+        self.davidson.bytes() + 8 * self.between.capacity() as u64
+    }
+
+    /// Lets go of them.
+    pub(super) fn release(&mut self) {
+        (self.davidson, self.between) = (Davidson::of_width(self.davidson.width()), Vec::new());
+    }
+
+    /// Basis vectors before a restart, from now on.
+    pub(super) fn set_width(&mut self, width: usize) {
+        if width != self.davidson.width() {
+            self.davidson = Davidson::of_width(width);
+        }
+    }
+
+    /// The lowest eigenvector of a superblock among those orthogonal to `against`, in place of `wave`.
+    pub(super) fn solve_slices(
+        &mut self,
+        superblock: &Superblock,
+        buffers: Buffers<'_>,
+        diagonal: &[f64],
+        wave: &mut [f64],
+        limits: davidson::Limits,
+        against: &[&[f64]],
+    ) -> Result<davidson::Found, DmrgError> {
+        let between = &mut self.between;
+        let multiply = |x: &[f64], y: &mut [f64]| superblock.multiply(buffers, x, between, y);
+        self.davidson.solve_against(multiply, diagonal, wave, limits, against)
+    }
 }
 
 impl Engine for Host {
@@ -70,9 +121,7 @@ impl Engine for Host {
         wave: &mut Vec<f64>,
         limits: davidson::Limits,
     ) -> Result<davidson::Found, DmrgError> {
-        let (buffers, between) = (slices(operands), &mut self.between);
-        let multiply = |x: &[f64], y: &mut [f64]| superblock.multiply(buffers, x, between, y);
-        self.davidson.solve(multiply, diagonal, wave, limits)
+        self.solve_slices(superblock, slices(operands), diagonal, wave, limits, &[])
     }
 
     fn solve_against(
@@ -84,9 +133,8 @@ impl Engine for Host {
         limits: davidson::Limits,
         against: &[&Vec<f64>],
     ) -> Result<davidson::Found, DmrgError> {
-        let (buffers, between) = (slices(operands), &mut self.between);
-        let multiply = |x: &[f64], y: &mut [f64]| superblock.multiply(buffers, x, between, y);
-        self.davidson.solve_against(multiply, diagonal, wave, limits, against)
+        let against: Vec<&[f64]> = against.iter().map(|phi| phi.as_slice()).collect();
+        self.solve_slices(superblock, slices(operands), diagonal, wave, limits, &against)
     }
 
     fn truncate(&self, wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated, DmrgError> {

@@ -5,6 +5,7 @@ use super::bond::Bond;
 use super::chain::Chain;
 use super::forecast::Forecast;
 use super::host::Host;
+use super::memory::{Asked, Budget, Processor};
 use super::operator_sum::Entry;
 use super::options::{Options, START_STATES};
 use super::superblock::Superblock;
@@ -85,7 +86,9 @@ pub fn middle_bond(chain: &Chain, options: &Options, list_records: bool) -> Resu
     out += &ceilings::table(superblock.flops());
     let forecast = Forecast::of(chain, states, rayon::current_num_threads())?;
     let _ = writeln!(out, "{}", forecast.describe());
-    for (name, bytes) in memory::plan(chain, states) {
+    let everything = Budget { processor: Processor::Host, memory: u64::MAX, host: u64::MAX };
+    let asked = Asked::first(options, states, options.first_whole(), options.sweeps);
+    for (name, bytes) in memory::first_plan(chain, asked, everything)?.items() {
         let _ = writeln!(out, "about {:.3} GiB: {name}", bytes as f64 / (1u64 << 30) as f64);
     }
     if list_records {

@@ -20,7 +20,7 @@ use super::error::DmrgError;
 use super::records::Space;
 use super::site::{Kind, Site};
 use super::superblock::Superblock;
-use super::sweep::Sweeper;
+use super::sweep::{Item, Sweeper};
 use super::truncate::{Centre, Limits};
 use serde::Serialize;
 
@@ -78,6 +78,7 @@ pub fn variances<E: Engine>(
         }
         let (engine, Some(kept)) = (sweeper.engine(), &sweeper.kept()[site]) else { return Ok(None) };
         right = carried_over(engine, chain, &square, Side::Right, site + 1, &right, &enlarged, kept)?;
+        sweeper.leave_behind(&[Item::Kept(site)])?;
     }
     let engine = sweeper.engine();
     let bond = Bond::new(engine, chain, &square, 0, &end, &right)?;

@@ -1,51 +1,236 @@
-//! What a run will keep resident, before it allocates.
+//! The memory plan: what a run will hold at most, found before it allocates, and what it is then held to.
 //!
-//! In: the chain and the number of states. Out: bytes by item, an estimate: the states of a cut are spread over the
-//! sectors as the square of their share at infinite temperature, which is sharper than that; how sharply a ground state
-//! spreads is not known before.
+//! In: the chain, how many states each sector keeps at each cut ([`Shares`]), a [`Budget`]. Out: bytes by item at the fullest
+//! bond of a sweep, found by [rehearsing](super::shapes) it with buffers that have lengths only. It is rehearsed twice: with
+//! everything that a sweep leaves behind staying where it is, and with nothing of it, which is what a bond must have.
+//!
+//! On a card what is planned is reserved, with a margin for what is not foreseen, and the run lives within it: where a plan
+//! was too small, or the card is, what was left behind leaves for host memory and the disk
+//! ([`resident`](super::resident)). On the CPU memory is taken as it is needed, and only a limit makes anything leave.
+//! What no memory can hold is refused with the number of states that can.
+//!
+//! Before a run the shares are a guess (a ground state spreads its states over fewer sectors than a random one). When the sweeps
+//! with fewer states are done they are known, and the plan is made again: that one foretells to a few per cent. It is of the sweeps:
+//! the variance afterwards works with H², of which the blocks and vectors of the sweeps make room.
 
+use super::blocks::Side;
 use super::chain::Chain;
-use super::charges::Charges;
-use super::davidson::WIDTH;
-use std::collections::BTreeMap;
+use super::davidson::{self, WIDTH};
+use super::error::DmrgError;
+use super::options::Options;
+use super::shapes::{Counted, Shapes};
+pub use super::shares::Shares;
+use super::sweep::{SweepPlan, Sweeper};
+use super::truncate::Limits;
+use serde::Serialize;
 
-/// States of each sector at cut `p`.
-pub(super) fn spread(chain: &Chain, p: usize, states: usize) -> BTreeMap<Charges, f64> {
-    let squares: BTreeMap<Charges, f64> = chain.reachable.at(p).iter().map(|(q, f)| (*q, f * f)).collect();
-    let sum: f64 = squares.values().sum();
-    let ends = p.min(chain.sites - p) as f64;
-    let most = (states as f64).min((chain.site.dimension() as f64).powf(ends));
-    squares.into_iter().map(|(q, square)| (q, most * square / sum)).collect()
+/// Who computes, and by whose rules memory is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// This machine's cores: what has left goes to the disk.
+    Host,
+    /// A card: what has left goes to host memory, and to the disk when that is full.
+    Card,
 }
 
-/// (what it is, bytes).
-pub fn plan(chain: &Chain, states: usize) -> Vec<(String, u64)> {
-    let (mut blocks, mut kept, mut longest) = (0.0, 0.0, 0.0f64);
-    for p in 1..chain.sites {
-        let here = spread(chain, p, states);
-        let at = |q: Charges| here.get(&q).copied().unwrap_or(0.0);
-        for change in &chain.sum.cuts[p].changes {
-            blocks += here.iter().map(|(q, n)| n * at(*q + *change)).sum::<f64>();
-        }
-        let before = spread(chain, p - 1, states);
-        let grown = |q: Charges| -> f64 {
-            let states = chain.site.charges().iter();
-            states.map(|charge| before.get(&(q - *charge)).copied().unwrap_or(0.0)).sum()
+/// What a run may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Who computes.
+    pub processor: Processor,
+    /// Bytes of the memory where it computes.
+    pub memory: u64,
+    /// Bytes of host memory for what has left a card.
+    pub host: u64,
+}
+
+/// Bytes that were held at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// In the memory where it computes.
+    pub memory: u64,
+    /// In host memory beside a card.
+    pub host: u64,
+    /// On the disk.
+    pub disk: u64,
+}
+
+/// What is planned for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// States at most.
+    pub states: usize,
+    /// Whether a sweep has noise, which takes room for what perturbs the density matrices.
+    pub noisy: bool,
+    /// States that are looked for.
+    pub targets: usize,
+    /// Whether the shares were measured.
+    pub measured: bool,
+}
+
+impl Asked {
+    /// So many states in the sweeps from `first` on, until `behind`, before there are any.
+    pub fn first(options: &Options, states: usize, first: usize, behind: usize) -> Asked {
+        Asked { states, noisy: options.has_noise(first, behind), targets: options.targets, measured: false }
+    }
+}
+
+/// What a run is held to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MemoryPlan {
+    /// With so many states.
+    pub states: usize,
+    /// Whether the shares of the sectors were measured, by sweeps with fewer states.
+    pub measured: bool,
+    /// Operators of blocks at the fullest bond.
+    pub blocks: u64,
+    /// Kept states.
+    pub kept: u64,
+    /// V and W of Davidson's method.
+    pub vectors: u64,
+    /// Everything, if nothing leaves.
+    pub whole: u64,
+    /// What one bond must have.
+    pub bond: u64,
+    /// What is taken of the memory where it computes: on a card from the first, on the CPU as it is needed.
+    pub reserved: u64,
+    /// Vectors of Davidson's basis.
+    pub width: usize,
+}
+
+/// The vectors of a restart, and some to go on with.
+const NARROWEST: usize = 4;
+/// Part of what is foreseen that is reserved beside it on a card, and bytes.
+const MARGIN: (u64, u64) = (8, 4 << 20);
+
+impl MemoryPlan {
+    /// (what it is, bytes), adding up to everything.
+    pub fn items(&self) -> Vec<(String, u64)> {
+        let rest = self.whole.saturating_sub(self.blocks + self.kept + self.vectors);
+        vec![
+            ("operators of all blocks".into(), self.blocks),
+            ("kept states".into(), self.kept),
+            (format!("V and W, {} vectors each", self.width), self.vectors),
+            ("products and decompositions of a bond".into(), rest),
+        ]
+    }
+
+    /// What will leave the memory where it computes.
+    pub fn away(&self) -> u64 {
+        self.whole.saturating_sub(self.reserved)
+    }
+
+    /// "1.23 GiB, 0.50 GiB of it away, 512 states, by the sectors as measured".
+    pub fn describe(&self) -> String {
+        let kind = if self.measured { "by the sectors as measured" } else { "by a guess of the sectors" };
+        let away = match self.away() {
+            0 => String::new(),
+            bytes => format!(" and {} elsewhere", size(bytes)),
         };
-        kept += here.iter().map(|(q, n)| n * grown(*q)).sum::<f64>();
-        if p + 1 < chain.sites {
-            let behind = spread(chain, p + 1, states);
-            let right = |q: Charges| -> f64 {
-                let states = chain.site.charges().iter();
-                states.map(|charge| behind.get(&(q + *charge)).copied().unwrap_or(0.0)).sum()
-            };
-            longest = longest.max(here.keys().map(|q| grown(*q) * right(*q)).sum());
+        format!("{}{away} for {} states, {kind}", size(self.reserved), self.states)
+    }
+}
+
+/// Bytes as people read them.
+pub fn size(bytes: u64) -> String {
+    let b = bytes as f64;
+    match bytes {
+        0..1048576 => format!("{:.1} KiB", b / 1024.0),
+        1048576..1073741824 => format!("{:.1} MiB", b / 1048576.0),
+        _ => format!("{:.2} GiB", b / 1073741824.0),
+    }
+}
+
+impl Usage {
+    /// "1.23 GiB, 0.50 GiB beside it in host memory, 2.00 GiB on disk".
+    pub fn describe(&self) -> String {
+        let mut text = size(self.memory);
+        for (bytes, place) in [(self.host, "beside it in host memory"), (self.disk, "on disk")] {
+            if bytes > 0 {
+                text += &format!(", {} {place}", size(bytes));
+            }
+        }
+        text
+    }
+}
+
+/// The fullest bond of a sweep: what is held there in all, and of that blocks, kept states and the solver's vectors.
+#[derive(Clone, Copy, Default)]
+struct Fullest {
+    all: u64,
+    blocks: u64,
+    kept: u64,
+    vectors: u64,
+}
+
+/// Goes from the left end to the right; the way back holds the same, mirrored.
+fn rehearse(
+    chain: &Chain,
+    shares: &Shares,
+    processor: Processor,
+    asked: Asked,
+    (width, leaves): (usize, bool),
+) -> Result<Fullest, DmrgError> {
+    let engine = Shapes::new(chain, shares, processor, width, leaves);
+    let mut sweeper = Sweeper::rehearsal(engine, chain)?;
+    let limits = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
+    let davidson = davidson::Limits { tolerance: 1.0, products: 1 };
+    let noise = if asked.noisy { 1.0 } else { 0.0 };
+    let sweep = SweepPlan { limits, noise, davidson, random: None };
+    let mut fullest = Fullest::default();
+    for (p, grows) in Sweeper::<Shapes<'_>>::path(chain.sites).filter(|(_, grows)| *grows == Side::Left) {
+        let engine = sweeper.engine();
+        engine.cut.set(p + 1);
+        engine.ledger.restart();
+        let here = |counted: &mut dyn Iterator<Item = &Counted>| counted.map(Counted::here).sum::<u64>();
+        let blocks = here(&mut sweeper.left.iter().chain(&sweeper.right).flatten().map(|block| &block.data));
+        let kept = here(&mut sweeper.kept.iter().flatten().map(|kept| &kept.data));
+        let wave = sweeper.wave().here();
+        sweeper.step(p, grows, &sweep)?;
+        // Each state below has kept states of its own, and is a vector of the bond; averaged ones are three.
+        let others = (asked.targets as u64).saturating_sub(1) * (kept + 3 * wave);
+        let all = sweeper.engine().ledger.peak() + others;
+        if all > fullest.all {
+            fullest = Fullest { all, blocks, kept, vectors: sweeper.engine().solver() };
         }
     }
-    let bytes = |elements: f64| (8.0 * elements) as u64;
-    vec![
-        ("operators of all blocks".into(), bytes(blocks)),
-        ("kept states".into(), bytes(kept)),
-        ("vectors of one bond".into(), bytes((2 * WIDTH + 8) as f64 * longest)),
-    ]
+    Ok(fullest)
+}
+
+/// The plan of a sweep with these shares.
+///
+/// # Errors
+/// A bond that does not fit, with the number of states that would.
+pub fn plan(chain: &Chain, shares: &Shares, asked: Asked, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+    let Budget { processor, memory, .. } = budget;
+    let rehearsed = |width, leaves| rehearse(chain, shares, processor, asked, (width, leaves));
+    let Fullest { all: whole, blocks, kept, vectors } = rehearsed(WIDTH, false)?;
+    let Asked { states, measured, .. } = asked;
+    let plan =
+        MemoryPlan { states, measured, blocks, kept, vectors, whole, bond: whole, reserved: whole, width: WIDTH };
+    let margin = if processor == Processor::Card { whole / MARGIN.0 + MARGIN.1 } else { 0 };
+    if whole <= memory {
+        let reserved = memory.min(whole.saturating_add(margin));
+        return Ok(MemoryPlan { bond: rehearsed(WIDTH, true)?.all, reserved, ..plan });
+    }
+    let mut least = 0;
+    for width in [WIDTH, 16, 12, 8, NARROWEST] {
+        let found = rehearsed(width, true)?;
+        least = found.all;
+        if least <= memory {
+            let whole = whole - vectors.saturating_sub(found.vectors);
+            return Ok(MemoryPlan { vectors: found.vectors, whole, bond: least, reserved: memory, width, ..plan });
+        }
+    }
+    // Everything grows as the square of the number of states.
+    let fits = (states as f64 * (memory as f64 / least as f64).sqrt()) as usize;
+    Err(DmrgError::Memory { needed: least, free: memory, states: fits.max(1) })
+}
+
+/// The plan before a run, by a guess of the sectors.
+///
+/// # Errors
+/// Those of [`plan`].
+pub fn first_plan(chain: &Chain, asked: Asked, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+    plan(chain, &Shares::estimated(chain, asked.states), asked, budget)
 }

@@ -28,6 +28,8 @@
 //! * **States above** the lowest are searched orthogonal to [those below](mod@reference), or all together in one set of kept
 //!   states, those of an [averaged] density matrix.
 //! * **Sectors** fix any [charges] that the model conserves.
+//! * **[Memory](memory)** is planned by a [rehearsal](shapes) without numbers; what a sweep has left behind may lie in host memory
+//!   or on disk ([`storage`]).
 //!
 //! ```
 //! use eigenforge::basis::Sector;
@@ -52,6 +54,7 @@
 pub mod averaged;
 pub mod blocks;
 pub mod bond;
+pub mod bounded;
 pub mod ceilings;
 pub mod chain;
 pub mod charges;
@@ -81,12 +84,16 @@ pub mod polish;
 pub mod predict;
 pub mod records;
 pub mod reference;
+pub mod refine;
 pub mod repetition;
 pub mod resident;
 pub mod run;
+pub mod shapes;
+pub mod shares;
 pub mod site;
 pub mod start;
 pub mod state;
+pub mod storage;
 pub mod strategy;
 pub mod superblock;
 pub mod sweep;

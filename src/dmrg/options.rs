@@ -162,6 +162,17 @@ impl Options {
         list.get(sweep).copied().unwrap_or(0.0)
     }
 
+    /// Whether a sweep from `first` on, until `behind`, has noise.
+    pub fn has_noise(&self, first: usize, behind: usize) -> bool {
+        (first..behind).any(|sweep| self.noise_of(sweep) > 0.0)
+    }
+
+    /// The first sweep that may keep all states, or the number of sweeps.
+    pub fn first_whole(&self) -> usize {
+        let most = self.states.iter().copied().max();
+        (0..self.sweeps).find(|sweep| Some(self.states_of(*sweep)) == most).unwrap_or(self.sweeps)
+    }
+
     /// Whether the energies of this sweep and the next may be compared: no noise, all states.
     pub fn is_settled(&self, sweep: usize) -> bool {
         let last = self.states.last().copied().unwrap_or(0);

@@ -18,7 +18,7 @@ use super::error::DmrgError;
 use super::operator_sum::Entry;
 use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::superblock::Superblock;
-use super::sweep::Sweeper;
+use super::sweep::{Item, Sweeper};
 use super::terms::LocalOperators;
 use super::transform::Step;
 use super::truncate::Limits;
@@ -116,7 +116,6 @@ impl<E: Engine> Sweeper<'_, E> {
         tolerance: f64,
     ) -> Result<PolishRecord, DmrgError> {
         let begun = Instant::now();
-        self.fetch_all()?;
         let (mut site, discarded) = self.enter(states)?;
         let mut record = PolishRecord { energy: f64::NAN, discarded, ..PolishRecord::default() };
         let last = self.chain.sites - 1;
@@ -143,6 +142,7 @@ impl<E: Engine> Sweeper<'_, E> {
 
     /// From ψ of the first bond to ψ of site 1.
     fn enter(&mut self, states: usize) -> Result<(Site, f64), DmrgError> {
+        self.arrive(Item::Block(Side::Left, 0))?;
         let (chain, frame) = (self.chain, self.frame(0));
         let limits = Limits { most: states, ..EVERYTHING };
         let truncated = self.engine.truncate(frame.wave(&self.wave), Side::Left, limits)?;
@@ -169,6 +169,7 @@ impl<E: Engine> Sweeper<'_, E> {
 
     /// Back to ψ of the first bond: the states of the first site are written out.
     fn leave(&mut self, site: &Site) -> Result<(), DmrgError> {
+        self.arrive(Item::Kept(0))?;
         let Some(first) = self.kept[0].take() else { return Ok(()) };
         let frame = self.frame(0);
         let group = |pair: &super::blocks::PairedSector| {
@@ -251,6 +252,8 @@ impl<E: Engine> Sweeper<'_, E> {
         limits: davidson::Limits,
         record: &mut PolishRecord,
     ) -> Result<Bond<E::Buffer>, DmrgError> {
+        self.arrive(Item::Block(Side::Left, site.p))?;
+        self.arrive(Item::Block(Side::Right, site.p + 1))?;
         let bond = self.around(site)?;
         let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let (left, right) = (self.left[site.p].as_ref(), self.right[site.p + 1].as_ref());
@@ -306,6 +309,7 @@ impl<E: Engine> Sweeper<'_, E> {
             Side::Left => (&bond.frame.right, &next.frame.left),
             Side::Right => (&bond.frame.left, &next.frame.right),
         };
+        self.arrive(Item::Kept(next.p))?;
         let v = self.kept[next.p].take().expect("states of every site away from that of ψ are kept");
         let (old, new) = (&bond.frame.layout, &next.frame.layout);
         let (kept, centre) = (&truncated.kept, &truncated.centre);
@@ -320,6 +324,7 @@ impl<E: Engine> Sweeper<'_, E> {
             Side::Left => (self.left[p + 1], self.right[p + 1]) = (Some(grown), None),
             Side::Right => (self.right[p], self.left[p]) = (Some(grown), None),
         }
+        self.leave_behind(&[Item::Kept(p), Item::Block(grows, if grows == Side::Left { p } else { p + 1 })])?;
         Ok(next)
     }
 }

@@ -2,6 +2,7 @@
 //! again for each state above it; or one search for all states at once, where they share their kept states.
 
 use super::blocks::Side;
+use super::bounded::Bounded;
 use super::chain::Chain;
 use super::checkpoint::{Checkpoint, Progress, Saver};
 use super::engine::Engine;
@@ -9,11 +10,12 @@ use super::error::DmrgError;
 use super::extrapolate::extrapolate;
 use super::found::{Excited, Found, Stop, SweepRecord, settled_points};
 use super::growth::{Grown, grow};
-use super::host::Host;
 use super::measure::{self, Walked};
+use super::memory::MemoryPlan;
 use super::options::{Mode, Options, START_STATES};
 use super::polish::PolishRecord;
 use super::reference::Reference;
+use super::refine::{MemoryHeld, Planner};
 use super::sweep::{BondRecord, Sweeper};
 use eigenforge_runtime::trace;
 use std::time::Instant;
@@ -35,6 +37,8 @@ pub struct Told<'a> {
     pub bond: &'a BondRecord,
     /// The sweep so far; whole if `part` is 1.
     pub record: &'a SweepRecord,
+    /// A memory plan that was made just now.
+    pub memory: Option<&'a MemoryPlan>,
     /// Seconds since the run began.
     pub elapsed: f64,
 }
@@ -49,7 +53,7 @@ pub fn run(
     checkpoint: Option<&Checkpoint>,
     tell: impl FnMut(&Told<'_>),
 ) -> Result<Found, DmrgError> {
-    run_on(Host::default(), chain, options, checkpoint, tell)
+    run_on(Bounded::default(), chain, options, checkpoint, tell)
 }
 
 /// Runs DMRG along a chain with an engine. A checkpoint of one engine is good for every other.
@@ -79,6 +83,8 @@ pub fn run_on<E: Engine>(
         let sweeping = start.elapsed().as_secs_f64();
         let _measuring = trace::span("dmrg", "measure");
         let energy = searched.energy;
+        let held = searched.planner.held(sweeper.engine());
+        sweeper.forget_operators()?;
         let variance = measure::variances(chain, &mut sweeper, &[energy - chain.sum.constant])?.map(|of| of[0]);
         let overlap = sweeper.largest_overlap()?;
         below = sweeper.take_references();
@@ -90,7 +96,9 @@ pub fn run_on<E: Engine>(
             None => {
                 let walked = measure::walk(chain, &mut sweeper, options.correlations)?;
                 let measuring = start.elapsed().as_secs_f64() - sweeping;
+                let memory = held.map(|held| MemoryHeld { measured: sweeper.engine().usage(), ..held });
                 let mut found = searched.found(options, variance, walked);
+                found.memory = memory;
                 (found.sweeping, found.measuring) = (sweeping, measuring);
                 found.warn(options);
                 lowest = Some(found);
@@ -126,6 +134,8 @@ fn run_averaged<E: Engine>(
         let found = format!("{:?}, with room for {} of {} states", options.states, levels.len(), options.targets);
         return Err(DmrgError::Option { option: "states", expected: "enough to hold all `targets`", found });
     }
+    let held = searched.planner.held(sweeper.engine());
+    sweeper.forget_operators()?;
     let variances = measure::variances(chain, &mut sweeper, &levels)?;
     let overlaps = sweeper.overlaps()?;
     sweeper.keep_lowest();
@@ -133,6 +143,7 @@ fn run_averaged<E: Engine>(
     let stop = searched.stop;
     let mut found = searched.found(options, variances.as_ref().map(|of| of[0]), walked);
     (found.sweeping, found.measuring) = (sweeping, start.elapsed().as_secs_f64() - sweeping);
+    found.memory = held.map(|held| MemoryHeld { measured: sweeper.engine().usage(), ..held });
     found.average = average.map(|average| average + chain.sum.constant);
     found.warn(options);
     for (target, (level, overlap)) in levels.iter().zip(overlaps).enumerate().skip(1) {
@@ -177,6 +188,7 @@ struct Searched {
     resumed: usize,
     /// What was saved of it last.
     saved: Option<String>,
+    planner: Planner,
 }
 
 impl<'c, B> Search<'_, 'c, B> {
@@ -194,6 +206,8 @@ impl<'c, B> Search<'_, 'c, B> {
             }
             None => (None, None),
         };
+        let mut engine = engine;
+        let mut planner = Planner::begin(&mut engine, chain, options)?;
         let (mut sweeper, mut progress) = match saved {
             Some(saved) => {
                 let mut waves = saved.waves.into_iter();
@@ -213,6 +227,7 @@ impl<'c, B> Search<'_, 'c, B> {
             }
         };
         sweeper.stay_orthogonal_to(self.below, if progress.half.is_some() { chain.sites - 2 } else { 0 })?;
+        planner.watch(&mut sweeper);
         let resumed = progress.sweeps.len();
         let mut stop = settled(options, &progress.sweeps);
         while stop.is_none() {
@@ -233,7 +248,9 @@ impl<'c, B> Search<'_, 'c, B> {
                 record.seconds = before + begun.elapsed().as_secs_f64();
                 let part = (done + 1) as f64 / bonds as f64;
                 let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
-                tell(&Told { sweep, sweeps, part, target, grown: None, bond: &bond, record: &record, elapsed });
+                let planned = if done + 1 == bonds { planner.after(&mut sweeper, options, sweep)? } else { None };
+                let (grown, memory) = (None, planned.as_ref());
+                tell(&Told { sweep, sweeps, part, target, grown, bond: &bond, record: &record, memory, elapsed });
                 if let (Some(saver), true) = (&mut saver, 2 * (done + 1) == bonds) {
                     saver.save(&sweeper, &Progress { half: Some(record), ..progress.clone() })?;
                 }
@@ -253,7 +270,8 @@ impl<'c, B> Search<'_, 'c, B> {
             (sweeper.finish(limits)?.energy, None)
         };
         let saved = saver.and_then(|saver| saver.last().map(String::from));
-        Ok((sweeper, Searched { progress, energy, polish, stop: stop.unwrap_or(Stop::Sweeps), resumed, saved }))
+        let stop = stop.unwrap_or(Stop::Sweeps);
+        Ok((sweeper, Searched { progress, energy, polish, stop, resumed, saved, planner }))
     }
 
     /// A random state, or one that is grown and carried to the first bond.
@@ -274,7 +292,8 @@ impl<'c, B> Search<'_, 'c, B> {
             let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
             let part = step.sites as f64 / chain.sites as f64;
             let grown = Some(step.sites);
-            tell(&Told { sweep: 0, sweeps, part, target, grown, bond: &step.bond(), record: &step.sweep(), elapsed });
+            let (bond, record) = (&step.bond(), &step.sweep());
+            tell(&Told { sweep: 0, sweeps, part, target, grown, bond, record, memory: None, elapsed });
         })?;
         let mut sweeper = Sweeper::restored(engine, chain, kept, wave, bond)?;
         let mut plan = options.plan(options.sweeps);
@@ -302,6 +321,7 @@ impl Searched {
             sites: walked.sites,
             correlations: walked.correlations,
             warnings: Vec::new(),
+            memory: None,
             resumed: self.resumed,
             sweeping: 0.0,
             measuring: 0.0,

@@ -8,6 +8,7 @@ use super::averaged::{Averaged, solve_each};
 use super::blocks::{Sectors, Side};
 use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
+use super::charges::Charges;
 use super::davidson;
 use super::engine::Engine;
 use super::environment::Environment;
@@ -19,6 +20,7 @@ use super::state::Isometry;
 use super::superblock::Superblock;
 use super::transform::Step;
 use super::truncate::{self, Centre, Wave};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// How a sweep is done.
@@ -87,7 +89,23 @@ pub struct Sweeper<'c, E: Engine = Host> {
     pub(super) averaged: Option<Averaged<E::Buffer>>,
     /// States that ψ stays orthogonal to.
     pub(super) below: Vec<Companion<E::Buffer>>,
+    /// Of how many states it looks which would stay; 0 for none.
+    pub(super) foresees: usize,
+    /// At each cut the states of each sector that would stay, by charge of the left part, where the weights tell.
+    pub(super) foreseen: Vec<Option<BTreeMap<Charges, f64>>>,
 }
+
+/// What a sweep leaves behind and takes up again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Item {
+    /// The block of a side that ends at a cut.
+    Block(Side, usize),
+    /// The states kept of a site.
+    Kept(usize),
+}
+
+/// Bonds ahead for which a sweep says what it will need: the next from host memory, the one behind it from the disk.
+const AHEAD: usize = 2;
 
 /// One block a cut.
 type Blocks<B> = [Option<Environment<B>>];
@@ -112,19 +130,78 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             let (block, kept) =
                 (block.block.carried(|data| engine.upload(data))?, block.kept.carried(|data| engine.upload(data))?);
             (sweeper.right[p], sweeper.kept[p]) = (Some(block), Some(kept));
+            sweeper.leave_behind(&[Item::Kept(p), Item::Block(Side::Right, p + 1)])?;
         }
         let length = sweeper.frame(0).layout.length;
         sweeper.wave = sweeper.engine.upload((0..length).map(|_| random.number()).collect())?;
         Ok(sweeper)
     }
 
-    fn empty(engine: E, chain: &'c Chain) -> Result<Sweeper<'c, E>, DmrgError> {
+    pub(super) fn empty(engine: E, chain: &'c Chain) -> Result<Sweeper<'c, E>, DmrgError> {
         let n = chain.sites;
         let none = |count: usize| (0..count).map(|_| None).collect::<Vec<Option<Environment<E::Buffer>>>>();
         let (mut left, mut right) = (none(n + 1), none(n + 1));
         (left[0], right[n]) = (Some(Environment::end_on(&engine)?), Some(Environment::end_on(&engine)?));
         let (wave, kept) = (engine.upload(Vec::new())?, (0..n).map(|_| None).collect());
-        Ok(Sweeper { engine, chain, left, right, kept, wave, averaged: None, below: Vec::new() })
+        let (averaged, below, foreseen) = (None, Vec::new(), vec![None; n + 1]);
+        Ok(Sweeper { engine, chain, left, right, kept, wave, averaged, below, foresees: 0, foreseen })
+    }
+
+    /// Lets the engine do something with numbers that are there.
+    fn with(
+        &mut self,
+        item: Item,
+        work: impl FnOnce(&E, &mut E::Buffer) -> Result<(), DmrgError>,
+    ) -> Result<(), DmrgError> {
+        let buffer = match item {
+            Item::Block(Side::Left, cut) => self.left[cut].as_mut().map(|block| &mut block.data),
+            Item::Block(Side::Right, cut) => self.right[cut].as_mut().map(|block| &mut block.data),
+            Item::Kept(site) => self.kept[site].as_mut().map(|kept| &mut kept.data),
+        };
+        buffer.map_or(Ok(()), |buffer| work(&self.engine, buffer))
+    }
+
+    /// Items that the sweep will not read before it comes back this way.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn leave_behind(&mut self, items: &[Item]) -> Result<(), DmrgError> {
+        items.iter().try_for_each(|item| self.with(*item, E::leave))
+    }
+
+    /// An item that is about to be read.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn arrive(&mut self, item: Item) -> Result<(), DmrgError> {
+        self.with(item, E::arrive)
+    }
+
+    /// Says what this bond will take up at its end and what the next bonds will need.
+    fn look_ahead(&mut self, p: usize, grows: Side) -> Result<(), DmrgError> {
+        for bonds in 1..=AHEAD {
+            let items = match grows {
+                Side::Left => Some((p + 1 + bonds, Item::Block(Side::Right, p + 2 + bonds))),
+                Side::Right => p.checked_sub(bonds).map(|site| (site, Item::Block(Side::Left, site))),
+            };
+            let Some((site, block)) = items.filter(|(site, _)| *site < self.chain.sites) else { continue };
+            for item in [Item::Kept(site), block] {
+                self.with(item, |engine, buffer| engine.expect(buffer, bonds))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets go of the operators of all blocks and of the solver's vectors: the state is only read from now on.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn forget_operators(&mut self) -> Result<(), DmrgError> {
+        for block in self.left.iter_mut().chain(&mut self.right).flatten() {
+            (block.operators, block.data) = (Vec::new(), self.engine.upload(Vec::new())?);
+        }
+        self.engine.release();
+        Ok(())
     }
 
     pub(super) fn environments(&self, p: usize) -> (&Environment<E::Buffer>, &Environment<E::Buffer>) {
@@ -161,6 +238,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
                 averaged.others.clear();
             }
         }
+        self.look_ahead(p, grows)?;
         let (bond, mut record) = self.solve(p, plan.davidson)?;
         let begun = Instant::now();
         let (left, right) = self.environments(p);
@@ -173,17 +251,18 @@ impl<'c, E: Engine> Sweeper<'c, E> {
                 self.engine.truncate(wave, grows, plan.limits)
             }
         };
-        let (kept, centres, discarded) = match &self.averaged {
+        let (kept, centres, discarded, spectrum) = match &self.averaged {
             None => {
                 let truncated = truncate(bond.frame.wave(&self.wave))?;
-                (truncated.kept, vec![truncated.centre], truncated.discarded)
+                (truncated.kept, vec![truncated.centre], truncated.discarded, truncated.spectrum)
             }
             Some(averaged) => {
                 let frame = &bond.frame;
                 let (stack, data) = averaged.stacked(&self.engine, &frame.layout, grows, &self.wave)?;
                 let (left, right) = (&frame.left, &frame.right);
                 let truncated = truncate(Wave { layout: &stack.layout, data: &data, left, right })?;
-                (truncated.kept, stack.apart(&self.engine, &truncated.centre)?, truncated.discarded)
+                let centres = stack.apart(&self.engine, &truncated.centre)?;
+                (truncated.kept, centres, truncated.discarded, truncated.spectrum)
             }
         };
         (record.kept, record.discarded) = (kept.kept.total(), discarded);
@@ -191,17 +270,38 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let cut = if grows == Side::Left { p } else { p + 2 };
         let identity = Chain::identity(&self.chain.sum, grows, cut);
         let grown = Environment::project(&self.engine, operators, operands, &kept, identity)?;
+        self.foreseen[p + 1] = self.foresee(&bond.frame, grows, &spectrum, plan.limits);
         self.advance(p, grows, &bond.frame, kept, centres, grown)?;
         record.seconds.carry = begun.elapsed().as_secs_f64() - record.seconds.truncate;
         Ok(record)
     }
 
+    /// What would stay of a block if more states could.
+    fn foresee(
+        &self,
+        frame: &Frame,
+        grows: Side,
+        spectrum: &[Vec<f64>],
+        limits: truncate::Limits,
+    ) -> Option<BTreeMap<Charges, f64>> {
+        if self.foresees <= limits.most {
+            return None;
+        }
+        let limits = truncate::Limits { most: self.foresees, ..limits };
+        let counts = truncate::foreseen(spectrum, &frame.layout, limits)?;
+        let (sectors, total) = match grows {
+            Side::Left => (&frame.left.sectors, None),
+            Side::Right => (&frame.right.sectors, Some(self.chain.total)),
+        };
+        let charges = |q: usize| total.map_or(sectors.charges(q), |total| total - sectors.charges(q));
+        Some(counts.iter().enumerate().map(|(q, count)| (charges(q), *count as f64)).collect())
+    }
+
     /// The lowest state of bond `p`, from ψ as it is, or the lowest few.
     fn solve(&mut self, p: usize, limits: davidson::Limits) -> Result<(Bond<E::Buffer>, BondRecord), DmrgError> {
         let begun = Instant::now();
-        for block in [&mut self.left[p], &mut self.right[p + 2]].into_iter().flatten() {
-            self.engine.arrive(&mut block.data)?;
-        }
+        self.arrive(Item::Block(Side::Left, p))?;
+        self.arrive(Item::Block(Side::Right, p + 2))?;
         if let Some(averaged) = &mut self.averaged {
             let (left, right) = beside(&self.left, &self.right, p);
             let length = Frame::new(self.chain, p, &left.sectors, &right.sectors).layout.length;
@@ -264,8 +364,8 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         };
         let (old_other, new_own) =
             if grows == Side::Left { (&frame.right, &new.left) } else { (&frame.left, &new.right) };
-        let mut v = self.kept[given_up].take().expect("states of every site away from the bond are kept");
-        self.engine.arrive(&mut v.data)?;
+        self.arrive(Item::Kept(given_up))?;
+        let v = self.kept[given_up].take().expect("states of every site away from the bond are kept");
         let moved = |centre: &Centre<E::Buffer>| {
             let (old, new) = (&frame.layout, &new.layout);
             let step = Step { grown: grows, old, old_other, kept: &kept, centre, given_up: &v, new_own, new };
@@ -282,34 +382,13 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         for companion in &mut self.below {
             companion.carry(&self.engine, self.chain, grows, site, &kept, enlarged)?;
         }
-        let mut kept = kept;
-        self.engine.leave(&mut kept.data)?;
         self.kept[site] = Some(kept);
         // The block that shrinks is made anew on the way back; until then it would only take memory.
         match grows {
             Side::Left => (self.left[next], self.right[next + 1]) = (Some(grown), None),
             Side::Right => (self.right[next + 2], self.left[next + 1]) = (Some(grown), None),
         }
-        self.leave_behind(grows, if grows == Side::Left { p } else { p + 2 })
-    }
-
-    /// Everything where the engine can read it.
-    ///
-    /// # Errors
-    /// Memory that is not there.
-    pub(super) fn fetch_all(&mut self) -> Result<(), DmrgError> {
-        let blocks = self.left.iter_mut().chain(&mut self.right).flatten().map(|block| &mut block.data);
-        let kept = self.kept.iter_mut().flatten().map(|kept| &mut kept.data);
-        blocks.chain(kept).try_for_each(|data| self.engine.arrive(data))
-    }
-
-    /// The block of a cut that the sweep has passed.
-    fn leave_behind(&mut self, side: Side, cut: usize) -> Result<(), DmrgError> {
-        let list = if side == Side::Left { &mut self.left } else { &mut self.right };
-        match &mut list[cut] {
-            Some(block) => self.engine.leave(&mut block.data),
-            None => Ok(()),
-        }
+        self.leave_behind(&[Item::Kept(site), Item::Block(grows, if grows == Side::Left { p } else { p + 2 })])
     }
 
     pub(super) fn block(&self, side: Side, p: usize) -> &Environment<E::Buffer> {
@@ -333,12 +412,12 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         if states.is_empty() {
             return Ok(());
         }
-        for kept in self.kept.iter_mut().flatten() {
-            self.engine.arrive(&mut kept.data)?;
+        for site in 0..self.chain.sites {
+            self.arrive(Item::Kept(site))?;
         }
         let beside = |state| Companion::new(&self.engine, self.chain, state, &self.kept, p);
         self.below = states.into_iter().map(beside).collect::<Result<_, _>>()?;
-        self.kept.iter_mut().flatten().try_for_each(|kept| self.engine.leave(&mut kept.data))
+        (0..self.chain.sites).try_for_each(|site| self.leave_behind(&[Item::Kept(site)]))
     }
 
     /// The largest |⟨below|ψ⟩|, with ψ at the first bond.
@@ -373,9 +452,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// # Errors
     /// Those of the engine.
     pub(super) fn kept_here(&mut self, site: usize) -> Result<Option<&Isometry<E::Buffer>>, DmrgError> {
-        if let Some(kept) = self.kept[site].as_mut() {
-            self.engine.arrive(&mut kept.data)?;
-        }
+        self.arrive(Item::Kept(site))?;
         Ok(self.kept[site].as_ref())
     }
 
@@ -397,24 +474,26 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         p: usize,
     ) -> Result<Sweeper<'c, E>, DmrgError> {
         let mut sweeper = Sweeper::empty(engine, chain)?;
-        for (place, kept) in sweeper.kept.iter_mut().zip(kept) {
-            *place = kept.map(|kept| kept.carried(|data| sweeper.engine.upload(data))).transpose()?;
+        for (site, kept) in kept.into_iter().enumerate() {
+            sweeper.kept[site] = kept.map(|kept| kept.carried(|data| sweeper.engine.upload(data))).transpose()?;
+            sweeper.leave_behind(&[Item::Kept(site)])?;
         }
         sweeper.wave = sweeper.engine.upload(wave)?;
         for site in 0..p {
             sweeper.left[site + 1] = sweeper.regrown(Side::Left, site)?;
-            sweeper.leave_behind(Side::Left, site)?;
+            sweeper.leave_behind(&[Item::Kept(site), Item::Block(Side::Left, site)])?;
         }
         for site in (p + 2..chain.sites).rev() {
             sweeper.right[site] = sweeper.regrown(Side::Right, site)?;
-            sweeper.leave_behind(Side::Right, site + 1)?;
+            sweeper.leave_behind(&[Item::Kept(site), Item::Block(Side::Right, site + 1)])?;
         }
         Ok(sweeper)
     }
 
     /// The block that the kept states of a site belong to.
-    fn regrown(&self, side: Side, site: usize) -> Result<Option<Environment<E::Buffer>>, DmrgError> {
+    fn regrown(&mut self, side: Side, site: usize) -> Result<Option<Environment<E::Buffer>>, DmrgError> {
         let cut = if side == Side::Left { site } else { site + 1 };
+        self.arrive(Item::Kept(site))?;
         let behind = self.block(side, cut);
         let Some(kept) = self.kept[site].as_ref() else { return Ok(None) };
         let enlarged = self.chain.enlarge(side, &behind.sectors, cut);

@@ -21,6 +21,7 @@ use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run}
 use super::state::Isometry;
 use faer::Mat;
 use rayon::prelude::*;
+use std::ops::Deref;
 
 /// How many states may stay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,6 +69,20 @@ pub struct Truncated<B = Vec<f64>> {
     pub discarded: f64,
     /// Weights of the kept states, descending; from the density matrix with its noise in a noisy sweep.
     pub weights: Vec<f64>,
+    /// The weights of every sector of the block that is kept, descending; none in a noisy sweep, where they are not ψ's.
+    pub spectrum: Vec<Vec<f64>>,
+}
+
+impl<B> Truncated<B> {
+    /// The same with its numbers elsewhere.
+    ///
+    /// # Errors
+    /// Those of `carry`.
+    pub fn carried<C, X>(self, mut carry: impl FnMut(B) -> Result<C, X>) -> Result<Truncated<C>, X> {
+        let Truncated { kept, centre: Centre { blocks, data }, discarded, weights, spectrum } = self;
+        let (kept, data) = (kept.carried(&mut carry)?, carry(data)?);
+        Ok(Truncated { kept, centre: Centre { blocks, data }, discarded, weights, spectrum })
+    }
 }
 
 /// The wave function and what belongs to it.
@@ -90,7 +105,7 @@ impl<B> Clone for Wave<'_, B> {
 
 impl<B> Copy for Wave<'_, B> {}
 
-impl<'a> Wave<'a> {
+impl<'a, B: Deref<Target = [f64]>> Wave<'a, B> {
     /// The matrix of a sector.
     pub fn sector(&self, index: usize) -> View<'a> {
         let sector = &self.layout.sectors[index];
@@ -166,11 +181,24 @@ fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: Limits) -> usize {
     }
 }
 
+/// How many states of each sector would stay if `most` could, where the weights tell: there are enough more than that to choose
+/// from, or they run out before ψ's rank.
+pub(super) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: Limits) -> Option<Vec<usize>> {
+    let rank: usize = layout.sectors.iter().map(|sector| sector.rows.min(sector.columns)).sum();
+    let count = spectrum.iter().flatten().filter(|weight| **weight > NO_WEIGHT).count();
+    let tells = !spectrum.is_empty() && (count > limits.most + limits.most / 4 || count + rank / 32 < rank);
+    tells.then(|| choose(&spectrum.iter().map(Vec::as_slice).collect::<Vec<_>>(), limits))
+}
+
 /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
 ///
 /// # Errors
 /// Numbers that are not finite.
-pub fn truncate(wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated, DmrgError> {
+pub fn truncate<B: Deref<Target = [f64]> + Sync>(
+    wave: Wave<'_, B>,
+    side: Side,
+    limits: Limits,
+) -> Result<Truncated, DmrgError> {
     let decomposed = (0..wave.layout.sectors.len())
         .into_par_iter()
         .map(|index| decompose(wave.sector(index)))
@@ -193,7 +221,9 @@ pub fn truncate(wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated,
     }
     weights.sort_by(|a, b| b.total_cmp(a));
     let (centre, _) = normalised(centre);
-    Ok(Truncated { kept: Isometry::new(own, &matrices), centre, discarded: dropped, weights })
+    let mut spectrum = vec![Vec::new(); own.len()];
+    squares.into_iter().enumerate().for_each(|(index, list)| spectrum[wave.own(side, index)] = list);
+    Ok(Truncated { kept: Isometry::new(own, &matrices), centre, discarded: dropped, weights, spectrum })
 }
 
 /// The same from the density matrix with a perturbation of relative size `noise`; `buffers` hold the operators of
@@ -201,11 +231,11 @@ pub fn truncate(wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated,
 ///
 /// # Errors
 /// Numbers that are not finite.
-pub fn truncate_with_noise(
-    wave: Wave<'_>,
+pub fn truncate_with_noise<B: Deref<Target = [f64]>>(
+    wave: Wave<'_, B>,
     side: Side,
     limits: Limits,
-    operators: &EnlargedOperators,
+    operators: &EnlargedOperators<B>,
     buffers: Buffers<'_>,
     noise: f64,
 ) -> Result<Truncated, DmrgError> {
@@ -247,7 +277,7 @@ pub fn truncate_with_noise(
         centre.push(kept.block(wave.own(side, index)).map(onto));
     }
     let (centre, square) = normalised(centre);
-    Ok(Truncated { kept, centre, discarded: (1.0 - square).max(0.0), weights })
+    Ok(Truncated { kept, centre, discarded: (1.0 - square).max(0.0), weights, spectrum: Vec::new() })
 }
 
 /// Scales what is left to norm 1; also the norm² it had.
@@ -312,7 +342,12 @@ pub(super) fn perturbation_stages<B>(
 }
 
 /// P, one matrix a sector.
-fn perturbation(wave: Wave<'_>, side: Side, operators: &EnlargedOperators, buffers: Buffers<'_>) -> Vec<Vec<f64>> {
+fn perturbation<B: Deref<Target = [f64]>>(
+    wave: Wave<'_, B>,
+    side: Side,
+    operators: &EnlargedOperators<B>,
+    buffers: Buffers<'_>,
+) -> Vec<Vec<f64>> {
     let (first, second) = perturbation_stages(wave, side, operators);
     let (mut between, mut out) = (vec![0.0; first.length], vec![0.0; second.length]);
     let buffers = buffers.with(Space::Input, wave.data);

@@ -17,11 +17,15 @@
 //! | `strategy` | how H x runs in a solve on a card: `"planned"` in generated kernels; `"4streams"`, `"nostreams"`, `"nostreamstorage"` through cuBLAS | `"planned"` |
 //! | `polish` | end with one-site sweeps: the best state of the kept width, nothing truncated | false |
 //! | `seed` | of the random start | 1 |
+//! | `memory` | memory to stay within where it computes, such as `"8GiB"`; what the sweep has left behind makes room | four fifths of what is free; of a card nine tenths |
+//! | `host_memory` | host memory that blocks may fill which have left a card | four fifths of what is free |
+//! | `scratch` | folder for what no memory has room for; its file is gone at the end, however the run ends | the output folder, else the system's for temporary files |
 
 use super::problem::Wrong;
 use super::section::{Amount, Placed, Section};
 use crate::dmrg::{Mode, StartVectors, Strategy};
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// `[dmrg]`, with defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -56,6 +60,12 @@ pub struct DmrgSpec {
     pub polish: bool,
     /// `strategy`.
     pub strategy: Strategy,
+    /// `memory` in bytes, if given.
+    pub memory: Option<u64>,
+    /// `host_memory` in bytes, if given.
+    pub host_memory: Option<u64>,
+    /// `scratch`, if given.
+    pub scratch: Option<PathBuf>,
 }
 
 /// Reads `[dmrg]` for a lattice of so many sites.
@@ -102,6 +112,9 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         polish,
         strategy: strategy.map_or(Strategy::Planned, |strategy| strategy.value),
         states,
+        memory: bytes(&section, "memory"),
+        host_memory: bytes(&section, "host_memory"),
+        scratch: section.word("scratch", "a folder").map(|word| PathBuf::from(word.value)),
     };
     section.finish("key", |_| None);
     spec
@@ -129,6 +142,17 @@ fn weights(section: &Section<'_>, targets: usize) -> Option<Vec<f64>> {
         section.problem("weights", Wrong::OutOfRange { key: "weights".into(), expected, found });
     }
     Some(list)
+}
+
+/// A size such as "8GiB" or "500 MB".
+fn bytes(section: &Section<'_>, key: &'static str) -> Option<u64> {
+    let word = section.word(key, "a size such as \"8GiB\"")?.value;
+    let found = eigenforge_runtime::jit::parse_bytes(word).filter(|bytes| *bytes > 0);
+    if found.is_none() {
+        let (expected, found) = ("a size such as \"8GiB\" or \"500M\"".into(), format!("{word:?}"));
+        section.problem(key, Wrong::OutOfRange { key: key.into(), expected, found });
+    }
+    found
 }
 
 fn noise(section: &Section<'_>) -> Option<Vec<f64>> {

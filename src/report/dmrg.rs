@@ -4,6 +4,7 @@
 //! lattice; cuts are numbered along the order of the run.
 
 use super::{KernelRecord, MemoryRecord, ModelRecord, ReportError, text_file};
+use crate::dmrg::refine::MemoryHeld;
 use crate::dmrg::{Correlations, Cut, Excited, Extrapolated, GrowthRecord, PolishRecord, Stop, SweepRecord};
 use crate::input::{DmrgSpec, SectorSpec};
 use serde::Serialize;
@@ -70,6 +71,8 @@ pub struct DmrgReport {
     pub warnings: Vec<String>,
     /// What the planner said would be resident.
     pub memory: MemoryRecord,
+    /// The plan that was made when the sectors were known, and what was held at most.
+    pub memory_held: Option<MemoryHeld>,
 }
 
 /// Averages of each site of the lattice.
@@ -229,6 +232,13 @@ impl DmrgReport {
             out,
             "{total:.2} s: setup {setup:.2}, sweeps {sweeps:.2} ({rate:.1} GFLOP/s in products), measure {measure:.2}"
         )?;
+        if let Some(MemoryHeld { plan, taken, peak, measured }) = self.memory_held {
+            let taken = crate::dmrg::memory::size(taken);
+            writeln!(out, "memory: planned {}; taken {taken}, held {} at most", plan.describe(), peak.describe())?;
+            if measured.memory > peak.memory {
+                writeln!(out, "memory: {} while the variance and averages were measured", measured.describe())?;
+            }
+        }
         self.warnings.iter().try_for_each(|warning| writeln!(out, "warning: {warning}"))
     }
 

@@ -141,6 +141,36 @@ fn averaged_states_from_a_file() {
     }
 }
 
+/// A run that is short of memory is killed with numbers on disk: nothing is left there, and it goes on to the same energy.
+#[test]
+fn a_killed_run_with_numbers_on_disk_leaves_none_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = solved(&[&chain(folder.path(), 64, "states = 96")]);
+    let held = &whole["memory_held"]["plan"];
+    let number = |name: &str| held[name].as_u64().unwrap();
+    let limit = number("whole") - (number("blocks") + number("kept")) / 2;
+    let (scratch, saved) = (folder.path().join("scratch"), folder.path().join("saved"));
+    std::fs::create_dir(&scratch).unwrap();
+    let lines = format!("states = 96\nmemory = \"{limit}\"\nscratch = {scratch:?}");
+    let input = chain(folder.path(), 64, &lines);
+    let checkpoint = ["--checkpoint", saved.to_str().unwrap()];
+    let mut child = command(&[&["solve", "--json", &input][..], &checkpoint].concat());
+    let mut child = child.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let third = saved.join("half-000009");
+    let start = Instant::now();
+    while !third.exists() && start.elapsed() < Duration::from_secs(120) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap(); // SIGKILL
+    child.wait().unwrap();
+    assert!(std::fs::read_dir(&scratch).unwrap().next().is_none(), "a scratch file was left behind");
+    let resumed = solved(&[&[input.as_str()][..], &checkpoint, &["--resume"]].concat());
+    assert!(resumed["resumed_sweeps"].as_u64().unwrap() >= 1);
+    assert!(resumed["memory_held"]["peak"]["disk"].as_u64().unwrap() > 0, "{}", resumed["memory_held"]);
+    let (found, expected) = (resumed["energy"].as_f64().unwrap(), whole["energy"].as_f64().unwrap());
+    assert!((found - expected).abs() < 1e-10, "{found} is not {expected}");
+}
+
 #[test]
 fn options_of_a_diagonalisation_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -236,6 +266,8 @@ fn impossible_files_are_refused_at_the_place() {
     refused(&chain(folder.path(), 4, "states = 8\nmode = \"infinite\"\nstart = \"warm\""), "warm");
     // More than any machine has: the numbers, and what fits.
     refused(&chain(folder.path(), 400, "states = 100000000"), "states fit at most; lower `states`");
+    refused(&chain(folder.path(), 8, "states = 8\nmemory = \"many\""), "a size such as");
+    refused(&chain(folder.path(), 40, "states = 64\nmemory = \"1 KB\""), "raise `memory`");
 }
 
 /// A strategy of cuBLAS where there is no card: said before anything is computed. Where there is none to be asked for, the

@@ -1,6 +1,7 @@
 //! One CUDA device through the driver API, loaded at run time: context, stream, memory, modules, events.
 //!
-//! Every call into the driver of this crate is here, in `module.rs` (functions and the launch) or `staging.rs` (short copies). One stream, so everything happens
+//! Calls into the driver are here, in `module.rs` (functions and the launch), `mapping.rs` (memory that grows), `staging.rs`
+//! (short copies) and `copies.rs` (a second stream). One stream for kernels, so everything happens
 //! in the order it was asked for. Nothing panics when there is no driver: presence is checked before the first call.
 
 use super::kernel::{Engine, Kernel, KernelRecord};
@@ -87,19 +88,24 @@ impl Context {
         Ok(Context { device, context, stream, staging: Mutex::default() })
     }
 
+    /// The card that it is of.
+    pub(super) fn device(&self) -> sys::CUdevice {
+        self.device
+    }
+
     /// Makes the context current on this thread; every use of the driver starts here.
     pub(super) fn enter(&self) -> Result<()> {
         // SAFETY: the context lives as long as `self`.
         unsafe { result::ctx::set_current(self.context) }.map_err(driver("cuCtxSetCurrent"))
     }
 
-    fn attribute(&self, attribute: CUdevice_attribute) -> Result<u32> {
+    pub(super) fn attribute(&self, attribute: CUdevice_attribute) -> Result<u32> {
         // SAFETY: `device` is valid.
         let value = unsafe { result::device::get_attribute(self.device, attribute) };
         value.map(|v| v as u32).map_err(driver("cuDeviceGetAttribute"))
     }
 
-    fn synchronize(&self) -> Result<()> {
+    pub(super) fn synchronize(&self) -> Result<()> {
         self.enter()?;
         // SAFETY: the stream lives as long as `self`.
         unsafe { result::stream::synchronize(self.stream) }.map_err(driver("cuStreamSynchronize"))
@@ -263,6 +269,8 @@ impl Cuda {
 pub(super) struct DeviceMemory {
     address: u64,
     bytes: usize,
+    /// Whether it is freed here.
+    owned: bool,
     context: Arc<Context>,
 }
 
@@ -275,7 +283,12 @@ impl DeviceMemory {
         cuda.context.enter()?;
         // SAFETY: the context is current; the memory is freed in `drop`.
         let address = unsafe { result::malloc_sync(bytes.max(16)) }.map_err(driver("cuMemAlloc"))?;
-        Ok(DeviceMemory { address, bytes, context: cuda.context.clone() })
+        Ok(DeviceMemory { address, bytes, owned: true, context: cuda.context.clone() })
+    }
+
+    /// A part of memory that somebody else frees, and keeps until then.
+    pub(super) fn lent(cuda: &Arc<Cuda>, address: u64, bytes: usize) -> DeviceMemory {
+        DeviceMemory { address, bytes, owned: false, context: cuda.context.clone() }
     }
 
     pub(super) fn address(&self) -> u64 {
@@ -372,7 +385,7 @@ impl DeviceMemory {
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        if self.context.enter().is_ok() {
+        if self.owned && self.context.enter().is_ok() {
             // SAFETY: allocated in `allocate`; cuMemFree waits for kernels that still use it.
             let _ = unsafe { result::free_sync(self.address) };
         }

@@ -8,7 +8,9 @@
 //! A kernel starts in one place only, [`Kernel::launch`], which compares named [`Arguments`] with the plan's
 //! [`eigenforge_templates::Launch`] and both with the text.
 
+mod arena;
 mod arguments;
+mod copies;
 mod cpu;
 mod cuda;
 mod eigensolver;
@@ -16,6 +18,7 @@ mod element_function;
 mod events;
 mod kernel;
 mod library;
+mod mapping;
 mod matrix_products;
 mod memory;
 mod module;
@@ -25,7 +28,9 @@ mod staging;
 mod tensor_maps;
 mod vector;
 
+pub use arena::Arena;
 pub use arguments::Arguments;
+pub use copies::{Copies, Transfer};
 pub use cpu::Cpu;
 pub use cuda::Cuda;
 pub use eigensolver::{Eigensolver, SymmetricMatrix};

@@ -1,5 +1,6 @@
 //! A vector of a solver, in host or device memory. Host memory is first touched by the program that first writes it.
 
+use super::arena::Piece;
 use super::memory::{Contents, Storage};
 use super::{Device, OnDevice, cuda::DeviceMemory};
 use crate::error::{DeviceError, Result};
@@ -16,6 +17,23 @@ pub struct Vector<T: Scalar> {
     storage: Storage<T>,
     device: Device,
     len: usize,
+    /// The part of an arena that it is.
+    _piece: Option<Piece>,
+}
+
+impl Vector<f64> {
+    /// A part of an arena: at an address of it, or with memory of its own.
+    pub(super) fn of_arena(device: &Device, len: usize, address: Option<u64>, piece: Piece) -> Result<Vector<f64>> {
+        let storage = match (device, address) {
+            (Device::Cuda(cuda), Some(address)) => {
+                Storage::Cuda(DeviceMemory::lent(cuda, address, 8 * len), PhantomData)
+            }
+            (Device::Cuda(cuda), None) => Storage::Cuda(DeviceMemory::allocate(cuda, 8 * len)?, PhantomData),
+            (Device::Cpu(_), _) => Storage::Host(vec![f64::NAN; len]),
+            (Device::Sim(_), _) => Storage::Sim(vec![f64::NAN; len]),
+        };
+        Ok(Vector { storage, device: device.clone(), len, _piece: Some(piece) })
+    }
 }
 
 impl<T: Scalar> Vector<T> {
@@ -36,7 +54,7 @@ impl<T: Scalar> Vector<T> {
                 Storage::Cuda(memory, PhantomData)
             }
         };
-        Ok(Vector { storage, device: device.clone(), len })
+        Ok(Vector { storage, device: device.clone(), len, _piece: None })
     }
 
     /// Number of elements.

@@ -49,7 +49,12 @@ pub struct Products {
     nothing: Arc<Vector<f64>>,
     tables: Tables,
     spare: Spare,
+    /// Where copies of operands lie; memory of the device's own else.
+    memory: Option<Room>,
 }
+
+/// Gives memory for so many elements.
+type Room = Arc<dyn Fn(usize) -> Result<Vector<f64>, DeviceError> + Send + Sync>;
 
 /// What takes operands that stream.
 #[derive(Clone)]
@@ -85,7 +90,8 @@ struct Mapped {
     parts: Option<Uploaded>,
     /// Copies of blocks and of vectors; there until it is dropped.
     copies: Option<[Vector<f64>; 2]>,
-    spare: Spare,
+    /// Who may have their memory next.
+    spare: Option<Spare>,
 }
 
 /// The buffers that records read: a vector for each space, and where in it the space begins.
@@ -143,7 +149,8 @@ impl Products {
         };
         let nothing = Arc::new(device.zeros(1)?);
         let (device, tables, spare) = (device.clone(), Tables::new(device), Spare::default());
-        Ok(Products { device, kernel, plan, streaming, always: None, blocks, nothing, tables, spare })
+        let (always, memory) = (None, None);
+        Ok(Products { device, kernel, plan, streaming, always, blocks, nothing, tables, spare, memory })
     }
 
     fn streaming(device: &Device, plan: &GroupedProductsPlan) -> Result<Streaming, DeviceError> {
@@ -161,6 +168,14 @@ impl Products {
             found => found,
         };
         Ok(Products { streaming, always: Some(loads), ..self })
+    }
+
+    /// The same with copies of operands in memory that somebody else counts.
+    pub fn with_memory(
+        self,
+        room: impl Fn(usize) -> Result<Vector<f64>, DeviceError> + Send + Sync + 'static,
+    ) -> Products {
+        Products { memory: Some(Arc::new(room)), ..self }
     }
 
     /// The device.
@@ -198,6 +213,9 @@ impl Products {
 
     /// Memory of at least so many elements, used before or new.
     fn copies(&self, length: usize) -> Result<Vector<f64>, DeviceError> {
+        if let Some(room) = &self.memory {
+            return room(length.max(1));
+        }
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = (0..spare.len()).filter(|k| spare[*k].len() >= length).min_by_key(|k| spare[*k].len());
         match fits {
@@ -233,7 +251,8 @@ impl Products {
         let maps = self.tables.upload(&maps)?;
         let places = given.map(|(vector, first)| (vector.address(), first));
         let [_, vectors] = layout.copies;
-        Ok(Mapped { places, maps, vectors, parts, copies: Some(copies), spare: self.spare.clone() })
+        let spare = self.memory.is_none().then(|| self.spare.clone());
+        Ok(Mapped { places, maps, vectors, parts, copies: Some(copies), spare })
     }
 
     /// Queues a stage: `output` is what its groups add up to, everything else zero. Blocks are those of the first run with
@@ -359,8 +378,8 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        if let Some(copies) = self.copies.take() {
-            self.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(copies);
+        if let (Some(copies), Some(spare)) = (self.copies.take(), &self.spare) {
+            spare.lock().unwrap_or_else(PoisonError::into_inner).extend(copies);
         }
     }
 }

@@ -33,7 +33,9 @@ pub(super) struct Davidson {
     numbers: Vector<f64>,
     partials: Vector<f64>,
     arrived: Buffer<u32>,
-    /// V and W; empty between bonds.
+    /// Basis vectors by the memory plan, if there is one.
+    planned: Option<usize>,
+    /// V and W; let go of between runs.
     vectors: Option<[Held; 2]>,
 }
 
@@ -48,8 +50,19 @@ impl Davidson {
             arrived: device.buffer(&[0u32])?,
             pool: pool.clone(),
             plan,
+            planned: None,
             vectors: None,
         })
+    }
+
+    /// Takes so many basis vectors from now on.
+    pub(super) fn hold_to(&mut self, width: usize) {
+        self.planned = Some(width.min(self.plan.width));
+    }
+
+    /// Lets go of V and W.
+    pub(super) fn release(&mut self) {
+        self.vectors = None;
     }
 
     /// x · y.
@@ -78,9 +91,12 @@ impl Davidson {
             return most;
         }
         self.vectors = None;
-        let free = SHARE * self.pool.limit().saturating_sub(self.pool.held()) as f64;
-        let fits = (free / (16.0 * stride as f64)) as usize;
-        fits.clamp((below + NARROWEST).min(most), most)
+        let narrowest = (below + NARROWEST).min(most);
+        if let Some(planned) = self.planned {
+            return planned.clamp(narrowest, most);
+        }
+        let fits = (SHARE * self.pool.available() as f64 / (16.0 * stride as f64)) as usize;
+        fits.clamp(narrowest, most)
     }
 
     /// Replaces ψ by the lowest eigenvector of the superblock among the vectors orthogonal to `against`.
@@ -244,7 +260,7 @@ mod tests {
     use super::super::super::strategy::Strategy;
     use super::super::super::superblock::Superblock;
     use super::super::multiply::Multiplier;
-    use super::super::test_device;
+    use super::super::{Limits as MemoryLimits, test_device};
     use super::*;
     use crate::bench::seeded::vector;
 
@@ -277,7 +293,7 @@ mod tests {
     ) -> (Found, Vec<f64>, Vec<f64>) {
         let device = test_device();
         let (a, superblock) = problem(n, seed);
-        let pool = Pool::new(&device, 1 << 30);
+        let pool = Pool::new(&device, MemoryLimits::tiny(1 << 30)).unwrap();
         let mut davidson = Davidson::new(&device, &pool).unwrap();
         let plan = DavidsonPlan { width, ..DavidsonPlan::new("test") };
         (davidson.kernel, davidson.small) =
@@ -352,7 +368,7 @@ mod tests {
     #[test]
     fn inner_products_of_a_part_of_the_memory() {
         let device = test_device();
-        let pool = Pool::new(&device, 1 << 30);
+        let pool = Pool::new(&device, MemoryLimits::tiny(1 << 30)).unwrap();
         let mut davidson = Davidson::new(&device, &pool).unwrap();
         for n in [1, 255, 3000] {
             let (x, y) = (vector(n, 1), vector(n, 2));

@@ -44,6 +44,11 @@ pub(super) struct Spectrum {
     pub ascending: bool,
 }
 
+/// Elements of the density matrices of so many rows with what their decomposition needs beside them.
+pub(in crate::dmrg) fn workspace(rows: impl Iterator<Item = usize>) -> usize {
+    rows.map(|rows| rows * rows + EigenpairsPlan::work(rows)).sum()
+}
+
 impl Decomposer {
     pub(super) fn new(device: &Device) -> Result<Decomposer, DeviceError> {
         let (plan, long) = (EigenpairsPlan::new("dmrg"), EigenpairsPlan::long("dmrg"));

@@ -53,7 +53,11 @@ fn columns<B>(
 }
 
 /// The stages, and the longest diagonal of an identity.
-fn stages<B>(left: &EnlargedOperators<B>, right: &EnlargedOperators<B>, layout: &WaveLayout) -> (Stage, Stage, usize) {
+pub(in crate::dmrg) fn stages<B>(
+    left: &EnlargedOperators<B>,
+    right: &EnlargedOperators<B>,
+    layout: &WaveLayout,
+) -> (Stage, Stage, usize) {
     let (mut first, mut second) = (Stage::default(), Stage { groups: Vec::new(), length: layout.length });
     let onto_itself = |side: &EnlargedOperators<B>, operator: usize, sector: usize| {
         side.blocks[operator][sector].as_ref().is_some_and(|block| block.row == sector)

@@ -11,11 +11,14 @@
 mod davidson;
 mod decompose;
 mod diagonal;
+mod lent;
 mod multiply;
 mod pool;
 mod truncate;
 
-pub use pool::{Held, Pool};
+pub(in crate::dmrg) use decompose::workspace as decomposing;
+pub(in crate::dmrg) use diagonal::stages as diagonal_stages;
+pub use pool::{Held, Limits, Pool};
 
 use super::blocks::Side;
 use super::bond::Bond;
@@ -25,10 +28,11 @@ use super::engine::{Engine, Operands};
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
+use super::memory::{Budget, MemoryPlan, Processor, Usage};
 use super::records::{SPACE_LIST, Stage};
 use super::strategy::Strategy;
 use super::superblock::Superblock;
-use super::truncate::{Limits, Truncated, Wave};
+use super::truncate::{Limits as Keep, Truncated, Wave};
 use davidson::Davidson;
 use decompose::Decomposer;
 use eigenforge_runtime::{Device, DeviceError};
@@ -52,10 +56,6 @@ pub struct Resident {
     ones: Mutex<Held>,
 }
 
-/// Part of the free memory that buffers may take; the rest is for kernels, tables and the library's workspaces.
-const USED: f64 = 0.9;
-/// Part of that which blocks, states and vectors may hold before what is left behind goes to host memory.
-const BUSY: f64 = 0.5;
 /// The generated files that every run on a device uses.
 ///
 /// # Errors
@@ -73,7 +73,7 @@ pub fn most_targets() -> usize {
 }
 
 /// Ones to begin with; more are made as sectors grow.
-const ONES: usize = 1 << 12;
+pub(super) const ONES: usize = 1 << 8;
 
 impl Resident {
     /// Compiles the kernels, or finds them.
@@ -81,18 +81,18 @@ impl Resident {
     /// # Errors
     /// The CPU, which runs no kernels; a compiler or cuSOLVER that is missing.
     pub fn new(device: &Device) -> Result<Resident, DmrgError> {
-        Resident::within(device, (USED * device.memory().free as f64) as u64)
+        Resident::within(device, Limits::of(device, None, None, std::env::temp_dir()))
     }
 
-    /// The same in so many bytes of its memory: blocks that the sweep has left behind go to host memory where they are
-    /// in the way.
+    /// The same within limits: what the sweep has left behind goes to host memory where it is in the way, and to the disk.
     ///
     /// # Errors
     /// Those of [`Resident::new`].
-    pub fn within(device: &Device, bytes: u64) -> Result<Resident, DmrgError> {
-        let pool = Pool::new(device, bytes);
+    pub fn within(device: &Device, limits: Limits) -> Result<Resident, DmrgError> {
+        let pool = Pool::new(device, limits)?;
         let ones = Mutex::new(pool.upload(&vec![1.0; ONES])?);
-        let products = Products::new(device)?;
+        let room = pool.clone();
+        let products = Products::new(device)?.with_memory(move |len| room.vector(len));
         Ok(Resident {
             device: device.clone(),
             multiplier: Multiplier::new(device, &products, Strategy::Planned)?,
@@ -114,9 +114,9 @@ impl Resident {
         &self.pool
     }
 
-    /// Bytes in its memory, in use or kept for use.
-    pub fn bytes(&self) -> u64 {
-        self.pool.bytes()
+    /// What it may use.
+    pub fn limits(&self) -> Budget {
+        Budget { processor: Processor::Card, memory: self.pool.limit(), host: self.pool.host_limit() }
     }
 
     /// The buffers of a launch.
@@ -152,7 +152,7 @@ impl Engine for Resident {
     }
 
     fn download<'b>(&self, buffer: &'b Held) -> Result<Cow<'b, [f64]>, DmrgError> {
-        Ok(Cow::Owned(buffer.download()?))
+        Ok(Cow::Owned(buffer.copy()?))
     }
 
     fn run(&self, stage: &Stage, operands: Operands<'_, Held>) -> Result<Held, DmrgError> {
@@ -202,17 +202,39 @@ impl Engine for Resident {
     }
 
     fn leave(&self, buffer: &mut Held) -> Result<(), DmrgError> {
-        if self.pool.held() as f64 > BUSY * self.pool.limit() as f64 {
-            buffer.leave()?;
-        }
-        Ok(())
+        buffer.leave()
+    }
+
+    fn expect(&self, buffer: &mut Held, bonds: usize) -> Result<(), DmrgError> {
+        buffer.expect(bonds)
     }
 
     fn arrive(&self, buffer: &mut Held) -> Result<(), DmrgError> {
-        Ok(buffer.arrive()?)
+        buffer.arrive()
     }
 
-    fn truncate(&self, wave: Wave<'_, Held>, side: Side, limits: Limits) -> Result<Truncated<Held>, DmrgError> {
+    fn release(&mut self) {
+        self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner).release();
+    }
+
+    fn budget(&self) -> Option<Budget> {
+        Some(self.limits())
+    }
+
+    fn hold_to(&mut self, plan: &MemoryPlan) -> Result<(), DmrgError> {
+        self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner).hold_to(plan.width);
+        Ok(self.pool.hold_to(plan)?)
+    }
+
+    fn reserved(&self) -> u64 {
+        self.pool.reserved()
+    }
+
+    fn usage(&self) -> Usage {
+        self.pool.usage()
+    }
+
+    fn truncate(&self, wave: Wave<'_, Held>, side: Side, limits: Keep) -> Result<Truncated<Held>, DmrgError> {
         Ok(self.keep_best(wave, side, limits)?)
     }
 
@@ -220,7 +242,7 @@ impl Engine for Resident {
         &self,
         wave: Wave<'_, Held>,
         side: Side,
-        limits: Limits,
+        limits: Keep,
         operators: &EnlargedOperators<Held>,
         operands: Operands<'_, Held>,
         noise: f64,

@@ -1,92 +1,249 @@
-//! Memory of a device that is used again from bond to bond: an allocation takes longer than many a bond's kernels.
-//! What a sweep will not need before it comes back may leave for host memory.
+//! Memory of a device within which a run lives, and what goes where there is more room.
+//!
+//! ```text
+//! take ── a free part of what is reserved? ── yes → there
+//!                       │ no: what was left behind first goes to host memory; when nothing is left, more is reserved
+//! leave → stays until its room is asked for; begins to be copied ahead where that is foreseen (a stream of its own)
+//! expect → begins to come back: from the disk two bonds ahead, from host memory one          arrive → is there
+//! ```
 //!
 //! Everything on a device happens in one order, so memory that is given back may be given out again at once.
 
-use eigenforge_runtime::{Device, DeviceError, Vector};
-use std::sync::{Arc, Mutex, PoisonError};
+use super::lent::{Lender, Lent};
+use crate::dmrg::DmrgError;
+use crate::dmrg::memory::{MemoryPlan, Usage};
+use crate::dmrg::storage::{Resting, Store, Stored};
+use eigenforge_runtime::{Arena, Copies, Device, DeviceError, Transfer, Vector};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Elements of the smallest piece.
-const LEAST: usize = 64;
+/// Part of the free memory that a run may take; the rest is for kernels, tables and the library's workspaces.
+const USED: f64 = 0.9;
+/// Part of the free host memory that blocks may fill which have left.
+const USED_BESIDE: f64 = 0.8;
 
-/// Vectors that nobody holds.
-pub struct Pool {
-    device: Device,
-    /// Bytes that the pool may have in all.
-    limit: u64,
-    spare: Mutex<Spare>,
+/// What a run on a device may hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Bytes of the device's memory.
+    pub memory: u64,
+    /// Bytes of host memory, for what has left the device.
+    pub host: u64,
+    /// Folder for what host memory has no room for.
+    pub scratch: PathBuf,
 }
 
-#[derive(Default)]
-struct Spare {
-    vectors: Vec<Vector<f64>>,
-    /// Elements of all vectors, spare and held.
-    elements: usize,
-    /// Elements that have left.
-    away: usize,
+impl Limits {
+    /// As given, else nine tenths of the free memory of the device and four fifths of what is free beside it.
+    pub fn of(device: &Device, memory: Option<u64>, host: Option<u64>, scratch: PathBuf) -> Limits {
+        let free = |device: &Device, part: f64| (part * device.memory().free as f64) as u64;
+        Limits {
+            memory: memory.unwrap_or_else(|| free(device, USED)),
+            host: host.unwrap_or_else(|| free(&Device::cpu(), USED_BESIDE)),
+            scratch,
+        }
+    }
+
+    /// So many bytes, and as many beside.
+    #[cfg(test)]
+    pub(super) fn tiny(bytes: u64) -> Limits {
+        Limits { memory: bytes, host: bytes, scratch: std::env::temp_dir() }
+    }
+}
+
+/// Reserved memory.
+pub struct Pool {
+    device: Device,
+    arena: Arena,
+    /// Bytes that are reserved before anything has to leave.
+    planned: AtomicU64,
+    /// Bytes that may have been left behind before copies of them begin ahead.
+    at_rest: AtomicU64,
+    resting: Resting<Place>,
+    copies: Copies,
+    lender: Arc<Lender>,
+    store: Arc<Store<Lent>>,
 }
 
 /// Numbers on a device, given back to the pool when dropped.
 pub struct Held {
-    place: Place,
+    home: Home,
     len: usize,
     pool: Arc<Pool>,
 }
 
-/// Where held numbers are.
-enum Place {
-    Device(Vector<f64>),
-    Host(Vec<f64>),
+enum Home {
+    /// Here, and staying.
+    Own(Vector<f64>),
+    /// Left behind.
+    Resting(Arc<Mutex<Place>>),
+    Nowhere,
 }
 
-/// Lengths that memory is asked for: eight in each octave, so that a piece fits others than its own.
-fn rounded(len: usize) -> usize {
-    let step = (len.max(LEAST).next_power_of_two() / 16).max(LEAST);
-    len.max(1).div_ceil(step) * step
+/// Where numbers are that were left behind.
+enum Place {
+    /// Still here.
+    Here(Vector<f64>),
+    /// Here, with a copy to host memory under way or done.
+    Leaving(Transfer),
+    /// In host memory or on disk.
+    Away(Stored<Lent>),
+    /// On its way back.
+    Arriving(Transfer),
+    Gone,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn bytes(len: usize) -> u64 {
+    8 * len as u64
 }
 
 impl Pool {
-    /// Of a device; empty.
-    pub fn new(device: &Device, limit: u64) -> Arc<Pool> {
-        Arc::new(Pool { device: device.clone(), limit, spare: Mutex::default() })
+    /// Of a device; nothing is reserved yet.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn new(device: &Device, limits: Limits) -> Result<Arc<Pool>, DeviceError> {
+        let lender = Lender::new(device, limits.host);
+        let lent = lender.clone();
+        let make = move |len| Ok(lent.lend(len)?);
+        Ok(Arc::new(Pool {
+            device: device.clone(),
+            arena: Arena::new(device, limits.memory)?,
+            planned: AtomicU64::new(limits.memory),
+            at_rest: AtomicU64::new(limits.memory),
+            resting: Resting::default(),
+            copies: Copies::new(device)?,
+            lender,
+            store: Store::new(Arc::default(), limits.host, limits.scratch, make),
+        }))
+    }
+
+    /// Reserves what is planned and keeps to it, as far as a bond can do with it.
+    ///
+    /// # Errors
+    /// Memory that is not there.
+    pub fn hold_to(&self, plan: &MemoryPlan) -> Result<(), DeviceError> {
+        self.planned.store(plan.reserved, Ordering::Relaxed);
+        self.at_rest.store(plan.reserved.saturating_sub(plan.bond), Ordering::Relaxed);
+        self.arena.reserve(plan.reserved)
     }
 
     /// Room for `len` numbers; what they are is not said.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Memory that is not there; what has to make room and cannot.
     pub fn take(self: &Arc<Pool>, len: usize) -> Result<Held, DeviceError> {
-        Ok(Held { place: Place::Device(self.vector(len)?), len, pool: self.clone() })
+        Ok(Held { home: Home::Own(self.vector(len)?), len, pool: self.clone() })
     }
 
-    fn vector(&self, len: usize) -> Result<Vector<f64>, DeviceError> {
-        let wanted = rounded(len);
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |k: &usize| (wanted..=wanted + wanted / 4).contains(&spare.vectors[*k].len());
-        let found = (0..spare.vectors.len()).filter(fits).min_by_key(|k| spare.vectors[*k].len());
-        if let Some(k) = found {
-            return Ok(spare.vectors.swap_remove(k));
+    /// The same as a plain vector, for work that is soon over.
+    ///
+    /// # Errors
+    /// Those of [`Pool::take`].
+    pub fn vector(&self, len: usize) -> Result<Vector<f64>, DeviceError> {
+        loop {
+            if let Some(vector) = self.arena.take(len)? {
+                return Ok(vector);
+            }
+            let grows = self.arena.reserve_for(len, self.planned.load(Ordering::Relaxed))?;
+            if grows || self.make_room()? {
+                continue;
+            }
+            if !self.arena.reserve_for(len, self.arena.limit())? {
+                return Err(self.full(len));
+            }
+            tracing::debug!(reserved = self.arena.reserved(), "more of the device's memory than was planned");
         }
-        // What is spare in other lengths makes room, the longest first.
-        spare.vectors.sort_by_key(Vector::len);
-        while 8 * (spare.elements + wanted) as u64 > self.limit
-            && let Some(vector) = spare.vectors.pop()
+    }
+
+    fn full(&self, len: usize) -> DeviceError {
+        let (held, total) = (self.arena.held(), self.arena.limit());
+        DeviceError::Memory {
+            what: format!("a buffer of {len} numbers beside what DMRG needs at this bond"),
+            device: self.device.name(),
+            needed: held + bytes(len),
+            free: total.saturating_sub(held),
+            total,
+            fits: "keep fewer states, or raise `memory`".into(),
+        }
+    }
+
+    /// Lets what was left behind first leave the device; `false` if there is nothing.
+    fn make_room(&self) -> Result<bool, DeviceError> {
+        let leave = |place: &mut Place| match place {
+            Place::Here(_) => Some(self.begin_to_leave(place).and_then(|_| self.end_leaving(place))),
+            Place::Leaving(_) => Some(self.end_leaving(place)),
+            Place::Away(_) | Place::Arriving(_) | Place::Gone => None,
+        };
+        let outcome = self.resting.first(leave).transpose();
+        outcome.map(|left| left.is_some()).map_err(|error| match error {
+            DmrgError::Device(error) => error,
+            other => DeviceError::Room(Box::new(other)),
+        })
+    }
+
+    /// Begins a copy of numbers that are here; their bytes.
+    fn begin_to_leave(&self, place: &mut Place) -> Result<u64, DmrgError> {
+        let Place::Here(vector) = place else { return Ok(0) };
+        let len = vector.len();
+        let pinned = self.lender.pinned(len)?;
+        if let Place::Here(vector) = std::mem::replace(place, Place::Gone) {
+            *place = Place::Leaving(self.copies.to_host(vector, pinned, len)?);
+            self.store.ledgers().0.take(bytes(len));
+        }
+        Ok(bytes(len))
+    }
+
+    /// Waits for the copy; the memory here is free then.
+    fn end_leaving(&self, place: &mut Place) -> Result<(), DmrgError> {
+        if let Place::Leaving(transfer) = std::mem::replace(place, Place::Gone) {
+            let (vector, pinned) = transfer.finish()?;
+            let len = vector.len();
+            drop(vector);
+            self.store.ledgers().0.give_back(bytes(len));
+            *place = Place::Away(self.store.put(self.lender.lent(pinned, len))?);
+        }
+        Ok(())
+    }
+
+    /// Copies ahead what will have to leave by the plan.
+    fn thin(&self) -> Result<(), DmrgError> {
+        let here = |place: &Place| if let Place::Here(vector) = place { bytes(vector.len()) } else { 0 };
+        let over = self.resting.sum(here).saturating_sub(self.at_rest.load(Ordering::Relaxed));
+        let mut begun = 0;
+        let begin = |place: &mut Place| matches!(place, Place::Here(_)).then(|| self.begin_to_leave(place));
+        while begun < over
+            && let Some(bytes) = self.resting.first(begin)
         {
-            spare.elements -= vector.len();
+            begun += bytes?;
         }
-        let needed = 8 * (spare.elements + wanted) as u64;
-        if needed > self.limit {
-            return Err(DeviceError::Memory {
-                what: format!("a buffer of {wanted} numbers beside what DMRG holds"),
-                device: self.device.name(),
-                needed,
-                free: self.limit.saturating_sub(8 * spare.elements as u64),
-                total: self.limit,
-                fits: "keep fewer states".into(),
-            });
+        Ok(())
+    }
+
+    /// Begins to bring back what is away.
+    fn begin_to_arrive(&self, place: &mut Place) -> Result<(), DmrgError> {
+        let Place::Away(stored) = place else { return Ok(()) };
+        // First of all the room, so that nothing is lost where there is none.
+        let len = stored.len();
+        let vector = self.vector(len)?;
+        if let Place::Away(stored) = std::mem::replace(place, Place::Gone) {
+            let lent = stored.take()?;
+            self.store.ledgers().0.take(bytes(len));
+            *place = Place::Arriving(self.copies.to_device(lent.into_pinned(), vector, len)?);
         }
-        let vector = self.device.zeros(wanted)?;
-        spare.elements += wanted;
+        Ok(())
+    }
+
+    /// Waits for a copy in either direction; the numbers here are good.
+    fn ended(&self, transfer: Transfer) -> Result<Vector<f64>, DmrgError> {
+        let (vector, pinned) = transfer.finish()?;
+        self.store.ledgers().0.give_back(bytes(vector.len()));
+        drop(self.lender.lent(pinned, vector.len()));
         Ok(vector)
     }
 
@@ -96,34 +253,54 @@ impl Pool {
     /// Memory that is not there.
     pub fn upload(self: &Arc<Pool>, data: &[f64]) -> Result<Held, DeviceError> {
         let mut held = self.take(data.len())?;
-        held.vector_mut().write_first(data)?;
+        held.vector_mut().write(data)?;
         Ok(held)
     }
 
-    /// Bytes of all vectors, held and spare.
-    pub fn bytes(&self) -> u64 {
-        8 * self.spare.lock().unwrap_or_else(PoisonError::into_inner).elements as u64
+    /// Bytes that are reserved.
+    pub fn reserved(&self) -> u64 {
+        self.arena.reserved()
     }
 
-    /// Bytes of the vectors that are held.
+    /// Bytes that hold numbers, those that were left behind included.
     pub fn held(&self) -> u64 {
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        8 * (spare.elements - spare.vectors.iter().map(Vector::len).sum::<usize>()) as u64
+        self.arena.held()
     }
 
-    /// Bytes that have left for host memory, now.
+    /// Bytes that a bond may ask for: what was left behind makes room for it.
+    pub fn available(&self) -> u64 {
+        let left = |place: &Place| match place {
+            Place::Here(vector) => bytes(vector.len()),
+            _ => 0,
+        };
+        (self.limit() + self.resting.sum(left)).saturating_sub(self.held())
+    }
+
+    /// Bytes that are in host memory or on disk now.
     pub fn away(&self) -> u64 {
-        8 * self.spare.lock().unwrap_or_else(PoisonError::into_inner).away as u64
+        let (host, disk) = self.store.ledgers();
+        host.held() + disk.held()
+    }
+
+    /// The most that was held on the device, in host memory and on disk.
+    pub fn usage(&self) -> Usage {
+        let (host, disk) = self.store.ledgers();
+        Usage { memory: self.arena.peak(), host: host.peak(), disk: disk.peak() }
     }
 
     /// Bytes that it may have.
     pub fn limit(&self) -> u64 {
-        self.limit
+        self.arena.limit()
+    }
+
+    /// Bytes of host memory that what has left may fill.
+    pub fn host_limit(&self) -> u64 {
+        self.store.limit()
     }
 }
 
 impl Held {
-    /// Number of elements that mean something.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -133,19 +310,19 @@ impl Held {
         self.len == 0
     }
 
-    /// The memory: at least as many elements.
+    /// The memory.
     pub fn vector(&self) -> &Vector<f64> {
-        match &self.place {
-            Place::Device(vector) => vector,
-            Place::Host(_) => unreachable!("a sweep fetches what it reads"),
+        match &self.home {
+            Home::Own(vector) => vector,
+            _ => unreachable!("a sweep fetches what it reads"),
         }
     }
 
     /// The same, to be written.
     pub fn vector_mut(&mut self) -> &mut Vector<f64> {
-        match &mut self.place {
-            Place::Device(vector) => vector,
-            Place::Host(_) => unreachable!("a sweep fetches what it writes"),
+        match &mut self.home {
+            Home::Own(vector) => vector,
+            _ => unreachable!("a sweep fetches what it writes"),
         }
     }
 
@@ -159,102 +336,180 @@ impl Held {
         Ok(copy)
     }
 
-    /// A copy on the host.
+    /// A copy on the host of numbers that are on the device.
     ///
     /// # Errors
     /// A device that fails.
     pub fn download(&self) -> Result<Vec<f64>, DeviceError> {
-        match &self.place {
-            Place::Device(vector) => vector.download_first(self.len),
-            Place::Host(values) => Ok(values.clone()),
-        }
+        self.vector().download_first(self.len)
     }
 
-    /// Moves the numbers to host memory; nothing happens if they are there.
+    /// A copy on the host, wherever the numbers are.
     ///
     /// # Errors
-    /// A device that fails.
-    pub fn leave(&mut self) -> Result<(), DeviceError> {
-        if let Place::Device(vector) = &self.place {
-            let values = Place::Host(vector.download_first(self.len)?);
-            self.give_back(values);
-            self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner).away += self.len;
+    /// A device that fails, a file that cannot be read back.
+    pub fn copy(&self) -> Result<Vec<f64>, DmrgError> {
+        let Home::Resting(place) = &self.home else { return Ok(self.download()?) };
+        match &*locked(place) {
+            Place::Here(vector) => Ok(vector.download_first(self.len)?),
+            Place::Leaving(transfer) | Place::Arriving(transfer) => Ok(transfer.values(self.len)?),
+            Place::Away(stored) => stored.copy(),
+            Place::Gone => unreachable!("only a device that fails loses numbers"),
         }
-        Ok(())
     }
 
-    /// Moves the numbers back to the device; nothing happens if they are there.
+    /// Will not be read for a while: its room is others' if they need it.
     ///
     /// # Errors
-    /// Memory that is not there.
-    pub fn arrive(&mut self) -> Result<(), DeviceError> {
-        if let Place::Host(values) = &self.place {
-            let mut vector = self.pool.vector(self.len)?;
-            vector.write_first(values)?;
-            self.place = Place::Device(vector);
-            self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner).away -= self.len;
+    /// A device that fails, host memory that is not there.
+    pub fn leave(&mut self) -> Result<(), DmrgError> {
+        if self.is_empty() || !matches!(self.home, Home::Own(_)) {
+            return Ok(());
         }
-        Ok(())
+        if let Home::Own(vector) = std::mem::replace(&mut self.home, Home::Nowhere) {
+            self.home = Home::Resting(self.pool.resting.push(Place::Here(vector)));
+        }
+        self.pool.thin()
     }
 
-    /// Puts the numbers elsewhere; memory of the device is spare.
-    fn give_back(&mut self, place: Place) {
-        if let Place::Device(vector) = std::mem::replace(&mut self.place, place) {
-            self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner).vectors.push(vector);
+    /// Begins to come back: from host memory if it is needed next, from the disk if later.
+    ///
+    /// # Errors
+    /// A file that cannot be read back.
+    pub fn expect(&mut self, bonds: usize) -> Result<(), DmrgError> {
+        let Home::Resting(place) = &self.home else { return Ok(()) };
+        let mut place = locked(place);
+        match &*place {
+            Place::Away(stored) if bonds > 1 => stored.fetch(),
+            Place::Away(_) => match self.pool.begin_to_arrive(&mut place) {
+                // It is asked for again when it has to be here.
+                Err(DmrgError::Device(DeviceError::Memory { .. })) => Ok(()),
+                outcome => outcome,
+            },
+            _ => Ok(()),
         }
+    }
+
+    /// On the device, when this returns.
+    ///
+    /// # Errors
+    /// Memory that is not there, a file that cannot be read back.
+    pub fn arrive(&mut self) -> Result<(), DmrgError> {
+        let Home::Resting(shared) = &self.home else { return Ok(()) };
+        let mut place = locked(shared);
+        self.pool.begin_to_arrive(&mut place)?;
+        let vector = match std::mem::replace(&mut *place, Place::Gone) {
+            Place::Here(vector) => vector,
+            Place::Leaving(transfer) | Place::Arriving(transfer) => self.pool.ended(transfer)?,
+            Place::Away(_) | Place::Gone => unreachable!("it has begun to arrive"),
+        };
+        drop(place);
+        self.home = Home::Own(vector);
+        Ok(())
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if matches!(self.place, Place::Host(_)) {
-            self.pool.spare.lock().unwrap_or_else(PoisonError::into_inner).away -= self.len;
+        if let Home::Resting(place) = std::mem::replace(&mut self.home, Home::Nowhere)
+            && let Place::Leaving(transfer) | Place::Arriving(transfer) =
+                std::mem::replace(&mut *locked(&place), Place::Gone)
+        {
+            // A device that fails has given its memory up.
+            let _ = self.pool.ended(transfer);
         }
-        self.give_back(Place::Host(Vec::new()));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_device;
     use super::*;
+
+    fn numbers(len: usize, k: usize) -> Vec<f64> {
+        (0..len).map(|i| (i * 7 + k) as f64).collect()
+    }
 
     #[test]
     fn memory_is_used_again_and_counted_once() {
-        let pool = Pool::new(&Device::cpu(), 1 << 20);
+        let pool = Pool::new(&test_device(), Limits::tiny(4 << 20)).unwrap();
         let first = pool.upload(&[1.0, 2.0, 3.0]).unwrap();
         assert_eq!((first.len(), first.download().unwrap()), (3, vec![1.0, 2.0, 3.0]));
-        let bytes = pool.bytes();
+        let held = pool.held();
         drop(first);
+        assert_eq!(pool.held(), 0);
         let second = pool.take(7).unwrap();
-        assert_eq!((second.len(), pool.bytes()), (7, bytes));
+        assert_eq!((second.len(), pool.held()), (7, held));
         let third = pool.take(1000).unwrap();
-        assert!(third.vector().len() >= 1000 && pool.bytes() > bytes);
-        assert_eq!(pool.held(), pool.bytes());
+        assert!(third.vector().len() == 1000 && pool.held() >= held + 8000 && pool.usage().memory == pool.held());
+        assert!(pool.reserved() >= pool.held());
     }
 
+    /// Within 4 MiB: six pieces of 1 MiB, left behind one after the other, and taken up again in the other direction.
     #[test]
-    fn what_leaves_makes_room_and_comes_back_as_it_was() {
-        let pool = Pool::new(&Device::cpu(), 8 * 3000);
-        let numbers: Vec<f64> = (0..2000).map(f64::from).collect();
-        let mut first = pool.upload(&numbers).unwrap();
-        let refused = pool.take(2000).map(|_| ()).unwrap_err().to_string();
-        assert!(refused.contains("keep fewer states"), "{refused}");
-        first.leave().unwrap();
-        assert_eq!((pool.held(), pool.away(), first.download().unwrap()), (0, 16_000, numbers.clone()));
-        // Of another length, so the memory of the first is given back to the device.
-        let second = pool.take(1000).unwrap();
-        assert!(first.arrive().is_err(), "both do not fit: {} of {}", pool.held(), pool.limit());
-        drop(second);
-        first.arrive().unwrap();
-        assert_eq!(first.download().unwrap(), numbers);
-        assert!(pool.bytes() <= pool.limit() && pool.away() == 0);
-    }
-
-    #[test]
-    fn lengths_are_rounded_by_an_eighth_at_most() {
-        for len in [0, 1, 64, 65, 1000, 4097, 123_456, 10_000_001] {
-            let rounded = rounded(len);
-            assert!(rounded >= len && rounded <= len + (len / 8).max(LEAST), "{len}: {rounded}");
+    fn what_was_left_first_makes_room_and_comes_back_as_it_was() {
+        let scratch = tempfile::tempdir().unwrap();
+        for host in [64 << 20, 3 << 19, 0] {
+            let limits = Limits { memory: 4 << 20, host, scratch: scratch.path().into() };
+            let pool = Pool::new(&test_device(), limits).unwrap();
+            let len = (1 << 17) - 1000;
+            let mut held = Vec::new();
+            for k in 0..6 {
+                let mut next = pool.upload(&numbers(len, k)).unwrap();
+                next.leave().unwrap();
+                held.push(next);
+            }
+            assert!(pool.reserved() <= pool.limit() && pool.available() > 3 << 20);
+            let usage = pool.usage();
+            assert!(usage.host > 0 && (usage.disk > 0) == (host < 2 << 20), "{usage:?}");
+            // The last are still here; copies are those of every place.
+            assert!(held.iter().enumerate().all(|(k, held)| held.copy().unwrap() == numbers(len, k)));
+            for k in (0..6).rev() {
+                if k > 1 {
+                    held[k - 2].expect(2).unwrap();
+                    held[k - 1].expect(1).unwrap();
+                }
+                held[k].arrive().unwrap();
+                assert_eq!(held[k].download().unwrap(), numbers(len, k), "piece {k} beside {host} bytes");
+                held[k].leave().unwrap();
+            }
+            let mut kept: Vec<Held> = held.drain(..3).collect();
+            kept.iter_mut().for_each(|held| held.arrive().unwrap());
+            let refused = pool.take(2 * len).map(|_| ()).unwrap_err().to_string();
+            assert!(refused.contains("raise `memory`"), "{refused}");
+            // What could not be had has cost nothing.
+            assert!(kept.iter().enumerate().all(|(k, held)| held.download().unwrap() == numbers(len, k)));
+            assert!(held.iter().enumerate().all(|(k, held)| held.copy().unwrap() == numbers(len, k + 3)));
+            drop((kept, held));
+            assert_eq!((pool.held(), pool.away()), (0, 0));
         }
+    }
+
+    #[test]
+    fn copies_begin_ahead_where_a_plan_has_too_little_room() {
+        let pool = Pool::new(&test_device(), Limits::tiny(32 << 20)).unwrap();
+        let plan = MemoryPlan { reserved: 8 << 20, bond: 6 << 20, ..MemoryPlan::default() };
+        pool.hold_to(&plan).unwrap();
+        assert!(pool.reserved() >= 8 << 20);
+        let mut held: Vec<Held> = (0..4).map(|k| pool.upload(&numbers(1 << 17, k)).unwrap()).collect();
+        held.iter_mut().for_each(|held| held.leave().unwrap());
+        // Two of the four MiB that were left are more than may rest.
+        assert_eq!((pool.usage().host, pool.held()), (2 << 20, 4 << 20));
+        held[0].arrive().unwrap();
+        assert_eq!((held[0].download().unwrap(), pool.away()), (numbers(1 << 17, 0), 1 << 20));
+    }
+
+    #[test]
+    fn a_disk_that_fails_is_said() {
+        let limits = Limits { memory: 2 << 20, host: 0, scratch: "/no/such/folder".into() };
+        let pool = Pool::new(&test_device(), limits).unwrap();
+        let fill = |k| -> Result<Held, DmrgError> {
+            let mut held = pool.upload(&numbers(1 << 16, k))?;
+            held.leave()?;
+            Ok(held)
+        };
+        let outcome: Result<Vec<Held>, DmrgError> = (0..8).map(fill).collect();
+        let said = outcome.map(|_| ()).unwrap_err();
+        assert!(matches!(said, DmrgError::Scratch { .. }) && said.to_string().contains("`scratch`"), "{said}");
     }
 }

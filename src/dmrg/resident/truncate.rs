@@ -142,7 +142,8 @@ impl Resident {
             centre = Centre { blocks, data: self.stage(&stage, operands)? };
         }
         let kept = tables.carried(|()| Ok::<_, DeviceError>(data))?;
-        Ok(Truncated { kept, centre, discarded, weights })
+        let spectrum = if noisy { Vec::new() } else { solved.iter().map(|sector| sector.weights.clone()).collect() };
+        Ok(Truncated { kept, centre, discarded, weights, spectrum })
     }
 }
 

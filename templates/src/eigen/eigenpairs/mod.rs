@@ -180,7 +180,7 @@ impl EigenpairsPlan {
     }
 
     /// Elements of the work of a matrix.
-    fn work(rows: usize) -> usize {
+    pub fn work(rows: usize) -> usize {
         4 * rows * rows + WORK_VECTORS * rows
     }
 

@@ -1,0 +1,197 @@
+//! Memory of a device that is reserved in one piece, and vectors that are parts of it.
+//!
+//! In: a limit, and how much of it is reserved now. Out: vectors whose memory is free for others when they are dropped.
+//! Everything that a device is asked for happens in one order, so memory may be given out again at once. On a card an
+//! arena is one range of addresses that grows in place; on the CPU, in simulation, on a card without virtual memory and with
+//! `EIGENFORGE_ARENA=separate` (by which compute-sanitizer sees the end of every vector) each vector has memory of its own, and
+//! only the counting is the same.
+
+use super::mapping::Mapping;
+use super::{Device, Vector};
+use crate::error::Result;
+use crate::stretches::Stretches;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes to which vectors are aligned, and of which their lengths are multiples.
+const ALIGNED: u64 = 256;
+
+/// Reserved memory. Clones share it.
+#[derive(Clone)]
+pub struct Arena {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    device: Device,
+    limit: u64,
+    state: Mutex<State>,
+}
+
+struct State {
+    line: Stretches,
+    mapping: Option<Mapping>,
+    /// The most bytes that were taken at a time.
+    peak: u64,
+}
+
+/// A part that somebody holds.
+pub(super) struct Piece {
+    inner: Arc<Inner>,
+    first: u64,
+    bytes: u64,
+}
+
+impl Inner {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.inner.state().line.give_back(self.first, self.bytes);
+    }
+}
+
+impl Arena {
+    /// Of at most `limit` bytes, of which none are reserved yet.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn new(device: &Device, limit: u64) -> Result<Arena> {
+        let separate = std::env::var("EIGENFORGE_ARENA").is_ok_and(|how| how == "separate");
+        let mapping = match device {
+            Device::Cuda(cuda) if !separate => Mapping::new(cuda, limit)?,
+            _ => None,
+        };
+        let state = Mutex::new(State { line: Stretches::default(), mapping, peak: 0 });
+        Ok(Arena { inner: Arc::new(Inner { device: device.clone(), limit, state }) })
+    }
+
+    /// Bytes that it may have.
+    pub fn limit(&self) -> u64 {
+        self.inner.limit
+    }
+
+    /// Bytes that it has.
+    pub fn reserved(&self) -> u64 {
+        self.inner.state().line.end()
+    }
+
+    /// Bytes that vectors hold.
+    pub fn held(&self) -> u64 {
+        self.inner.state().line.taken()
+    }
+
+    /// The most bytes that vectors held at a time.
+    pub fn peak(&self) -> u64 {
+        self.inner.state().peak
+    }
+
+    /// Reserves what is missing of so many bytes, or of the limit.
+    ///
+    /// # Errors
+    /// Memory that is not there.
+    pub fn reserve(&self, bytes: u64) -> Result<()> {
+        let mut state = self.inner.state();
+        let more = bytes.min(self.inner.limit).saturating_sub(state.line.end());
+        self.grow(&mut state, more)
+    }
+
+    /// Reserves more, so that a vector of `len` numbers can be taken; `false` where that would be more than `most` bytes in all.
+    ///
+    /// # Errors
+    /// Memory that is not there.
+    pub fn reserve_for(&self, len: usize, most: u64) -> Result<bool> {
+        let mut state = self.inner.state();
+        let more = state.line.missing(rounded(len));
+        if state.line.end() + more > most.min(self.inner.limit) {
+            return Ok(false);
+        }
+        self.grow(&mut state, more).map(|()| true)
+    }
+
+    fn grow(&self, state: &mut State, more: u64) -> Result<()> {
+        if more == 0 {
+            return Ok(());
+        }
+        let more = match &mut state.mapping {
+            None => more,
+            Some(mapping) => {
+                self.inner.device.check_memory("memory to be reserved", more)?;
+                let before = mapping.mapped();
+                mapping.extend(more)?;
+                mapping.mapped() - before
+            }
+        };
+        state.line.grow(more);
+        Ok(())
+    }
+
+    /// A vector of `len` numbers, if there is a part that is long enough; what they are is not said, and on the CPU and in
+    /// simulation they are NaN.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn take(&self, len: usize) -> Result<Option<Vector<f64>>> {
+        let bytes = rounded(len);
+        let mut state = self.inner.state();
+        let Some(first) = state.line.take(bytes) else { return Ok(None) };
+        state.peak = state.peak.max(state.line.taken());
+        let address = state.mapping.as_ref().map(|mapping| mapping.base() + first);
+        drop(state);
+        let piece = Piece { inner: self.inner.clone(), first, bytes };
+        Vector::of_arena(&self.inner.device, len, address, piece).map(Some)
+    }
+}
+
+fn rounded(len: usize) -> u64 {
+    (8 * len.max(1) as u64).next_multiple_of(ALIGNED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device() -> Device {
+        match std::env::var("EIGENFORGE_TEST_DEVICE") {
+            Ok(name) => Device::parse(&name).unwrap(),
+            Err(_) => Device::cpu(),
+        }
+    }
+
+    #[test]
+    fn vectors_of_an_arena_do_not_touch_and_their_memory_comes_back() {
+        let arena = Arena::new(&device(), 64 << 20).unwrap();
+        assert!(arena.take(10).unwrap().is_none(), "nothing is reserved yet");
+        arena.reserve(8 << 20).unwrap();
+        let numbers = |k: usize| (0..1000 * k + k).map(|i| (i * k) as f64).collect::<Vec<f64>>();
+        let mut held = Vec::new();
+        for k in 1..30 {
+            let mut vector = arena.take(numbers(k).len()).unwrap().unwrap();
+            vector.write(&numbers(k)).unwrap();
+            held.push((k, vector));
+            if k % 3 == 0 {
+                held.swap_remove(k / 3);
+            }
+        }
+        for (k, vector) in &held {
+            assert_eq!(vector.download().unwrap(), numbers(*k));
+            assert!(vector.address().is_none_or(|address| address.is_multiple_of(256)));
+        }
+        let peak = arena.peak();
+        assert!(arena.held() > 0 && peak >= arena.held() && arena.reserved() >= peak);
+        held.clear();
+        assert_eq!((arena.held(), arena.peak()), (0, peak));
+        // All of it, at once, and no more.
+        let all = (arena.reserved() / 8) as usize;
+        let whole = arena.take(all).unwrap().unwrap();
+        assert!(arena.take(1).unwrap().is_none());
+        // It grows in place, up to its limit.
+        assert!(arena.reserve_for(1000, arena.limit()).unwrap());
+        assert!(arena.take(1000).unwrap().is_some());
+        assert!(!arena.reserve_for(1 << 30, arena.limit()).unwrap());
+        drop(whole);
+        assert_eq!(arena.held(), 0);
+    }
+}

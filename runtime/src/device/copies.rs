@@ -1,0 +1,233 @@
+//! Copies between a device's memory and fixed host memory beside its kernels, on a stream of their own.
+//!
+//! A [`Transfer`] owns both ends until it is finished, so neither can be read, written or freed too early. It begins when everything
+//! that was asked of the device before it is done, and what is asked later does not wait for it. On the CPU and in
+//! simulation a copy is done at once.
+
+use super::cuda::{Cuda, driver};
+use super::{Device, Pinned, Vector};
+use crate::error::{DeviceError, Result};
+use cudarc::driver::{result, sys};
+use std::sync::Arc;
+
+/// A stream for copies.
+pub struct Copies {
+    device: Device,
+    stream: Option<Stream>,
+}
+
+/// The first elements of a vector on their way to host memory or back.
+pub struct Transfer {
+    ends: Option<(Vector<f64>, Pinned)>,
+    done: Option<Event>,
+}
+
+struct Stream {
+    stream: sys::CUstream,
+    cuda: Arc<Cuda>,
+}
+
+// SAFETY: a stream may be used from any thread with its context current.
+unsafe impl Send for Stream {}
+// SAFETY: as above; the driver locks internally.
+unsafe impl Sync for Stream {}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.cuda.context().enter().is_ok() {
+            // SAFETY: nobody else holds the stream; what it still does is finished by the driver first.
+            let _ = unsafe { result::stream::destroy(self.stream) };
+        }
+    }
+}
+
+/// A point in a stream.
+struct Event {
+    event: sys::CUevent,
+    cuda: Arc<Cuda>,
+}
+
+// SAFETY: an event may be used from any thread with its context current.
+unsafe impl Send for Event {}
+// SAFETY: as above.
+unsafe impl Sync for Event {}
+
+impl Event {
+    /// What a stream has been asked for so far.
+    fn record(cuda: &Arc<Cuda>, stream: sys::CUstream) -> Result<Event> {
+        let event =
+            result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(driver("cuEventCreate"))?;
+        let event = Event { event, cuda: cuda.clone() };
+        // SAFETY: event and stream are valid, and the caller has entered the context.
+        unsafe { result::event::record(event.event, stream) }.map_err(driver("cuEventRecord"))?;
+        Ok(event)
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.cuda.context().enter()?;
+        // SAFETY: the event lives as long as `self`.
+        unsafe { result::event::synchronize(self.event) }.map_err(driver("cuEventSynchronize"))
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        if self.cuda.context().enter().is_ok() {
+            // SAFETY: nobody else holds the event.
+            let _ = unsafe { result::event::destroy(self.event) };
+        }
+    }
+}
+
+impl Stream {
+    fn new(cuda: &Arc<Cuda>) -> Result<Stream> {
+        cuda.context().enter()?;
+        let stream =
+            result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
+        Ok(Stream { stream, cuda: cuda.clone() })
+    }
+
+    /// Queues `copy` behind everything that the device has been asked for.
+    fn queue(&self, copy: impl FnOnce(sys::CUstream) -> Result<()>) -> Result<Event> {
+        let context = self.cuda.context();
+        context.enter()?;
+        let before = Event::record(&self.cuda, context.stream)?;
+        // SAFETY: stream and event are valid; the event may be destroyed once the wait is queued.
+        unsafe {
+            result::stream::wait_event(self.stream, before.event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT)
+        }
+        .map_err(driver("cuStreamWaitEvent"))?;
+        copy(self.stream)?;
+        Event::record(&self.cuda, self.stream)
+    }
+}
+
+fn check(device: &Device, vector: &Vector<f64>, pinned: &Pinned, len: usize) -> Result<()> {
+    if !vector.device().same(device) {
+        let (expected, found) = (device.name(), vector.device().name());
+        return Err(DeviceError::WrongDevice { what: "a copy".into(), expected, found });
+    }
+    if len > vector.len() || len > pinned.len() {
+        return Err(DeviceError::Arguments {
+            what: "a copy".into(),
+            expected: format!("at most {} elements", vector.len().min(pinned.len())),
+            found: len.to_string(),
+        });
+    }
+    Ok(())
+}
+
+impl Copies {
+    /// For vectors of this device.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn new(device: &Device) -> Result<Copies> {
+        let stream = match device {
+            Device::Cuda(cuda) => Some(Stream::new(cuda)?),
+            Device::Cpu(_) | Device::Sim(_) => None,
+        };
+        Ok(Copies { device: device.clone(), stream })
+    }
+
+    /// Copies the first `len` elements of a vector to host memory.
+    ///
+    /// # Errors
+    /// More elements than there are; a vector of another device.
+    pub fn to_host(&self, vector: Vector<f64>, mut pinned: Pinned, len: usize) -> Result<Transfer> {
+        check(&self.device, &vector, &pinned, len)?;
+        let (Some(stream), Some(address)) = (&self.stream, vector.address()) else {
+            vector.read_part(0, &mut pinned[..len])?;
+            return Ok(Transfer { ends: Some((vector, pinned)), done: None });
+        };
+        let (to, bytes) = (pinned.as_mut_ptr(), 8 * len);
+        let done = stream.queue(|stream| {
+            // SAFETY: both ends hold `len` numbers, as just checked, and the transfer keeps them until the copy is done.
+            unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), address, bytes, stream) }
+                .result()
+                .map_err(driver("cuMemcpyDtoHAsync"))
+        })?;
+        Ok(Transfer { ends: Some((vector, pinned)), done: Some(done) })
+    }
+
+    /// Copies `len` numbers to the front of a vector.
+    ///
+    /// # Errors
+    /// Those of [`Copies::to_host`].
+    pub fn to_device(&self, pinned: Pinned, mut vector: Vector<f64>, len: usize) -> Result<Transfer> {
+        check(&self.device, &vector, &pinned, len)?;
+        let (Some(stream), Some(address)) = (&self.stream, vector.address()) else {
+            vector.write_first(&pinned[..len])?;
+            return Ok(Transfer { ends: Some((vector, pinned)), done: None });
+        };
+        let done = stream.queue(|stream| {
+            // SAFETY: as above.
+            unsafe { result::memcpy_htod_async(address, &pinned[..len], stream) }.map_err(driver("cuMemcpyHtoDAsync"))
+        })?;
+        Ok(Transfer { ends: Some((vector, pinned)), done: Some(done) })
+    }
+}
+
+impl Transfer {
+    /// Waits, and gives both ends back.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn finish(mut self) -> Result<(Vector<f64>, Pinned)> {
+        self.wait()?;
+        self.ends.take().ok_or_else(|| DeviceError::Arguments {
+            what: "a copy".into(),
+            expected: "one that is under way".into(),
+            found: "one that has ended".into(),
+        })
+    }
+
+    /// A copy of the first `len` numbers as they are at the end.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn values(&self, len: usize) -> Result<Vec<f64>> {
+        self.wait()?;
+        Ok(self.ends.as_ref().map_or_else(Vec::new, |(_, pinned)| pinned[..len].to_vec()))
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.done.as_ref().map_or(Ok(()), Event::wait)
+    }
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        // Memory may be used again only when the copy is done; a device that fails has given it up.
+        let _ = self.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_and_come_back_beside_other_work() {
+        let device = match std::env::var("EIGENFORGE_TEST_DEVICE") {
+            Ok(name) => Device::parse(&name).unwrap(),
+            Err(_) => Device::cpu(),
+        };
+        let copies = Copies::new(&device).unwrap();
+        let mut under_way = Vec::new();
+        for k in 0..6usize {
+            let numbers: Vec<f64> = (0..50_000 + k).map(|i| (i * (k + 1)) as f64).collect();
+            let vector = device.upload(&numbers).unwrap();
+            under_way.push((copies.to_host(vector, device.pinned(60_000).unwrap(), numbers.len()).unwrap(), numbers));
+        }
+        for (transfer, numbers) in under_way {
+            assert_eq!(transfer.values(numbers.len()).unwrap(), numbers);
+            let (mut vector, pinned) = transfer.finish().unwrap();
+            vector.write(&vec![f64::NAN; numbers.len()]).unwrap();
+            let back = copies.to_device(pinned, vector, numbers.len()).unwrap();
+            assert_eq!(back.finish().unwrap().0.download().unwrap(), numbers);
+        }
+        let (vector, pinned) = (device.zeros(5).unwrap(), device.pinned(9).unwrap());
+        assert!(copies.to_host(vector, pinned, 6).is_err());
+    }
+}

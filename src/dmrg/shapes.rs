@@ -1,0 +1,302 @@
+//! A run without numbers: the code of a sweep over buffers that have a length and nothing in them.
+//!
+//! In: how many states each sector keeps at every cut. Out: what a bond asks for, and through a [`Ledger`] what is held at every
+//! moment, with the workspaces of the engine that is stood in for. That is how memory is planned and a bond's work
+//! foretold: by the run itself.
+
+use super::blocks::{Sectors, Side};
+use super::bond::{Bond, carried_over};
+use super::bounded::{decomposing, decomposing_with_noise};
+use super::chain::Chain;
+use super::davidson;
+use super::engine::{Engine, Operands};
+use super::enlarged::EnlargedOperators;
+use super::environment::Environment;
+use super::error::DmrgError;
+use super::memory::Processor;
+use super::records::{Space, Stage};
+use super::resident;
+use super::shares::Shares;
+use super::state::Isometry;
+use super::storage::Ledger;
+use super::superblock::Superblock;
+use super::sweep::{Item, Sweeper};
+use super::truncate::{Centre, CentreBlock, Limits, Truncated, Wave, perturbation_stages};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// The engine.
+pub struct Shapes<'s> {
+    shares: &'s Shares,
+    total: super::charges::Charges,
+    processor: Processor,
+    width: usize,
+    /// Whether what a sweep leaves behind is gone at once.
+    leaves: bool,
+    /// Bytes of the memory where it would compute.
+    pub ledger: Arc<Ledger>,
+    /// The cut at which the next truncation keeps states.
+    pub cut: Cell<usize>,
+    /// What the solver keeps from bond to bond: V and W, intermediates, the longest of ones.
+    vectors: RefCell<Vec<Counted>>,
+    between: RefCell<Vec<Counted>>,
+    ones: RefCell<Vec<Counted>>,
+}
+
+/// A buffer of so many elements.
+pub struct Counted {
+    len: usize,
+    /// Whether it is where it would be computed with.
+    is_here: bool,
+    ledger: Arc<Ledger>,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.ledger.give_back(self.here());
+    }
+}
+
+impl Counted {
+    /// Bytes where it computes; none of what is away.
+    pub fn here(&self) -> u64 {
+        if self.is_here { 8 * self.len as u64 } else { 0 }
+    }
+}
+
+impl<'s> Shapes<'s> {
+    /// In the place of an engine whose solver has `width` vectors; `leaves` says whether numbers do that a sweep leaves behind.
+    pub fn new(chain: &Chain, shares: &'s Shares, processor: Processor, width: usize, leaves: bool) -> Shapes<'s> {
+        let (cut, vectors, between, ones) = (Cell::new(0), RefCell::default(), RefCell::default(), RefCell::default());
+        let (ledger, total) = (Arc::default(), chain.total);
+        Shapes { shares, total, processor, width, leaves, ledger, cut, vectors, between, ones }
+    }
+
+    /// In the place of the CPU with all the memory there is.
+    pub fn free(chain: &Chain, shares: &'s Shares) -> Shapes<'s> {
+        Shapes::new(chain, shares, Processor::Host, davidson::WIDTH, false)
+    }
+
+    /// The block of a cut.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn block(&self, chain: &Chain, side: Side, p: usize) -> Result<Environment<Counted>, DmrgError> {
+        let mut block = Environment::end_on(self)?;
+        let sites: Vec<usize> = match side {
+            Side::Left => (0..p).collect(),
+            Side::Right => (p..chain.sites).rev().collect(),
+        };
+        for site in sites {
+            block = self.grown(chain, side, site, &block)?.0;
+        }
+        Ok(block)
+    }
+
+    /// A block with the site next to it, and the states kept of it.
+    fn grown(
+        &self,
+        chain: &Chain,
+        side: Side,
+        site: usize,
+        behind: &Environment<Counted>,
+    ) -> Result<(Environment<Counted>, Isometry<Counted>), DmrgError> {
+        let (cut, next) = if side == Side::Left { (site, site + 1) } else { (site + 1, site) };
+        let enlarged = chain.enlarge(side, &behind.sectors, cut);
+        self.cut.set(next);
+        let tables = self.kept(&enlarged.sectors, side);
+        let elements = tables.blocks.iter().map(|block| block.rows * block.columns).sum();
+        let kept = tables.carried(|()| Ok::<_, DmrgError>(self.made(elements)))?;
+        let block = carried_over(self, chain, &chain.sum, side, cut, behind, &enlarged, &kept)?;
+        Ok((block, kept))
+    }
+
+    /// A piece of memory for `len` numbers.
+    fn made(&self, len: usize) -> Counted {
+        self.ledger.take(8 * len as u64);
+        Counted { len, is_here: true, ledger: self.ledger.clone() }
+    }
+
+    /// So many numbers for a moment.
+    fn touch(&self, len: usize) {
+        self.ledger.touch(8 * len as u64);
+    }
+
+    /// Bytes of V and W.
+    pub fn solver(&self) -> u64 {
+        self.vectors.borrow().iter().map(Counted::here).sum()
+    }
+
+    /// Lets `list` hold pieces of at least these lengths.
+    fn keep(&self, list: &RefCell<Vec<Counted>>, lengths: &[usize]) {
+        let mut list = list.borrow_mut();
+        if list.len() != lengths.len() || list.iter().zip(lengths).any(|(held, len)| held.len < *len) {
+            list.clear();
+            list.extend(lengths.iter().map(|len| self.made(*len)));
+        }
+    }
+
+    /// How many states of each sector stay at the cut, and their tables.
+    fn kept(&self, own: &Sectors, side: Side) -> Isometry<()> {
+        let shares = self.shares.at(self.cut.get());
+        let count = |q: usize| {
+            let charges = if side == Side::Left { own.charges(q) } else { self.total - own.charges(q) };
+            // Sectors of less than half a state are left out, as truncation leaves them out.
+            (shares.get(&charges).copied().unwrap_or(0.0).round() as usize).min(own.dimension(q))
+        };
+        Isometry::tables_of(own, &(0..own.len()).map(count).collect::<Vec<_>>())
+    }
+
+    /// Memory of a truncation beside what it gives; lengths of what it works with.
+    fn truncated(&self, wave: Wave<'_, Counted>, side: Side, noisy: Option<(usize, usize)>) -> Truncated<Counted> {
+        let own = wave.sectors_of(side);
+        let kept = self.kept(own, side);
+        let (mut blocks, mut length) = (Vec::new(), 0);
+        for (index, sector) in wave.layout.sectors.iter().enumerate() {
+            blocks.push(kept.block(wave.own(side, index)).map(|block| {
+                let (rows, columns) = match side {
+                    Side::Left => (block.columns, sector.columns),
+                    Side::Right => (sector.rows, block.columns),
+                };
+                length += rows * columns;
+                CentreBlock { offset: length - rows * columns, rows, columns }
+            }));
+        }
+        let states: usize = kept.blocks.iter().map(|block| block.rows * block.columns).sum();
+        let around = match (self.processor, noisy) {
+            (Processor::Host, None) => decomposing(wave.layout, states, length),
+            (Processor::Host, Some((between, densities))) => decomposing_with_noise(between, densities, states, length),
+            (Processor::Card, noisy) => {
+                noisy.map_or(0, |(between, _)| between)
+                    + resident::decomposing((0..own.len()).map(|q| own.dimension(q)))
+            }
+        };
+        self.touch(around);
+        let made = |len| Ok::<_, DmrgError>(self.made(len));
+        let centre = Centre { blocks, data: self.made(length) };
+        let kept = kept.carried(|()| made(states)).unwrap_or_else(|_| unreachable!("counting does not fail"));
+        Truncated { kept, centre, discarded: 0.0, weights: Vec::new(), spectrum: Vec::new() }
+    }
+}
+
+impl<'c, 's> Sweeper<'c, Shapes<'s>> {
+    /// With all right blocks, as a sweep to the left has left them behind, and ψ at the first bond.
+    pub(super) fn rehearsal(engine: Shapes<'s>, chain: &'c Chain) -> Result<Sweeper<'c, Shapes<'s>>, DmrgError> {
+        let mut sweeper = Sweeper::empty(engine, chain)?;
+        for site in (2..chain.sites).rev() {
+            let (block, kept) = sweeper.engine.grown(chain, Side::Right, site, sweeper.block(Side::Right, site + 1))?;
+            (sweeper.right[site], sweeper.kept[site]) = (Some(block), Some(kept));
+            sweeper.leave_behind(&[Item::Kept(site), Item::Block(Side::Right, site + 1)])?;
+        }
+        let length = sweeper.frame(0).layout.length;
+        sweeper.wave = sweeper.engine.made(length);
+        Ok(sweeper)
+    }
+}
+
+impl Engine for Shapes<'_> {
+    type Buffer = Counted;
+
+    fn upload(&self, data: Vec<f64>) -> Result<Counted, DmrgError> {
+        Ok(self.made(data.len()))
+    }
+
+    fn download<'b>(&self, _: &'b Counted) -> Result<Cow<'b, [f64]>, DmrgError> {
+        Ok(Cow::Borrowed(&[]))
+    }
+
+    fn run(&self, stage: &Stage, _: Operands<'_, Counted>) -> Result<Counted, DmrgError> {
+        Ok(self.made(stage.length))
+    }
+
+    fn leave(&self, buffer: &mut Counted) -> Result<(), DmrgError> {
+        if self.leaves {
+            self.ledger.give_back(buffer.here());
+            buffer.is_here = false;
+        }
+        Ok(())
+    }
+
+    fn arrive(&self, buffer: &mut Counted) -> Result<(), DmrgError> {
+        if !buffer.is_here {
+            buffer.is_here = true;
+            self.ledger.take(buffer.here());
+        }
+        Ok(())
+    }
+
+    fn dot(&self, _: &Counted, _: &Counted) -> Result<f64, DmrgError> {
+        Ok(0.0)
+    }
+
+    fn diagonal(
+        &self,
+        bond: &Bond<Counted>,
+        _: &Environment<Counted>,
+        _: &Environment<Counted>,
+    ) -> Result<Counted, DmrgError> {
+        if self.processor == Processor::Card {
+            let (first, _, longest) =
+                resident::diagonal_stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
+            self.keep(&self.ones, &[longest.next_power_of_two().max(resident::ONES)]);
+            self.touch(first.length + bond.frame.layout.length);
+        }
+        Ok(self.made(bond.frame.layout.length))
+    }
+
+    fn solve(
+        &mut self,
+        superblock: &Superblock,
+        operands: Operands<'_, Counted>,
+        _: &Counted,
+        wave: &mut Counted,
+        _: davidson::Limits,
+    ) -> Result<davidson::Found, DmrgError> {
+        let of = |space| operands.get(space).map_or(0, |buffer: &Counted| buffer.len);
+        let copied: usize = [Space::Left, Space::LeftSum, Space::Right, Space::RightSum].into_iter().map(of).sum();
+        let (n, width, between) = (wave.len, self.width.min(wave.len).max(1), superblock.first.length);
+        match self.processor {
+            Processor::Host => {
+                self.keep(&self.vectors, &[(2 * width + 1) * n]);
+                self.keep(&self.between, &[between]);
+            }
+            Processor::Card => {
+                let stride = n.next_multiple_of(32);
+                self.keep(&self.vectors, &[width * stride; 2]);
+                // The operators and x once more, where they stream.
+                self.touch(between + copied + n);
+            }
+        }
+        Ok(davidson::Found { value: 0.0, residual: 0.0, products: 0 })
+    }
+
+    fn solve_against(
+        &mut self,
+        superblock: &Superblock,
+        operands: Operands<'_, Counted>,
+        diagonal: &Counted,
+        wave: &mut Counted,
+        limits: davidson::Limits,
+        _: &[&Counted],
+    ) -> Result<davidson::Found, DmrgError> {
+        self.solve(superblock, operands, diagonal, wave, limits)
+    }
+
+    fn truncate(&self, wave: Wave<'_, Counted>, side: Side, _: Limits) -> Result<Truncated<Counted>, DmrgError> {
+        Ok(self.truncated(wave, side, None))
+    }
+
+    fn truncate_with_noise(
+        &self,
+        wave: Wave<'_, Counted>,
+        side: Side,
+        _: Limits,
+        operators: &EnlargedOperators<Counted>,
+        _: Operands<'_, Counted>,
+        _: f64,
+    ) -> Result<Truncated<Counted>, DmrgError> {
+        let (first, second) = perturbation_stages(wave, side, operators);
+        Ok(self.truncated(wave, side, Some((first.length, second.length))))
+    }
+}

@@ -1,0 +1,197 @@
+//! How many states each sector keeps at each cut: a guess before there is a state, and what a state at fewer states says of more.
+//!
+//! In: a chain and a number of states m; or the blocks of a sweep. Out: states by charge of the left part, cut by cut. No
+//! sector has more states than its Schmidt decomposition can have, min(left, right) configurations.
+//!
+//! * Before a run, a sector's part is the square of its part at infinite temperature.
+//! * The sweeps with m₂ states decompose ψ of two sites: where that gives enough more weights than the m states that are asked for,
+//!   or weights run out, the best m of them are chosen as a truncation would.
+//! * Elsewhere shares measured at m₁ and m₂ states give those at m: the spread of the charges grows by as much for each factor in m
+//!   (ln m counts the levels below a cut-off). With n ∝ exp(−q²/2σ²), σ₁²/σ₂² is the slope of ln n(m₂) over ln n(m₁), fitted over
+//!   all cuts and weighted by n; n(m) ∝ n(m₂)^(σ₂²/σ²).
+
+use super::blocks::Side;
+use super::chain::Chain;
+use super::charges::Charges;
+use super::engine::Engine;
+use super::sweep::Sweeper;
+use std::collections::{BTreeMap, BTreeSet};
+
+type Counts = BTreeMap<Charges, f64>;
+
+/// States by charge of the left part, cuts 0 … N.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shares {
+    cuts: Vec<Counts>,
+    /// States that were allowed.
+    states: usize,
+    /// What would stay at each cut with more, where the weights tell.
+    foreseen: Vec<Option<Counts>>,
+}
+
+/// A cut that keeps less than this part of what is allowed has no more states to keep.
+const SATURATED: f64 = 0.8;
+
+/// The rank that a Schmidt decomposition can have in each sector of each cut.
+fn capacity(chain: &Chain) -> Vec<Counts> {
+    let site = chain.site.charges();
+    let n = chain.sites;
+    let mut left = vec![Counts::from([(Charges::default(), 1.0)])];
+    let mut right = vec![Counts::from([(chain.total, 1.0)])];
+    for p in 0..n {
+        let grow = |from: &Counts, cut: usize, back: bool| {
+            let mut grown = Counts::new();
+            for (q, states) in from {
+                for charge in site {
+                    let to = if back { *q - *charge } else { *q + *charge };
+                    if chain.reachable.allows(cut, to) {
+                        *grown.entry(to).or_insert(0.0) += states;
+                    }
+                }
+            }
+            grown
+        };
+        left.push(grow(&left[p], p + 1, false));
+        right.push(grow(&right[p], n - 1 - p, true));
+    }
+    let both = |p: usize| {
+        let rank = |(q, states): (&Charges, &f64)| Some((*q, states.min(*right[n - p].get(q)?)));
+        left[p].iter().filter_map(rank).collect()
+    };
+    (0..=n).map(both).collect()
+}
+
+/// f · shape, nowhere above the capacity, that adds up to `wanted` as far as there is capacity.
+fn filled(shape: &Counts, capacity: &Counts, wanted: f64) -> Counts {
+    let mut counts: Counts = shape.keys().map(|q| (*q, 0.0)).collect();
+    let mut open: Vec<Charges> = shape.keys().copied().collect();
+    let mut left = wanted;
+    while left > 1e-9 && !open.is_empty() {
+        let sum: f64 = open.iter().map(|q| shape[q]).sum();
+        if sum <= 0.0 {
+            break;
+        }
+        let factor = left / sum;
+        let room = |q: &Charges| capacity.get(q).copied().unwrap_or(0.0);
+        let (full, others): (Vec<Charges>, Vec<Charges>) = open.iter().partition(|q| factor * shape[*q] >= room(q));
+        if full.is_empty() {
+            counts.extend(others.iter().map(|q| (*q, factor * shape[q])));
+            break;
+        }
+        for q in &full {
+            left -= room(q);
+            counts.insert(*q, room(q));
+        }
+        open = others;
+    }
+    counts
+}
+
+/// By what the charges of two states of a site differ.
+fn steps(chain: &Chain) -> BTreeSet<Charges> {
+    let site = chain.site.charges();
+    let all = site.iter().flat_map(|a| site.iter().map(move |b| *a - *b));
+    all.filter(|step| *step != Charges::default()).collect()
+}
+
+/// With what sectors would have that have no whole state yet: ln n goes on with the curvature it has, averaged over the ways that
+/// lead there.
+fn extended(counts: &Counts, capacity: &Counts, steps: &BTreeSet<Charges>) -> Counts {
+    let mut all = counts.clone();
+    for q in capacity.keys().filter(|q| !counts.contains_key(q)) {
+        let along = |step: &Charges| {
+            let (a, b) = (*q - *step, *q - *step - *step);
+            let (a, b, c) = (counts.get(&a)?, counts.get(&b)?, counts.get(&(b - *step))?);
+            Some((a.powi(3) * c / b.powi(3)).min(*a))
+        };
+        let found: Vec<f64> = steps.iter().filter_map(along).collect();
+        if !found.is_empty() {
+            all.insert(*q, found.iter().sum::<f64>() / found.len() as f64);
+        }
+    }
+    all
+}
+
+impl Shares {
+    /// Before there is a state.
+    pub fn estimated(chain: &Chain, states: usize) -> Shares {
+        let capacity = capacity(chain);
+        let cut = |p: usize| {
+            let squares: Counts = chain.reachable.at(p).iter().map(|(q, f)| (*q, f * f)).collect();
+            filled(&squares, &capacity[p], states as f64)
+        };
+        Shares { cuts: (0..=chain.sites).map(cut).collect(), states, foreseen: Vec::new() }
+    }
+
+    /// Of the state of a sweeper with ψ at the first bond, swept with so many states.
+    pub(super) fn measured<E: Engine>(sweeper: &Sweeper<'_, E>, states: usize) -> Shares {
+        let chain = sweeper.chain;
+        let mut cuts = capacity(chain);
+        for (p, cut) in cuts.iter_mut().enumerate().take(chain.sites).skip(2) {
+            let sectors = &sweeper.block(Side::Right, p).sectors;
+            *cut =
+                (0..sectors.len()).map(|q| (chain.total - sectors.charges(q), sectors.dimension(q) as f64)).collect();
+        }
+        Shares { cuts, states, foreseen: sweeper.foreseen.clone() }
+    }
+
+    /// States that were allowed.
+    pub(super) fn states(&self) -> usize {
+        self.states
+    }
+
+    /// At a cut.
+    pub(super) fn at(&self, p: usize) -> &Counts {
+        &self.cuts[p]
+    }
+
+    /// What they would be with more states; `before` were measured with fewer.
+    pub(super) fn grown(&self, chain: &Chain, before: Option<&Shares>, states: usize) -> Shares {
+        let exponent = before.and_then(|before| self.flattening(before, states)).unwrap_or(1.0);
+        let (capacity, steps) = (capacity(chain), steps(chain));
+        let cut = |p: usize| {
+            let counts = &self.cuts[p];
+            let (sum, room): (f64, f64) = (counts.values().sum(), capacity[p].values().sum());
+            let allowed = room.min(self.states as f64);
+            if sum < SATURATED * allowed {
+                return counts.clone();
+            }
+            if let Some(Some(foreseen)) = self.foreseen.get(p) {
+                return foreseen.clone();
+            }
+            let shape: Counts =
+                extended(counts, &capacity[p], &steps).into_iter().map(|(q, n)| (q, n.powf(exponent))).collect();
+            // As a multiplet at the limit stays or goes.
+            let wanted = if sum < allowed { states as f64 * sum / allowed } else { states as f64 };
+            filled(&shape, &capacity[p], wanted.min(room))
+        };
+        Shares { cuts: (0..=chain.sites).map(cut).collect(), states, foreseen: Vec::new() }
+    }
+
+    /// σ² at these shares over σ² with more states.
+    fn flattening(&self, before: &Shares, states: usize) -> Option<f64> {
+        let step = (self.states as f64 / before.states as f64).ln();
+        if step <= 0.0 {
+            return None;
+        }
+        let (mut xx, mut yy) = (0.0, 0.0);
+        for (now, then) in self.cuts.iter().zip(&before.cuts) {
+            let pairs: Vec<(f64, f64, f64)> =
+                then.iter().filter_map(|(q, n)| Some((*n, n.ln(), now.get(q)?.ln()))).collect();
+            let weight: f64 = pairs.iter().map(|(n, ..)| n).sum();
+            let mean = |value: &dyn Fn(&(f64, f64, f64)) -> f64| {
+                pairs.iter().map(|pair| pair.0 * value(pair)).sum::<f64>() / weight
+            };
+            let (x, y) = (mean(&|pair| pair.1), mean(&|pair| pair.2));
+            xx += pairs.iter().map(|(n, a, _)| n * (a - x) * (a - x)).sum::<f64>();
+            yy += pairs.iter().map(|(n, _, b)| n * (b - y) * (b - y)).sum::<f64>();
+        }
+        // Both are counts with errors of their own: the slope of standard deviations, not of a regression.
+        let slope = (yy / xx).sqrt();
+        let steps = (states as f64 / self.states as f64).ln() / step;
+        let exponent = 1.0 / (1.0 + (1.0 - slope) * steps);
+        // Counts of a few states overstate it: half of it is what chains of moments and electrons show at 64 to 256 states.
+        let exponent = exponent.sqrt();
+        (exponent.is_finite() && (0.3..=1.0).contains(&exponent)).then_some(exponent)
+    }
+}

@@ -1,0 +1,417 @@
+//! Numbers that a sweep has left behind: in host memory up to a limit, on disk beyond it.
+//!
+//! ```text
+//! put: room left?  yes → memory                      take: in memory → at once
+//!                  no  → a thread writes it → disk         on disk → read, or waited for after a `fetch`
+//! ```
+//!
+//! A thread writes and reads, reads first, while the sweep goes on; a sweep says a bond or two before what it will need
+//! ([`Stored::fetch`]). One piece at a time is on its way to the disk: what is put next waits for it. A piece counts as held in memory
+//! until then, whenever its writing ends, so that what is held does not depend on how quick a disk is.
+
+mod ledger;
+mod resting;
+mod scratch;
+
+pub use ledger::Ledger;
+pub use resting::Resting;
+pub use scratch::Scratch;
+
+use super::DmrgError;
+use scratch::Written;
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Memory of some kind that holds numbers.
+pub trait Room: Send + 'static {
+    /// The numbers.
+    fn values(&self) -> &[f64];
+    /// The same, to be written.
+    fn values_mut(&mut self) -> &mut [f64];
+    /// How many.
+    fn len(&self) -> usize {
+        self.values().len()
+    }
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Room for Vec<f64> {
+    fn values(&self) -> &[f64] {
+        self
+    }
+    fn values_mut(&mut self) -> &mut [f64] {
+        self
+    }
+}
+
+type Make<N> = Box<dyn Fn(usize) -> Result<N, DmrgError> + Send + Sync>;
+
+/// Where what was left behind is kept.
+pub struct Store<N: Room> {
+    /// Bytes in memory, those on their way to the disk and back included.
+    memory: Arc<Ledger>,
+    limit: u64,
+    make: Make<N>,
+    shared: Arc<Shared<N>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    pending: Mutex<Option<Arc<Piece<N>>>>,
+}
+
+/// What the store and its thread share.
+struct Shared<N> {
+    scratch: Scratch,
+    jobs: Mutex<Jobs<N>>,
+    more: Condvar,
+}
+
+struct Jobs<N> {
+    reads: VecDeque<(Arc<Piece<N>>, Written, N)>,
+    writes: VecDeque<(Arc<Piece<N>>, N)>,
+    done: bool,
+}
+
+struct Piece<N> {
+    state: Mutex<State<N>>,
+    changed: Condvar,
+    len: usize,
+}
+
+struct State<N> {
+    place: Place<N>,
+    /// Whether its bytes count as held in memory.
+    counted: bool,
+    /// Whether it is to stay in memory when its writing ends.
+    wanted: bool,
+}
+
+enum Place<N> {
+    Memory(N),
+    Writing,
+    Disk(Written),
+    Reading,
+    Failed(&'static str, io::Error),
+    Gone,
+}
+
+/// A piece that was put into a store; forgotten when dropped.
+pub struct Stored<N: Room> {
+    piece: Arc<Piece<N>>,
+    store: Arc<Store<N>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<N> Piece<N> {
+    fn bytes(&self) -> u64 {
+        8 * self.len as u64
+    }
+
+    /// Waits while the thread has it.
+    fn settled(&self) -> MutexGuard<'_, State<N>> {
+        let busy = |state: &mut State<N>| matches!(state.place, Place::Writing | Place::Reading);
+        self.changed.wait_while(locked(&self.state), busy).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn becomes(&self, place: Place<N>) {
+        locked(&self.state).place = place;
+        self.changed.notify_all();
+    }
+}
+
+impl<N: Room> Shared<N> {
+    /// What the thread does.
+    fn work(&self) {
+        loop {
+            let mut jobs = locked(&self.jobs);
+            while !jobs.done && jobs.reads.is_empty() && jobs.writes.is_empty() {
+                jobs = self.more.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+            }
+            if jobs.done {
+                return;
+            }
+            if let Some((piece, written, room)) = jobs.reads.pop_front() {
+                drop(jobs);
+                piece.becomes(self.read(written, room));
+            } else if let Some((piece, numbers)) = jobs.writes.pop_front() {
+                drop(jobs);
+                let written = self.scratch.write(numbers.values());
+                let mut state = locked(&piece.state);
+                state.place = match written {
+                    Ok(written) if state.wanted => {
+                        self.scratch.forget(written);
+                        Place::Memory(numbers)
+                    }
+                    Ok(written) => Place::Disk(written),
+                    Err(error) => Place::Failed("written", error),
+                };
+                drop(state);
+                piece.changed.notify_all();
+            }
+        }
+    }
+
+    fn read(&self, written: Written, mut room: N) -> Place<N> {
+        match self.scratch.read(written, room.values_mut()) {
+            Ok(()) => {
+                self.scratch.forget(written);
+                Place::Memory(room)
+            }
+            Err(error) => Place::Failed("read back", error),
+        }
+    }
+}
+
+impl<N: Room> Store<N> {
+    /// Of at most `limit` bytes of memory, counted in `memory`, and a scratch folder for the rest. `make` gives room to read into.
+    pub fn new(
+        memory: Arc<Ledger>,
+        limit: u64,
+        scratch: PathBuf,
+        make: impl Fn(usize) -> Result<N, DmrgError> + Send + Sync + 'static,
+    ) -> Arc<Store<N>> {
+        Store::on(memory, limit, Scratch::new(scratch), Box::new(make))
+    }
+
+    fn on(memory: Arc<Ledger>, limit: u64, scratch: Scratch, make: Make<N>) -> Arc<Store<N>> {
+        let jobs = Mutex::new(Jobs { reads: VecDeque::new(), writes: VecDeque::new(), done: false });
+        let shared = Arc::new(Shared { scratch, jobs, more: Condvar::new() });
+        let (thread, pending) = (Mutex::default(), Mutex::default());
+        Arc::new(Store { memory, limit, make, shared, thread, pending })
+    }
+
+    /// Bytes of host memory that are held, and those on disk.
+    pub fn ledgers(&self) -> (&Ledger, &Ledger) {
+        (&self.memory, &self.shared.scratch.ledger)
+    }
+
+    /// Bytes of memory that it may fill.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Takes numbers over. They go to the disk where the limit would be passed.
+    ///
+    /// # Errors
+    /// Those of what was being written.
+    pub fn put(self: &Arc<Self>, numbers: N) -> Result<Stored<N>, DmrgError> {
+        self.settle()?;
+        let len = numbers.len();
+        let bytes = 8 * len as u64;
+        let fits = self.memory.held() + bytes <= self.limit();
+        self.memory.take(bytes);
+        let stored = |place| {
+            let state = Mutex::new(State { place, counted: true, wanted: false });
+            Stored { piece: Arc::new(Piece { state, changed: Condvar::new(), len }), store: self.clone() }
+        };
+        if fits {
+            return Ok(stored(Place::Memory(numbers)));
+        }
+        let stored = stored(Place::Writing);
+        *locked(&self.pending) = Some(stored.piece.clone());
+        locked(&self.shared.jobs).writes.push_back((stored.piece.clone(), numbers));
+        self.wake()?;
+        Ok(stored)
+    }
+
+    /// Waits for what is on its way to the disk: it no longer counts as held in memory.
+    ///
+    /// # Errors
+    /// A disk that is full.
+    pub fn settle(&self) -> Result<(), DmrgError> {
+        let Some(piece) = locked(&self.pending).take() else { return Ok(()) };
+        let mut state = piece.settled();
+        if matches!(state.place, Place::Failed(..)) {
+            return Err(self.fault(&mut state.place));
+        }
+        if matches!(state.place, Place::Disk(_)) && std::mem::take(&mut state.counted) {
+            self.memory.give_back(piece.bytes());
+        }
+        Ok(())
+    }
+
+    /// The error of a piece.
+    fn fault(&self, place: &mut Place<N>) -> DmrgError {
+        let gone = || io::Error::other("the piece is not there any more");
+        let (what, error) = match std::mem::replace(place, Place::Gone) {
+            Place::Failed(what, error) => (what, error),
+            _ => ("read back", gone()),
+        };
+        self.shared.scratch.fault(what, error)
+    }
+
+    /// Lets the thread look at its work; begins it with the first.
+    fn wake(&self) -> Result<(), DmrgError> {
+        let mut thread = locked(&self.thread);
+        if thread.is_none() {
+            let shared = self.shared.clone();
+            let begun = std::thread::Builder::new().name("scratch".into()).spawn(move || shared.work());
+            *thread = Some(begun.map_err(|error| self.shared.scratch.fault("written", error))?);
+        }
+        self.shared.more.notify_one();
+        Ok(())
+    }
+}
+
+impl<N: Room> Drop for Store<N> {
+    fn drop(&mut self) {
+        locked(&self.shared.jobs).done = true;
+        self.shared.more.notify_all();
+        if let Some(thread) = locked(&self.thread).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<N: Room> Stored<N> {
+    /// Numbers in it.
+    pub fn len(&self) -> usize {
+        self.piece.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Begins to read it, if it is on disk: it will be taken soon.
+    ///
+    /// # Errors
+    /// Memory that is not there.
+    pub fn fetch(&self) -> Result<(), DmrgError> {
+        let mut state = locked(&self.piece.state);
+        let written = match state.place {
+            Place::Disk(written) => written,
+            Place::Writing => {
+                state.wanted = true;
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        if !state.counted {
+            state.counted = true;
+            self.store.memory.take(self.piece.bytes());
+        }
+        let room = (self.store.make)(self.piece.len)?;
+        state.place = Place::Reading;
+        drop(state);
+        locked(&self.store.shared.jobs).reads.push_back((self.piece.clone(), written, room));
+        self.store.wake()
+    }
+
+    /// The numbers, when they are there; they no longer count as held by the store.
+    ///
+    /// # Errors
+    /// A file that is cut short, changed or full.
+    pub fn take(self) -> Result<N, DmrgError> {
+        self.fetch()?;
+        let mut state = self.piece.settled();
+        match std::mem::replace(&mut state.place, Place::Gone) {
+            Place::Memory(numbers) => {
+                self.uncount(&mut state);
+                Ok(numbers)
+            }
+            other => {
+                state.place = other;
+                Err(self.store.fault(&mut state.place))
+            }
+        }
+    }
+
+    /// A copy, wherever the numbers are; they stay there.
+    ///
+    /// # Errors
+    /// Those of [`Stored::take`].
+    pub fn copy(&self) -> Result<Vec<f64>, DmrgError> {
+        let mut state = self.piece.settled();
+        match &mut state.place {
+            Place::Memory(numbers) => Ok(numbers.values().to_vec()),
+            Place::Disk(written) => {
+                let mut values = vec![0.0; self.piece.len];
+                let scratch = &self.store.shared.scratch;
+                scratch.read(*written, &mut values).map_err(|error| scratch.fault("read back", error))?;
+                Ok(values)
+            }
+            place => Err(self.store.fault(place)),
+        }
+    }
+
+    fn uncount(&self, state: &mut State<N>) {
+        if std::mem::take(&mut state.counted) {
+            self.store.memory.give_back(self.piece.bytes());
+        }
+    }
+}
+
+impl<N: Room> Drop for Stored<N> {
+    fn drop(&mut self) {
+        let mut state = self.piece.settled();
+        if let Place::Disk(written) = std::mem::replace(&mut state.place, Place::Gone) {
+            self.store.shared.scratch.forget(written);
+        }
+        self.uncount(&mut state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::seeded::vector;
+    use std::fs::OpenOptions;
+
+    fn store(limit: u64, folder: &std::path::Path) -> Arc<Store<Vec<f64>>> {
+        Store::new(Arc::default(), limit, folder.into(), |len| Ok(vec![f64::NAN; len]))
+    }
+
+    fn bits(values: &[f64]) -> Vec<u64> {
+        values.iter().map(|x| x.to_bits()).collect()
+    }
+
+    #[test]
+    fn a_stack_comes_back_to_the_last_bit_from_wherever_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(8 * 2500, folder.path());
+        let numbers: Vec<Vec<f64>> = (0..20).map(|k| vector(300 + 40 * k, k as u64)).collect();
+        let mut stack: Vec<Stored<Vec<f64>>> = numbers.iter().map(|x| store.put(x.clone()).unwrap()).collect();
+        let (memory, disk) = store.ledgers();
+        let longest = 8 * numbers[19].len() as u64;
+        assert!(disk.held() > 0 && memory.peak() <= store.limit() + longest, "one piece at a time is on its way");
+        for k in (0..20).rev() {
+            // As a sweep does: the next but one is said before it is needed.
+            stack.iter().rev().nth(2).iter().for_each(|soon| soon.fetch().unwrap());
+            assert_eq!(bits(&stack[k].copy().unwrap()), bits(&numbers[k]));
+            assert_eq!(bits(&stack.pop().unwrap().take().unwrap()), bits(&numbers[k]));
+        }
+        assert_eq!((memory.held(), disk.held()), (0, 0));
+        assert!(disk.peak() > 8 * 5000);
+    }
+
+    #[test]
+    fn pieces_that_nobody_takes_leave_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(0, folder.path());
+        drop((0..5).map(|k| store.put(vector(1000, k)).unwrap()).collect::<Vec<_>>());
+        assert_eq!((store.ledgers().0.held(), store.ledgers().1.held()), (0, 0));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_an_error_of_the_next_piece_and_of_whoever_wants_the_first() {
+        let full = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
+        let make: Make<Vec<f64>> = Box::new(|len| Ok(vec![0.0; len]));
+        let store = Store::on(Arc::default(), 0, Scratch::on(full, "/there".into()), make);
+        let first = store.put(vec![1.0; 100]).unwrap();
+        let refused = first.take().unwrap_err().to_string();
+        assert!(refused.contains("/there"), "{refused}");
+        let kept = store.put(vec![1.0; 100]).unwrap();
+        assert!(matches!(store.put(vec![2.0; 100]), Err(DmrgError::Scratch { what: "written", .. })));
+        drop(kept);
+    }
+}
