@@ -186,7 +186,9 @@ fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: Limits) -> usize {
 pub(super) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: Limits) -> Option<Vec<usize>> {
     let rank: usize = layout.sectors.iter().map(|sector| sector.rows.min(sector.columns)).sum();
     let count = spectrum.iter().flatten().filter(|weight| **weight > NO_WEIGHT).count();
-    let tells = !spectrum.is_empty() && (count > limits.most + limits.most / 4 || count + rank / 32 < rank);
+    let enough = count > limits.most + limits.most / 4 || count + rank / 32 < rank;
+    // States without weight that fill up are not in it.
+    let tells = !spectrum.is_empty() && limits.least.min(limits.most) <= count && enough;
     tells.then(|| choose(&spectrum.iter().map(Vec::as_slice).collect::<Vec<_>>(), limits))
 }
 
