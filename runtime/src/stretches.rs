@@ -1,7 +1,7 @@
 //! Free stretches of a line: of a card's memory, of a file.
 //!
 //! In: lengths that are taken and given back. Out: where they begin. The shortest free stretch that is long enough is
-//! taken, and neighbours that are free are joined.
+//! taken, or the last; neighbours that are free are joined.
 
 use std::collections::BTreeMap;
 
@@ -43,6 +43,18 @@ impl Stretches {
             self.free.insert(first + length, free - length);
         }
         Some(first)
+    }
+
+    /// The end of the last free stretch that is long enough, if one is: long pieces there and short ones from the beginning leave
+    /// longer stretches free.
+    pub fn take_last(&mut self, length: u64) -> Option<u64> {
+        let fits = self.free.iter().rev().find(|(_, free)| **free >= length);
+        let (first, free) = fits.map(|(first, free)| (*first, *free))?;
+        match free - length {
+            0 => self.free.remove(&first),
+            left => self.free.insert(first, left),
+        };
+        Some(first + free - length)
     }
 
     /// A stretch that was taken is free again.
@@ -95,8 +107,9 @@ mod tests {
             if number.is_multiple_of(3) && !held.is_empty() {
                 let (first, length) = held.swap_remove(number as usize % held.len());
                 line.give_back(first, length);
-            } else if let Some(first) = line.take(1 + number % 700) {
-                let length = 1 + number % 700;
+            } else if let length = 1 + number % 700
+                && let Some(first) = if number.is_multiple_of(2) { line.take(length) } else { line.take_last(length) }
+            {
                 assert!(first + length <= line.end());
                 assert!(held.iter().all(|(f, l)| first + length <= *f || f + l <= first), "{first} {length} {held:?}");
                 held.push((first, length));
@@ -114,7 +127,7 @@ mod tests {
         let first = line.take(60).unwrap();
         assert_eq!((line.missing(40), line.missing(100)), (0, 60));
         line.grow(line.missing(100));
-        assert_eq!(line.take(100), Some(60));
+        assert_eq!((line.take_last(30), line.take_last(70)), (Some(130), Some(60)));
         line.give_back(60, 100);
         line.shrink();
         assert_eq!(line.end(), 60);

@@ -5,7 +5,7 @@
 use super::chain::Chain;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::memory::{self, Asked, MemoryPlan, Usage};
+use super::memory::{self, Asked, MemoryPlan, Processor, Usage};
 use super::options::Options;
 use super::shares::Shares;
 use super::sweep::Sweeper;
@@ -83,8 +83,11 @@ impl Planner {
         let asked = Asked { measured: true, ..Asked::first(options, next, done + 1, options.sweeps) };
         let shares = if states < next { &shares.grown(chain, self.before.as_ref(), next) } else { shares };
         let plan = memory::plan(chain, shares, asked, budget)?;
-        // What the sweeps before have taken is taken.
-        let plan = MemoryPlan { reserved: plan.reserved.max(sweeper.engine.reserved()), ..plan };
+        // What the sweeps before have taken is taken; and states that have not converged show fewer sectors than will be kept,
+        // so that a card, where nothing else has the memory, reserves what the guess was.
+        let guessed = if budget.processor == Processor::Card { self.plan.map_or(0, |plan| plan.reserved) } else { 0 };
+        let taken = sweeper.engine.reserved().max(guessed);
+        let plan = MemoryPlan { reserved: plan.reserved.max(taken), ..plan };
         sweeper.engine.hold_to(&plan)?;
         self.plan = Some(plan);
         Ok(Some(plan))

@@ -44,6 +44,11 @@ pub struct Shapes<'s> {
     ones: RefCell<Vec<Counted>>,
 }
 
+/// Of so many numbers, as far as counting goes: a run may be asked for that no machine holds.
+fn bytes(len: usize) -> u64 {
+    (len as u64).saturating_mul(8)
+}
+
 /// A buffer of so many elements.
 pub struct Counted {
     len: usize,
@@ -61,7 +66,7 @@ impl Drop for Counted {
 impl Counted {
     /// Bytes where it computes; none of what is away.
     pub fn here(&self) -> u64 {
-        if self.is_here { 8 * self.len as u64 } else { 0 }
+        if self.is_here { bytes(self.len) } else { 0 }
     }
 }
 
@@ -114,13 +119,13 @@ impl<'s> Shapes<'s> {
 
     /// A piece of memory for `len` numbers.
     fn made(&self, len: usize) -> Counted {
-        self.ledger.take(8 * len as u64);
+        self.ledger.take(bytes(len));
         Counted { len, is_here: true, ledger: self.ledger.clone() }
     }
 
     /// So many numbers for a moment.
     fn touch(&self, len: usize) {
-        self.ledger.touch(8 * len as u64);
+        self.ledger.touch(bytes(len));
     }
 
     /// Bytes of V and W.

@@ -15,6 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Bytes to which vectors are aligned, and of which their lengths are multiples.
 const ALIGNED: u64 = 256;
 
+/// Vectors of more than this part of an arena lie at its end, all others at its beginning.
+const LONG: u64 = 32;
+
 /// Reserved memory. Clones share it.
 #[derive(Clone)]
 pub struct Arena {
@@ -136,7 +139,9 @@ impl Arena {
     pub fn take(&self, len: usize) -> Result<Option<Vector<f64>>> {
         let bytes = rounded(len);
         let mut state = self.inner.state();
-        let Some(first) = state.line.take(bytes) else { return Ok(None) };
+        let long = bytes > state.line.end() / LONG;
+        let found = if long { state.line.take_last(bytes) } else { state.line.take(bytes) };
+        let Some(first) = found else { return Ok(None) };
         state.peak = state.peak.max(state.line.taken());
         let address = state.mapping.as_ref().map(|mapping| mapping.base() + first);
         drop(state);

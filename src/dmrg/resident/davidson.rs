@@ -33,8 +33,9 @@ pub(super) struct Davidson {
     numbers: Vector<f64>,
     partials: Vector<f64>,
     arrived: Buffer<u32>,
-    /// Basis vectors by the memory plan, if there is one.
-    planned: Option<usize>,
+    /// Basis vectors by the memory plan, if there is one, and elements of V and of W at its fullest bond: memory of that length
+    /// is not asked for again.
+    planned: Option<(usize, usize)>,
     /// V and W; let go of between runs.
     vectors: Option<[Held; 2]>,
 }
@@ -55,9 +56,10 @@ impl Davidson {
         })
     }
 
-    /// Takes so many basis vectors from now on.
-    pub(super) fn hold_to(&mut self, width: usize) {
-        self.planned = Some(width.min(self.plan.width));
+    /// Takes so many basis vectors from now on, V and W of so many bytes at the fullest bond.
+    pub(super) fn hold_to(&mut self, width: usize, bytes: u64) {
+        self.planned = Some((width.min(self.plan.width), (bytes / 16) as usize));
+        self.vectors = None;
     }
 
     /// Lets go of V and W.
@@ -92,7 +94,7 @@ impl Davidson {
         }
         self.vectors = None;
         let narrowest = (below + NARROWEST).min(most);
-        if let Some(planned) = self.planned {
+        if let Some((planned, _)) = self.planned {
             return planned.clamp(narrowest, most);
         }
         let fits = (SHARE * self.pool.available() as f64 / (16.0 * stride as f64)) as usize;
@@ -113,7 +115,10 @@ impl Davidson {
         let columns = self.columns(n, stride, against.len());
         let [mut v, mut w] = match self.vectors.take() {
             Some(held) => held,
-            None => [self.pool.take(columns * stride)?, self.pool.take(columns * stride)?],
+            None => {
+                let elements = self.planned.map_or(0, |(_, elements)| elements).max(columns * stride);
+                [self.pool.take(elements)?, self.pool.take(elements)?]
+            }
         };
         let mut found = Found { value: f64::NAN, residual: f64::INFINITY, products: 0 };
         let below = self.place_below(Extent { n, stride, width: 0, below: 0 }, &mut v, against)?;

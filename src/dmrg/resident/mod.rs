@@ -222,7 +222,7 @@ impl Engine for Resident {
     }
 
     fn hold_to(&mut self, plan: &MemoryPlan) -> Result<(), DmrgError> {
-        self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner).hold_to(plan.width);
+        self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner).hold_to(plan.width, plan.vectors);
         Ok(self.pool.hold_to(plan)?)
     }
 

@@ -460,8 +460,6 @@ mod tests {
                 held.push(next);
             }
             assert!(pool.reserved() <= pool.limit() && pool.available() > 3 << 20);
-            let usage = pool.usage();
-            assert!(usage.host > 0 && (usage.disk > 0) == (host < 2 << 20), "{usage:?}");
             // The last are still here; copies are those of every place.
             assert!(held.iter().enumerate().all(|(k, held)| held.copy().unwrap() == numbers(len, k)));
             for k in (0..6).rev() {
@@ -473,6 +471,8 @@ mod tests {
                 assert_eq!(held[k].download().unwrap(), numbers(len, k), "piece {k} beside {host} bytes");
                 held[k].leave().unwrap();
             }
+            let usage = pool.usage();
+            assert!(usage.host > 0 && (usage.disk > 0) == (host < 2 << 20), "{usage:?}");
             let mut kept: Vec<Held> = held.drain(..3).collect();
             kept.iter_mut().for_each(|held| held.arrive().unwrap());
             let refused = pool.take(2 * len).map(|_| ()).unwrap_err().to_string();
