@@ -51,8 +51,9 @@ __device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
 
 constexpr int WIDTH = 20, THREADS = 256, WARPS = THREADS / 32;
 
-// Places in `small`: G by columns (entry of a column of W and one of [F V], counted alike), the lowest two eigenvectors of G, s.
-constexpr int MATRIX = 0, LOWEST = WIDTH * WIDTH, SECOND = LOWEST + WIDTH, OVERLAPS = SECOND + WIDTH;
+// Places in `small`: G by columns (entry of a column of W and one of [F V], counted alike), the lowest two eigenvectors of G, s,
+// all eigenvectors of V^T W by rows.
+constexpr int MATRIX = 0, LOWEST = WIDTH * WIDTH, SECOND = LOWEST + WIDTH, OVERLAPS = SECOND + WIDTH, VECTORS = OVERLAPS + WIDTH;
 // Places in `numbers`: the lowest two eigenvalues, |r|^2, whether nothing was left of t, |t|^2 before and after V was taken out.
 constexpr int VALUE = 0, NEXT_VALUE = 1, RESIDUAL = 2, EXHAUSTED = 3, BEFORE = 4, AFTER = 5;
 
@@ -107,23 +108,36 @@ __device__ __forceinline__ void meeting(int round, int i, int players, int& p, i
 }
 
 // The lowest two eigenpairs of the k x k symmetric matrix in `small` behind the entries of F, by Jacobi's rotations (Golub,
-// Van Loan, 8.5), all of a round at once; by one block.
+// Van Loan, 8.5), all of a round at once; by one block. It starts from the eigenvectors of the matrix before, which had a row
+// and a column less: what is left to turn is the new row.
 __device__ void lowest_pairs(double* small, double* numbers, int k, int below)
 {
-    __shared__ double a[WIDTH][WIDTH + 1], v[WIDTH][WIDTH + 1], cosine[WIDTH / 2], sine[WIDTH / 2], tiny;
+    __shared__ double a[WIDTH][WIDTH + 1], v[WIDTH][WIDTH + 1], product[WIDTH][WIDTH + 1], cosine[WIDTH / 2], sine[WIDTH / 2], tiny;
     __shared__ int turned;
     const int players = k + (k & 1), pairs = players / 2;
     for (int e = threadIdx.x; e < players * players; e += THREADS) {
         const int i = e / players, j = e % players;
         a[i][j] = i < k && j < k ? small[MATRIX + below + max(i, j) + WIDTH * (below + min(i, j))] : 0.0;
-        v[i][j] = i == j ? 1.0 : 0.0;
+        v[i][j] = i < k - 1 && j < k - 1 ? small[VECTORS + i * WIDTH + j] : i == j ? 1.0 : 0.0;
+    }
+    __syncthreads();
+    for (int e = threadIdx.x; e < players * players; e += THREADS) {
+        double sum = 0.0;
+        for (int l = 0; l < k; l++) sum += a[e / players][l] * v[l][e % players];
+        product[e / players][e % players] = sum;
+    }
+    __syncthreads();
+    for (int e = threadIdx.x; e < players * players; e += THREADS) {
+        double sum = 0.0;
+        for (int l = 0; l < k; l++) sum += v[l][e / players] * product[l][e % players];
+        a[e / players][e % players] = sum;
     }
     __syncthreads();
     if (threadIdx.x < 32) {
         double square = 0.0;
         for (int e = threadIdx.x; e < k * k; e += 32) square += a[e / k][e % k] * a[e / k][e % k];
         square = warp_sum(square);
-        if (threadIdx.x == 0) tiny = 1e-17 * sqrt(square);
+        if (threadIdx.x == 0) tiny = 2e-16 * sqrt(square);
     }
     __syncthreads();
     for (int sweep = 0; sweep < 40 && players > 1; sweep++) {
@@ -180,6 +194,7 @@ __device__ void lowest_pairs(double* small, double* numbers, int k, int below)
         small[LOWEST + i] = i < k ? v[i][lowest] : 0.0;
         small[SECOND + i] = i < k && second >= 0 ? v[i][second] : 0.0;
     }
+    for (int e = threadIdx.x; e < k * k; e += THREADS) small[VECTORS + e / k * WIDTH + e % k] = v[e / k][e % k];
     if (threadIdx.x == 0) {
         numbers[VALUE] = a[lowest][lowest];
         numbers[NEXT_VALUE] = second >= 0 ? a[second][second] : 0.0;
@@ -338,6 +353,7 @@ extern "C" __global__ void __launch_bounds__(256, 4) restarted(
     matrix[1] = 0.0;
     matrix[1 + WIDTH] = numbers[NEXT_VALUE];
     for (int j = 0; j < WIDTH; j++) small[LOWEST + j] = j == 0 ? 1.0 : 0.0;
+    for (int e = 0; e < 4; e++) small[VECTORS + e / 2 * WIDTH + e % 2] = e / 2 == e % 2 ? 1.0 : 0.0;
 }
 
 // `width` counts F and V together here and in `appended`; with none of them s is 0.

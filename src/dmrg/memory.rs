@@ -102,6 +102,10 @@ pub struct MemoryPlan {
 const NARROWEST: usize = 4;
 /// Part of what is foreseen that is reserved beside it on a card, and bytes.
 const MARGIN: (u64, u64) = (8, 4 << 20);
+/// Bytes in which a card's memory is reserved.
+const GRAIN: u64 = 2 << 20;
+/// Part of what a bond must have that is left free beside it, for stretches that are too short for what is asked next.
+const SLACK: u64 = 5;
 
 impl MemoryPlan {
     /// (what it is, bytes), adding up to everything.
@@ -210,16 +214,17 @@ pub fn plan(chain: &Chain, shares: &Shares, asked: Asked, budget: Budget) -> Res
         MemoryPlan { states, measured, blocks, kept, vectors, whole, bond: whole, reserved: whole, width: WIDTH };
     let margin = if processor == Processor::Card { whole / MARGIN.0 + MARGIN.1 } else { 0 };
     if whole <= memory {
-        let reserved = memory.min(whole.saturating_add(margin));
+        let reserved = if margin > 0 { whole.saturating_add(margin).next_multiple_of(GRAIN) } else { whole };
+        let reserved = memory.min(reserved);
         return Ok(MemoryPlan { bond: rehearsed(WIDTH, true)?.all, reserved, ..plan });
     }
     let mut least = 0;
     for width in [WIDTH, 16, 12, 8, NARROWEST] {
         let found = rehearsed(width, true)?;
-        least = found.all;
+        least = found.all + if processor == Processor::Card { found.all / SLACK } else { 0 };
         if least <= memory {
             let whole = whole - vectors.saturating_sub(found.vectors);
-            return Ok(MemoryPlan { vectors: found.vectors, whole, bond: least, reserved: memory, width, ..plan });
+            return Ok(MemoryPlan { vectors: found.vectors, whole, bond: found.all, reserved: memory, width, ..plan });
         }
     }
     // Everything grows as the square of the number of states.

@@ -13,8 +13,8 @@ use super::error::DmrgError;
 use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::truncate::{Centre, Truncated};
 
-/// Singular values below this part of the largest are not inverted.
-const SMALLEST: f64 = 1e-9;
+/// Singular values below this part of the largest are not inverted: weights of 1e-15 of the largest, which are rounding.
+const SMALLEST: f64 = 3e-8;
 
 /// What a step leaves for the prediction after the next.
 pub struct Overlap<B> {
@@ -162,14 +162,61 @@ fn product(a: Operand, b: Operand, inner: usize, first: usize, stride: usize, ro
     Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first, stride, rows, columns }
 }
 
-/// The (columns × rows) pseudo-inverse of a matrix.
+/// The (columns × rows) pseudo-inverse of a matrix. Kept states come by descending weight, so what counts of them is the first
+/// rows and columns: at a fixed m that is more than ψ needs, the decomposition of all would take longer than the step.
 fn pseudo_inverse(matrix: &[f64], rows: usize, columns: usize) -> Result<Vec<f64>, DmrgError> {
-    let found = decompose(View::whole(matrix, rows, columns))?;
+    let (first_rows, first_columns) = significant(matrix, rows, columns);
+    let mut inverse = vec![0.0; rows * columns];
+    if first_rows == 0 || first_columns == 0 {
+        return Ok(inverse);
+    }
+    let all = View::whole(matrix, rows, columns);
+    let found = decompose(View { rows: first_rows, columns: first_columns, ..all })?;
     let largest = found.s.first().copied().unwrap_or(0.0);
-    let element = |k: usize| {
-        let (i, j) = (k % columns, k / columns);
-        let terms = found.s.iter().enumerate().filter(|(_, s)| **s > SMALLEST * largest);
-        terms.map(|(n, s)| found.v[(i, n)] * found.u[(j, n)] / s).sum()
-    };
-    Ok((0..rows * columns).map(element).collect())
+    for (j, column) in inverse.chunks_exact_mut(columns.max(1)).take(first_rows).enumerate() {
+        for (n, s) in found.s.iter().enumerate().filter(|(_, s)| **s > SMALLEST * largest) {
+            let factor = found.u[(j, n)] / s;
+            (0..first_columns).for_each(|i| column[i] += factor * found.v[(i, n)]);
+        }
+    }
+    Ok(inverse)
+}
+
+/// The first rows and columns, behind which none has the norm of a singular value that is inverted.
+fn significant(matrix: &[f64], rows: usize, columns: usize) -> (usize, usize) {
+    let (mut of_rows, mut of_columns) = (vec![0.0; rows], vec![0.0; columns]);
+    for (column, square) in matrix.chunks_exact(rows.max(1)).zip(&mut of_columns) {
+        of_rows.iter_mut().zip(column).for_each(|(sum, x)| *sum += x * x);
+        *square = column.iter().map(|x| x * x).sum::<f64>();
+    }
+    // The largest singular value is no smaller than a row.
+    let least = of_rows.iter().fold(0.0f64, |most, square| most.max(*square)) * SMALLEST.powi(2);
+    let first = |squares: &[f64]| squares.iter().rposition(|square| *square > least).map_or(0, |last| last + 1);
+    (first(&of_rows), first(&of_columns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::seeded::vector;
+
+    /// s⁻¹ s is the identity of what counts, and states without weight behind it change nothing.
+    #[test]
+    fn states_without_weight_take_no_part_in_the_inverse() {
+        let (n, rows, columns) = (4, 7, 9);
+        let random = vector(n * n, 5);
+        let small: Vec<f64> = (0..n * n).map(|e| random[e] + if e % n == e / n { 3.0 } else { 0.0 }).collect();
+        let mut large: Vec<f64> = vector(rows * columns, 6).iter().map(|x| 1e-14 * x).collect();
+        (0..n * n).for_each(|e| large[e % n + e / n * rows] = small[e]);
+        let (of_small, of_large) =
+            (pseudo_inverse(&small, n, n).unwrap(), pseudo_inverse(&large, rows, columns).unwrap());
+        for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let product: f64 = (0..n).map(|k| of_small[i + k * n] * small[k + j * n]).sum();
+            assert!((product - if i == j { 1.0 } else { 0.0 }).abs() < 1e-12, "{i}, {j}: {product}");
+        }
+        for (i, j) in (0..columns).flat_map(|i| (0..rows).map(move |j| (i, j))) {
+            let expected = if i < n && j < n { of_small[i + j * n] } else { 0.0 };
+            assert!((of_large[i + j * columns] - expected).abs() < 1e-12, "{i}, {j}");
+        }
+    }
 }

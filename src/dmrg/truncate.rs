@@ -9,7 +9,8 @@
 //! (2005), equation 5, with the operators that cross the cut), so that states that ψ does not hold yet may enter.
 //!
 //! Weights are cut where they differ: states of one multiplet, of which U(1) charges see only the members, stay or go
-//! together, as far as the limits allow.
+//! together, as far as the limits allow. Where fewer weights are above rounding than states are asked for at least, sectors
+//! are filled up with states of no weight, an equal part of each: the work of a fixed m.
 
 use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
 use super::dense::{View, decompose, eigen, multiply_add};
@@ -148,7 +149,24 @@ pub(super) fn choose(weights: &[&[f64]], limits: Limits) -> Vec<usize> {
     let kept = at_a_gap(&all, wanted, limits);
     let mut counts = vec![0; weights.len()];
     all[..kept.min(all.len())].iter().for_each(|(_, sector)| counts[*sector] += 1);
+    if kept >= all.len() {
+        fill_up(&mut counts, weights, limits.least.min(limits.most).saturating_sub(all.len()));
+    }
     counts
+}
+
+/// Adds states without weight, from all sectors in proportion to what they have of them.
+fn fill_up(counts: &mut [usize], weights: &[&[f64]], wanted: usize) {
+    if wanted == 0 {
+        return;
+    }
+    let mut left: Vec<(f64, usize)> = Vec::new();
+    for (sector, (count, list)) in counts.iter().zip(weights).enumerate() {
+        let empty = list.len() - count;
+        left.extend((0..empty).map(|k| ((k as f64 + 0.5) / empty as f64, sector)));
+    }
+    left.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    left.iter().take(wanted).for_each(|(_, sector)| counts[*sector] += 1);
 }
 
 /// The number of states nearest to `wanted`, not above the limit, that cuts no multiplet; `wanted` if there is none near.
@@ -168,7 +186,9 @@ fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: Limits) -> usize {
 pub(super) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: Limits) -> Option<Vec<usize>> {
     let rank: usize = layout.sectors.iter().map(|sector| sector.rows.min(sector.columns)).sum();
     let count = spectrum.iter().flatten().filter(|weight| **weight > NO_WEIGHT).count();
-    let tells = !spectrum.is_empty() && (count > limits.most + limits.most / 4 || count + rank / 32 < rank);
+    let enough = count > limits.most + limits.most / 4 || count + rank / 32 < rank;
+    // States without weight that fill up are not in it.
+    let tells = !spectrum.is_empty() && limits.least.min(limits.most) <= count && enough;
     tells.then(|| choose(&spectrum.iter().map(Vec::as_slice).collect::<Vec<_>>(), limits))
 }
 
@@ -364,6 +384,17 @@ mod tests {
         let lists = [&singles[..], &triplet, &triplet, &triplet];
         assert_eq!(choose(&lists, Limits { most: 9, ..LIMITS }), [8, 0, 0, 0]);
         assert_eq!(choose(&lists, Limits { most: 11, ..LIMITS }), [8, 1, 1, 1]);
+    }
+
+    #[test]
+    fn states_without_weight_fill_up_every_sector_alike() {
+        let lists: [&[f64]; 3] = [&[0.5, 1e-40, 0.0, 0.0, 0.0], &[0.4, 0.1], &[0.0, 0.0]];
+        assert_eq!(choose(&lists, Limits { most: 9, ..LIMITS }), [1, 2, 0], "nothing is filled up unasked");
+        assert_eq!(choose(&lists, Limits { most: 9, least: 6, ..LIMITS }), [3, 2, 1]);
+        assert_eq!(choose(&lists, Limits { most: 5, least: 6, ..LIMITS }), [2, 2, 1]);
+        assert_eq!(choose(&lists, Limits { most: 20, least: 20, ..LIMITS }), [5, 2, 2], "there are no more");
+        // A limit on the weight does not drop what was asked for.
+        assert_eq!(choose(&lists, Limits { most: 9, least: 6, discarded: 0.2 }), [3, 2, 1]);
     }
 
     #[test]

@@ -53,6 +53,31 @@ fn small_chains_with_noise_and_without_in_the_simulator_or_on_a_card() {
     agree(&device, &heisenberg(4, 1), Sector::Spins { two_sz: 0 }, &options);
 }
 
+/// Two pairs that nothing couples: −3/4 each, and one weight at the cut between them. The other states are kept where a number
+/// is asked for at least, on a device as on the CPU.
+#[test]
+fn states_without_weight_are_kept_where_they_are_asked_for() {
+    let device = card().unwrap_or_else(|| Device::simulated(Schedule::Forward).unwrap());
+    let (j, none) = ([1.0, 0.0, 1.0], [0.0; 4]);
+    let chain =
+        Chain::new(&models::xxz(&Lattice::chain(4).open(), &j, &j, &none, &none), Sector::Spins { two_sz: 0 }, None)
+            .unwrap();
+    for (least, kept) in [(1, 2), (3, 3), (4, 4), (8, 4)] {
+        let options = Options {
+            states: vec![8],
+            least,
+            sweeps: 2,
+            noise: Some(Vec::new()),
+            tolerance: 1e-8,
+            ..Options::default()
+        };
+        for found in [run(&chain, &options, None, |_| {}).unwrap(), solve(&device, &chain, &options)] {
+            assert!((found.energy + 1.5).abs() < 1e-9, "{}", found.energy);
+            assert_eq!(found.sweeps.last().unwrap().kept, kept, "at least {least}");
+        }
+    }
+}
+
 /// States above the lowest, each orthogonal to those below.
 fn levels_agree(device: &Device, operator: &Operator, sector: Sector, options: &Options) {
     let chain = Chain::new(operator, sector, None).unwrap();

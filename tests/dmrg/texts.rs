@@ -14,17 +14,18 @@ fn no_kernel_spills_on_any_architecture() {
         ..Settings::from_env().expect("the environment's settings are sound")
     };
     let Some(jit) = Jit::for_tests(&settings) else { return };
-    let (davidson, eigenpairs) = (DavidsonPlan::new("test"), EigenpairsPlan::new("test"));
+    let davidson = DavidsonPlan::new("test");
+    let all_pairs = [EigenpairsPlan::new("test"), EigenpairsPlan::long("test")];
     let extent = Extent { n: 1000, stride: 1024, width: 3, below: 2 };
     let launches: Vec<_> = DavidsonPlan::ENTRIES.iter().map(|entry| davidson.launch(entry, extent).unwrap()).collect();
-    let list = [SymmetricRows { first: 0, rows: 100, values: 0 }];
-    let mut steps = eigenpairs
-        .launches(&list, Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 }, 100 * 100, 100)
-        .unwrap()
-        .steps;
-    steps.dedup_by_key(|step| step.launch.entry.clone());
-    let of_pairs: Vec<_> = steps.into_iter().map(|step| step.launch).collect();
-    let texts = [(davidson.text().unwrap(), launches), (eigenpairs.text().unwrap(), of_pairs)];
+    let mut texts = vec![(davidson.text().unwrap(), launches)];
+    for eigenpairs in all_pairs {
+        let list = [SymmetricRows { first: 0, rows: 100, values: 0 }];
+        let card = Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 };
+        let mut steps = eigenpairs.launches(&list, card, 100 * 100, 100).unwrap().steps;
+        steps.dedup_by_key(|step| step.launch.entry.clone());
+        texts.push((eigenpairs.text().unwrap(), steps.into_iter().map(|step| step.launch).collect()));
+    }
     for (major, minor) in [(8, 0), (9, 0), (10, 0)] {
         for (text, launches) in &texts {
             let cubin =

@@ -1,12 +1,13 @@
 //! One CUDA device through the driver API, loaded at run time: context, stream, memory, modules, events.
 //!
-//! Calls into the driver are here, in `module.rs` (functions and the launch), `mapping.rs` (memory that grows) and `copies.rs` (a
-//! second stream). One stream for kernels, so everything happens
+//! Calls into the driver are here, in `module.rs` (functions and the launch), `mapping.rs` (memory that grows), `staging.rs`
+//! (short copies) and `copies.rs` (a second stream). One stream for kernels, so everything happens
 //! in the order it was asked for. Nothing panics when there is no driver: presence is checked before the first call.
 
 use super::kernel::{Engine, Kernel, KernelRecord};
 use super::library::Library;
 use super::module::Module;
+use super::staging::{PART, Staging};
 use super::{Device, Memory};
 use crate::error::{DeviceError, Result};
 use crate::jit::{self, Arch, Chosen, Jit, Overrides, Settings};
@@ -45,6 +46,8 @@ pub(super) struct Context {
     device: sys::CUdevice,
     context: sys::CUcontext,
     pub(super) stream: sys::CUstream,
+    /// Fixed memory for short copies; made by the first.
+    staging: Mutex<Option<Staging>>,
 }
 
 // SAFETY: driver handles may be used from any thread once the context is made current there, which `enter` does.
@@ -82,7 +85,7 @@ impl Context {
         unsafe { result::ctx::set_current(context) }.map_err(driver("cuCtxSetCurrent"))?;
         let stream =
             result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
-        Ok(Context { device, context, stream })
+        Ok(Context { device, context, stream, staging: Mutex::default() })
     }
 
     /// The card that it is of.
@@ -107,6 +110,15 @@ impl Context {
         // SAFETY: the stream lives as long as `self`.
         unsafe { result::stream::synchronize(self.stream) }.map_err(driver("cuStreamSynchronize"))
     }
+
+    /// Does something with the fixed memory, which is made first where there is none. The context is current.
+    fn staged<R>(&self, work: impl FnOnce(&mut Staging) -> Result<R>) -> Result<R> {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *staging {
+            Some(staging) => work(staging),
+            none => work(none.insert(Staging::new()?)),
+        }
+    }
 }
 
 impl Drop for Context {
@@ -114,6 +126,10 @@ impl Drop for Context {
         if self.enter().is_ok() {
             // SAFETY: nobody else holds the stream or this reference to the primary context any more.
             unsafe {
+                let _ = result::stream::synchronize(self.stream);
+                if let Some(staging) = self.staging.get_mut().unwrap_or_else(PoisonError::into_inner) {
+                    staging.release();
+                }
                 let _ = result::stream::destroy(self.stream);
                 let _ = result::primary_ctx::release(self.device);
             }
@@ -291,17 +307,9 @@ impl DeviceMemory {
             .map_err(driver("cuMemsetD8Async"))
     }
 
-    /// Copies from the host to the front of the memory.
+    /// Copies from the host to the front of the memory; see [`write_parts`](DeviceMemory::write_parts).
     pub(super) fn write<U: Pod>(&mut self, values: &[U]) -> Result<()> {
-        assert!(size_of_val(values) <= self.bytes, "callers compare lengths first");
-        if values.is_empty() {
-            return Ok(());
-        }
-        self.context.enter()?;
-        // SAFETY: the range is ours and at least as long as `values`, which outlives the copy because we wait for it.
-        unsafe { result::memcpy_htod_async(self.address, values, self.context.stream) }
-            .map_err(driver("cuMemcpyHtoDAsync"))?;
-        self.context.synchronize()
+        self.write_parts(&[(0, values)])
     }
 
     /// Copies the first `len` elements to the host.
@@ -309,34 +317,43 @@ impl DeviceMemory {
         assert!(len * size_of::<U>() <= self.bytes, "callers ask for what they allocated");
         let mut values = Vec::<U>::with_capacity(len);
         self.context.enter()?;
+        let (to, bytes, stream) = (values.as_mut_ptr(), len * size_of::<U>(), self.context.stream);
         // SAFETY: the source range is ours; the destination has room for `len` elements of a type for which every bit
-        // pattern is valid, and we wait for the copy before the length is set.
+        // pattern is valid, and both ways wait for the copy before the length is set.
         unsafe {
-            sys::cuMemcpyDtoHAsync_v2(
-                values.as_mut_ptr().cast::<c_void>(),
-                self.address,
-                len * size_of::<U>(),
-                self.context.stream,
-            )
-            .result()
-            .map_err(driver("cuMemcpyDtoHAsync"))?;
-            self.context.synchronize()?;
+            if bytes <= PART {
+                self.context.staged(|staging| staging.fetch(self.address, to.cast(), bytes, stream))?;
+            } else {
+                sys::cuMemcpyDtoHAsync_v2(to.cast(), self.address, bytes, stream)
+                    .result()
+                    .map_err(driver("cuMemcpyDtoHAsync"))?;
+                self.context.synchronize()?;
+            }
             values.set_len(len);
         }
         Ok(values)
     }
 
-    /// Copies parts from the host, each to where its first element says, and waits for all of them.
+    /// Copies parts from the host, each to where its first element says. Short ones are queued, long ones waited for: later
+    /// kernels see them either way.
     pub(super) fn write_parts<U: Pod>(&mut self, parts: &[(usize, &[U])]) -> Result<()> {
         self.context.enter()?;
-        let queued = parts.iter().filter(|(_, values)| !values.is_empty()).try_for_each(|(first, values)| {
+        let mut waits = false;
+        let mut queue = |first: usize, values: &[U]| {
             assert!(size_of::<U>() * (first + values.len()) <= self.bytes, "callers compare lengths first");
             let address = self.address + (first * size_of::<U>()) as u64;
+            let (from, bytes, stream) = (values.as_ptr().cast(), size_of_val(values), self.context.stream);
+            if bytes <= PART {
+                // SAFETY: both ranges have `bytes` bytes, as just compared.
+                return self.context.staged(|staging| unsafe { staging.send(from, bytes, address, stream) });
+            }
+            waits = true;
             // SAFETY: the range is ours, as just compared; `values` outlives the copy because we wait for all below.
-            unsafe { result::memcpy_htod_async(address, values, self.context.stream) }
-                .map_err(driver("cuMemcpyHtoDAsync"))
-        });
-        let waited = if parts.is_empty() { Ok(()) } else { self.context.synchronize() };
+            unsafe { result::memcpy_htod_async(address, values, stream) }.map_err(driver("cuMemcpyHtoDAsync"))
+        };
+        let kept = parts.iter().filter(|(_, values)| !values.is_empty());
+        let queued = kept.into_iter().try_for_each(|(first, values)| queue(*first, values));
+        let waited = if waits { self.context.synchronize() } else { Ok(()) };
         queued.and(waited)
     }
 

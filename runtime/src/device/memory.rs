@@ -165,6 +165,21 @@ impl<U: Pod> Buffer<U> {
         self.storage.write(values)
     }
 
+    /// Overwrites the first elements; the others stay.
+    ///
+    /// # Errors
+    /// More values than elements; a device that fails.
+    pub fn write_first(&mut self, values: &[U]) -> Result<()> {
+        if values.len() > self.len {
+            return Err(DeviceError::Arguments {
+                what: "the first elements of a buffer".into(),
+                expected: format!("at most {}", self.len),
+                found: values.len().to_string(),
+            });
+        }
+        self.storage.write(values)
+    }
+
     /// A copy on the host.
     pub fn download(&self) -> Result<Vec<U>> {
         self.storage.download(self.len)

@@ -25,6 +25,7 @@ mod module;
 mod pinned;
 mod side_copies;
 mod sim;
+mod staging;
 mod tensor_maps;
 mod vector;
 

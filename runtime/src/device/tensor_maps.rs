@@ -1,11 +1,11 @@
 //! Tensor maps: how the tensor memory accelerator of a card (compute capability 9.0 and later) finds panels of a matrix.
 //!
-//! In: column-major matrices of doubles inside vectors. Out: a map of 16 words for each, in device memory; a kernel has
+//! In: column-major matrices of doubles inside vectors. Out: a map of 16 words for each, to be put into device memory; a kernel has
 //! panels of 16 elements of 32 columns brought to shared memory by it, zeros where the matrix ends, pair p of column l at
 //! place p ^ (l & 7) of the column's 128 bytes (CUDA driver API, `cuTensorMapEncodeTiled`, swizzle 128B).
 
+use super::Vector;
 use super::cuda::driver;
-use super::{Buffer, Device, Vector};
 use crate::error::{DeviceError, Result};
 use cudarc::driver::sys;
 
@@ -78,14 +78,14 @@ impl MappedMatrix<'_> {
     }
 }
 
-/// Maps of matrices, in their order.
+/// The words of maps of matrices, in their order.
 ///
 /// # Errors
-/// A matrix that the accelerator cannot read; a device without one.
-pub fn tensor_maps(device: &Device, matrices: &[MappedMatrix<'_>]) -> Result<Buffer<u64>> {
+/// A matrix that the accelerator cannot read.
+pub fn tensor_maps(matrices: &[MappedMatrix<'_>]) -> Result<Vec<u64>> {
     let mut words = Vec::with_capacity(WORDS * matrices.len());
     for matrix in matrices {
         words.extend(matrix.encoded()?);
     }
-    device.buffer(&words)
+    Ok(words)
 }

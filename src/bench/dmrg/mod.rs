@@ -2,15 +2,17 @@
 //!
 //! In: a device. Out: tables that begin with `|`: the belts, inner products of a vector with all vectors of Davidson's
 //! space ([`belt`]); with `--projection` H x by operation records ([`projection`]); with `--sweeps` whole sweeps on CPU and
-//! card ([`sweeps`]); with `--cpu-shares` beside either, at these shares of the CPU ([`cpu_shares`]).
+//! card ([`sweeps`]); with `--cpu-shares` beside either, at these shares of the CPU ([`cpu_shares`]); with `--growth` chains
+//! that grow at a fixed m ([`growth`]).
 
 pub mod belt;
 pub mod cpu_shares;
+pub mod growth;
 pub mod projection;
 pub mod sweeps;
 
 use super::vendor::VendorError;
-use crate::dmrg::{CpuShare, DmrgError};
+use crate::dmrg::{CpuShare, DmrgError, options::StartVectors};
 use belt::{Belt, Shape};
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::Write;
@@ -30,8 +32,14 @@ pub struct DmrgArguments {
     /// Time sweeps on the CPU and the card in place of belts
     #[arg(long)]
     pub sweeps: bool,
-    /// Chains of `--sweeps` with their states
-    #[arg(long, value_delimiter = ',', default_values = ["heisenberg:100:128", "heisenberg:100:512", "hubbard:40:256"])]
+    /// Grow chains at a fixed number of states on the card in place of belts
+    #[arg(long)]
+    pub growth: bool,
+    /// Start each solve of `--growth` from a random vector, as the paper does
+    #[arg(long)]
+    pub random: bool,
+    /// Chains of `--sweeps` or `--growth` with their states; without, those of docs/performance.md
+    #[arg(long, value_delimiter = ',')]
     pub chains: Vec<sweeps::Case>,
     /// Seconds that each chain of `--sweeps` may take on each device, about
     #[arg(long, default_value_t = 10.0)]
@@ -57,6 +65,17 @@ fn width(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(width) if (1..=most).contains(&width) => Ok(width),
         _ => Err(format!("expected a number of vectors from 1 to {most}")),
+    }
+}
+
+/// The paper's chains: 7 steps of full size and 16.
+const PAPER: [&str; 2] = ["heisenberg:40:4096", "hubbard:46:4096"];
+
+/// What was asked for, or the default.
+fn chains(asked: &[sweeps::Case], default: &[&str]) -> Vec<sweeps::Case> {
+    match asked {
+        [] => default.iter().filter_map(|text| text.parse().ok()).collect(),
+        asked => asked.to_vec(),
     }
 }
 
@@ -120,7 +139,12 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     writeln!(out, "{}", device.name())?;
     if arguments.sweeps {
-        return sweeps::command(&arguments.chains, &arguments.cpu_shares, arguments.seconds, &device, out);
+        let chains = chains(&arguments.chains, &["heisenberg:100:128", "heisenberg:100:512", "hubbard:40:256"]);
+        return sweeps::command(&chains, &arguments.cpu_shares, arguments.seconds, &device, out);
+    }
+    if arguments.growth {
+        let start = if arguments.random { StartVectors::Random } else { StartVectors::Carried };
+        return growth::command(&chains(&arguments.chains, &PAPER), start, &device, out);
     }
     if arguments.projection && !arguments.cpu_shares.is_empty() {
         return cpu_shares::tables(&arguments.cpu_shares, &device, arguments.repeats as usize, out);

@@ -59,7 +59,16 @@ impl fmt::Display for Case {
 }
 
 impl Case {
-    fn chain(&self) -> Result<Chain, DmrgError> {
+    /// States kept at most.
+    pub(super) fn states(&self) -> usize {
+        self.states
+    }
+
+    /// The model.
+    ///
+    /// # Errors
+    /// None, for a case that was read.
+    pub(super) fn chain(&self) -> Result<Chain, DmrgError> {
         let lattice = Lattice::chain(self.sites).open();
         let (n, one) = (self.sites, vec![1.0; self.sites - 1]);
         let none = vec![0.0; n];

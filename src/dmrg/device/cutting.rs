@@ -89,28 +89,26 @@ fn slabs(rectangle: &Rectangle, parts: &[Part]) -> f64 {
 }
 
 /// Lengths of pieces of at most `most` that make up `length`: even, in multiples of `quantum` but for the last.
-fn pieces(length: u32, most: u32, quantum: u32) -> Vec<u32> {
-    let (count, quanta) = (length.div_ceil(most), length.div_ceil(quantum));
-    let share = |k: u32| (quanta * (k + 1) / count - quanta * k / count) * quantum;
-    let mut left = length;
-    let mut list = Vec::with_capacity(count as usize);
-    for k in (0..count).rev() {
+fn pieces(length: u32, most: u32, quantum: u32) -> impl Iterator<Item = u32> {
+    let (count, quanta, mut left) = (length.div_ceil(most), length.div_ceil(quantum), length);
+    let share = move |k: u32| (quanta * (k + 1) / count - quanta * k / count) * quantum;
+    let piece = move |k: u32| {
         let piece = share(k).min(left);
-        list.push(piece);
         left -= piece;
-    }
-    list.retain(|piece| *piece > 0);
-    list
+        piece
+    };
+    (0..count).rev().map(piece).filter(|piece| *piece > 0)
 }
 
-/// Rows are dealt out in whole tiles, the rest in the last one; columns evenly.
-fn grid(size: [u32; 2], most: [u32; 2]) -> [Vec<u32>; 2] {
-    let [rows, columns] = size;
-    let whole = (0..rows / most[0]).map(|_| most[0]);
-    let rest = rows % most[0];
-    let rows = whole.chain((rest > 0).then_some(rest)).collect();
+/// Columns are dealt out evenly.
+fn widths(columns: u32, most: [u32; 2]) -> impl Iterator<Item = u32> {
     let quantum = (8 * (8 / Fragments::of(most[0], 1).warps)).min(most[1]);
-    [rows, pieces(columns, most[1], quantum)]
+    pieces(columns, most[1], quantum)
+}
+
+/// Rows are dealt out in whole tiles, the rest in the last one: heights and how often.
+fn heights(rows: u32, most: u32) -> impl Iterator<Item = (u32, u32)> {
+    [(most, rows / most), (rows % most, 1)].into_iter().filter(|(height, times)| height * times > 0)
 }
 
 /// Boundaries of an output block along one side: its ends, and the edges of parts.
@@ -132,47 +130,119 @@ fn cells(size: [u32; 2], parts: &[Part]) -> Vec<Rectangle> {
     cells
 }
 
-/// Cuts a block of `size` into tiles of at most `most` rows and columns; with each its predicted cycles.
-pub(super) fn cut(loads: Loads, size: [u32; 2], parts: &[Part], most: u32) -> Vec<(Rectangle, f64)> {
-    let whole = vec![Rectangle { first: [0, 0], size }];
-    let apart = cells(size, parts);
-    let mut best: Option<(f64, Vec<(Rectangle, f64)>)> = None;
-    let mut candidates = vec![whole];
-    if apart.len() > 1 && apart.len() <= MOST_CELLS {
-        candidates.push(apart);
-    }
-    for cells in &candidates {
-        for limits in [[most, most], [most, most / 2], [most / 2, most], [most / 2, most / 2]] {
-            let tiles = cut_cells(loads, cells, parts, limits.map(|limit| limit.clamp(16, GroupedProductsPlan::SIDE)));
-            let sum = tiles.iter().map(|(_, cycles)| cycles).sum();
-            if best.as_ref().is_none_or(|(least, _)| sum < *least) {
-                best = Some((sum, tiles));
-            }
-        }
-    }
-    best.map(|(_, tiles)| tiles).unwrap_or_default()
-}
-
 /// More cells than this are not worth looking at: each would be a few elements.
 const MOST_CELLS: usize = 256;
 
-fn cut_cells(loads: Loads, cells: &[Rectangle], parts: &[Part], most: [u32; 2]) -> Vec<(Rectangle, f64)> {
-    let mut tiles = Vec::new();
-    for cell in cells {
-        let slabs = slabs(cell, parts);
-        let [rows, columns] = grid(cell.size, most);
-        let mut column = cell.first[1];
-        for width in columns {
-            let mut row = cell.first[0];
-            for height in &rows {
-                let tile = Rectangle { first: [row, column], size: [*height, width] };
-                tiles.push((tile, slabs * loads.slab_cycles(tile.size) + TILE));
-                row += height;
-            }
-            column += width;
-        }
+/// An output block before it is cut: what it can be cut along, whole or by the edges of parts, with the slabs of 16 terms that
+/// touch each cell.
+pub(super) struct Uncut {
+    ways: [Vec<(Rectangle, f64)>; 2],
+}
+
+/// A way to cut a block, and what its tiles are predicted to take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    loads: Loads,
+    way: usize,
+    most: [u32; 2],
+    cost: Cost,
+}
+
+/// Cycles of tiles.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cost {
+    /// Of all.
+    pub sum: f64,
+    /// Of the longest.
+    pub longest: f64,
+    /// How many there are.
+    pub tiles: u32,
+}
+
+impl Cost {
+    /// Of both.
+    pub fn with(self, other: Cost) -> Cost {
+        let (sum, tiles) = (self.sum + other.sum, self.tiles + other.tiles);
+        Cost { sum, longest: self.longest.max(other.longest), tiles }
     }
-    tiles
+
+    /// Of a cell in tiles of at most `most` rows and columns. Nothing is allocated: a stage asks this some ten thousand times.
+    fn of(loads: Loads, size: [u32; 2], slabs: f64, most: [u32; 2]) -> Cost {
+        let mut cost = Cost::default();
+        for width in widths(size[1], most) {
+            for (height, times) in heights(size[0], most[0]) {
+                let cycles = slabs * loads.slab_cycles([height, width]) + TILE;
+                cost = cost.with(Cost { sum: cycles * f64::from(times), longest: cycles, tiles: times });
+            }
+        }
+        cost
+    }
+}
+
+impl Uncut {
+    /// A block of `size` with the parts of its products.
+    pub fn new(size: [u32; 2], parts: &[Part]) -> Uncut {
+        let counted = |cell: Rectangle| (cell, slabs(&cell, parts));
+        let apart = cells(size, parts);
+        let apart = if apart.len() > 1 && apart.len() <= MOST_CELLS { apart } else { Vec::new() };
+        let whole = vec![counted(Rectangle { first: [0, 0], size })];
+        Uncut { ways: [whole, apart.into_iter().map(counted).collect()] }
+    }
+
+    /// The cheapest of a few ways with tiles of at most `most` rows and columns.
+    pub fn cheapest(&self, loads: Loads, most: u32) -> Choice {
+        let half = most / 2;
+        let limits = [[most, most], [most, half], [half, most], [half, half]];
+        let limits = limits.map(|most| most.map(|limit| limit.clamp(16, GroupedProductsPlan::SIDE)));
+        let mut best: Option<Choice> = None;
+        for (way, cells) in self.ways.iter().enumerate().filter(|(_, cells)| !cells.is_empty()) {
+            let mut costs = [Cost::default(); 4];
+            for (Rectangle { size, .. }, slabs) in cells {
+                // Small cells are not cut whatever the limit.
+                if size.iter().zip(limits[3]).all(|(length, least)| *length <= least) {
+                    let cost = Cost::of(loads, *size, *slabs, limits[3]);
+                    costs = costs.map(|sum| sum.with(cost));
+                    continue;
+                }
+                for (sum, most) in costs.iter_mut().zip(limits) {
+                    *sum = sum.with(Cost::of(loads, *size, *slabs, most));
+                }
+            }
+            for (cost, most) in costs.into_iter().zip(limits) {
+                if best.as_ref().is_none_or(|best| cost.sum < best.cost.sum) {
+                    best = Some(Choice { loads, way, most, cost });
+                }
+            }
+        }
+        best.expect("a block as a whole is one way to cut it")
+    }
+
+    /// The tiles with their predicted cycles.
+    pub fn tiles(&self, choice: Choice) -> Vec<(Rectangle, f64)> {
+        let Choice { loads, way, most, cost } = choice;
+        let mut tiles = Vec::with_capacity(cost.tiles as usize);
+        for (cell, slabs) in &self.ways[way] {
+            let mut column = cell.first[1];
+            for width in widths(cell.size[1], most) {
+                let mut row = cell.first[0];
+                for height in heights(cell.size[0], most[0]).flat_map(|(height, times)| (0..times).map(move |_| height))
+                {
+                    let tile = Rectangle { first: [row, column], size: [height, width] };
+                    tiles.push((tile, slabs * loads.slab_cycles(tile.size) + TILE));
+                    row += height;
+                }
+                column += width;
+            }
+        }
+        tiles
+    }
+}
+
+impl Choice {
+    /// Predicted cycles.
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
 }
 
 #[cfg(test)]
@@ -197,7 +267,14 @@ mod tests {
                 .collect();
             for most in [128, 64, 32] {
                 let mut seen = vec![0u8; (size[0] * size[1]) as usize];
-                for (tile, cycles) in cut(Loads::Streamed, size, &parts, most) {
+                let uncut = Uncut::new(size, &parts);
+                let choice = uncut.cheapest(Loads::Streamed, most);
+                let (tiles, cost) = (uncut.tiles(choice), choice.cost());
+                let sum: f64 = tiles.iter().map(|(_, cycles)| cycles).sum();
+                let longest = tiles.iter().map(|(_, cycles)| *cycles).fold(0.0, f64::max);
+                assert!((sum / cost.sum - 1.0).abs() < 1e-12 && longest == cost.longest, "{cost:?}, {sum}, {longest}");
+                assert_eq!(tiles.len(), cost.tiles as usize);
+                for (tile, cycles) in tiles {
                     assert!(tile.size.iter().all(|side| (1..=most).contains(side)) && cycles > 0.0, "{tile:?}");
                     for c in tile.first[1]..tile.first[1] + tile.size[1] {
                         for r in tile.first[0]..tile.first[0] + tile.size[0] {
@@ -212,9 +289,9 @@ mod tests {
 
     #[test]
     fn pieces_are_even_and_whole() {
-        assert_eq!(pieces(300, 128, 16), [112, 96, 92]);
-        assert_eq!(pieces(128, 128, 16), [128]);
-        assert_eq!(pieces(5, 128, 16), [5]);
-        assert_eq!(pieces(129, 128, 16), [80, 49]);
+        assert_eq!(pieces(300, 128, 16).collect::<Vec<_>>(), [112, 96, 92]);
+        assert_eq!(pieces(128, 128, 16).collect::<Vec<_>>(), [128]);
+        assert_eq!(pieces(5, 128, 16).collect::<Vec<_>>(), [5]);
+        assert_eq!(pieces(129, 128, 16).collect::<Vec<_>>(), [80, 49]);
     }
 }

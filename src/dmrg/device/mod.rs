@@ -12,7 +12,9 @@ pub(crate) mod library;
 pub mod products;
 mod streams;
 mod table;
+mod tables;
 
 pub use cutting::Loads;
 pub use library::{LibraryProducts, LibraryStage};
 pub use products::{DeviceBuffers, Prepared, Products};
+pub(super) use tables::Tables;

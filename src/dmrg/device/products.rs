@@ -22,6 +22,7 @@ use super::copies::{Copies, Copying};
 use super::cutting::Loads;
 use super::streams::{Layout, Streams};
 use super::table::Table;
+use super::tables::{Tables, Uploaded};
 use crate::dmrg::records::{SPACES, Space, Stage};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
 use eigenforge_templates::Launch;
@@ -31,8 +32,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Blocks of a grid where there is no card: a few, so that each takes several tiles.
 const SIMULATED_BLOCKS: u32 = 3;
-/// Words that a fresh table has room for, so that tables of other stages can use it again.
-const LEAST_WORDS: usize = 1 << 13;
 
 /// A stage of fewer operations is not worth a look at streams.
 const FEW_FLOPS: f64 = 2e8;
@@ -48,7 +47,8 @@ pub struct Products {
     always: Option<Loads>,
     blocks: u32,
     nothing: Arc<Vector<f64>>,
-    spare: Arc<Spare>,
+    tables: Tables,
+    spare: Spare,
     /// Where copies of operands lie; memory of the device's own else.
     memory: Option<Room>,
 }
@@ -64,20 +64,14 @@ struct Streaming {
     copying: Copying,
 }
 
-/// Memory of stages that are no more, for others.
-#[derive(Default)]
-struct Spare {
-    tables: Mutex<Vec<Buffer<u64>>>,
-    copies: Mutex<Vec<Vector<f64>>>,
-}
+/// Copies of stages that are no more, for others.
+type Spare = Arc<Mutex<Vec<Vector<f64>>>>;
 
 /// A stage whose tables are on the device.
 pub struct Prepared {
     launch: Launch,
     firsts: [i64; 3],
-    /// There until it is dropped.
-    table: Option<Buffer<u64>>,
-    spare: Arc<Spare>,
+    table: Uploaded,
     spaces: [usize; SPACES],
     length: usize,
     cycles: f64,
@@ -90,14 +84,14 @@ pub struct Prepared {
 struct Mapped {
     /// Where the buffers begin: address and first element.
     places: [(Option<u64>, usize); SPACES],
-    maps: Buffer<u64>,
+    maps: Uploaded,
     /// Copies of vectors, made at each run.
     vectors: Copies,
-    parts: Option<Buffer<u64>>,
+    parts: Option<Uploaded>,
     /// Copies of blocks and of vectors; there until it is dropped.
     copies: Option<[Vector<f64>; 2]>,
     /// Who may have their memory next.
-    spare: Option<Arc<Spare>>,
+    spare: Option<Spare>,
 }
 
 /// The buffers that records read: a vector for each space, and where in it the space begins.
@@ -154,9 +148,9 @@ impl Products {
             Device::Cpu(_) | Device::Sim(_) => SIMULATED_BLOCKS,
         };
         let nothing = Arc::new(device.zeros(1)?);
-        let (device, spare) = (device.clone(), Arc::default());
+        let (device, tables, spare) = (device.clone(), Tables::new(device), Spare::default());
         let (always, memory) = (None, None);
-        Ok(Products { device, kernel, plan, streaming, always, blocks, nothing, spare, memory })
+        Ok(Products { device, kernel, plan, streaming, always, blocks, nothing, tables, spare, memory })
     }
 
     fn streaming(device: &Device, plan: &GroupedProductsPlan) -> Result<Streaming, DeviceError> {
@@ -199,16 +193,15 @@ impl Products {
             (None, Some(_)) if stage.flops() >= FEW_FLOPS => &[Loads::Carried, Loads::Streamed],
             _ => &[Loads::Carried],
         };
-        let Table { mut words, firsts, sizes, cycles, streams } = Table::new(stage, self.blocks, kinds)?;
+        let Table { words, firsts, sizes, cycles, streams } = Table::new(stage, self.blocks, kinds)?;
         let launch = match &self.streaming {
             Some(streaming) if streams.any() => streaming.plan.launch(&sizes, streams.count())?,
             _ => self.plan.launch(&sizes)?,
         };
         self.kernel_of(&streams).check(&launch)?;
-        let table = Some(self.upload(&mut words)?);
+        let table = self.tables.upload(&words)?;
         let (spaces, length) = (sizes.spaces.map(|len| len as usize), stage.length);
-        let (spare, mapped) = (self.spare.clone(), Mutex::new(None));
-        Ok(Prepared { launch, firsts, table, spare, spaces, length, cycles, streams, mapped })
+        Ok(Prepared { launch, firsts, table, spaces, length, cycles, streams, mapped: Mutex::default() })
     }
 
     fn kernel_of(&self, streams: &Streams) -> &Kernel {
@@ -223,7 +216,7 @@ impl Products {
         if let Some(room) = &self.memory {
             return room(length.max(1));
         }
-        let mut spare = self.spare.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = (0..spare.len()).filter(|k| spare[*k].len() >= length).min_by_key(|k| spare[*k].len());
         match fits {
             Some(k) => Ok(spare.swap_remove(k)),
@@ -246,35 +239,20 @@ impl Products {
         let Layout { copies: [blocks, vectors], .. } = &layout;
         let mut copies = [self.copies(blocks.length)?, self.copies(vectors.length)?];
         if blocks.length > 0 {
-            let parts = blocks.table(&self.device)?;
+            let parts = self.tables.upload(&blocks.table())?;
             streaming.copying.run(blocks, &parts, given, stage.spaces, &mut copies[0])?;
         }
-        let parts = if vectors.length > 0 { Some(vectors.table(&self.device)?) } else { None };
+        let parts = if vectors.length > 0 { Some(self.tables.upload(&vectors.table())?) } else { None };
         let maps = match &self.device {
-            Device::Cuda(_) => stage.streams.maps(&self.device, &layout, given, [&copies[0], &copies[1]])?,
+            Device::Cuda(_) => stage.streams.maps(&layout, given, [&copies[0], &copies[1]])?,
             // Operands are read where they are.
-            Device::Cpu(_) | Device::Sim(_) => {
-                self.device.buffer(&vec![0u64; StreamedProductsPlan::MAP_WORDS * stage.streams.count()])?
-            }
+            Device::Cpu(_) | Device::Sim(_) => vec![0; StreamedProductsPlan::MAP_WORDS * stage.streams.count()],
         };
+        let maps = self.tables.upload(&maps)?;
         let places = given.map(|(vector, first)| (vector.address(), first));
         let [_, vectors] = layout.copies;
         let spare = self.memory.is_none().then(|| self.spare.clone());
         Ok(Mapped { places, maps, vectors, parts, copies: Some(copies), spare })
-    }
-
-    /// A table in memory that was used before, if there is enough.
-    fn upload(&self, words: &mut Vec<u64>) -> Result<Buffer<u64>, DeviceError> {
-        let mut spare = self.spare.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = (0..spare.len()).filter(|k| spare[*k].len() >= words.len()).min_by_key(|k| spare[*k].len());
-        let found = fits.map(|k| spare.swap_remove(k));
-        drop(spare);
-        let room = words.len().next_power_of_two().max(LEAST_WORDS);
-        words.resize(found.as_ref().map_or(room, Buffer::len), 0);
-        match found {
-            Some(mut table) => table.write(words).map(|()| table),
-            None => self.device.buffer(words),
-        }
     }
 
     /// Queues a stage: `output` is what its groups add up to, everything else zero. Blocks are those of the first run with
@@ -339,7 +317,6 @@ impl Products {
         must_hold("output", output.len(), first, stage.length)?;
         let access = if first == 0 { Access::Out } else { Access::InOut };
         lengthen(&mut launch, 2 * SPACES, first + stage.length, access);
-        let Some(table) = &stage.table else { return Ok(()) };
         let names: [&str; SPACES] = ["left", "left_sum", "right", "right_sum", "input", "between"];
         let firsts = ["left_first", "left_sum_first", "right_first", "right_sum_first", "input_first", "between_first"];
         let mut arguments = Arguments::new();
@@ -350,7 +327,8 @@ impl Products {
             arguments = arguments.i64(name, first as i64);
         }
         let [records, touching, starts] = stage.firsts;
-        let arguments = arguments.write("output", output).i64("output_first", first as i64).read("table", table);
+        let arguments =
+            arguments.write("output", output).i64("output_first", first as i64).read("table", &*stage.table);
         let arguments = arguments.i64("records_first", records).i64("touching_first", touching);
         let mut arguments = arguments.i64("starts_first", starts);
         if let Some(maps) = maps {
@@ -390,14 +368,6 @@ impl Prepared {
     }
 }
 
-impl Drop for Prepared {
-    fn drop(&mut self) {
-        if let Some(table) = self.table.take() {
-            self.spare.tables.lock().unwrap_or_else(PoisonError::into_inner).push(table);
-        }
-    }
-}
-
 impl Mapped {
     /// Whether these are the buffers it is for. The place of x may change: it is copied.
     fn still(&self, given: &[(&Vector<f64>, usize); SPACES]) -> bool {
@@ -409,7 +379,7 @@ impl Mapped {
 impl Drop for Mapped {
     fn drop(&mut self) {
         if let (Some(copies), Some(spare)) = (self.copies.take(), &self.spare) {
-            spare.copies.lock().unwrap_or_else(PoisonError::into_inner).extend(copies);
+            spare.lock().unwrap_or_else(PoisonError::into_inner).extend(copies);
         }
     }
 }

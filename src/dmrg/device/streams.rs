@@ -7,7 +7,7 @@
 use super::copies::Copies;
 use super::cutting::Loads;
 use crate::dmrg::records::{Action, Operand, Record, SPACES, Space};
-use eigenforge_runtime::{Buffer, Device, DeviceError, MappedMatrix, Vector, tensor_maps};
+use eigenforge_runtime::{DeviceError, MappedMatrix, Vector, tensor_maps};
 use std::collections::HashMap;
 
 /// A matrix that records read: rows and columns as they are meant.
@@ -106,17 +106,16 @@ impl Streams {
         Layout { sources, copies }
     }
 
-    /// The maps of all matrices, on the device.
+    /// The words of the maps of all matrices.
     ///
     /// # Errors
-    /// A matrix outside its buffer; a device without the accelerator.
+    /// A matrix outside its buffer.
     pub(super) fn maps(
         &self,
-        device: &Device,
         layout: &Layout,
         given: &[(&Vector<f64>, usize); SPACES],
         copies: [&Vector<f64>; 2],
-    ) -> Result<Buffer<u64>, DeviceError> {
+    ) -> Result<Vec<u64>, DeviceError> {
         let map = |(matrix, source): (&Matrix, &Source)| {
             let Matrix { space, offset, stride, rows, columns, row_before, .. } = *matrix;
             match *source {
@@ -131,6 +130,6 @@ impl Streams {
             }
         };
         let list: Vec<MappedMatrix<'_>> = self.matrices.iter().zip(&layout.sources).map(map).collect();
-        tensor_maps(device, &list)
+        tensor_maps(&list)
     }
 }

@@ -4,7 +4,7 @@
 //! Tiles are dealt out by predicted time, the longest first, each to the block with the least to do (Graham 1969), so
 //! one launch takes about as long as its share; a block's tiles lie side by side.
 
-use super::cutting::{Loads, Part, Rectangle, cut};
+use super::cutting::{Choice, Cost, Loads, Part, Rectangle, Uncut};
 use super::streams::Streams;
 use crate::dmrg::records::{Action, Group, Operand, Record, SPACES, Stage};
 use eigenforge_runtime::DeviceError;
@@ -242,45 +242,53 @@ fn packed(record: &Record, stride: usize) -> ProductRecord {
 
 /// The cut whose longest share is predicted to be shortest: large tiles need less memory traffic, small ones share better.
 fn best_cut(outputs: &[Block<'_>], blocks: u32, kinds: &[Loads]) -> (Loads, Vec<Cut>) {
-    let mut best: Option<(f64, (Loads, Vec<Cut>))> = None;
+    let uncut: Vec<Uncut> =
+        outputs.iter().map(|block| Uncut::new([block.stride, block.columns], &block.parts)).collect();
+    let mut best: Option<(f64, Loads, Vec<Choice>)> = None;
     let sides = [GroupedProductsPlan::SIDE, 64, 32];
     for (loads, most) in kinds.iter().flat_map(|loads| sides.map(|most| (*loads, most))) {
-        let mut cuts = Vec::new();
-        for (number, block) in outputs.iter().enumerate() {
-            let size = [block.stride, block.columns];
-            let tiles = cut(loads, size, &block.parts, most);
-            cuts.extend(tiles.into_iter().map(|(place, cycles)| Cut { block: number, place, cycles }));
-        }
-        let sum: f64 = cuts.iter().map(|cut| cut.cycles).sum();
-        let longest = cuts.iter().map(|cut| cut.cycles).fold(0.0, f64::max);
+        let choices: Vec<Choice> = uncut.iter().map(|block| block.cheapest(loads, most)).collect();
+        let Cost { sum, longest, tiles } =
+            choices.iter().fold(Cost::default(), |cost, choice| cost.with(choice.cost()));
         // Dealing out the longest first leaves at most about half of a mean tile on top of the mean share.
-        let mean = sum / cuts.len().max(1) as f64;
+        let mean = sum / f64::from(tiles.max(1));
         let share = (sum / f64::from(blocks) + 0.5 * mean).max(longest) + loads.preparation();
-        if best.as_ref().is_none_or(|(least, _)| share < *least) {
-            best = Some((share, (loads, cuts)));
+        if best.as_ref().is_none_or(|(least, ..)| share < *least) {
+            best = Some((share, loads, choices));
         }
     }
-    best.map_or((Loads::Carried, Vec::new()), |(_, found)| found)
+    let Some((_, loads, choices)) = best else { return (Loads::Carried, Vec::new()) };
+    let mut cuts = Vec::with_capacity(choices.iter().map(|choice| choice.cost().tiles as usize).sum());
+    for (block, (uncut, choice)) in uncut.iter().zip(choices).enumerate() {
+        cuts.extend(uncut.tiles(choice).into_iter().map(|(place, cycles)| Cut { block, place, cycles }));
+    }
+    (loads, cuts)
 }
 
 /// Order of the tiles, first tile of each block and one behind, predicted cycles of the longest share.
 fn deal(cuts: &[Cut], blocks: u32) -> (Vec<usize>, Vec<u32>, f64) {
     let mut longest_first: Vec<usize> = (0..cuts.len()).collect();
     longest_first.sort_by(|a, b| cuts[*b].cycles.total_cmp(&cuts[*a].cycles));
-    let mut shares = vec![Vec::new(); blocks as usize];
+    let (mut owners, mut starts) = (Vec::with_capacity(cuts.len()), vec![0u32; blocks as usize + 1]);
     // Cycles are whole numbers as good as: the heap needs an order.
     let mut least: BinaryHeap<Reverse<(u64, u32)>> = (0..blocks).map(|block| Reverse((0, block))).collect();
-    for tile in longest_first {
-        let Some(Reverse((cycles, block))) = least.pop() else { break };
-        shares[block as usize].push(tile);
-        least.push(Reverse((cycles + cuts[tile].cycles as u64, block)));
+    for tile in &longest_first {
+        let Some(mut first) = least.peek_mut() else { break };
+        let Reverse((cycles, block)) = *first;
+        owners.push(block);
+        starts[block as usize + 1] += 1;
+        *first = Reverse((cycles + cuts[*tile].cycles as u64, block));
     }
     let longest = least.iter().map(|Reverse((cycles, _))| *cycles).max().unwrap_or(0) as f64;
-    let mut starts = vec![0];
-    for share in &shares {
-        starts.push(starts[starts.len() - 1] + share.len() as u32);
+    (1..starts.len()).for_each(|block| starts[block] += starts[block - 1]);
+    let mut places = starts.clone();
+    let mut order = vec![0; owners.len()];
+    for (tile, owner) in longest_first.into_iter().zip(owners) {
+        let place = &mut places[owner as usize];
+        order[*place as usize] = tile;
+        *place += 1;
     }
-    (shares.concat(), starts, longest)
+    (order, starts, longest)
 }
 
 /// A tile, and twice the number of each record that touches it, one more if it begins at an odd row of the record's part.

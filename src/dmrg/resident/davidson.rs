@@ -56,10 +56,13 @@ impl Davidson {
         })
     }
 
-    /// Takes so many basis vectors from now on, V and W of so many bytes at the fullest bond.
-    pub(super) fn hold_to(&mut self, width: usize, bytes: u64) {
-        self.planned = Some((width.min(self.plan.width), (bytes / 16) as usize));
+    /// Takes so many basis vectors from now on, V and W of so many bytes at the fullest bond: there is most room for them now.
+    pub(super) fn hold_to(&mut self, width: usize, bytes: u64) -> Result<(), DeviceError> {
+        let elements = (bytes / 16) as usize;
+        self.planned = Some((width.min(self.plan.width), elements));
         self.vectors = None;
+        self.vectors = Some([self.pool.take(elements)?, self.pool.take(elements)?]);
+        Ok(())
     }
 
     /// Lets go of V and W.

@@ -1,9 +1,11 @@
 //! Eigenvectors of density matrices on a device, all sectors at once.
 //!
 //! In: symmetric matrices inside one buffer. Out: their eigenvectors in place, eigenvalues on the host. Matrices of up to
-//! [`EigenpairsPlan::most`] rows go through the generated launches together; longer ones to the library, whose launches
-//! are filled with one matrix then. Eigenvalues are good to the rounding of the largest of their matrix.
+//! [`EigenpairsPlan::most`] rows go through the generated launches together, longer ones through those of a
+//! [second plan](EigenpairsPlan::long), which is compiled when the first of them comes; what is longer still goes to the library,
+//! whose launches are filled with one matrix then. Eigenvalues are good to the rounding of the largest of their matrix.
 
+use super::super::device::Tables;
 use super::{Held, Resident};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Eigensolver, Kernel, SymmetricMatrix};
 use eigenforge_templates::eigen::{Card, Eigenpairs, EigenpairsPlan, SymmetricRows, resident_rows};
@@ -12,20 +14,26 @@ use std::sync::{Mutex, PoisonError};
 /// Rows that a block keeps where there is no card, and its shared memory.
 const SIMULATED_ROWS: usize = 64;
 const SIMULATED_BYTES: usize = 227 << 10;
-/// Words that a table has room for at first.
-const LEAST_WORDS: usize = 1 << 14;
 /// Matrices that there are counters for at first.
 const LEAST_MATRICES: usize = 256;
 
 /// The kernels and the library.
 pub(super) struct Decomposer {
-    kernel: Kernel,
-    plan: EigenpairsPlan,
+    few: Generated,
+    /// For longer matrices; compiled when there are some.
+    long: EigenpairsPlan,
+    long_kernel: Mutex<Option<Kernel>>,
     card: Card,
     eigensolver: Eigensolver,
-    table: Mutex<Option<Buffer<u64>>>,
+    tables: Tables,
     /// Blocks of each matrix that have come to the end of a column; zeros between calls.
     arrived: Mutex<Buffer<u32>>,
+}
+
+/// A plan and its kernels.
+struct Generated {
+    kernel: Kernel,
+    plan: EigenpairsPlan,
 }
 
 /// What came of a matrix.
@@ -43,7 +51,7 @@ pub(in crate::dmrg) fn workspace(rows: impl Iterator<Item = usize>) -> usize {
 
 impl Decomposer {
     pub(super) fn new(device: &Device) -> Result<Decomposer, DeviceError> {
-        let plan = EigenpairsPlan::new("dmrg");
+        let (plan, long) = (EigenpairsPlan::new("dmrg"), EigenpairsPlan::long("dmrg"));
         let card = match device {
             Device::Cuda(cuda) => {
                 let shared_bytes = cuda.shared_bytes_per_block()? as usize;
@@ -55,23 +63,9 @@ impl Decomposer {
             }
         };
         let arrived = Mutex::new(device.buffer(&[0; LEAST_MATRICES])?);
-        let (kernel, eigensolver) = (device.compile(&plan.text()?)?, Eigensolver::new(device)?);
-        Ok(Decomposer { kernel, plan, card, eigensolver, table: Mutex::default(), arrived })
-    }
-
-    /// A table in the memory of the one before, if there is enough.
-    fn upload(&self, device: &Device, mut words: Vec<u64>) -> Result<Buffer<u64>, DeviceError> {
-        let kept = self.table.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match kept.filter(|kept| kept.len() >= words.len()) {
-            Some(mut table) => {
-                words.resize(table.len(), 0);
-                table.write(&words).map(|()| table)
-            }
-            None => {
-                words.resize(words.len().next_power_of_two().max(LEAST_WORDS), 0);
-                device.buffer(&words)
-            }
-        }
+        let few = Generated { kernel: device.compile(&plan.text()?)?, plan };
+        let (tables, eigensolver) = (Tables::new(device), Eigensolver::new(device)?);
+        Ok(Decomposer { few, long, long_kernel: Mutex::default(), card, eigensolver, tables, arrived })
     }
 }
 
@@ -85,16 +79,20 @@ impl Resident {
         };
         let firsts: Vec<usize> = list.iter().map(place).collect();
         let mut values = self.pool.take(at)?;
-        let generated = |rows: usize| rows <= self.decomposer.plan.most;
-        let rows = |((first, rows), values): (&(usize, usize), &usize)| {
-            generated(*rows).then_some(SymmetricRows { first: *first, rows: *rows, values: *values })
-        };
-        let few: Vec<SymmetricRows> = list.iter().zip(&firsts).filter_map(rows).collect();
-        let size = |((first, size), values): (&(usize, usize), &usize)| {
-            (!generated(*size)).then_some(SymmetricMatrix { first: *first, size: *size, values: *values })
-        };
-        let many: Vec<SymmetricMatrix> = list.iter().zip(&firsts).filter_map(size).collect();
-        self.generated(&few, matrices, &mut values)?;
+        let Decomposer { few, long, card, .. } = &self.decomposer;
+        let generated = |rows: usize| few.plan.takes(rows, *card) || long.takes(rows, *card);
+        let (mut short, mut longer, mut many) = (Vec::new(), Vec::new(), Vec::new());
+        for ((first, rows), values) in list.iter().copied().zip(firsts.iter().copied()) {
+            match rows {
+                _ if few.plan.takes(rows, *card) => short.push(SymmetricRows { first, rows, values }),
+                _ if generated(rows) => longer.push(SymmetricRows { first, rows, values }),
+                size => many.push(SymmetricMatrix { first, size, values }),
+            }
+        }
+        self.generated(few, &short, matrices, &mut values)?;
+        if !longer.is_empty() {
+            self.generated(&self.long()?, &longer, matrices, &mut values)?;
+        }
         if !many.is_empty() {
             self.decomposer.eigensolver.solve(&many, matrices.vector_mut(), values.vector_mut())?;
         }
@@ -112,17 +110,32 @@ impl Resident {
         list.iter().zip(&firsts).map(spectrum).collect()
     }
 
+    /// The plan of long matrices, compiled.
+    fn long(&self) -> Result<Generated, DeviceError> {
+        let Decomposer { long, long_kernel, .. } = &self.decomposer;
+        let mut held = long_kernel.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernel = match &*held {
+            Some(kernel) => kernel.clone(),
+            None => held.insert(self.device.compile(&long.text()?)?).clone(),
+        };
+        Ok(Generated { kernel, plan: long.clone() })
+    }
+
     /// Queues the generated launches.
-    fn generated(&self, list: &[SymmetricRows], matrices: &mut Held, values: &mut Held) -> Result<(), DeviceError> {
+    fn generated(
+        &self,
+        by: &Generated,
+        list: &[SymmetricRows],
+        matrices: &mut Held,
+        values: &mut Held,
+    ) -> Result<(), DeviceError> {
         if list.is_empty() {
             return Ok(());
         }
-        let Eigenpairs { table, work, steps } = {
-            let Decomposer { plan, card, .. } = &self.decomposer;
-            plan.launches(list, *card, matrices.len(), values.len())?
-        };
+        let Eigenpairs { table, work, steps } =
+            by.plan.launches(list, self.decomposer.card, matrices.len(), values.len())?;
         let mut work = self.pool.take(work)?;
-        let table = self.decomposer.upload(&self.device, table)?;
+        let table = self.decomposer.tables.upload(&table)?;
         let mut arrived = self.decomposer.arrived.lock().unwrap_or_else(PoisonError::into_inner);
         if arrived.len() < list.len() {
             *arrived = self.device.buffer(&vec![0; list.len().next_power_of_two()])?;
@@ -132,7 +145,7 @@ impl Resident {
             if step.launch.entry != "merged" && step.launch.entry != "updated" {
                 arguments = arguments.write("matrices", matrices.vector_mut());
             }
-            arguments = arguments.read("table", &table).write("work", work.vector_mut());
+            arguments = arguments.read("table", &*table).write("work", work.vector_mut());
             if step.launch.entry == "reduced" || step.launch.entry == "tridiagonal" {
                 arguments = arguments.write("arrived", &mut *arrived);
             }
@@ -140,9 +153,8 @@ impl Resident {
                 arguments = arguments.write("values", values.vector_mut());
             }
             let arguments = step.numbers.iter().fold(arguments, |all, (name, number)| all.i64(name, *number));
-            self.decomposer.kernel.launch(&step.launch, arguments)?;
+            by.kernel.launch(&step.launch, arguments)?;
         }
-        *self.decomposer.table.lock().unwrap_or_else(PoisonError::into_inner) = Some(table);
         Ok(())
     }
 }
@@ -272,6 +284,35 @@ mod tests {
         check(&engine, if card { &[161, 300, 517] } else { &[75] }, 200);
         engine.decomposer.card.resident = 40;
         check(&engine, if card { &[129, 400] } else { &[44] }, 300);
+    }
+
+    /// The plan of long matrices: in the simulator those that another plan would take, on a card one that is long, of which few
+    /// weights are above rounding as in a fixed m, and one with all of them.
+    #[test]
+    fn long_matrices_by_their_own_plan() {
+        let mut engine = Resident::new(&test_device()).unwrap();
+        if !matches!(engine.device(), Device::Cuda(_)) {
+            engine.decomposer.few.plan.most = 8;
+            check(&engine, &[9, 20], 400);
+            return;
+        }
+        let n = 1030;
+        let random = vector(60 * n, 7);
+        let low = |e: usize| {
+            (0..60).map(|k| 0.5f64.powi(k as i32) * random[e % n + k * n] * random[e / n + k * n]).sum::<f64>()
+        };
+        let all = vector(n * n, 8);
+        let full = |e: usize| all[e] + all[e / n + e % n * n];
+        let data: Vec<f64> = (0..n * n).map(low).chain((0..n * n).map(full)).collect();
+        let mut matrices = engine.pool.upload(&data).unwrap();
+        let found = engine.decompose(&mut matrices, &[(0, n), (n * n, n)]).unwrap();
+        let vectors = matrices.download().unwrap();
+        for (k, Spectrum { values, .. }) in found.iter().enumerate() {
+            let part = k * n * n..(k + 1) * n * n;
+            for error in errors(&data[part.clone()], n, values, &vectors[part]) {
+                assert!(error < 2e-15 * (n as f64).sqrt(), "matrix {k}: {error:e}");
+            }
+        }
     }
 
     #[test]

@@ -213,8 +213,10 @@ impl Engine for Resident {
     }
 
     fn hold_to(&mut self, plan: &MemoryPlan) -> Result<(), DmrgError> {
-        self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner).hold_to(plan.width, plan.vectors);
-        Ok(self.pool.hold_to(plan)?)
+        let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
+        davidson.release();
+        self.pool.hold_to(plan)?;
+        Ok(davidson.hold_to(plan.width, plan.vectors)?)
     }
 
     fn reserved(&self) -> u64 {

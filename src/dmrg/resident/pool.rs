@@ -187,6 +187,15 @@ impl Pool {
         })
     }
 
+    /// Lets everything leave that was left behind, for whoever else needs the device.
+    ///
+    /// # Errors
+    /// A device that fails, host memory that is not there, a disk that is full.
+    pub fn clear(&self) -> Result<(), DmrgError> {
+        while self.make_room()? {}
+        Ok(())
+    }
+
     /// Begins a copy of numbers that are here; their bytes.
     fn begin_to_leave(&self, place: &mut Place) -> Result<u64, DmrgError> {
         let Place::Here(vector) = place else { return Ok(0) };

@@ -64,7 +64,7 @@ impl DavidsonPlan {
 
     /// Elements of the small matrices.
     pub fn small(&self) -> usize {
-        self.width * self.width + 3 * self.width
+        2 * self.width * self.width + 3 * self.width
     }
 
     /// Elements of the blocks' shares of sums.

@@ -1,88 +1,18 @@
-//! The plan of the eigenvectors of many symmetric matrices at once: text, tasks and launches.
+//! The launches of the eigenvectors of many matrices, and the tasks of their blocks.
 //!
-//! In: the rows of each matrix. Out: the launches in their order with the table that they share: matrices of a few rows and
-//! of a thousand go through the same launches, of which only those for columns
-//! before the last [`resident_rows`] are for the long ones alone.
+//! In: the rows of each matrix, the card. Out: a table (matrices, merges, tiles, vectors) and the launches that find their tasks
+//! in it: columns of long matrices, the rest of all, each level of merges with its products, reflections.
 
-use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
-use crate::text::{KernelText, PRELUDE, TextError, render};
-use serde::{Deserialize, Serialize};
+use super::{Card, Eigenpairs, EigenpairsPlan, FIXED_BYTES, MERGE_WORDS, Sizes, Step, SymmetricRows, resident_bytes};
+use crate::launch::{Launch, LaunchError};
 
-/// Words of a matrix, as the text declares them.
-const MATRIX_WORDS: usize = 4;
-/// Words of a merge: matrix, first row, rows of both halves, which Q is written.
-const MERGE_WORDS: usize = 5;
-/// Vectors of so many elements in a matrix's work beside four of its own size.
-const WORK_VECTORS: usize = 15;
 /// Bytes of shared memory that a merge takes a row.
 const MERGE_BYTES: usize = 7 * 8 + 7 * 4;
+/// Rows of a merge from which on more threads are quicker.
+const LONG_MERGE: usize = 64;
 /// Rows of merges for which a few threads are enough, and these.
 const FEW_ROWS: usize = 8;
 const FEW_THREADS: u32 = 64;
-/// Rows of a merge from which on more threads are quicker.
-const LONG_MERGE: usize = 64;
-/// Bytes of shared memory that a kernel may declare itself, and as many that the driver takes a block.
-const FIXED_BYTES: usize = 1024;
-/// Rows that a block keeps at most: eight lanes for two columns, in blocks of 640 threads.
-const RESIDENT_MOST: usize = 160;
-
-/// Every number that the text is written for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EigenpairsPlan {
-    /// Name of the file, for people.
-    pub name: String,
-    /// Rows of a matrix, at most; a multiple of 32.
-    pub most: usize,
-    /// Rows of a merge that multiplies by its vectors itself.
-    pub direct: usize,
-    /// Threads of a block.
-    pub threads: u32,
-    /// Blocks of them that a multiprocessor holds at least.
-    pub blocks: u32,
-    /// Threads of a block that has a long merge.
-    pub merge_threads: u32,
-    /// Rows of a matrix that a block keeps, at most; a multiple of 32.
-    pub resident_most: usize,
-    /// Threads of a block that has a whole matrix.
-    pub wide: u32,
-    /// Reflections that a block fetches at a time.
-    pub batch: usize,
-    /// Rows of a tile of products.
-    pub tile_rows: usize,
-    /// Columns of a tile: four a warp.
-    pub tile_columns: usize,
-}
-
-/// A matrix of `rows` × `rows`, column-major.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SymmetricRows {
-    /// Its first element.
-    pub first: usize,
-    /// Rows.
-    pub rows: usize,
-    /// Where its first eigenvalue goes.
-    pub values: usize,
-}
-
-/// A launch with the numbers that are passed by value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    /// The launch.
-    pub launch: Launch,
-    /// Numbers by name.
-    pub numbers: Vec<(&'static str, i64)>,
-}
-
-/// Launches in their order, with what they share.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Eigenpairs {
-    /// Matrices, then tasks.
-    pub table: Vec<u64>,
-    /// Elements of work.
-    pub work: usize,
-    /// Launches.
-    pub steps: Vec<Step>,
-}
 
 /// Two neighbouring parts of a matrix.
 #[derive(Clone, Copy)]
@@ -92,120 +22,17 @@ struct Merge {
     halves: [usize; 2],
 }
 
-#[derive(Serialize)]
-struct Parameters {
-    reduced: Vec<String>,
-    tridiagonal: Vec<String>,
-    merged: Vec<String>,
-    updated: Vec<String>,
-    transformed: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct View<'a> {
-    plan: &'a EigenpairsPlan,
-    prelude: &'a str,
-    words: usize,
-    merge_words: usize,
-    parameters: Parameters,
-}
-
-/// Rows of a matrix that one block keeps in so many bytes of shared memory: 160 in the 227 KiB of sm_90.
-pub fn resident_rows(shared_bytes: usize) -> usize {
-    let fits = |rows: &usize| resident_bytes(*rows) + FIXED_BYTES <= shared_bytes;
-    (1..=RESIDENT_MOST / 8).map(|k| 8 * k).rev().find(fits).unwrap_or(8)
-}
-
-/// Bytes of shared memory for so many rows: the matrix with columns 8 modulo 16 numbers apart, and five vectors.
-fn resident_bytes(rows: usize) -> usize {
-    8 * rows * ((rows + 7) / 16 * 16 + 8 + 5)
-}
-
-/// What launches are made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Card {
-    /// Rows of a matrix that a block keeps ([`resident_rows`]).
-    pub resident: usize,
-    /// Bytes of shared memory that a block may have.
-    pub shared_bytes: usize,
-    /// Multiprocessors; 0 where blocks cannot wait for each other.
-    pub multiprocessors: usize,
-}
-
-/// Elements that a launch may touch.
-#[derive(Clone, Copy)]
-struct Sizes {
-    matrices: usize,
-    table: usize,
-    work: usize,
-    values: usize,
-    list: usize,
-}
-
 impl EigenpairsPlan {
-    /// The names of the kernels.
-    pub const ENTRIES: [&str; 5] = ["reduced", "tridiagonal", "merged", "updated", "transformed"];
-
-    /// The plan of DMRG's density matrices.
-    pub fn new(name: impl Into<String>) -> EigenpairsPlan {
-        EigenpairsPlan {
-            name: name.into(),
-            most: 1024,
-            direct: 16,
-            threads: 256,
-            blocks: 4,
-            merge_threads: 512,
-            resident_most: RESIDENT_MOST,
-            wide: 640,
-            batch: 8,
-            tile_rows: 64,
-            tile_columns: 32,
-        }
+    /// Whether a matrix of so many rows can go through the launches: the text has room for it, and the shared memory of a block
+    /// for its last merge and the reflections that are fetched together.
+    pub fn takes(&self, rows: usize, card: Card) -> bool {
+        let bytes = (MERGE_BYTES * rows).max(self.fetched_bytes(rows));
+        rows <= self.most && bytes + 2 * FIXED_BYTES <= card.shared_bytes
     }
 
-    /// Elements of the work of a matrix.
-    pub fn work(rows: usize) -> usize {
-        4 * rows * rows + WORK_VECTORS * rows
-    }
-
-    fn parameters(entry: &str, sizes: Sizes) -> Vec<Parameter> {
-        let memory = |name, len: usize| Parameter::memory(name, Element::F64, Access::InOut, len as u64);
-        let (matrices, work) = (memory("matrices", sizes.matrices), memory("work", sizes.work));
-        let table = Parameter::table("table", Element::U64, sizes.table as u64);
-        let number = |name| Parameter::number(name, Number::I64);
-        let arrived = Parameter::memory("arrived", Element::U32, Access::InOut, sizes.list as u64);
-        match entry {
-            "reduced" => {
-                let numbers = ["resident", "parts"].map(number);
-                [matrices, table, work, arrived].into_iter().chain(numbers).collect()
-            }
-            "tridiagonal" => vec![matrices, table, work, arrived, number("resident")],
-            "merged" => vec![table, work, number("first")],
-            "updated" => vec![table, work, number("merges"), number("first")],
-            _ => vec![matrices, table, work, memory("values", sizes.values), number("first")],
-        }
-    }
-
-    /// The CUDA text.
-    ///
-    /// # Errors
-    /// A fault of the template.
-    pub fn text(&self) -> Result<KernelText, TextError> {
-        let sizes = Sizes { matrices: 1, table: 1, work: 1, values: 1, list: 1 };
-        let of = |entry| -> Vec<String> {
-            EigenpairsPlan::parameters(entry, sizes).iter().map(|p| format!("{} {}", p.cuda(), p.name)).collect()
-        };
-        let parameters = Parameters {
-            reduced: of("reduced"),
-            tridiagonal: of("tridiagonal"),
-            merged: of("merged"),
-            updated: of("updated"),
-            transformed: of("transformed"),
-        };
-        let view = View { plan: self, prelude: PRELUDE, words: MATRIX_WORDS, merge_words: MERGE_WORDS, parameters };
-        let text = render("eigenpairs.cu.jinja", include_str!("../../cuda/eigenpairs.cu.jinja"), &view)?;
-        let entries = EigenpairsPlan::ENTRIES.map(String::from).to_vec();
-        Ok(KernelText { name: format!("{}_eigenpairs", self.name), text, plan: crate::text::ron(self), entries })
+    /// Bytes of reflections that are fetched together: as many elements as the lanes of a warp have room for.
+    fn fetched_bytes(&self, rows: usize) -> usize {
+        8 * self.batch * rows.next_power_of_two().max(64)
     }
 
     /// The launches for these matrices inside `matrices` elements, their eigenvalues inside `values`.
@@ -262,10 +89,9 @@ impl EigenpairsPlan {
             let numbers = vec![("merges", merges_first as i64), ("first", tiles_first as i64)];
             steps.push(self.step("updated", tiles, 0, sizes, numbers)?);
         }
-        // Reflections are fetched with as many elements as the lanes of a warp have room for.
-        let longest = list.first().map_or(0, |matrix| matrix.rows).next_power_of_two().max(64);
+        let longest = list.first().map_or(0, |matrix| matrix.rows);
         let numbers = vec![("first", vectors_first as i64)];
-        steps.push(self.step("transformed", vectors, 8 * self.batch * longest, sizes, numbers)?);
+        steps.push(self.step("transformed", vectors, self.fetched_bytes(longest), sizes, numbers)?);
         steps.retain(|step| step.launch.grid[0] > 0);
         Ok(Eigenpairs { table, work, steps })
     }
@@ -359,6 +185,7 @@ fn levels(list: &[SymmetricRows]) -> Vec<Vec<Merge>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::resident_rows;
     use super::*;
 
     #[test]
@@ -376,6 +203,17 @@ mod tests {
             between.sort_unstable();
             assert_eq!(between, (1..matrix.rows).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn what_has_no_room_in_shared_memory_is_not_taken() {
+        let card = |kibibytes: usize| Card { resident: 160, shared_bytes: kibibytes << 10, multiprocessors: 132 };
+        let (few, long) = (EigenpairsPlan::new("test"), EigenpairsPlan::long("test"));
+        assert!(few.takes(1024, card(227)) && !few.takes(1025, card(227)));
+        assert!(long.takes(1716, card(227)) && long.takes(2048, card(227)) && !long.takes(2049, card(227)));
+        // 84 bytes a row: 163 KiB have room for 1,962.
+        assert!(long.takes(1962, card(163)) && !long.takes(1963, card(163)));
+        assert!(few.takes(1024, card(99)) && !long.takes(1300, card(99)));
     }
 
     #[test]

@@ -1,0 +1,242 @@
+//! The plan of the eigenvectors of many symmetric matrices at once: text, tasks and launches.
+//!
+//! In: the rows of each matrix. Out: the launches in their order with the table that they share: matrices of a few rows and
+//! of a thousand go through the same launches, of which only those for columns
+//! before the last [`resident_rows`] are for the long ones alone.
+
+mod launches;
+
+use crate::launch::{Access, Element, Launch, Number, Parameter};
+use crate::text::{KernelText, PRELUDE, TextError, fragment, render};
+use serde::{Deserialize, Serialize};
+
+/// Words of a matrix, as the text declares them.
+const MATRIX_WORDS: usize = 4;
+/// Words of a merge: matrix, first row, rows of both halves, which Q is written.
+const MERGE_WORDS: usize = 5;
+/// Vectors of so many elements in a matrix's work beside four of its own size.
+const WORK_VECTORS: usize = 15;
+/// Bytes of shared memory that a kernel may declare itself, and as many that the driver takes a block.
+const FIXED_BYTES: usize = 1024;
+/// Rows that a block keeps at most: eight lanes for two columns, in blocks of 640 threads.
+const RESIDENT_MOST: usize = 160;
+
+/// Every number that the text is written for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EigenpairsPlan {
+    /// Name of the file, for people.
+    pub name: String,
+    /// Rows of a matrix, at most; a multiple of 32.
+    pub most: usize,
+    /// Rows of a merge that multiplies by its vectors itself.
+    pub direct: usize,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Blocks of them that a multiprocessor holds at least.
+    pub blocks: u32,
+    /// Threads of a block that has a long merge.
+    pub merge_threads: u32,
+    /// Rows of a matrix that a block keeps, at most; a multiple of 32.
+    pub resident_most: usize,
+    /// Threads of a block that has a whole matrix.
+    pub wide: u32,
+    /// Reflections that a block fetches at a time.
+    pub batch: usize,
+    /// Blocks that transform vectors that a multiprocessor holds at least.
+    pub vector_blocks: u32,
+    /// Rows of a tile of products.
+    pub tile_rows: usize,
+    /// Columns of a tile: four a warp.
+    pub tile_columns: usize,
+}
+
+/// A matrix of `rows` × `rows`, column-major.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SymmetricRows {
+    /// Its first element.
+    pub first: usize,
+    /// Rows.
+    pub rows: usize,
+    /// Where its first eigenvalue goes.
+    pub values: usize,
+}
+
+/// A launch with the numbers that are passed by value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The launch.
+    pub launch: Launch,
+    /// Numbers by name.
+    pub numbers: Vec<(&'static str, i64)>,
+}
+
+/// Launches in their order, with what they share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Eigenpairs {
+    /// Matrices, then tasks.
+    pub table: Vec<u64>,
+    /// Elements of work.
+    pub work: usize,
+    /// Launches.
+    pub steps: Vec<Step>,
+}
+
+#[derive(Serialize)]
+struct Parameters {
+    reduced: Vec<String>,
+    tridiagonal: Vec<String>,
+    merged: Vec<String>,
+    updated: Vec<String>,
+    transformed: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    plan: &'a EigenpairsPlan,
+    prelude: &'a str,
+    words: usize,
+    merge_words: usize,
+    tridiagonal: String,
+    merged: String,
+    transformed: String,
+}
+
+/// What the parts of the text see.
+#[derive(Serialize)]
+struct Part<'a> {
+    plan: &'a EigenpairsPlan,
+    parameters: Parameters,
+}
+
+impl Part<'_> {
+    fn text(&self, name: &'static str, source: &str) -> Result<String, TextError> {
+        Ok(fragment(name, source, self)?.trim_end().into())
+    }
+}
+
+/// Rows of a matrix that one block keeps in so many bytes of shared memory: 160 in the 227 KiB of sm_90.
+pub fn resident_rows(shared_bytes: usize) -> usize {
+    let fits = |rows: &usize| resident_bytes(*rows) + FIXED_BYTES <= shared_bytes;
+    (1..=RESIDENT_MOST / 8).map(|k| 8 * k).rev().find(fits).unwrap_or(8)
+}
+
+/// Bytes of shared memory for so many rows: the matrix with columns 8 modulo 16 numbers apart, and five vectors.
+fn resident_bytes(rows: usize) -> usize {
+    8 * rows * ((rows + 7) / 16 * 16 + 8 + 5)
+}
+
+/// What launches are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// Rows of a matrix that a block keeps ([`resident_rows`]).
+    pub resident: usize,
+    /// Bytes of shared memory that a block may have.
+    pub shared_bytes: usize,
+    /// Multiprocessors; 0 where blocks cannot wait for each other.
+    pub multiprocessors: usize,
+}
+
+/// Elements that a launch may touch.
+#[derive(Clone, Copy)]
+struct Sizes {
+    matrices: usize,
+    table: usize,
+    work: usize,
+    values: usize,
+    list: usize,
+}
+
+impl EigenpairsPlan {
+    /// The names of the kernels.
+    pub const ENTRIES: [&str; 5] = ["reduced", "tridiagonal", "merged", "updated", "transformed"];
+
+    /// The plan of DMRG's density matrices.
+    pub fn new(name: impl Into<String>) -> EigenpairsPlan {
+        EigenpairsPlan {
+            name: name.into(),
+            most: 1024,
+            direct: 16,
+            threads: 256,
+            blocks: 4,
+            merge_threads: 512,
+            resident_most: RESIDENT_MOST,
+            wide: 640,
+            batch: 8,
+            vector_blocks: 2,
+            tile_rows: 64,
+            tile_columns: 32,
+        }
+    }
+
+    /// The plan of matrices that are longer than [`EigenpairsPlan::new`] takes: threads have more rows each, so that fewer
+    /// blocks find room beside each other.
+    pub fn long(name: impl Into<String>) -> EigenpairsPlan {
+        EigenpairsPlan {
+            most: 2048,
+            blocks: 2,
+            vector_blocks: 1,
+            ..EigenpairsPlan::new(format!("{}_long", name.into()))
+        }
+    }
+
+    /// Elements of the work of a matrix.
+    pub fn work(rows: usize) -> usize {
+        4 * rows * rows + WORK_VECTORS * rows
+    }
+
+    fn parameters(entry: &str, sizes: Sizes) -> Vec<Parameter> {
+        let memory = |name, len: usize| Parameter::memory(name, Element::F64, Access::InOut, len as u64);
+        let (matrices, work) = (memory("matrices", sizes.matrices), memory("work", sizes.work));
+        let table = Parameter::table("table", Element::U64, sizes.table as u64);
+        let number = |name| Parameter::number(name, Number::I64);
+        let arrived = Parameter::memory("arrived", Element::U32, Access::InOut, sizes.list as u64);
+        match entry {
+            "reduced" => {
+                let numbers = ["resident", "parts"].map(number);
+                [matrices, table, work, arrived].into_iter().chain(numbers).collect()
+            }
+            "tridiagonal" => vec![matrices, table, work, arrived, number("resident")],
+            "merged" => vec![table, work, number("first")],
+            "updated" => vec![table, work, number("merges"), number("first")],
+            _ => vec![matrices, table, work, memory("values", sizes.values), number("first")],
+        }
+    }
+
+    /// The CUDA text.
+    ///
+    /// # Errors
+    /// A fault of the template.
+    pub fn text(&self) -> Result<KernelText, TextError> {
+        let sizes = Sizes { matrices: 1, table: 1, work: 1, values: 1, list: 1 };
+        let of = |entry| -> Vec<String> {
+            EigenpairsPlan::parameters(entry, sizes).iter().map(|p| format!("{} {}", p.cuda(), p.name)).collect()
+        };
+        let parameters = Parameters {
+            reduced: of("reduced"),
+            tridiagonal: of("tridiagonal"),
+            merged: of("merged"),
+            updated: of("updated"),
+            transformed: of("transformed"),
+        };
+        let part = Part { plan: self, parameters };
+        let view = View {
+            plan: self,
+            prelude: PRELUDE,
+            words: MATRIX_WORDS,
+            merge_words: MERGE_WORDS,
+            tridiagonal: part.text(
+                "eigenpairs_tridiagonal.cu.jinja",
+                include_str!("../../../cuda/eigenpairs_tridiagonal.cu.jinja"),
+            )?,
+            merged: part
+                .text("eigenpairs_merged.cu.jinja", include_str!("../../../cuda/eigenpairs_merged.cu.jinja"))?,
+            transformed: part.text(
+                "eigenpairs_transformed.cu.jinja",
+                include_str!("../../../cuda/eigenpairs_transformed.cu.jinja"),
+            )?,
+        };
+        let text = render("eigenpairs.cu.jinja", include_str!("../../../cuda/eigenpairs.cu.jinja"), &view)?;
+        let entries = EigenpairsPlan::ENTRIES.map(String::from).to_vec();
+        Ok(KernelText { name: format!("{}_eigenpairs", self.name), text, plan: crate::text::ron(self), entries })
+    }
+}
