@@ -17,10 +17,11 @@ use super::correlations::{Correlations, Correlator};
 use super::engine::{Engine, Operands};
 use super::environment::Environment;
 use super::error::DmrgError;
+use super::left_behind::Item;
 use super::records::Space;
 use super::site::{Kind, Site};
 use super::superblock::Superblock;
-use super::sweep::{Item, Sweeper};
+use super::sweep::Sweeper;
 use super::truncate::{Centre, Limits};
 use serde::Serialize;
 

@@ -5,8 +5,8 @@
 //! and transforms ψ to the next bond.
 
 use super::averaged::{Averaged, solve_each};
-use super::blocks::{Sectors, Side};
-use super::bond::{Bond, Frame, carried_over};
+use super::blocks::Side;
+use super::bond::{Bond, Frame};
 use super::chain::Chain;
 use super::charges::Charges;
 use super::davidson;
@@ -14,6 +14,7 @@ use super::engine::Engine;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::host::Host;
+use super::left_behind::Item;
 use super::reference::{Companion, Reference};
 use super::start::{Random, random_blocks};
 use super::state::Isometry;
@@ -95,18 +96,6 @@ pub struct Sweeper<'c, E: Engine = Host> {
     pub(super) foreseen: Vec<Option<BTreeMap<Charges, f64>>>,
 }
 
-/// What a sweep leaves behind and takes up again.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Item {
-    /// The block of a side that ends at a cut.
-    Block(Side, usize),
-    /// The states kept of a site.
-    Kept(usize),
-}
-
-/// Bonds ahead for which a sweep says what it will need: the next from host memory, the one behind it from the disk.
-const AHEAD: usize = 2;
-
 /// One block a cut.
 type Blocks<B> = [Option<Environment<B>>];
 
@@ -145,63 +134,6 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let (wave, kept) = (engine.upload(Vec::new())?, (0..n).map(|_| None).collect());
         let (averaged, below, foreseen) = (None, Vec::new(), vec![None; n + 1]);
         Ok(Sweeper { engine, chain, left, right, kept, wave, averaged, below, foresees: 0, foreseen })
-    }
-
-    /// Lets the engine do something with numbers that are there.
-    fn with(
-        &mut self,
-        item: Item,
-        work: impl FnOnce(&E, &mut E::Buffer) -> Result<(), DmrgError>,
-    ) -> Result<(), DmrgError> {
-        let buffer = match item {
-            Item::Block(Side::Left, cut) => self.left[cut].as_mut().map(|block| &mut block.data),
-            Item::Block(Side::Right, cut) => self.right[cut].as_mut().map(|block| &mut block.data),
-            Item::Kept(site) => self.kept[site].as_mut().map(|kept| &mut kept.data),
-        };
-        buffer.map_or(Ok(()), |buffer| work(&self.engine, buffer))
-    }
-
-    /// Items that the sweep will not read before it comes back this way.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub(super) fn leave_behind(&mut self, items: &[Item]) -> Result<(), DmrgError> {
-        items.iter().try_for_each(|item| self.with(*item, E::leave))
-    }
-
-    /// An item that is about to be read.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub(super) fn arrive(&mut self, item: Item) -> Result<(), DmrgError> {
-        self.with(item, E::arrive)
-    }
-
-    /// Says what this bond will take up at its end and what the next bonds will need.
-    fn look_ahead(&mut self, p: usize, grows: Side) -> Result<(), DmrgError> {
-        for bonds in 1..=AHEAD {
-            let items = match grows {
-                Side::Left => Some((p + 1 + bonds, Item::Block(Side::Right, p + 2 + bonds))),
-                Side::Right => p.checked_sub(bonds).map(|site| (site, Item::Block(Side::Left, site))),
-            };
-            let Some((site, block)) = items.filter(|(site, _)| *site < self.chain.sites) else { continue };
-            for item in [Item::Kept(site), block] {
-                self.with(item, |engine, buffer| engine.expect(buffer, bonds))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Lets go of the operators of all blocks and of the solver's vectors: the state is only read from now on.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub(super) fn forget_operators(&mut self) -> Result<(), DmrgError> {
-        for block in self.left.iter_mut().chain(&mut self.right).flatten() {
-            (block.operators, block.data) = (Vec::new(), self.engine.upload(Vec::new())?);
-        }
-        self.engine.release();
-        Ok(())
     }
 
     pub(super) fn environments(&self, p: usize) -> (&Environment<E::Buffer>, &Environment<E::Buffer>) {
@@ -447,71 +379,8 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         &self.wave
     }
 
-    /// The states kept of a site, where the engine can read them.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub(super) fn kept_here(&mut self, site: usize) -> Result<Option<&Isometry<E::Buffer>>, DmrgError> {
-        self.arrive(Item::Kept(site))?;
-        Ok(self.kept[site].as_ref())
-    }
-
     /// The states kept of each site.
     pub(super) fn kept(&self) -> &[Option<Isometry<E::Buffer>>] {
         &self.kept
     }
-
-    /// Takes up a state that was saved with ψ at bond `p`: the blocks are made again from the states kept, which
-    /// [`is_whole`] has passed.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub(super) fn restored(
-        engine: E,
-        chain: &'c Chain,
-        kept: Vec<Option<Isometry>>,
-        wave: Vec<f64>,
-        p: usize,
-    ) -> Result<Sweeper<'c, E>, DmrgError> {
-        let mut sweeper = Sweeper::empty(engine, chain)?;
-        for (site, kept) in kept.into_iter().enumerate() {
-            sweeper.kept[site] = kept.map(|kept| kept.carried(|data| sweeper.engine.upload(data))).transpose()?;
-            sweeper.leave_behind(&[Item::Kept(site)])?;
-        }
-        sweeper.wave = sweeper.engine.upload(wave)?;
-        for site in 0..p {
-            sweeper.left[site + 1] = sweeper.regrown(Side::Left, site)?;
-            sweeper.leave_behind(&[Item::Kept(site), Item::Block(Side::Left, site)])?;
-        }
-        for site in (p + 2..chain.sites).rev() {
-            sweeper.right[site] = sweeper.regrown(Side::Right, site)?;
-            sweeper.leave_behind(&[Item::Kept(site), Item::Block(Side::Right, site + 1)])?;
-        }
-        Ok(sweeper)
-    }
-
-    /// The block that the kept states of a site belong to.
-    fn regrown(&mut self, side: Side, site: usize) -> Result<Option<Environment<E::Buffer>>, DmrgError> {
-        let cut = if side == Side::Left { site } else { site + 1 };
-        self.arrive(Item::Kept(site))?;
-        let behind = self.block(side, cut);
-        let Some(kept) = self.kept[site].as_ref() else { return Ok(None) };
-        let enlarged = self.chain.enlarge(side, &behind.sectors, cut);
-        carried_over(&self.engine, self.chain, &self.chain.sum, side, cut, behind, &enlarged, kept).map(Some)
-    }
-}
-
-/// Whether a saved state with ψ at bond `p` is one of this chain: every site away from the bond has states that fit the
-/// block behind it, and ψ has the length that they give.
-pub(super) fn is_whole(chain: &Chain, kept: &[Option<Isometry>], wave: &[f64], p: usize) -> bool {
-    let block = |side: Side, sites: Vec<usize>| {
-        sites.into_iter().try_fold(Sectors::end(), |behind, site| {
-            let cut = if side == Side::Left { site } else { site + 1 };
-            let kept = kept[site].as_ref()?;
-            kept.fits(&chain.enlarge(side, &behind, cut).sectors).then(|| kept.kept.clone())
-        })
-    };
-    let (left, right) = (block(Side::Left, (0..p).collect()), block(Side::Right, (p + 2..chain.sites).rev().collect()));
-    let (Some(left), Some(right)) = (left, right) else { return false };
-    Frame::new(chain, p, &left, &right).layout.length == wave.len()
 }

@@ -13,6 +13,7 @@ mod beside;
 mod davidson;
 mod decompose;
 mod diagonal;
+mod held;
 mod lent;
 mod multiply;
 mod pool;
@@ -21,8 +22,9 @@ mod truncate;
 
 pub(in crate::dmrg) use decompose::workspace as decomposing;
 pub(in crate::dmrg) use diagonal::stages as diagonal_stages;
+pub use held::Held;
 pub use multiply::{Multiplier, Multiply};
-pub use pool::{Held, Limits, Pool};
+pub use pool::{Limits, Pool};
 pub use texts::generated;
 
 use super::blocks::Side;

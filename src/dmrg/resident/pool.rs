@@ -9,14 +9,15 @@
 //!
 //! Everything on a device happens in one order, so memory that is given back may be given out again at once.
 
+use super::held::{Held, Place};
 use super::lent::{Lender, Lent};
 use crate::dmrg::DmrgError;
 use crate::dmrg::memory::{MemoryPlan, Usage};
-use crate::dmrg::storage::{Resting, Store, Stored};
+use crate::dmrg::storage::{Resting, Store};
 use eigenforge_runtime::{Arena, Copies, Device, DeviceError, Transfer, Vector};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Part of the free memory that a run may take; the rest is for kernels, tables and the library's workspaces.
 const USED: f64 = 0.9;
@@ -66,38 +67,6 @@ pub struct Pool {
     store: Arc<Store<Lent>>,
 }
 
-/// Numbers on a device, given back to the pool when dropped.
-pub struct Held {
-    home: Home,
-    len: usize,
-    pool: Arc<Pool>,
-}
-
-enum Home {
-    /// Here, and staying.
-    Own(Vector<f64>),
-    /// Left behind.
-    Resting(Arc<Mutex<Place>>),
-    Nowhere,
-}
-
-/// Where numbers are that were left behind.
-enum Place {
-    /// Still here.
-    Here(Vector<f64>),
-    /// Here, with a copy to host memory under way or done.
-    Leaving(Transfer),
-    /// In host memory or on disk.
-    Away(Stored<Lent>),
-    /// On its way back.
-    Arriving(Transfer),
-    Gone,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn bytes(len: usize) -> u64 {
     8 * len as u64
 }
@@ -138,7 +107,7 @@ impl Pool {
     /// # Errors
     /// Memory that is not there; what has to make room and cannot.
     pub fn take(self: &Arc<Pool>, len: usize) -> Result<Held, DeviceError> {
-        Ok(Held { home: Home::Own(self.vector(len)?), len, pool: self.clone() })
+        Ok(Held::new(self.vector(len)?, self))
     }
 
     /// The same as a plain vector, for work that is soon over.
@@ -196,6 +165,11 @@ impl Pool {
         Ok(())
     }
 
+    /// Takes numbers over that are left behind.
+    pub(super) fn rest(&self, vector: Vector<f64>) -> Arc<Mutex<Place>> {
+        self.resting.push(Place::Here(vector))
+    }
+
     /// Begins a copy of numbers that are here; their bytes.
     fn begin_to_leave(&self, place: &mut Place) -> Result<u64, DmrgError> {
         let Place::Here(vector) = place else { return Ok(0) };
@@ -221,7 +195,7 @@ impl Pool {
     }
 
     /// Copies ahead what will have to leave by the plan.
-    fn thin(&self) -> Result<(), DmrgError> {
+    pub(super) fn thin(&self) -> Result<(), DmrgError> {
         let here = |place: &Place| if let Place::Here(vector) = place { bytes(vector.len()) } else { 0 };
         let over = self.resting.sum(here).saturating_sub(self.at_rest.load(Ordering::Relaxed));
         let mut begun = 0;
@@ -235,7 +209,7 @@ impl Pool {
     }
 
     /// Begins to bring back what is away.
-    fn begin_to_arrive(&self, place: &mut Place) -> Result<(), DmrgError> {
+    pub(super) fn begin_to_arrive(&self, place: &mut Place) -> Result<(), DmrgError> {
         let Place::Away(stored) = place else { return Ok(()) };
         // First of all the room, so that nothing is lost where there is none.
         let len = stored.len();
@@ -249,7 +223,7 @@ impl Pool {
     }
 
     /// Waits for a copy in either direction; the numbers here are good.
-    fn ended(&self, transfer: Transfer) -> Result<Vector<f64>, DmrgError> {
+    pub(super) fn ended(&self, transfer: Transfer) -> Result<Vector<f64>, DmrgError> {
         let (vector, pinned) = transfer.finish()?;
         self.store.ledgers().0.give_back(bytes(vector.len()));
         drop(self.lender.lent(pinned, vector.len()));
@@ -305,128 +279,6 @@ impl Pool {
     /// Bytes of host memory that what has left may fill.
     pub fn host_limit(&self) -> u64 {
         self.store.limit()
-    }
-}
-
-impl Held {
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The memory.
-    pub fn vector(&self) -> &Vector<f64> {
-        match &self.home {
-            Home::Own(vector) => vector,
-            _ => unreachable!("a sweep fetches what it reads"),
-        }
-    }
-
-    /// The same, to be written.
-    pub fn vector_mut(&mut self) -> &mut Vector<f64> {
-        match &mut self.home {
-            Home::Own(vector) => vector,
-            _ => unreachable!("a sweep fetches what it writes"),
-        }
-    }
-
-    /// A copy beside it.
-    ///
-    /// # Errors
-    /// Memory that is not there.
-    pub fn duplicate(&self) -> Result<Held, DeviceError> {
-        let mut copy = self.pool.take(self.len)?;
-        copy.vector_mut().copy_first(self.vector(), self.len)?;
-        Ok(copy)
-    }
-
-    /// A copy on the host of numbers that are on the device.
-    ///
-    /// # Errors
-    /// A device that fails.
-    pub fn download(&self) -> Result<Vec<f64>, DeviceError> {
-        self.vector().download_first(self.len)
-    }
-
-    /// A copy on the host, wherever the numbers are.
-    ///
-    /// # Errors
-    /// A device that fails, a file that cannot be read back.
-    pub fn copy(&self) -> Result<Vec<f64>, DmrgError> {
-        let Home::Resting(place) = &self.home else { return Ok(self.download()?) };
-        match &*locked(place) {
-            Place::Here(vector) => Ok(vector.download_first(self.len)?),
-            Place::Leaving(transfer) | Place::Arriving(transfer) => Ok(transfer.values(self.len)?),
-            Place::Away(stored) => stored.copy(),
-            Place::Gone => unreachable!("only a device that fails loses numbers"),
-        }
-    }
-
-    /// Will not be read for a while: its room is others' if they need it.
-    ///
-    /// # Errors
-    /// A device that fails, host memory that is not there.
-    pub fn leave(&mut self) -> Result<(), DmrgError> {
-        if self.is_empty() || !matches!(self.home, Home::Own(_)) {
-            return Ok(());
-        }
-        if let Home::Own(vector) = std::mem::replace(&mut self.home, Home::Nowhere) {
-            self.home = Home::Resting(self.pool.resting.push(Place::Here(vector)));
-        }
-        self.pool.thin()
-    }
-
-    /// Begins to come back: from host memory if it is needed next, from the disk if later.
-    ///
-    /// # Errors
-    /// A file that cannot be read back.
-    pub fn expect(&mut self, bonds: usize) -> Result<(), DmrgError> {
-        let Home::Resting(place) = &self.home else { return Ok(()) };
-        let mut place = locked(place);
-        match &*place {
-            Place::Away(stored) if bonds > 1 => stored.fetch(),
-            Place::Away(_) => match self.pool.begin_to_arrive(&mut place) {
-                // It is asked for again when it has to be here.
-                Err(DmrgError::Device(DeviceError::Memory { .. })) => Ok(()),
-                outcome => outcome,
-            },
-            _ => Ok(()),
-        }
-    }
-
-    /// On the device, when this returns.
-    ///
-    /// # Errors
-    /// Memory that is not there, a file that cannot be read back.
-    pub fn arrive(&mut self) -> Result<(), DmrgError> {
-        let Home::Resting(shared) = &self.home else { return Ok(()) };
-        let mut place = locked(shared);
-        self.pool.begin_to_arrive(&mut place)?;
-        let vector = match std::mem::replace(&mut *place, Place::Gone) {
-            Place::Here(vector) => vector,
-            Place::Leaving(transfer) | Place::Arriving(transfer) => self.pool.ended(transfer)?,
-            Place::Away(_) | Place::Gone => unreachable!("it has begun to arrive"),
-        };
-        drop(place);
-        self.home = Home::Own(vector);
-        Ok(())
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        if let Home::Resting(place) = std::mem::replace(&mut self.home, Home::Nowhere)
-            && let Place::Leaving(transfer) | Place::Arriving(transfer) =
-                std::mem::replace(&mut *locked(&place), Place::Gone)
-        {
-            // A device that fails has given its memory up.
-            let _ = self.pool.ended(transfer);
-        }
     }
 }
 

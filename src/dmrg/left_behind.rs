@@ -1,0 +1,90 @@
+//! What a sweep leaves behind and takes up again: blocks that it has passed and kept states away from its bond.
+//!
+//! A sweep says what it will not read for a while, a bond or two ahead what it will, and what it reads now; where the
+//! numbers are in between is the [engine](super::engine)'s.
+
+use super::blocks::Side;
+use super::engine::Engine;
+use super::error::DmrgError;
+use super::state::Isometry;
+use super::sweep::Sweeper;
+
+/// What a sweep leaves behind and takes up again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Item {
+    /// The block of a side that ends at a cut.
+    Block(Side, usize),
+    /// The states kept of a site.
+    Kept(usize),
+}
+
+/// Bonds ahead for which a sweep says what it will need: the next from host memory, the one behind it from the disk.
+const AHEAD: usize = 2;
+
+impl<E: Engine> Sweeper<'_, E> {
+    /// Lets the engine do something with numbers that are there.
+    fn with(
+        &mut self,
+        item: Item,
+        work: impl FnOnce(&E, &mut E::Buffer) -> Result<(), DmrgError>,
+    ) -> Result<(), DmrgError> {
+        let buffer = match item {
+            Item::Block(Side::Left, cut) => self.left[cut].as_mut().map(|block| &mut block.data),
+            Item::Block(Side::Right, cut) => self.right[cut].as_mut().map(|block| &mut block.data),
+            Item::Kept(site) => self.kept[site].as_mut().map(|kept| &mut kept.data),
+        };
+        buffer.map_or(Ok(()), |buffer| work(&self.engine, buffer))
+    }
+
+    /// Items that the sweep will not read before it comes back this way.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn leave_behind(&mut self, items: &[Item]) -> Result<(), DmrgError> {
+        items.iter().try_for_each(|item| self.with(*item, E::leave))
+    }
+
+    /// An item that is about to be read.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn arrive(&mut self, item: Item) -> Result<(), DmrgError> {
+        self.with(item, E::arrive)
+    }
+
+    /// Says what this bond will take up at its end and what the next bonds will need.
+    pub(super) fn look_ahead(&mut self, p: usize, grows: Side) -> Result<(), DmrgError> {
+        for bonds in 1..=AHEAD {
+            let items = match grows {
+                Side::Left => Some((p + 1 + bonds, Item::Block(Side::Right, p + 2 + bonds))),
+                Side::Right => p.checked_sub(bonds).map(|site| (site, Item::Block(Side::Left, site))),
+            };
+            let Some((site, block)) = items.filter(|(site, _)| *site < self.chain.sites) else { continue };
+            for item in [Item::Kept(site), block] {
+                self.with(item, |engine, buffer| engine.expect(buffer, bonds))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets go of the operators of all blocks and of the solver's vectors: the state is only read from now on.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn forget_operators(&mut self) -> Result<(), DmrgError> {
+        for block in self.left.iter_mut().chain(&mut self.right).flatten() {
+            (block.operators, block.data) = (Vec::new(), self.engine.upload(Vec::new())?);
+        }
+        self.engine.release();
+        Ok(())
+    }
+
+    /// The states kept of a site, where the engine can read them.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn kept_here(&mut self, site: usize) -> Result<Option<&Isometry<E::Buffer>>, DmrgError> {
+        self.arrive(Item::Kept(site))?;
+        Ok(self.kept[site].as_ref())
+    }
+}
