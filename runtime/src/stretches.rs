@@ -1,6 +1,6 @@
 //! Free stretches of a line: of a card's memory, of a file.
 //!
-//! In: lengths that are taken and given back. Out: where they begin. The shortest free stretch that is long enough is
+//! In: lengths that are taken and given back. Out: where they begin. The first free stretch that is long enough is
 //! taken, or the last; neighbours that are free are joined.
 
 use std::collections::BTreeMap;
@@ -31,12 +31,12 @@ impl Stretches {
         self.give_back(first, length);
     }
 
-    /// A stretch, if one is long enough.
+    /// The beginning of the first free stretch that is long enough, if one is.
     pub fn take(&mut self, length: u64) -> Option<u64> {
         if length == 0 {
             return Some(0);
         }
-        let fits = self.free.iter().filter(|(_, free)| **free >= length).min_by_key(|(_, free)| **free);
+        let fits = self.free.iter().find(|(_, free)| **free >= length);
         let (first, free) = fits.map(|(first, free)| (*first, *free))?;
         self.free.remove(&first);
         if free > length {

@@ -36,8 +36,6 @@ pub(super) struct Davidson {
     /// Basis vectors by the memory plan, if there is one, and elements of V and of W at its fullest bond: memory of that length
     /// is not asked for again.
     planned: Option<(usize, usize)>,
-    /// V and W; let go of between runs.
-    vectors: Option<[Held; 2]>,
 }
 
 impl Davidson {
@@ -52,7 +50,6 @@ impl Davidson {
             pool: pool.clone(),
             plan,
             planned: None,
-            vectors: None,
         })
     }
 
@@ -60,14 +57,8 @@ impl Davidson {
     pub(super) fn hold_to(&mut self, width: usize, bytes: u64) -> Result<(), DeviceError> {
         let elements = (bytes / 16) as usize;
         self.planned = Some((width.min(self.plan.width), elements));
-        self.vectors = None;
-        self.vectors = Some([self.pool.take(elements)?, self.pool.take(elements)?]);
+        self.pool.park([self.pool.take(elements)?, self.pool.take(elements)?]);
         Ok(())
-    }
-
-    /// Lets go of V and W.
-    pub(super) fn release(&mut self) {
-        self.vectors = None;
     }
 
     /// x · y.
@@ -92,10 +83,9 @@ impl Davidson {
     /// a bond before are let go.
     fn columns(&mut self, n: usize, stride: usize, below: usize) -> usize {
         let most = self.plan.width.min(n).max(1);
-        if self.vectors.as_ref().is_some_and(|[v, _]| v.vector().len() >= most * stride) {
+        if self.pool.parked() >= most * stride {
             return most;
         }
-        self.vectors = None;
         let narrowest = (below + NARROWEST).min(most);
         if let Some((planned, _)) = self.planned {
             return planned.clamp(narrowest, most);
@@ -116,7 +106,8 @@ impl Davidson {
         let n = wave.len();
         let stride = n.next_multiple_of(32);
         let columns = self.columns(n, stride, against.len());
-        let [mut v, mut w] = match self.vectors.take() {
+        // V and W of the bond before, if they are long enough and nobody needed their memory.
+        let [mut v, mut w] = match self.pool.unpark().filter(|[v, _]| v.len() >= columns * stride) {
             Some(held) => held,
             None => {
                 let elements = self.planned.map_or(0, |(_, elements)| elements).max(columns * stride);
@@ -152,7 +143,7 @@ impl Davidson {
             let settled = found.residual <= limits.tolerance || !found.residual.is_finite();
             if settled || !room || nothing_left {
                 self.combine(at(ritz), &v, wave)?;
-                self.vectors = Some([v, w]);
+                self.pool.park([v, w]);
                 return Ok(found);
             }
         }
@@ -317,7 +308,7 @@ mod tests {
         let mut multiply = multiplier.prepare(&superblock, buffers, &pool).unwrap();
         let against: Vec<Held> = against(&a).iter().map(|vector| pool.upload(vector).unwrap()).collect();
         let poison = vec![f64::NAN; width * n.next_multiple_of(32)];
-        davidson.vectors = Some([pool.upload(&poison).unwrap(), pool.upload(&poison).unwrap()]);
+        pool.park([pool.upload(&poison).unwrap(), pool.upload(&poison).unwrap()]);
         let found =
             davidson.solve(&mut multiply, &diagonal, &mut x, limits, &against.iter().collect::<Vec<_>>()).unwrap();
         (found, x.download().unwrap(), a)

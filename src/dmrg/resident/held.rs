@@ -35,7 +35,8 @@ pub(super) enum Place {
     Gone,
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Whoever panicked with it has left it whole.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -43,6 +44,14 @@ impl Held {
     /// Of a vector of the pool.
     pub(super) fn new(vector: Vector<f64>, pool: &Arc<Pool>) -> Held {
         Held { len: vector.len(), home: Home::Own(vector), pool: pool.clone() }
+    }
+
+    /// The vector alone; it must be here.
+    pub(super) fn into_vector(mut self) -> Vector<f64> {
+        match std::mem::replace(&mut self.home, Home::Nowhere) {
+            Home::Own(vector) => vector,
+            _ => unreachable!("what is given up is here"),
+        }
     }
 
     /// Number of elements.

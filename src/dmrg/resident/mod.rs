@@ -207,7 +207,7 @@ impl Engine for Resident {
     }
 
     fn release(&mut self) {
-        self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner).release();
+        drop(self.pool.unpark());
     }
 
     fn budget(&self) -> Option<Budget> {
@@ -216,7 +216,7 @@ impl Engine for Resident {
 
     fn hold_to(&mut self, plan: &MemoryPlan) -> Result<(), DmrgError> {
         let davidson = self.davidson.get_mut().unwrap_or_else(PoisonError::into_inner);
-        davidson.release();
+        drop(self.pool.unpark());
         self.pool.hold_to(plan)?;
         Ok(davidson.hold_to(plan.width, plan.vectors)?)
     }

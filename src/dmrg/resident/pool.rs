@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! take ── a free part of what is reserved? ── yes → there
-//!                       │ no: what was left behind first goes to host memory; when nothing is left, more is reserved
+//!                       │ no: memory of V and W is given up between solves, then what was left behind first goes to host
+//!                       │     memory; when nothing is left, more is reserved
 //! leave → stays until its room is asked for; begins to be copied ahead where that is foreseen (a stream of its own)
 //! expect → begins to come back: from the disk two bonds ahead, from host memory one          arrive → is there
 //! ```
 //!
 //! Everything on a device happens in one order, so memory that is given back may be given out again at once.
 
-use super::held::{Held, Place};
+use super::held::{Held, Place, locked};
 use super::lent::{Lender, Lent};
 use crate::dmrg::DmrgError;
 use crate::dmrg::memory::{MemoryPlan, Usage};
@@ -62,6 +63,8 @@ pub struct Pool {
     /// Bytes that may have been left behind before copies of them begin ahead.
     at_rest: AtomicU64,
     resting: Resting<Place>,
+    /// V and W between the solves of two bonds: memory that is worth keeping, with nothing in it.
+    parked: Mutex<Option<[Vector<f64>; 2]>>,
     copies: Copies,
     lender: Arc<Lender>,
     store: Arc<Store<Lent>>,
@@ -86,6 +89,7 @@ impl Pool {
             planned: AtomicU64::new(limits.memory),
             at_rest: AtomicU64::new(limits.memory),
             resting: Resting::default(),
+            parked: Mutex::default(),
             copies: Copies::new(device)?,
             lender,
             store: Store::new(Arc::default(), limits.host, limits.scratch, make),
@@ -120,7 +124,7 @@ impl Pool {
                 return Ok(vector);
             }
             let grows = self.arena.reserve_for(len, self.planned.load(Ordering::Relaxed))?;
-            if grows || self.make_room()? {
+            if grows || locked(&self.parked).take().is_some() || self.make_room()? {
                 continue;
             }
             if !self.arena.reserve_for(len, self.arena.limit())? {
@@ -128,6 +132,22 @@ impl Pool {
             }
             tracing::debug!(reserved = self.arena.reserved(), "more of the device's memory than was planned");
         }
+    }
+
+    /// Keeps memory for the next solve, unless somebody needs it before.
+    pub(super) fn park(&self, vectors: [Held; 2]) {
+        *locked(&self.parked) = vectors.map(Held::into_vector).into();
+    }
+
+    /// What was parked, if it is still there.
+    pub(super) fn unpark(self: &Arc<Pool>) -> Option<[Held; 2]> {
+        let parked = locked(&self.parked).take();
+        parked.map(|vectors| vectors.map(|vector| Held::new(vector, self)))
+    }
+
+    /// Elements of each of the two that are parked.
+    pub(super) fn parked(&self) -> usize {
+        locked(&self.parked).as_ref().map_or(0, |[vector, _]| vector.len())
     }
 
     fn full(&self, len: usize) -> DeviceError {
@@ -256,7 +276,8 @@ impl Pool {
             Place::Here(vector) => bytes(vector.len()),
             _ => 0,
         };
-        (self.limit() + self.resting.sum(left)).saturating_sub(self.held())
+        let idle = 2 * bytes(self.parked()) + self.resting.sum(left);
+        (self.limit() + idle).saturating_sub(self.held())
     }
 
     /// Bytes that are in host memory or on disk now.
@@ -358,6 +379,24 @@ mod tests {
         assert_eq!((pool.usage().host, pool.held()), (2 << 20, 4 << 20));
         held[0].arrive().unwrap();
         assert_eq!((held[0].download().unwrap(), pool.away()), (numbers(1 << 17, 0), 1 << 20));
+    }
+
+    #[test]
+    fn memory_that_is_parked_is_given_up_before_anything_leaves() {
+        let pool = Pool::new(&test_device(), Limits::tiny(8 << 20)).unwrap();
+        let two = || [pool.take(1 << 18).unwrap(), pool.take(1 << 18).unwrap()];
+        pool.park(two());
+        assert_eq!(pool.parked(), 1 << 18);
+        let kept = pool.unpark().unwrap();
+        assert!(pool.unpark().is_none() && kept[1].len() == 1 << 18);
+        pool.park(kept);
+        let mut left = pool.upload(&numbers(1 << 18, 3)).unwrap();
+        left.leave().unwrap();
+        let others = two();
+        assert!(pool.parked() == 0 && pool.usage().host == 0, "{:?}", pool.usage());
+        left.arrive().unwrap();
+        assert_eq!(left.download().unwrap(), numbers(1 << 18, 3));
+        drop(others);
     }
 
     #[test]
