@@ -184,7 +184,7 @@ fn a_run_within_less_memory_takes_the_same_steps() {
     let chain = moments(60, 1);
     let (expected, stayed) = swept(&device, &chain, (1 << 30, u64::MAX), false).unwrap();
     let mut done = 0;
-    for (part, host) in [(0.8, u64::MAX), (0.8, 0), (0.7, u64::MAX), (0.7, 0), (0.6, u64::MAX), (0.6, 0)] {
+    for (part, host) in [(0.9, u64::MAX), (0.9, 0), (0.8, u64::MAX), (0.8, 0), (0.75, u64::MAX), (0.75, 0)] {
         let memory = (part * stayed.memory as f64) as u64;
         let Some((found, usage)) = swept(&device, &chain, (memory, host), false) else { continue };
         println!("{part} of {stayed:?}: {usage:?}");

@@ -15,9 +15,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Bytes to which vectors are aligned, and of which their lengths are multiples.
 const ALIGNED: u64 = 256;
 
-/// Vectors of more than this part of an arena lie at its end, all others at its beginning.
-const LONG: u64 = 32;
-
 /// Reserved memory. Clones share it.
 #[derive(Clone)]
 pub struct Arena {
@@ -101,17 +98,19 @@ impl Arena {
         self.grow(&mut state, more)
     }
 
-    /// Reserves more, so that a vector of `len` numbers can be taken; `false` where that would be more than `most` bytes in all.
+    /// Reserves more, so that a vector of `len` numbers can be taken, by at least `step` bytes as far as that goes; `false` where it
+    /// would be more than `most` bytes in all.
     ///
     /// # Errors
     /// Memory that is not there.
-    pub fn reserve_for(&self, len: usize, most: u64) -> Result<bool> {
+    pub fn reserve_for(&self, len: usize, step: u64, most: u64) -> Result<bool> {
         let mut state = self.inner.state();
         let more = state.line.missing(rounded(len));
-        if state.line.end() + more > most.min(self.inner.limit) {
+        let room = most.min(self.inner.limit).saturating_sub(state.line.end());
+        if more > room {
             return Ok(false);
         }
-        self.grow(&mut state, more).map(|()| true)
+        self.grow(&mut state, more.max(step.min(room))).map(|()| true)
     }
 
     fn grow(&self, state: &mut State, more: u64) -> Result<()> {
@@ -131,16 +130,15 @@ impl Arena {
         Ok(())
     }
 
-    /// A vector of `len` numbers, if there is a part that is long enough; what they are is not said, and on the CPU and in
-    /// simulation they are NaN.
+    /// A vector of `len` numbers, if there is a part that is long enough, at the end of what is free or at its beginning; what
+    /// they are is not said, and on the CPU and in simulation they are NaN.
     ///
     /// # Errors
     /// A device that fails.
-    pub fn take(&self, len: usize) -> Result<Option<Vector<f64>>> {
+    pub fn take(&self, len: usize, at_the_end: bool) -> Result<Option<Vector<f64>>> {
         let bytes = rounded(len);
         let mut state = self.inner.state();
-        let long = bytes > state.line.end() / LONG;
-        let found = if long { state.line.take_last(bytes) } else { state.line.take(bytes) };
+        let found = if at_the_end { state.line.take_last(bytes) } else { state.line.take(bytes) };
         let Some(first) = found else { return Ok(None) };
         state.peak = state.peak.max(state.line.taken());
         let address = state.mapping.as_ref().map(|mapping| mapping.base() + first);
@@ -168,12 +166,12 @@ mod tests {
     #[test]
     fn vectors_of_an_arena_do_not_touch_and_their_memory_comes_back() {
         let arena = Arena::new(&device(), 64 << 20).unwrap();
-        assert!(arena.take(10).unwrap().is_none(), "nothing is reserved yet");
+        assert!(arena.take(10, false).unwrap().is_none(), "nothing is reserved yet");
         arena.reserve(8 << 20).unwrap();
         let numbers = |k: usize| (0..1000 * k + k).map(|i| (i * k) as f64).collect::<Vec<f64>>();
         let mut held = Vec::new();
         for k in 1..30 {
-            let mut vector = arena.take(numbers(k).len()).unwrap().unwrap();
+            let mut vector = arena.take(numbers(k).len(), k.is_multiple_of(5)).unwrap().unwrap();
             vector.write(&numbers(k)).unwrap();
             held.push((k, vector));
             if k % 3 == 0 {
@@ -190,12 +188,12 @@ mod tests {
         assert_eq!((arena.held(), arena.peak()), (0, peak));
         // All of it, at once, and no more.
         let all = (arena.reserved() / 8) as usize;
-        let whole = arena.take(all).unwrap().unwrap();
-        assert!(arena.take(1).unwrap().is_none());
+        let whole = arena.take(all, true).unwrap().unwrap();
+        assert!(arena.take(1, true).unwrap().is_none());
         // It grows in place, up to its limit.
-        assert!(arena.reserve_for(1000, arena.limit()).unwrap());
-        assert!(arena.take(1000).unwrap().is_some());
-        assert!(!arena.reserve_for(1 << 30, arena.limit()).unwrap());
+        assert!(arena.reserve_for(1000, 0, arena.limit()).unwrap());
+        assert!(arena.take(1000, false).unwrap().is_some());
+        assert!(!arena.reserve_for(1 << 30, 1 << 20, arena.limit()).unwrap());
         drop(whole);
         assert_eq!(arena.held(), 0);
     }

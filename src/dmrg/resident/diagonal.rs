@@ -9,7 +9,7 @@ use super::super::engine::Operands;
 use super::super::enlarged::EnlargedOperators;
 use super::super::environment::Environment;
 use super::super::records::{Action, Group, Operand, Record, Space, Stage};
-use super::{Held, Resident};
+use super::{Held, ONES, Resident};
 use eigenforge_runtime::DeviceError;
 use std::sync::PoisonError;
 
@@ -102,10 +102,11 @@ impl Resident {
     ) -> Result<Held, DeviceError> {
         let (first, second, longest) = stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let mut ones = self.ones.lock().unwrap_or_else(PoisonError::into_inner);
-        if ones.len() < longest {
-            *ones = self.pool.upload(&vec![1.0; longest.next_power_of_two()])?;
-        }
-        let between = self.stage(&first, bond.operands(left, right).with(Space::Input, &*ones))?;
+        let ones = match ones.take().filter(|ones| ones.len() >= longest) {
+            Some(enough) => ones.insert(enough),
+            None => ones.insert(self.pool.upload(&vec![1.0; longest.next_power_of_two().max(ONES)])?),
+        };
+        let between = self.stage(&first, bond.operands(left, right).with(Space::Input, ones))?;
         self.stage(&second, Operands::default().with(Space::Between, &between))
     }
 }

@@ -57,7 +57,7 @@ pub struct Resident {
     davidson: Mutex<Davidson>,
     decomposer: Decomposer,
     /// Ones, as many as the longest diagonal asked for.
-    ones: Mutex<Held>,
+    ones: Mutex<Option<Held>>,
 }
 
 /// Targets that a device finds at most: a search stays orthogonal to all others.
@@ -65,7 +65,7 @@ pub fn most_targets() -> usize {
     davidson::most_below() + 1
 }
 
-/// Ones to begin with; more are made as sectors grow.
+/// Ones at least; more are made as sectors grow.
 pub(super) const ONES: usize = 1 << 8;
 
 impl Resident {
@@ -83,7 +83,6 @@ impl Resident {
     /// Those of [`Resident::new`].
     pub fn within(device: &Device, limits: Limits) -> Result<Resident, DmrgError> {
         let pool = Pool::new(device, limits)?;
-        let ones = Mutex::new(pool.upload(&vec![1.0; ONES])?);
         let room = pool.clone();
         let products = Products::new(device)?.with_memory(move |len| room.vector(len));
         Ok(Resident {
@@ -93,7 +92,7 @@ impl Resident {
             davidson: Mutex::new(Davidson::new(device, &pool)?),
             decomposer: Decomposer::new(device)?,
             pool,
-            ones,
+            ones: Mutex::default(),
         })
     }
 

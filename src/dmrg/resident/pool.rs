@@ -25,6 +25,11 @@ const USED: f64 = 0.9;
 /// Part of the free host memory that blocks may fill which have left.
 const USED_BESIDE: f64 = 0.8;
 
+/// Bytes that are reserved at a time without a plan.
+const STEP: u64 = 64 << 20;
+/// Vectors of more than this part of what is planned lie at its end, all others at its beginning: longer parts stay free.
+const LONG: u64 = 32;
+
 /// What a run on a device may hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
@@ -60,6 +65,8 @@ pub struct Pool {
     arena: Arena,
     /// Bytes that are reserved before anything has to leave.
     planned: AtomicU64,
+    /// Bytes that are reserved at a time: where nothing is planned, some more than are asked for.
+    step: AtomicU64,
     /// Bytes that may have been left behind before copies of them begin ahead.
     at_rest: AtomicU64,
     resting: Resting<Place>,
@@ -87,6 +94,7 @@ impl Pool {
             device: device.clone(),
             arena: Arena::new(device, limits.memory)?,
             planned: AtomicU64::new(limits.memory),
+            step: AtomicU64::new(STEP),
             at_rest: AtomicU64::new(limits.memory),
             resting: Resting::default(),
             parked: Mutex::default(),
@@ -102,6 +110,7 @@ impl Pool {
     /// Memory that is not there.
     pub fn hold_to(&self, plan: &MemoryPlan) -> Result<(), DeviceError> {
         self.planned.store(plan.reserved, Ordering::Relaxed);
+        self.step.store(0, Ordering::Relaxed);
         self.at_rest.store(plan.reserved.saturating_sub(plan.bond), Ordering::Relaxed);
         self.arena.reserve(plan.reserved)
     }
@@ -119,15 +128,17 @@ impl Pool {
     /// # Errors
     /// Those of [`Pool::take`].
     pub fn vector(&self, len: usize) -> Result<Vector<f64>, DeviceError> {
+        let (planned, step) = (self.planned.load(Ordering::Relaxed), self.step.load(Ordering::Relaxed));
+        let long = bytes(len) > planned / LONG;
         loop {
-            if let Some(vector) = self.arena.take(len)? {
+            if let Some(vector) = self.arena.take(len, long)? {
                 return Ok(vector);
             }
-            let grows = self.arena.reserve_for(len, self.planned.load(Ordering::Relaxed))?;
+            let grows = self.arena.reserve_for(len, step, planned)?;
             if grows || locked(&self.parked).take().is_some() || self.make_room()? {
                 continue;
             }
-            if !self.arena.reserve_for(len, self.arena.limit())? {
+            if !self.arena.reserve_for(len, 0, self.arena.limit())? {
                 return Err(self.full(len));
             }
             tracing::debug!(reserved = self.arena.reserved(), "more of the device's memory than was planned");
