@@ -9,7 +9,7 @@
 //!
 //! and with the operator sum of H², ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state.
 
-use super::blocks::Side;
+use super::blocks::{PairedSector, Part, Side};
 use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
 use super::charges::Charges;
@@ -22,7 +22,9 @@ use super::records::Space;
 use super::site::{Kind, Site};
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
-use super::truncate::{Centre, Limits};
+use super::truncate::{Limits, NO_WEIGHT};
+use eigenforge_runtime::trace;
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// A cut of the chain.
@@ -69,6 +71,7 @@ pub fn variances<E: Engine>(
     if chain.sum.width() > WIDEST_SQUARE {
         return Ok(None);
     }
+    let _variance = trace::span("dmrg", "variance");
     let square = chain.sum.squared(&chain.site);
     let end = Environment::end_on(sweeper.engine())?;
     let mut right = Environment::end_on(sweeper.engine())?;
@@ -120,6 +123,7 @@ pub struct Walked {
 /// # Errors
 /// Numbers that are not finite.
 pub fn walk<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, correlations: bool) -> Result<Walked, DmrgError> {
+    let _walking = trace::span("dmrg", "averages");
     let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
     let mut walked = Walked { cuts: Vec::new(), sites: Vec::new(), correlations: None };
     let mut correlator = if correlations { Correlator::new(chain, sweeper.engine())? } else { None };
@@ -136,7 +140,7 @@ pub fn walk<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, correlations
         let pairs = correlator.as_mut().map(|correlator| correlator.bond(engine, &frame, sweeper.wave(), right, p));
         let pairs = pairs.transpose()?;
         let truncated = engine.truncate(frame.wave(sweeper.wave()), Side::Left, everything)?;
-        walked.cuts.push(cut(chain, p + 1, &spectrum(engine, &frame, &truncated.centre)?));
+        walked.cuts.push(cut(chain, p + 1, &weights_of(&frame, &truncated.spectrum)));
         if let (Some(correlator), Some(pairs)) = (&mut correlator, &pairs) {
             correlator.carry(engine, pairs, &truncated.kept)?;
         }
@@ -150,23 +154,15 @@ pub fn walk<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, correlations
     Ok(walked)
 }
 
-/// The weights of ψ at a bond with the charges of its left part, descending: rows of s Vᵀ have norm s.
-fn spectrum<E: Engine>(
-    engine: &E,
-    frame: &Frame,
-    centre: &Centre<E::Buffer>,
-) -> Result<Vec<(f64, Charges)>, DmrgError> {
-    let data = engine.download(&centre.data)?;
-    let mut weights = Vec::new();
-    for (sector, block) in frame.layout.sectors.iter().zip(&centre.blocks) {
-        let Some(block) = block else { continue };
-        let charges = frame.left.sectors.charges(sector.left);
-        let matrix = &data[block.offset..][..block.rows * block.columns];
-        let weight = |row: usize| matrix.iter().skip(row).step_by(block.rows).map(|x| x * x).sum::<f64>();
-        weights.extend((0..block.rows).map(|row| (weight(row), charges)));
-    }
+/// The weights of ψ at a bond with the charges of its left part, descending.
+fn weights_of(frame: &Frame, spectrum: &[Vec<f64>]) -> Vec<(f64, Charges)> {
+    let of = |(sector, list): (usize, &Vec<f64>)| {
+        let charges = frame.left.sectors.charges(sector);
+        list.iter().filter(|weight| **weight > NO_WEIGHT).map(move |weight| (*weight, charges)).collect::<Vec<_>>()
+    };
+    let mut weights: Vec<(f64, Charges)> = spectrum.iter().enumerate().flat_map(of).collect();
     weights.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    Ok(weights)
+    weights
 }
 
 fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> Cut {
@@ -182,24 +178,29 @@ fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> Cut {
     }
 }
 
-/// The probability of each state of the site next to the block on a side.
+/// The probability of each state of the site next to the block on a side: norms² of the rows of ψ, or of its columns, that
+/// belong to the state.
 fn populations(frame: &Frame, wave: &[f64], side: Side) -> Vec<f64> {
-    let (enlarged, mut probability) = match side {
-        Side::Left => (&frame.left, Vec::new()),
-        Side::Right => (&frame.right, Vec::new()),
-    };
-    for sector in &frame.layout.sectors {
+    let enlarged = if side == Side::Left { &frame.left } else { &frame.right };
+    let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
+    let of = |sector: &PairedSector| -> Vec<(usize, f64)> {
         let block = &wave[sector.offset..][..sector.rows * sector.columns];
-        let own = if side == Side::Left { sector.left } else { sector.right };
-        for part in &enlarged.parts[own] {
-            let inside = |k: usize| {
-                let index = if side == Side::Left { k % sector.rows } else { k / sector.rows };
-                (part.first..part.first + part.dimension).contains(&index)
+        let part = |part: &Part| {
+            let (first, end) = (part.first, part.first + part.dimension);
+            let weight = match side {
+                Side::Left => block.chunks_exact(sector.rows).map(|column| square(&column[first..end])).sum(),
+                Side::Right => square(&block[first * sector.rows..end * sector.rows]),
             };
-            let square: f64 = block.iter().enumerate().filter(|(k, _)| inside(*k)).map(|(_, x)| x * x).sum();
-            probability.resize(probability.len().max(part.state + 1), 0.0);
-            probability[part.state] += square;
-        }
+            (part.state, weight)
+        };
+        let own = if side == Side::Left { sector.left } else { sector.right };
+        enlarged.parts[own].iter().map(part).collect()
+    };
+    let squares: Vec<Vec<(usize, f64)>> = frame.layout.sectors.par_iter().map(of).collect();
+    let mut probability = Vec::new();
+    for (state, weight) in squares.into_iter().flatten() {
+        probability.resize(probability.len().max(state + 1), 0.0);
+        probability[state] += weight;
     }
     probability
 }

@@ -37,7 +37,7 @@ pub struct Limits {
 /// Weights closer than this, relatively, are of one multiplet: Davidson's vectors are good to about 1e-6.
 const SAME_WEIGHT: f64 = 1e-4;
 /// Weights below this are rounding.
-const NO_WEIGHT: f64 = 1e-30;
+pub(super) const NO_WEIGHT: f64 = 1e-30;
 
 /// A matrix of what is left of ψ.
 #[derive(Clone, Copy, Debug, PartialEq)]

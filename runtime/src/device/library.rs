@@ -6,6 +6,8 @@ use crate::error::Result;
 use crate::jit::{Chosen, JitError, Overrides};
 use eigenforge_templates::KernelText;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Default)]
@@ -43,6 +45,40 @@ impl Library {
         loaded.records.push(record);
         loaded.kernels.insert(id, kernel.clone());
         Ok(kernel)
+    }
+
+    /// Loads several texts at once, each in a thread of its own; those that are loaded already are left out. The records
+    /// come in the order of `texts`.
+    pub(super) fn kernels(
+        &self,
+        texts: &[&KernelText],
+        load: impl Fn(&Chosen<'_>) -> Result<(Kernel, KernelRecord)> + Sync,
+    ) -> Result<()> {
+        let overrides = self.overrides();
+        let mut fresh: Vec<((String, String), Chosen<'_>)> = Vec::new();
+        for text in texts {
+            let chosen = overrides.apply(text).map_err(JitError::from)?;
+            let id = (chosen.text.name.clone(), chosen.text.text.clone());
+            let known = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).kernels.contains_key(&id);
+            if !known && fresh.iter().all(|(other, _)| *other != id) {
+                fresh.push((id, chosen));
+            }
+        }
+        let results: Vec<Result<(Kernel, KernelRecord)>> = std::thread::scope(|scope| {
+            let load = &load;
+            let threads: Vec<_> = fresh.iter().map(|(_, chosen)| scope.spawn(move || load(chosen))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        });
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        for ((id, _), result) in fresh.into_iter().zip(results) {
+            let (kernel, record) = result?;
+            // Another thread may have been quicker.
+            if let Entry::Vacant(place) = loaded.kernels.entry(id) {
+                place.insert(kernel);
+                loaded.records.push(record);
+            }
+        }
+        Ok(())
     }
 
     /// Edited texts in place of those loaded from now on.

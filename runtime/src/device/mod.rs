@@ -253,6 +253,19 @@ impl Device {
         }
     }
 
+    /// Compiles and loads several generated CUDA files at once, each on a core of its own, so that [`Device::compile`] of
+    /// any of them later finds it; does nothing on the CPU.
+    ///
+    /// # Errors
+    /// Those of [`Device::compile`], for the first text that has one.
+    pub fn compile_together(&self, texts: &[&KernelText]) -> Result<()> {
+        match self {
+            Device::Cpu(_) => Ok(()),
+            Device::Cuda(cuda) => cuda.kernels(texts),
+            Device::Sim(sim) => sim.kernels(texts),
+        }
+    }
+
     /// The kernel files; none where no kernels run.
     fn library(&self) -> Option<&Library> {
         match self {

@@ -43,7 +43,7 @@ use super::superblock::Superblock;
 use super::truncate::{Limits as Keep, Truncated, Wave};
 use davidson::Davidson;
 use decompose::Decomposer;
-use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_runtime::{Device, DeviceError, trace};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -82,7 +82,9 @@ impl Resident {
     /// # Errors
     /// Those of [`Resident::new`].
     pub fn within(device: &Device, limits: Limits) -> Result<Resident, DmrgError> {
+        let _setting_up = trace::span("dmrg", "set up the card");
         let pool = Pool::new(device, limits)?;
+        texts::compile_together(device)?;
         let room = pool.clone();
         let products = Products::new(device)?.with_memory(move |len| room.vector(len));
         Ok(Resident {

@@ -3,13 +3,15 @@
 //! In: nothing, for they are the same for every chain. Out: each text with a launch of each of its kernels. Threads and shared
 //! memory of a launch are those of a run on an H200; lengths are of a small one.
 
-use eigenforge_runtime::DeviceError;
+use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan, TableSizes};
 use eigenforge_templates::eigen::{Card, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
 use eigenforge_templates::{KernelText, Launch, LaunchError};
 
 /// An H200 as the eigenvectors of many matrices see it.
 const CARD: Card = Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 };
+/// What the files of this family begin their names with.
+const NAME: &str = "dmrg";
 const SIZES: TableSizes = TableSizes { blocks: 132, spaces: [1000; 6], output: 1000, words: 1000 };
 /// Matrices that an operand streams from.
 const MAPS: usize = 7;
@@ -19,9 +21,9 @@ const MAPS: usize = 7;
 /// # Errors
 /// A fault of a template or a plan.
 pub fn generated() -> Result<[(KernelText, Vec<Launch>); 5], DeviceError> {
-    let (carried, streamed) = (GroupedProductsPlan::new("dmrg"), StreamedProductsPlan::new("dmrg"));
-    let (copies, davidson) = (MatrixCopiesPlan::new("dmrg"), DavidsonPlan::new("dmrg"));
-    let eigenpairs = EigenpairsPlan::new("dmrg");
+    let (carried, streamed) = (GroupedProductsPlan::new(NAME), StreamedProductsPlan::new(NAME));
+    let (copies, davidson) = (MatrixCopiesPlan::new(NAME), DavidsonPlan::new(NAME));
+    let eigenpairs = EigenpairsPlan::new(NAME);
     let extent = Extent { n: 1000, stride: 1024, width: 3, below: 1 };
     let of_davidson = DavidsonPlan::ENTRIES.iter().map(|entry| davidson.launch(entry, extent));
     Ok([
@@ -31,6 +33,26 @@ pub fn generated() -> Result<[(KernelText, Vec<Launch>); 5], DeviceError> {
         (davidson.text()?, of_davidson.collect::<Result<_, _>>()?),
         (eigenpairs.text()?, of_eigenpairs(&eigenpairs)?),
     ])
+}
+
+/// Compiles at once, each on a core of its own, the files that an engine needs from its first bond on.
+///
+/// # Errors
+/// A fault of a template, a compiler that is missing, a text that does not compile.
+pub(super) fn compile_together(device: &Device) -> Result<(), DeviceError> {
+    let mut texts = vec![
+        GroupedProductsPlan::new(NAME).text()?,
+        DavidsonPlan::new(NAME).text()?,
+        EigenpairsPlan::new(NAME).text()?,
+    ];
+    if let Device::Cuda(cuda) = device {
+        // Sectors of a run with many states are long.
+        texts.push(EigenpairsPlan::long(NAME).text()?);
+        if cuda.has_tensor_memory_accelerator() {
+            texts.extend([StreamedProductsPlan::new(NAME).text()?, MatrixCopiesPlan::new(NAME).text()?]);
+        }
+    }
+    device.compile_together(&texts.iter().collect::<Vec<_>>())
 }
 
 /// Each kernel once, in the order of the text.
