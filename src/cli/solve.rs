@@ -204,7 +204,7 @@ fn write(
         let states = match model.basis().species() {
             Some((up, down)) => BasisStates::Product { up, down },
             None => {
-                list = (0..model.dimension()).map(|index| model.basis().state(index)).collect();
+                list = (0..model.dimension()).map(|index| model.basis().state(index) as u64).collect();
                 BasisStates::List(&list)
             }
         };

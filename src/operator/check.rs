@@ -166,8 +166,25 @@ pub enum OperatorError {
         reason: String,
     },
     /// The state word is too long.
-    #[error("{sites} sites need {bits} bits a state; eigenforge has {limit}: use a smaller lattice")]
+    #[error(
+        "{sites} sites need {bits} bits a state; exact diagonalisation has {limit}: use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
+    )]
     TooManySites {
+        /// Number of sites.
+        sites: usize,
+        /// Bits needed: one a site for each electron species, those of the levels 0 … 2S for local moments.
+        bits: u128,
+        /// Bits there are.
+        limit: u32,
+    },
+    /// The two words of a fermion state are too long together.
+    #[error(
+        "{term} acts on up and down electrons at once, and then both share one state word of {limit} bits: {sites} sites need {bits}; use at most {} sites, or drop the term (on up to {limit} sites every hop must stay within one species)",
+        limit / 2
+    )]
+    TooManySitesForTerm {
+        /// The term.
+        term: String,
         /// Number of sites.
         sites: usize,
         /// Bits needed.
