@@ -118,6 +118,7 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
         total: start.elapsed().as_secs_f64(),
     };
     let told = usize::from(on_cpu.is_some());
+    report.warnings.splice(0..0, model.warnings());
     report.warnings.splice(0..0, on_cpu);
     report.cost.multiply_seconds = solution.multiply_seconds();
     let report = report.with_warnings();

@@ -90,6 +90,11 @@ impl Model {
         &self.operator
     }
 
+    /// What its definition may mean otherwise than it was written ([`Operator::warnings`]); reports of a solve repeat it.
+    pub fn warnings(&self) -> Vec<String> {
+        self.operator.warnings()
+    }
+
     /// Number of lattice sites.
     pub fn sites(&self) -> usize {
         self.sites

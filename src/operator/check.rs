@@ -125,6 +125,30 @@ pub enum OperatorError {
         /// Its sites, as a list.
         site: String,
     },
+    /// Bonds with weights under a sum that does not use them.
+    #[error(
+        "{sum} leaves out the weights of its bonds, as {weight} of the bond from {i} to {j}; write `<i, j, w>` and multiply by `w`, or `<i, j, _>` if no weight is meant"
+    )]
+    WeightsLeftOut {
+        /// File, line and text of the sum.
+        sum: String,
+        /// Where the first such bond starts.
+        i: usize,
+        /// Where it ends.
+        j: usize,
+        /// Its weight.
+        weight: f64,
+    },
+    /// Spins of electrons where there are none: a local moment was meant.
+    #[error(
+        "{sum} has spin operators at site {site}, where no sum has c, cdag or n; beside electrons spin operators stand for the spin of electrons, and a site of a local moment (as in a Kondo lattice) is not available; if electrons are meant, add `0.0 * n(i)` over these sites"
+    )]
+    MomentBesideElectrons {
+        /// File, line and text of the sum.
+        sum: String,
+        /// The site.
+        site: usize,
+    },
     /// Flavours where there are electrons.
     #[error(
         "{term} has fermions of flavours, where this takes electrons (Up, Down) or local moments; a model of flavours is solved by DMRG: eigenforge::dmrg, or a section [dmrg] in a model file"
@@ -233,6 +257,7 @@ impl Operator {
 
     /// The same but for Hermiticity: each term by itself.
     pub(crate) fn check_terms(&self, charges: &[Charge]) -> Result<(), OperatorError> {
+        self.check_notes()?;
         let sites = self.sites();
         if let Some(site) = self.largest_site().filter(|site| *site >= sites) {
             return Err(OperatorError::SiteOutside { site, sites, last: sites.saturating_sub(1) });
