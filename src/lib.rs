@@ -63,6 +63,8 @@
 //! H = −t Σ (c†c + h.c.) + U Σ n↑n↓ with the minus inside; H = +J Σ S·S with S = σ/2. Site 0 is the least significant
 //! bit. |n⟩ = Π c†_{i↑} Π c†_{j↓} |0⟩. Residuals are ‖Hx − λx‖ for unit x, recomputed after the solve.
 
+#![warn(missing_docs)]
+
 // The attribute macro names this crate from outside, and the built-in models use it from inside.
 extern crate self as eigenforge;
 

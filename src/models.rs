@@ -56,7 +56,7 @@ fn ends(lattice: &Lattice) -> (Vec<usize>, Vec<usize>, Vec<f64>) {
 impl ModelFile {
     /// The operator of the file's model on its lattice.
     pub fn operator(&self) -> Operator {
-        match &self.model {
+        let operator = match &self.model {
             ModelSpec::Hubbard { t, u, potential, mu, v } => hubbard(&self.lattice, t, u, potential, *mu, v),
             ModelSpec::SpinHubbard { two_f, t, u, potential, mu } => {
                 spin_hubbard(&self.lattice, *two_f as usize + 1, t, u, potential, *mu)
@@ -64,7 +64,8 @@ impl ModelFile {
             ModelSpec::Xxz { two_s, jxy, jz, field, single_ion } => {
                 xxz(&self.lattice, jxy, jz, field, single_ion).spin(*two_s)
             }
-        }
+        };
+        operator.built_in(self.model.name())
     }
 
     /// The model in its sector, named after the file's model, lattice and sector.

@@ -20,6 +20,8 @@ mod overrides;
 mod reading;
 #[path = "cli_and_input/reference.rs"]
 mod reference;
+#[path = "cli_and_input/sectors.rs"]
+mod sectors;
 #[path = "cli_and_input/sizes.rs"]
 mod sizes;
 #[path = "cli_and_input/trace.rs"]

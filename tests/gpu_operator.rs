@@ -274,3 +274,172 @@ fn a_definition_may_be_declared_non_hermitian() {
     assert_eq!(right.len(), 4);
     assert!(right.adjoint() != right);
 }
+
+/// K with J = i K the current along the bonds: real and antisymmetric.
+#[gpu_operator(non_hermitian, conserves(Up, Down))]
+fn current(lattice: &Lattice) -> Operator {
+    sum!(<i, j> in lattice.bonds(), s in [Up, Down]; cdag(i, s) * c(j, s) - cdag(j, s) * c(i, s))
+}
+
+/// The matrix of K for one up electron.
+fn current_matrix(lattice: &Lattice) -> Vec<Vec<f64>> {
+    let (k, sites) = (current(lattice), lattice.sites().len());
+    let column = |from: usize| -> Vec<f64> {
+        let state: Vec<u32> = (0..2 * sites).map(|mode| u32::from(mode == from)).collect();
+        let mut column = vec![0.0; sites];
+        for (reached, amplitude) in eigenforge::operator::dense::apply(&k, sites, &state) {
+            column[reached.iter().position(|occupied| *occupied == 1).unwrap()] += amplitude;
+        }
+        column
+    };
+    let columns: Vec<Vec<f64>> = lattice.sites().map(column).collect();
+    (0..sites).map(|row| columns.iter().map(|column| column[row]).collect()).collect()
+}
+
+/// (K ψ)_r = ψ_{r+1} − ψ_{r−1} all around a ring, so K cos(kr) = −2 sin k sin(kr), across the boundary as elsewhere.
+#[test]
+fn a_current_flows_around_a_ring() {
+    for length in 3..9usize {
+        let k = current_matrix(&Lattice::chain(length).periodic());
+        for number in 0..length {
+            let q = 2.0 * std::f64::consts::PI * number as f64 / length as f64;
+            for (r, row) in k.iter().enumerate() {
+                let found: f64 = row.iter().enumerate().map(|(s, k)| k * (q * s as f64).cos()).sum();
+                let expected = -2.0 * q.sin() * (q * r as f64).sin();
+                assert!((found - expected).abs() < 1e-13, "{length} sites, k = {q}, site {r}: {found}, {expected}");
+            }
+        }
+    }
+}
+
+/// On every torus K is the same seen from every cell, and antisymmetric; a ladder's legs go one way.
+#[test]
+fn a_current_is_the_same_in_every_cell_of_a_torus() {
+    use eigenforge::lattice::LatticeKind::{Honeycomb, Kagome, Ladder, Square, Triangular};
+    let [lx, ly] = [4, 3];
+    for (kind, bases) in [(Square, 1), (Triangular, 1), (Honeycomb, 2), (Kagome, 3), (Ladder, 1)] {
+        let lattice = Lattice::named(kind, &[lx, ly]).boundary([eigenforge::lattice::Boundary::Periodic; 2]);
+        let k = current_matrix(&lattice);
+        let site = |basis: usize, x: usize, y: usize| {
+            basis + bases * if kind == Ladder { y % ly + ly * (x % lx) } else { x % lx + lx * (y % ly) }
+        };
+        let cells = (0..lx).flat_map(|x| (0..ly).map(move |y| (x, y)));
+        for ((x, y), (x2, y2)) in cells.clone().flat_map(|cell| cells.clone().map(move |other| (cell, other))) {
+            for (b, b2) in (0..bases).flat_map(|b| (0..bases).map(move |b2| (b, b2))) {
+                let element = k[site(b, x, y)][site(b2, x2, y2)];
+                for (dx, dy) in [(1, 0), (0, 1)] {
+                    let moved = k[site(b, x + dx, y + dy)][site(b2, x2 + dx, y2 + dy)];
+                    assert_eq!(moved, element, "{lattice}: cells {x},{y} and {x2},{y2}");
+                }
+                assert_eq!(k[site(b2, x2, y2)][site(b, x, y)], -element);
+            }
+        }
+    }
+}
+
+#[gpu_operator(conserves(Sz))]
+fn without_weights(lattice: &Lattice, j: f64) -> Operator {
+    sum!(<a, b> in lattice.bonds(); j * sdots(a, b))
+}
+
+#[gpu_operator(conserves(Sz))]
+fn weights_bound_in_vain(lattice: &Lattice, j: f64) -> Operator {
+    sum!(<a, b, w> in lattice.bonds(); j * sdots(a, b))
+}
+
+#[gpu_operator(conserves(Sz))]
+fn weights_waved_away(lattice: &Lattice, j: f64) -> Operator {
+    sum!(<a, b, _> in lattice.bonds(); j * sdots(a, b))
+}
+
+#[gpu_operator(conserves(Sz))]
+fn weights_used(lattice: &Lattice, j: f64) -> Operator {
+    sum!(<a, b, w> in lattice.bonds(); w * j * sdots(a, b))
+}
+
+#[gpu_operator(conserves(Sz))]
+fn weights_chosen(lattice: &Lattice, j: f64) -> Operator {
+    sum!(<a, b, w> in lattice.bonds() if w == 1.0; j * sdots(a, b))
+        + sum!(<a, b, w> in lattice.bonds(), k in 0..1 if w == 0.5; (k as f64 + 0.5) * j * sdots(a, b))
+}
+
+/// The Majumdar-Ghosh ring: 8 sites, J2 = J1/2, E = −3/8 J1 a site (J. Math. Phys. 10, 1388 (1969)).
+#[test]
+fn a_sum_that_leaves_out_weights_is_refused_by_name() {
+    use eigenforge::prelude::{Dense, Device};
+    let plain = Lattice::chain(8).periodic();
+    let ring = plain.clone().further(&[0.5]);
+    for (model, line) in [(without_weights(&ring, 1.0), "without"), (weights_bound_in_vain(&ring, 1.0), "in vain")] {
+        let text = model.two_sz(0).unwrap_err().to_string();
+        assert!(text.contains("in lattice.bonds(); j * sdots(a, b))"), "{line}: {text}");
+        assert!(text.contains("tests/gpu_operator.rs:") && text.contains("0.5 of the bond from 0 to 2"), "{text}");
+        assert!(text.contains("`<i, j, w>`") && text.contains("`<i, j, _>`"), "{text}");
+    }
+    // Algebra keeps what is wrong, and a weight of 2 is one as well.
+    let half = 0.5 * without_weights(&ring, 1.0) + 0.5 * weights_used(&ring, 1.0);
+    assert!(half.two_sz(0).unwrap_err().to_string().contains("leaves out"));
+    let doubled = Lattice::square([2, 4]).periodic().double_bonds();
+    assert!(without_weights(&doubled, 1.0).two_sz(0).unwrap_err().to_string().contains("weights"));
+
+    assert!(without_weights(&plain, 1.0).two_sz(0).is_ok() && weights_bound_in_vain(&plain, 1.0).two_sz(0).is_ok());
+    let energy = |h: Operator| Dense::new(&h.two_sz(0).unwrap()).run(&Device::cpu()).unwrap().energy();
+    assert!((energy(weights_used(&ring, 1.0)) + 3.0).abs() < 1e-12);
+    assert!((energy(weights_chosen(&ring, 1.0)) + 3.0).abs() < 1e-12);
+    assert!((energy(weights_waved_away(&ring, 1.0)) + 4.1284190638).abs() < 1e-9);
+}
+
+#[gpu_operator(conserves(Sz))]
+fn bilinear_biquadratic(lattice: &Lattice, q: f64, d: f64) -> Operator {
+    sum!(<i, j> in lattice.bonds(); sdots(i, j) + q * (sdots(i, j) * sdots(i, j)))
+        + sum!(i in lattice.sites(); d * sz(i) * sz(i))
+}
+
+/// Squares say nothing for spin ½; the total spin, a square of sums, does.
+#[test]
+fn a_forgotten_spin_is_hinted_at() {
+    let ring = Lattice::chain(4).periodic();
+    let warnings = |h: Operator| h.two_sz(0).unwrap().warnings();
+    let found = warnings(bilinear_biquadratic(&ring, 1.0 / 3.0, 0.2));
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].contains("squares sdots(i, j)") && found[0].contains(".spin(2)"), "{}", found[0]);
+    assert!(found[1].contains("squares sz(i)") && found[1].contains("d * sz(i) * sz(i)"), "{}", found[1]);
+    assert_eq!(warnings(bilinear_biquadratic(&ring, 1.0 / 3.0, 0.0)).len(), 1);
+    assert!(warnings(bilinear_biquadratic(&ring, 0.0, 0.0)).is_empty(), "nothing is squared");
+    assert!(warnings(bilinear_biquadratic(&ring, 1.0 / 3.0, 0.2).spin(2)).is_empty());
+    let total = total_spin(4);
+    assert!(warnings(total.clone()).is_empty() && warnings(total.clone() * total).is_empty());
+}
+
+#[gpu_operator]
+fn total_spin(sites: usize) -> Operator {
+    sum!(i in 0..sites, j in 0..sites; sdots(i, j))
+}
+
+#[gpu_operator(conserves(Up, Down))]
+fn kondo(sites: usize, t: f64, j: f64) -> Operator {
+    sum!(i in 1..sites, s in [Up, Down]; -t * (cdag(i - 1, s) * c(i, s) + h.c.))
+        + sum!(i in 0..sites; j * sdots(i, sites + i))
+}
+
+#[gpu_operator(conserves(Up, Down))]
+fn kondo_on_the_same_sites(sites: usize, t: f64, j: f64) -> Operator {
+    sum!(i in 1..sites, s in [Up, Down]; -t * (cdag(i - 1, s) * c(i, s) + h.c.)) + sum!(i in 0..sites; j * sdots(i, i))
+}
+
+#[gpu_operator(conserves(Up, Down))]
+fn t_j_chain(sites: usize, t: f64, j: f64) -> Operator {
+    sum!(i in 1..sites, s in [Up, Down]; -t * (cdag(i - 1, s) * c(i, s) + h.c.))
+        + sum!(i in 1..sites; j * (sdots(i - 1, i) - 0.25 * n(i - 1) * n(i)))
+        + sum!(i in 0..sites, k in 0..sites; 0.1 * sdots(i, k))
+}
+
+#[test]
+fn a_kondo_lattice_in_one_definition_is_refused_or_warned_of() {
+    use eigenforge::basis::{Down, Up};
+    let text = kondo(3, 1.0, 0.5).sector(Up(2), Down(1)).unwrap_err().to_string();
+    assert!(text.contains("sum!(i in 0..sites; j * sdots(i, sites + i))"), "{text}");
+    assert!(text.contains("site 3") && text.contains("Kondo"), "{text}");
+    let same = kondo_on_the_same_sites(3, 1.0, 0.5).sector(Up(2), Down(1)).unwrap().warnings();
+    assert!(same.len() == 1 && same[0].contains("sum!(i in 0..sites; j * sdots(i, i))"), "{same:?}");
+    assert!(t_j_chain(4, 1.0, 0.4).sector(Up(2), Down(2)).unwrap().warnings().is_empty());
+}

@@ -10,6 +10,8 @@ mod launch_site;
 mod multiply;
 #[path = "simulate/mutations.rs"]
 mod mutations;
+#[path = "simulate/sectors.rs"]
+mod sectors;
 #[path = "simulate/shapes.rs"]
 mod shapes;
 #[path = "simulate/update.rs"]

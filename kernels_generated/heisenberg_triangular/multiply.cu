@@ -3,8 +3,8 @@
 //   y[r] = D(s) x[r] + sum over flip masks f of a_f(s) x[rank(s ^ f)],   s = state of row r
 //
 // H is real and symmetric, so the amplitude from s to s ^ f serves for both directions.
-// model: src/models.rs:44  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
-// model: src/models.rs:45  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
+// model: built-in xxz:1  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
+// model: built-in xxz:2  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
 // least work: 147840.0 flop, 14784.0 bytes
 // specialised: dimension, cut of the state word, every mask and amplitude (36 flip masks, written out)
 

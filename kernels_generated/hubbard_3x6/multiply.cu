@@ -3,8 +3,8 @@
 //   H = D + (1_dn (x) A_up) + (A_dn (x) 1_up)      Yamada, Machida, Imamura (2020), eq. 2 and 3
 //
 // x is the matrix V[up][dn], the up index fastest: x[up + 48620 * dn].
-// model: src/models.rs:18  sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
-// model: src/models.rs:19  sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
+// model: built-in hubbard:1  sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
+// model: built-in hubbard:2  sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
 // least work: 189668564800.0 flop, 94556176000.0 bytes
 // specialised: numbers of states, diagonal, amplitudes, packing of neighbours (index in the low 16 bits, sign in the top bit), tile shapes
 

@@ -3,9 +3,9 @@
 //   H = D + (1_dn (x) A_up) + (A_dn (x) 1_up)      Yamada, Machida, Imamura (2020), eq. 2 and 3
 //
 // x is the matrix V[up][dn], the up index fastest: x[up + 70 * dn].
-// model: src/models.rs:18  sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
-// model: src/models.rs:19  sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
-// model: src/models.rs:20  sum!(i in lattice.sites(); (potential[i] - mu) * n(i))
+// model: built-in hubbard:1  sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
+// model: built-in hubbard:2  sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
+// model: built-in hubbard:3  sum!(i in lattice.sites(); (potential[i] - mu) * n(i))
 // least work: 334600.0 flop, 196000.0 bytes
 // specialised: numbers of states, diagonal, amplitudes, packing of neighbours (index in the low 7 bits, sign in the top bit), tile shapes
 
@@ -54,7 +54,7 @@ constexpr int UP_THREADS = 992;
 constexpr int UP_COLUMNS = 14;   // columns of V that share a block of the up kernel
 constexpr int SLICES = (int)((N_UP + 31) / 32);    // 32 rows that a warp works on together
 
-// src/models.rs:19
+// built-in hubbard:2
 //   sum!(i in lattice.sites(); u[i] * n(i, Up) * n(i, Down))
 namespace sum_0 {
 __constant__ double u[8] = { 4.0, 3.5, 4.2, 3.9, 4.4, 3.7, 4.1, 3.8 };
@@ -68,7 +68,7 @@ __device__ __forceinline__ double value(u32 up, u32 dn)
     double sum = 0.0;
     for (int k = 0; k < 8; ++k) {
         const int i = k;
-#line 19 "src/models.rs"
+#line 2 "built-in hubbard"
         sum += u[i] * n_up(i) * n_dn(i);
 #line 74 "kernel.cu"
     }
@@ -81,7 +81,7 @@ __device__ __forceinline__ double value(u32 up, u32 dn)
 #undef sz
 }  // namespace sum_0
 
-// src/models.rs:20
+// built-in hubbard:3
 //   sum!(i in lattice.sites(); (potential[i] - mu) * n(i))
 namespace sum_1 {
 __constant__ double potential[8] = { 0.31, -0.47, 0.05, 0.42, -0.18, -0.39, 0.27, 0.11 };
@@ -96,7 +96,7 @@ __device__ __forceinline__ double value(u32 up, u32 dn)
     double sum = 0.0;
     for (int k = 0; k < 8; ++k) {
         const int i = k;
-#line 20 "src/models.rs"
+#line 3 "built-in hubbard"
         sum += (potential[i] - mu) * n_total(i);
 #line 102 "kernel.cu"
     }

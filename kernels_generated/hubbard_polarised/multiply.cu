@@ -3,8 +3,8 @@
 //   H = D + (1_dn (x) A_up) + (A_dn (x) 1_up)      Yamada, Machida, Imamura (2020), eq. 2 and 3
 //
 // x is the matrix V[up][dn], the up index fastest: x[up + 56 * dn].
-// model: src/models.rs:18  sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
-// model: src/models.rs:21  sum!(b in 0..v.len(); v[b] * n(from[b]) * n(to[b]))
+// model: built-in hubbard:1  sum!(b in 0..t.len(), s in [Up, Down]; -t[b] * weight[b] * (cdag(from[b], s) * c(to[b], s) + h.c.))
+// model: built-in hubbard:2  sum!(b in 0..v.len(); v[b] * n(from[b]) * n(to[b]))
 // least work: 980.0 flop, 896.0 bytes
 // specialised: numbers of states, diagonal, amplitudes, packing of neighbours (index in the low 7 bits), tile shapes
 

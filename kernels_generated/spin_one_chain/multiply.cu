@@ -3,9 +3,9 @@
 //   y[r] = D(s) x[r] + sum over flip masks f of a_f(s) x[rank(s ^ f)],   s = state of row r
 //
 // H is real and symmetric, so the amplitude from s to s ^ f serves for both directions.
-// model: src/models.rs:44  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
-// model: src/models.rs:45  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
-// model: src/models.rs:46  sum!(i in lattice.sites(); field[i] * sz(i) + single_ion[i] * sz(i) * sz(i))
+// model: built-in xxz:1  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
+// model: built-in xxz:2  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
+// model: built-in xxz:3  sum!(i in lattice.sites(); field[i] * sz(i) + single_ion[i] * sz(i) * sz(i))
 // least work: 197046.0 flop, 17712.0 bytes
 // specialised: dimension, cut of the state word, every mask and amplitude (32 flip masks, written out)
 
@@ -66,20 +66,20 @@ __device__ __forceinline__ u64 state_of(i64 row, const u64* __restrict__ part_st
     return low_states[part_first_low[first] + (row - (i64)part_start[first])] | part_high[first] << 8;
 }
 
-// src/models.rs:45
+// built-in xxz:2
 //   sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
 namespace sum_0 {
 __constant__ double jz[8] = { 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0 };
 __constant__ double weight[8] = { 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0 };
-__constant__ int from[8] = { 0, 0, 1, 2, 3, 4, 5, 6 };
-__constant__ int to[8] = { 1, 7, 2, 3, 4, 5, 6, 7 };
+__constant__ int from[8] = { 0, 7, 1, 2, 3, 4, 5, 6 };
+__constant__ int to[8] = { 1, 0, 2, 3, 4, 5, 6, 7 };
 #define sz(i) ((double)((state >> ((i) * 2)) & 3u) - 1.0)  // level - S
 __device__ __forceinline__ double value(u64 state)
 {
     double sum = 0.0;
     for (int k = 0; k < 8; ++k) {
         const int b = k;
-#line 45 "src/models.rs"
+#line 2 "built-in xxz"
         sum += jz[b] * weight[b] * sz(from[b]) * sz(to[b]);
 #line 85 "kernel.cu"
     }
@@ -88,7 +88,7 @@ __device__ __forceinline__ double value(u64 state)
 #undef sz
 }  // namespace sum_0
 
-// src/models.rs:46
+// built-in xxz:3
 //   sum!(i in lattice.sites(); field[i] * sz(i) + single_ion[i] * sz(i) * sz(i))
 namespace sum_1 {
 __constant__ double field[8] = { 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 };
@@ -99,7 +99,7 @@ __device__ __forceinline__ double value(u64 state)
     double sum = 0.0;
     for (int k = 0; k < 8; ++k) {
         const int i = k;
-#line 46 "src/models.rs"
+#line 3 "built-in xxz"
         sum += field[i] * sz(i) + single_ion[i] * sz(i) * sz(i);
 #line 105 "kernel.cu"
     }

@@ -46,8 +46,8 @@ fn definition(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     if let Some(errors) = errors {
         return Err(errors);
     }
-    let electrons = check::has_electrons(&definition.sums);
+    let content = check::content(&definition.sums);
     let sums = definition.sums.iter().zip(&translations);
-    let sums = sums.map(|(sum, translation)| generate::sum::expand(sum, translation, electrons)).collect();
+    let sums = sums.map(|(sum, translation)| generate::sum::expand(sum, translation, content)).collect();
     Ok(generate::function::replace(definition.function, sums))
 }

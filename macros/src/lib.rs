@@ -10,6 +10,8 @@
 //!
 //! `parse/` and `generate/` mirror each other file by file; the meaning of the operators lives in `eigenforge`.
 
+#![warn(missing_docs)]
+
 mod check;
 mod expand;
 mod generate;
@@ -39,10 +41,13 @@ use proc_macro::TokenStream;
 ///
 /// | domain | runs over |
 /// |---|---|
-/// | `<i, j> in EXPR` | bonds: anything that iterates `Bond` or `&Bond`, **each bond once** |
+/// | `<i, j> in EXPR` | bonds: anything that iterates `Bond` or `&Bond`, **each bond once**, from i to j along its direction |
 /// | `<i, j, w> in EXPR`, `<i, j, w, kind> in EXPR` | the same with the bond's weight and type; `_` for what is not needed |
 /// | `i in EXPR` | indices: any `IntoIterator<Item = usize>`; a later domain may use an earlier index |
 /// | `s in [Up, Down]` | spins, a literal array |
+///
+/// A bond whose weight is not 1 under a sum that does not use it (`<i, j>`, or a `w` that stands nowhere else) is an error of
+/// the model, which names the sum; `<i, j, _>` says that weights are not meant.
 ///
 /// ```ignore
 /// sum!(i in lattice.sites(), j in lattice.sites() if i < j; v / lattice.distance(i, j) * n(i) * n(j))
@@ -82,7 +87,11 @@ use proc_macro::TokenStream;
 /// | `h.c.` | as an addend: the Hermitian conjugate of all other addends of its sum |
 ///
 /// Where c†, c or n occur anywhere in the function, spin operators mean the spin of the electrons,
-/// S⁺ = c†_↑ c_↓ and Sᶻ = (n_↑ − n_↓)/2; otherwise local moments.
+/// S⁺ = c†_↑ c_↓ and Sᶻ = (n_↑ − n_↓)/2; otherwise local moments, of spin ½ unless [`spin`] says otherwise. Sites of both
+/// kinds in one function (a Kondo lattice) are an error of the model. Squares such as `sdots(i, j) * sdots(i, j)` of moments
+/// of spin ½ are warned of (`Model::warnings`, and reports): they say nothing new, and `.spin(2)` may have been forgotten.
+///
+/// [`spin`]: https://docs.rs/eigenforge/latest/eigenforge/operator/struct.Operator.html#method.spin
 ///
 /// # Coefficients
 ///

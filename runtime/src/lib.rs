@@ -6,6 +6,8 @@
 //! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device of it. [`tune`] chooses among
 //! shapes of a kernel on a card; [`trace`] records where the time goes.
 
+#![warn(missing_docs)]
+
 pub mod device;
 mod error;
 pub mod jit;

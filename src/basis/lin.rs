@@ -1,9 +1,20 @@
 //! Lin's two tables: index = high_offset[high] + low_index[low] (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)).
+//!
+//! What is listed has the size of the sector: high parts that hold states, and low parts that complete one. The two tables
+//! that are indexed by a part of the word itself have 2^bits entries; where that is more than the sector has states, the
+//! lists are searched instead ([`LinTables::direct`]).
 
+use super::digits::Digits;
 use super::low_mask;
 use crate::operator::OperatorError;
 
-/// Bits of one half beyond which the tables would no longer be small.
+/// Most high parts, and most low parts, that are listed: 1 GiB. Sectors beyond have 1e10 states and more.
+const LARGEST_LIST: u128 = 1 << 25;
+
+/// Entries of a table indexed by a part of a word that are allowed in any sector: they take less than a millisecond.
+const SMALL_TABLE: u64 = 1 << 16;
+
+/// Bits of one half beyond which it never indexes a table.
 const LARGEST_HALF: u32 = 28;
 
 /// One high part with the low parts that complete it to the sector.
@@ -24,75 +35,109 @@ pub struct HighPart {
 pub struct LinTables {
     /// Bits of the low part.
     pub low_bits: u32,
-    /// Index of the first state of each high part; `u64::MAX` where the sector has none.
-    pub high_offset: Vec<u64>,
-    /// Position of each low part among those of its charge; `u32::MAX` for words that are no state.
-    pub low_index: Vec<u32>,
     /// Low parts by charge, ascending within one.
     pub low_states: Vec<u64>,
     /// High parts that hold states, ascending.
     pub parts: Vec<HighPart>,
+    /// Tables indexed by the parts themselves; `None` where the lists are searched.
+    pub direct: Option<DirectTables>,
+}
+
+/// Lin's tables proper.
+#[derive(Clone, Debug)]
+pub struct DirectTables {
+    /// Index of the first state of each high part; `u64::MAX` where the sector has none.
+    pub high_offset: Vec<u64>,
+    /// Position of each low part among those of its charge; `u32::MAX` for words that are no state.
+    pub low_index: Vec<u32>,
+}
+
+/// Whether halves of so many bits index tables, in a sector of so many states.
+fn is_direct(low_bits: u32, high_bits: u32, dimension: u64) -> bool {
+    let bits = low_bits.max(high_bits);
+    bits <= LARGEST_HALF && 1 << bits <= dimension.max(SMALL_TABLE)
+}
+
+/// Bytes of the tables of a fermion sector, which are not made for a Kronecker sum.
+pub(super) fn fermion_bytes(sites: usize, up: usize, down: usize) -> u64 {
+    let bits = sites as u32;
+    let direct = if is_direct(bits, bits, up as u64 * down as u64) { 12 << bits } else { 0 };
+    list_bytes(up, down) + direct
+}
+
+fn list_bytes(low_states: usize, parts: usize) -> u64 {
+    8 * low_states as u64 + size_of::<HighPart>() as u64 * parts as u64
 }
 
 impl LinTables {
-    /// Fermions: the low part is the up word, the high part the down word, so the index is the Kronecker one.
-    pub fn fermions(sites: usize, up: &[u64], down: &[u64]) -> Result<LinTables, OperatorError> {
-        let dimension = up.len() as f64 * down.len() as f64;
-        if sites as u32 > LARGEST_HALF {
-            return Err(OperatorError::TooLarge { dimension });
-        }
-        let mut low_index = vec![u32::MAX; 1 << sites];
-        up.iter().enumerate().for_each(|(i, word)| low_index[*word as usize] = i as u32);
-        let mut high_offset = vec![u64::MAX; 1 << sites];
+    /// Fermions: the low part is the up word, the high part the down word, so the index is the Kronecker one. At most 32
+    /// sites, since both words must fit one state word.
+    pub fn fermions(sites: usize, up: &[u64], down: &[u64]) -> LinTables {
         let n_up = up.len() as u64;
         let part =
             |(j, high): (usize, &u64)| HighPart { high: *high, start: j as u64 * n_up, first_low: 0, count: n_up };
-        let parts: Vec<HighPart> = down.iter().enumerate().map(part).collect();
-        parts.iter().for_each(|part| high_offset[part.high as usize] = part.start);
-        Ok(LinTables { low_bits: sites as u32, high_offset, low_index, low_states: up.to_vec(), parts })
+        let parts = down.iter().enumerate().map(part).collect();
+        LinTables { low_bits: sites as u32, low_states: up.to_vec(), parts, direct: None }.with_direct(sites as u32)
     }
 
-    /// Local moments of `width` bits a site whose levels add up to `levels`.
-    pub fn spins(sites: usize, two_s: u32, width: u32, levels: u32) -> Result<LinTables, OperatorError> {
-        let low_sites = sites / 2;
-        let (low_bits, high_bits) = (low_sites as u32 * width, (sites - low_sites) as u32 * width);
-        if high_bits > LARGEST_HALF {
-            return Err(OperatorError::TooLarge { dimension: f64::from(two_s + 1).powi(sites as i32) });
+    /// Local moments of `width` bits a site whose levels, 0 to `two_s` each, add up to `levels`.
+    ///
+    /// # Errors
+    /// A sector whose lists would be too long.
+    pub fn spins(sites: usize, two_s: u32, width: u32, levels: u64) -> Result<LinTables, OperatorError> {
+        let top = u64::from(two_s);
+        let low = Digits { count: sites / 2, width, top };
+        let high = Digits { count: sites - sites / 2, width, top };
+        // Charges of one half that the other can complete.
+        let low_sums = levels.saturating_sub(high.largest())..=low.largest().min(levels);
+        let high_sums = levels.saturating_sub(low.largest())..=high.largest().min(levels);
+        if low.number(low_sums.clone()).max(high.number(high_sums.clone())) > LARGEST_LIST {
+            let dimension = Digits { count: sites, width, top }.number(levels..=levels);
+            return Err(OperatorError::TooLarge { dimension: dimension as f64 });
         }
-        let charge = |word: u64, count: usize| -> Option<u32> {
-            let digits = (0..count as u32).map(|site| (word >> (site * width) & low_mask(width)) as u32);
-            digits.clone().all(|level| level <= two_s).then(|| digits.sum())
+        let (low_states, first) = by_charge(low.words(low_sums.clone()), &low_sums);
+        let mut start = 0;
+        let part = |(word, sum): (u64, u64)| {
+            let class = (levels - sum - low_sums.start()) as usize;
+            let (first_low, count) = (first[class], first[class + 1] - first[class]);
+            let part = HighPart { high: word, start, first_low, count };
+            start += count;
+            part
         };
-        let mut classes: Vec<Vec<u64>> = vec![Vec::new(); two_s as usize * low_sites + 1];
-        let mut low_index = vec![u32::MAX; 1 << low_bits];
-        for word in 0..1u64 << low_bits {
-            if let Some(q) = charge(word, low_sites) {
-                low_index[word as usize] = classes[q as usize].len() as u32;
-                classes[q as usize].push(word);
-            }
-        }
-        let mut first_of_class = Vec::with_capacity(classes.len());
-        let mut low_states = Vec::new();
-        for class in &classes {
-            first_of_class.push(low_states.len() as u64);
-            low_states.extend(class);
+        let parts: Vec<HighPart> = high.words(high_sums).into_iter().map(part).collect();
+        let tables = LinTables { low_bits: low.count as u32 * width, low_states, parts, direct: None };
+        Ok(tables.with_direct(high.count as u32 * width))
+    }
+
+    /// Adds the tables that are indexed by parts of the word, where the sector is large enough for them.
+    fn with_direct(mut self, high_bits: u32) -> LinTables {
+        if !is_direct(self.low_bits, high_bits, self.dimension()) {
+            return self;
         }
         let mut high_offset = vec![u64::MAX; 1 << high_bits];
-        let (mut parts, mut start) = (Vec::new(), 0u64);
-        for high in 0..1u64 << high_bits {
-            let Some(rest) = charge(high, sites - low_sites).and_then(|q| levels.checked_sub(q)) else { continue };
-            let Some(class) = classes.get(rest as usize).filter(|class| !class.is_empty()) else { continue };
-            high_offset[high as usize] = start;
-            let count = class.len() as u64;
-            parts.push(HighPart { high, start, first_low: first_of_class[rest as usize], count });
-            start += count;
+        let mut low_index = vec![u32::MAX; 1 << self.low_bits];
+        for part in &self.parts {
+            high_offset[part.high as usize] = part.start;
+            let lows = &self.low_states[part.first_low as usize..][..part.count as usize];
+            // The parts of one charge share their low parts, which are numbered once.
+            if lows.first().is_some_and(|low| low_index[*low as usize] == u32::MAX) {
+                lows.iter().enumerate().for_each(|(k, low)| low_index[*low as usize] = k as u32);
+            }
         }
-        Ok(LinTables { low_bits, high_offset, low_index, low_states, parts })
+        self.direct = Some(DirectTables { high_offset, low_index });
+        self
     }
 
     /// Number of states.
     pub fn dimension(&self) -> u64 {
         self.parts.last().map_or(0, |part| part.start + part.count)
+    }
+
+    /// Bytes of all tables.
+    pub fn bytes(&self) -> u64 {
+        let direct = self.direct.as_ref();
+        let direct = direct.map_or(0, |tables| 8 * tables.high_offset.len() + 4 * tables.low_index.len());
+        list_bytes(self.low_states.len(), self.parts.len()) + direct as u64
     }
 
     /// The high part that holds an index below the dimension.
@@ -107,42 +152,104 @@ impl LinTables {
     }
 
     /// The index of a word that is known to be in the sector.
+    #[inline]
     pub fn index(&self, state: u64) -> u64 {
         let (low, high) = (state & low_mask(self.low_bits), state >> self.low_bits);
-        self.high_offset[high as usize] + u64::from(self.low_index[low as usize])
+        match &self.direct {
+            Some(tables) => tables.high_offset[high as usize] + u64::from(tables.low_index[low as usize]),
+            None => {
+                let part = &self.parts[self.parts.partition_point(|part| part.high < high)];
+                part.start + self.lows(part).partition_point(|word| *word < low) as u64
+            }
+        }
     }
 
     /// The index of any word, `None` when it is not in the sector.
     pub fn checked_index(&self, state: u64) -> Option<u64> {
-        let offset = *self.high_offset.get((state >> self.low_bits) as usize)?;
-        let low = self.low_index[(state & low_mask(self.low_bits)) as usize];
-        if offset == u64::MAX || low == u32::MAX {
-            return None;
-        }
-        let index = offset + u64::from(low);
-        (index < self.dimension() && self.state(index) == state).then_some(index)
+        let (low, high) = (state & low_mask(self.low_bits), state >> self.low_bits);
+        let part = &self.parts[self.parts.binary_search_by_key(&high, |part| part.high).ok()?];
+        Some(part.start + self.lows(part).binary_search(&low).ok()? as u64)
     }
+
+    /// The low parts of a high part, ascending.
+    fn lows(&self, part: &HighPart) -> &[u64] {
+        &self.low_states[part.first_low as usize..][..part.count as usize]
+    }
+}
+
+/// Words sorted by charge, ascending within one, and where each charge begins, with the end of the last.
+fn by_charge(words: Vec<(u64, u64)>, sums: &std::ops::RangeInclusive<u64>) -> (Vec<u64>, Vec<u64>) {
+    let classes = (sums.end() - sums.start() + 1) as usize;
+    let mut first = vec![0u64; classes + 1];
+    for (_, sum) in &words {
+        first[(sum - sums.start()) as usize + 1] += 1;
+    }
+    for class in 0..classes {
+        first[class + 1] += first[class];
+    }
+    let mut next = first.clone();
+    let mut sorted = vec![0; words.len()];
+    for (word, sum) in words {
+        let place = &mut next[(sum - sums.start()) as usize];
+        sorted[*place as usize] = word;
+        *place += 1;
+    }
+    (sorted, first)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn index_and_state_are_inverse_and_ascending() {
-        for (sites, two_s, width, levels) in [(1, 1, 1, 1), (6, 1, 1, 3), (5, 2, 2, 4), (4, 3, 2, 7), (7, 1, 1, 0)] {
-            let tables = LinTables::spins(sites, two_s, width, levels).unwrap();
-            let states: Vec<u64> = (0..tables.dimension()).map(|index| tables.state(index)).collect();
-            assert!(states.windows(2).all(|pair| pair[0] < pair[1]));
-            for (index, state) in states.iter().enumerate() {
-                assert_eq!(tables.index(*state), index as u64);
-                assert_eq!(tables.checked_index(*state), Some(index as u64));
-            }
-            let brute = (0..1u64 << (sites as u32 * width)).filter(|word| {
-                let digits = (0..sites as u32).map(|site| (word >> (site * width)) as u32 & ((1 << width) - 1));
-                digits.clone().all(|level| level <= two_s) && digits.sum::<u32>() == levels
-            });
-            assert_eq!(brute.count() as u64, tables.dimension());
+    fn states(tables: &LinTables) -> Vec<u64> {
+        (0..tables.dimension()).map(|index| tables.state(index)).collect()
+    }
+
+    fn is_inverse(tables: &LinTables) {
+        for (index, state) in states(tables).iter().enumerate() {
+            assert_eq!(tables.index(*state), index as u64);
+            assert_eq!(tables.checked_index(*state), Some(index as u64));
         }
+    }
+
+    #[test]
+    fn index_and_state_are_inverse_and_ascending_by_tables_and_by_search() {
+        for (sites, two_s, width) in [(1, 1, 1), (6, 1, 1), (5, 2, 2), (4, 3, 2), (7, 1, 1)] {
+            for levels in 0..=sites as u64 * u64::from(two_s) {
+                let tables = LinTables::spins(sites, two_s, width, levels).unwrap();
+                assert!(tables.direct.is_some(), "halves of a few bits");
+                let brute = (0..1u64 << (sites as u32 * width)).filter(|word| {
+                    let digits = (0..sites as u32).map(|site| (word >> (site * width)) as u32 & ((1 << width) - 1));
+                    digits.clone().all(|level| level <= two_s) && digits.map(u64::from).sum::<u64>() == levels
+                });
+                assert_eq!(states(&tables), brute.collect::<Vec<_>>());
+                is_inverse(&tables);
+                is_inverse(&LinTables { direct: None, ..tables.clone() });
+                let outside = (0..1u64 << (sites as u32 * width)).filter(|word| !states(&tables).contains(word));
+                outside.for_each(|word| assert_eq!(tables.checked_index(word), None));
+            }
+        }
+    }
+
+    /// One magnon has as many states as there are sites, and tables of that size, in either half.
+    #[test]
+    fn tables_have_the_size_of_the_sector() {
+        for (sites, two_s, width) in
+            [(64, 1, 1), (63, 1, 1), (62, 1, 1), (56, 1, 1), (31, 3, 2), (32, 2, 2), (16, 9, 4)]
+        {
+            let full = sites as u64 * u64::from(two_s);
+            for levels in [0, 1, full - 1, full] {
+                let tables = LinTables::spins(sites, two_s, width, levels).unwrap();
+                assert_eq!(tables.dimension(), if levels % full == 0 { 1 } else { sites as u64 });
+                assert!(tables.direct.is_none() && tables.bytes() < 1 << 14, "{} bytes", tables.bytes());
+                assert!(states(&tables).windows(2).all(|pair| pair[0] < pair[1]));
+                is_inverse(&tables);
+            }
+        }
+        let two = LinTables::spins(64, 1, 1, 62).unwrap();
+        assert_eq!(two.dimension(), 64 * 63 / 2);
+        is_inverse(&two);
+        let error = LinTables::spins(64, 1, 1, 32).unwrap_err();
+        assert_eq!(error, OperatorError::TooLarge { dimension: 1_832_624_140_942_590_534.0 });
     }
 }

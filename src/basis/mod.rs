@@ -7,15 +7,20 @@
 //! Both are the same thing to a kernel, [`LinTables`] (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the word is cut in two,
 //! and index = high_offset[high part] + low_index[low part], because all words with one high part follow each other and
 //! hold every low part that completes the charge.
+//!
+//! Everything is counted and listed by the sector, never by all words of so many sites: one magnon on 64 sites is 64 states
+//! with tables of some kilobytes. A state of local moments has at most 64 bits, and so has the word of one electron
+//! species; where terms move both species together the two words must fit 64 bits side by side.
 
 pub mod combinations;
+mod digits;
 mod lin;
 
 use crate::operator::OperatorError;
 use crate::operator::transition::Word;
 use serde::{Deserialize, Serialize};
 
-pub use lin::{HighPart, LinTables};
+pub use lin::{DirectTables, HighPart, LinTables};
 
 /// Number of up electrons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,14 +74,19 @@ enum States {
 /// Largest number of words of one species whose tables are still sensible to keep (1 GiB of words).
 const LARGEST_SPECIES: u64 = 1 << 27;
 
+/// Bits of a state word.
+const WORD_BITS: u32 = u64::BITS;
+
 impl Basis {
     /// The basis of a sector; `two_s` matters for local moments only.
+    ///
+    /// # Errors
+    /// A sector without states, words of more than 64 bits, lists that would be too long: all before anything is listed.
     pub fn new(sites: usize, two_s: u32, sector: Sector) -> Result<Basis, OperatorError> {
+        let word = Word::of(sites, two_s, sector)?;
         let empty = |reason: String| OperatorError::EmptySector { sector: sector.to_string(), sites, reason };
         match sector {
             Sector::Fermions { up, down } => {
-                let word = Word::Fermions { sites };
-                check_bits(sites, word)?;
                 for (count, name) in [(up, "up"), (down, "down")] {
                     if count > sites {
                         return Err(empty(format!("{count} {name} electrons need at least {count} sites")));
@@ -91,10 +101,8 @@ impl Basis {
                 Ok(Basis { word, sector, dimension: n_up * n_down, states })
             }
             Sector::Spins { two_sz } => {
-                let width = 32 - two_s.leading_zeros();
-                let word = Word::Spins { sites, two_s, width };
-                check_bits(sites, word)?;
-                let largest = sites as i64 * i64::from(two_s);
+                // In 128 bits, since 2S may be any 32-bit number.
+                let (largest, two_sz) = (sites as i128 * i128::from(two_s), i128::from(two_sz));
                 if two_sz.abs() > largest {
                     return Err(empty(format!("2Sz lies between -{largest} and {largest}")));
                 }
@@ -102,7 +110,8 @@ impl Basis {
                     let parity = if largest % 2 == 0 { "even" } else { "odd" };
                     return Err(empty(format!("{sites} moments of spin {} have {parity} 2Sz", half(two_s))));
                 }
-                let tables = LinTables::spins(sites, two_s, width, ((two_sz + largest) / 2) as u32)?;
+                let Word::Spins { width, .. } = word else { unreachable!("a spin sector has spin words") };
+                let tables = LinTables::spins(sites, two_s, width, ((two_sz + largest) / 2) as u64)?;
                 Ok(Basis { word, sector, dimension: tables.dimension(), states: States::Spins(tables) })
             }
         }
@@ -131,36 +140,49 @@ impl Basis {
         }
     }
 
-    /// The state word of an index below the dimension.
-    pub fn state(&self, index: u64) -> u64 {
+    /// The state word of an index below the dimension: of fermions the up word with the down word above it.
+    pub fn state(&self, index: u64) -> u128 {
         match (&self.states, self.word) {
             (States::Fermions { up, down }, Word::Fermions { sites }) => {
                 let n_up = up.len() as u64;
-                up[(index % n_up) as usize] | shifted(down[(index / n_up) as usize], sites)
+                let (up, down) = (up[(index % n_up) as usize], down[(index / n_up) as usize]);
+                u128::from(up) | u128::from(down) << sites
             }
-            (States::Spins(tables), _) => tables.state(index),
+            (States::Spins(tables), _) => tables.state(index).into(),
             _ => unreachable!("words and states are made together"),
         }
     }
 
     /// The index of a state word, `None` when it is not in the sector.
-    pub fn index(&self, state: u64) -> Option<u64> {
+    pub fn index(&self, state: u128) -> Option<u64> {
         match (&self.states, self.word) {
             (States::Fermions { up, down }, Word::Fermions { sites }) => {
-                let (u, d) = (state & low_mask(sites as u32), state.checked_shr(sites as u32).unwrap_or(0));
+                let (u, d) = (state as u64 & low_mask(sites as u32), u64::try_from(state >> sites).ok()?);
                 let (i, j) = (up.binary_search(&u).ok()?, down.binary_search(&d).ok()?);
                 Some(i as u64 + j as u64 * up.len() as u64)
             }
-            (States::Spins(tables), _) => tables.checked_index(state),
+            (States::Spins(tables), _) => tables.checked_index(u64::try_from(state).ok()?),
             _ => unreachable!("words and states are made together"),
         }
     }
 
-    /// The tables that a matrix-free multiply ranks with.
+    /// The tables that a matrix-free multiply ranks with; of fermions on at most 32 sites.
     pub fn lin_tables(&self) -> Result<LinTables, OperatorError> {
         match (&self.states, self.word) {
-            (States::Fermions { up, down }, Word::Fermions { sites }) => LinTables::fermions(sites, up, down),
+            (States::Fermions { .. }, word) if word.bits() > WORD_BITS => Err(word.too_long()),
+            (States::Fermions { up, down }, Word::Fermions { sites }) => Ok(LinTables::fermions(sites, up, down)),
             (States::Spins(tables), _) => Ok(tables.clone()),
+            _ => unreachable!("words and states are made together"),
+        }
+    }
+
+    /// Bytes of [`Basis::lin_tables`].
+    pub(crate) fn lin_table_bytes(&self) -> u64 {
+        match (&self.states, self.word) {
+            (States::Fermions { up, down }, Word::Fermions { sites }) => {
+                lin::fermion_bytes(sites, up.len(), down.len())
+            }
+            (States::Spins(tables), _) => tables.bytes(),
             _ => unreachable!("words and states are made together"),
         }
     }
@@ -168,11 +190,11 @@ impl Basis {
     /// Occupations or levels of a state, site by site as [`crate::operator::dense`] has them.
     pub fn configuration(&self, index: u64) -> Vec<u32> {
         let state = self.state(index);
-        let (digits, width) = match self.word {
+        let (digits, width): (usize, u32) = match self.word {
             Word::Fermions { sites } => (2 * sites, 1),
             Word::Spins { sites, width, .. } => (sites, width),
         };
-        (0..digits).map(|digit| (state >> (digit as u32 * width) & low_mask(width)) as u32).collect()
+        (0..digits as u32).map(|digit| (state >> (digit * width)) as u32 & low_mask(width) as u32).collect()
     }
 
     /// The index of a configuration, `None` when it is not in the sector.
@@ -181,8 +203,8 @@ impl Basis {
             Word::Fermions { .. } => 1,
             Word::Spins { width, .. } => width,
         };
-        let pack = |state, (digit, level): (usize, &u32)| state | u64::from(*level) << (digit as u32 * width);
-        self.index(configuration.iter().enumerate().fold(0u64, pack))
+        let pack = |state, (digit, level): (usize, &u32)| state | u128::from(*level) << (digit as u32 * width);
+        self.index(configuration.iter().enumerate().fold(0u128, pack))
     }
 }
 
@@ -191,16 +213,30 @@ pub(crate) fn low_mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-fn shifted(word: u64, bits: usize) -> u64 {
-    word.checked_shl(bits as u32).unwrap_or(0)
-}
-
-fn check_bits(sites: usize, word: Word) -> Result<(), OperatorError> {
-    let limit = 64;
-    if sites > 64 || word.bits() > limit {
-        return Err(OperatorError::TooManySites { sites, bits: word.bits(), limit });
+impl Word {
+    /// The layout of a sector's words.
+    ///
+    /// # Errors
+    /// More than 64 bits: sites of one electron species, sites and bits a site of local moments.
+    pub(crate) fn of(sites: usize, two_s: u32, sector: Sector) -> Result<Word, OperatorError> {
+        let (word, bits) = match sector {
+            Sector::Fermions { .. } => (Word::Fermions { sites }, sites as u128),
+            Sector::Spins { .. } => {
+                let width = u32::BITS - two_s.leading_zeros();
+                (Word::Spins { sites, two_s, width }, sites as u128 * u128::from(width.max(1)))
+            }
+        };
+        if bits > u128::from(WORD_BITS) {
+            return Err(OperatorError::TooManySites { sites, bits, limit: WORD_BITS });
+        }
+        Ok(word)
     }
-    Ok(())
+
+    /// The error of a word that does not fit.
+    fn too_long(self) -> OperatorError {
+        let (Word::Fermions { sites } | Word::Spins { sites, .. }) = self;
+        OperatorError::TooManySites { sites, bits: self.bits().into(), limit: WORD_BITS }
+    }
 }
 
 fn half(two_s: u32) -> String {

@@ -298,7 +298,7 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
         kernels: kernel_records(device),
         seconds: DmrgSeconds { sweeps: found.sweeping, measure: found.measuring, ..DmrgSeconds::default() },
         versions: versions(device),
-        warnings: warnings_of(found.warnings, device),
+        warnings: warnings_of(chain.warnings.iter().cloned().chain(found.warnings).collect(), device),
         memory,
         memory_held: found.memory,
     }

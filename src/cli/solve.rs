@@ -118,6 +118,7 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
         total: start.elapsed().as_secs_f64(),
     };
     let told = usize::from(on_cpu.is_some());
+    report.warnings.splice(0..0, model.warnings());
     report.warnings.splice(0..0, on_cpu);
     report.cost.multiply_seconds = solution.multiply_seconds();
     let report = report.with_warnings();
@@ -204,7 +205,7 @@ fn write(
         let states = match model.basis().species() {
             Some((up, down)) => BasisStates::Product { up, down },
             None => {
-                list = (0..model.dimension()).map(|index| model.basis().state(index)).collect();
+                list = (0..model.dimension()).map(|index| model.basis().state(index) as u64).collect();
                 BasisStates::List(&list)
             }
         };

@@ -2,6 +2,7 @@
 //!
 //! In: an operator, a sector, an order of the sites. Out: the site, the operator sum, the charges each cut can have.
 
+use super::MOST_SITES;
 use super::blocks::{Enlarged, Sectors, Side};
 use super::charges::{self, Charges, QuantumNumbers, Reachable};
 use super::engine::Engine;
@@ -30,6 +31,8 @@ pub struct Chain {
     pub reachable: Reachable,
     /// `order[p]` is the lattice site at position p.
     pub order: Vec<usize>,
+    /// What the definition may mean otherwise than it was written ([`Operator::warnings`]).
+    pub warnings: Vec<String>,
 }
 
 impl Chain {
@@ -51,6 +54,9 @@ impl Chain {
         }
         charges::check(&operator, &numbers)?;
         let sites = operator.sites();
+        if sites > MOST_SITES {
+            return Err(DmrgError::TooLong { sites, most: MOST_SITES });
+        }
         if sites < 3 {
             return Err(DmrgError::TooShort { sites });
         }
@@ -64,7 +70,7 @@ impl Chain {
             let reason = "no configuration of the sites has these charges together".into();
             return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
         }
-        Ok(Chain { sites, site, sum, numbers, total, reachable, order })
+        Ok(Chain { sites, site, sum, numbers, total, reachable, order, warnings: operator.warnings() })
     }
 
     /// The block that ends at cut `p` and the site next to it.

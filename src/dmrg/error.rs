@@ -27,6 +27,14 @@ pub enum DmrgError {
         /// Number of sites.
         sites: usize,
     },
+    /// A chain longer than any that is swept.
+    #[error("a chain of {sites} sites: DMRG takes at most {most}")]
+    TooLong {
+        /// Number of sites.
+        sites: usize,
+        /// The limit, [`super::MOST_SITES`].
+        most: usize,
+    },
     /// A chain whose middle is not the same site after site.
     #[error(
         "mode = \"infinite\" grows a chain by one site at each end, so its bulk must repeat every one or two sites; this chain \

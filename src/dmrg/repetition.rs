@@ -74,6 +74,7 @@ impl Chain {
             total: self.share(left + right),
             reachable: Reachable::everything(),
             order: ends(&self.order),
+            warnings: self.warnings.clone(),
         }
     }
 

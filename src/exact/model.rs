@@ -3,7 +3,7 @@
 use super::structure::{Moves, Structure};
 use crate::basis::combinations::count;
 use crate::basis::{Basis, Down, Sector, Up};
-use crate::operator::transition::Transition;
+use crate::operator::transition::{Transition, Word};
 use crate::operator::{Charge, Content, Operator, OperatorError, dense, product_text};
 use ndarray::Array2;
 
@@ -63,8 +63,9 @@ impl Model {
             _ => Ok(()),
         }?;
         let sites = operator.sites();
+        // Words that are too long are refused before the basis is listed.
+        let structure = Structure::of(&operator, Word::of(sites, operator.two_s(), sector)?)?;
         let basis = Basis::new(sites, operator.two_s(), sector)?;
-        let structure = Structure::of(&operator, basis.word());
         let name = match sector {
             Sector::Fermions { up, down } => format!("fermions_{sites}sites_{up}up_{down}down"),
             Sector::Spins { two_sz } => format!("spins_{sites}sites_2sz_{two_sz}").replace('-', "m"),
@@ -87,6 +88,11 @@ impl Model {
     /// The normal-ordered operator.
     pub fn operator(&self) -> &Operator {
         &self.operator
+    }
+
+    /// What its definition may mean otherwise than it was written ([`Operator::warnings`]); reports of a solve repeat it.
+    pub fn warnings(&self) -> Vec<String> {
+        self.operator.warnings()
     }
 
     /// Number of lattice sites.
@@ -134,10 +140,7 @@ impl Model {
                 };
                 BYTES_AN_ELEMENT.saturating_mul(elements(up, n_up).saturating_add(elements(down, n_down)))
             }
-            _ => {
-                let half = self.basis.word().bits().div_ceil(2);
-                12u64.saturating_mul(1 << half.min(40))
-            }
+            _ => self.basis.lin_table_bytes(),
         }
     }
 

@@ -62,7 +62,7 @@ impl Prepared {
                     low_bits: tables.low_bits,
                     parts: tables.parts.len() as u64,
                     low_states: tables.low_states.len() as u64,
-                    high_parts: tables.high_offset.len() as u64,
+                    high_parts: tables.direct.as_ref().map_or(0, |direct| direct.high_offset.len() as u64),
                 };
                 let plan = GeneralPlan::new(
                     model.name().to_string(),

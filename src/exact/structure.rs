@@ -3,9 +3,8 @@
 //! A fermion operator whose off-diagonal terms each act in one spin species is a Kronecker sum (Yamada et al. 2020,
 //! eq. 2–3), H = D + I ⊗ A↑ + A↓ ⊗ I, however many operators its terms hold. Anything else is general.
 
-use crate::basis::low_mask;
-use crate::operator::transition::{DiagonalTerm, Transition, Word, transitions};
-use crate::operator::{Operator, RecordedSum};
+use crate::operator::transition::{DiagonalTerm, Transition, Word, diagonal_terms, moves, species_moves};
+use crate::operator::{Operator, OperatorError, RecordedSum, product_text};
 use eigenforge_templates::exact::{
     CountGroup, DiagonalPlan, ExpressionParameter, ExpressionPlan, FlipGroup, LevelTerm, MaskedTerm, ProductTerm,
     StateWord,
@@ -37,40 +36,26 @@ pub enum Moves {
 
 impl Structure {
     /// Finds the structure of a reduced, checked operator.
-    pub fn of(operator: &Operator, word: Word) -> Structure {
-        let (terms, moves) = transitions(operator, word);
+    ///
+    /// # Errors
+    /// A term of both species where their two words do not fit 64 bits together.
+    pub fn of(operator: &Operator, word: Word) -> Result<Structure, OperatorError> {
         let moves = match word {
-            Word::Fermions { sites } => kronecker(&moves, sites).unwrap_or_else(|| Moves::General(by_flip(&moves))),
-            Word::Spins { .. } => Moves::General(by_flip(&moves)),
+            Word::Fermions { sites } => match species_moves(operator) {
+                Ok([up, down]) => Moves::Kronecker { up, down },
+                Err(product) if word.bits() > u64::BITS => {
+                    let (term, bits, limit) = (product_text(product), word.bits(), u64::BITS);
+                    return Err(OperatorError::TooManySitesForTerm { term, sites, bits, limit });
+                }
+                Err(_) => Moves::General(by_flip(&moves(operator, word))),
+            },
+            Word::Spins { .. } => Moves::General(by_flip(&moves(operator, word))),
         };
-        let mut diagonal = diagonal(&terms, word);
+        let mut diagonal = diagonal(&diagonal_terms(operator, word), word);
         diagonal.expressions = expressions(operator.sums());
         diagonal.choose_strategy();
-        Structure { diagonal, moves }
+        Ok(Structure { diagonal, moves })
     }
-}
-
-fn kronecker(moves: &[Transition], sites: usize) -> Option<Moves> {
-    let up_bits = low_mask(sites as u32);
-    let (mut up, mut down) = (Vec::new(), Vec::new());
-    for transition in moves {
-        let touched = transition.care | transition.flip | transition.sign;
-        if touched & !up_bits == 0 {
-            up.push(*transition);
-        } else if (transition.care | transition.flip) & up_bits == 0 && transition.sign & up_bits == 0 {
-            let shift = |bits: u64| bits >> sites;
-            down.push(Transition {
-                care: shift(transition.care),
-                pattern: shift(transition.pattern),
-                flip: shift(transition.flip),
-                sign: shift(transition.sign),
-                amplitude: transition.amplitude,
-            });
-        } else {
-            return None;
-        }
-    }
-    Some(Moves::Kronecker { up, down })
 }
 
 fn by_flip(moves: &[Transition]) -> Vec<FlipGroup> {
@@ -90,38 +75,48 @@ fn diagonal(terms: &[DiagonalTerm], word: Word) -> DiagonalPlan {
         Word::Fermions { sites } => DiagonalPlan { sites: sites as u32, ..DiagonalPlan::default() },
         Word::Spins { two_s, width, .. } => DiagonalPlan { two_s, level_width: width, ..DiagonalPlan::default() },
     };
-    let place = |bit: u32| match word {
-        Word::Fermions { sites } if bit < sites as u32 => (StateWord::Up, bit),
-        Word::Fermions { sites } => (StateWord::Down, bit - sites as u32),
-        Word::Spins { .. } => (StateWord::State, bit),
-    };
     let mut counts: BTreeMap<CountKey, u64> = BTreeMap::new();
-    let mut count = |mask: u64, coefficient: f64, differs: bool| {
-        let (left, a) = place(mask.trailing_zeros());
-        let partner = (mask.count_ones() == 2).then(|| place(63 - mask.leading_zeros()));
-        let right = partner.map(|(right, b)| (right, b as i32 - a as i32));
-        *counts.entry((left, right, differs, coefficient.to_bits())).or_insert(0) |= 1 << a;
+    let mut count = |bits: &[(StateWord, u32)], coefficient: f64, differs: bool| {
+        let (left, a) = bits[0];
+        let partner = bits.get(1).map(|(right, b)| (*right, *b as i32 - a as i32));
+        *counts.entry((left, partner, differs, coefficient.to_bits())).or_insert(0) |= 1 << a;
     };
     for term in terms {
         match term {
-            DiagonalTerm::Occupied { mask, coefficient } => match mask.count_ones() {
-                0 => plan.constant += coefficient,
-                1 | 2 => count(*mask, *coefficient, false),
-                _ => plan.products.push(ProductTerm { coefficient: *coefficient, mask: *mask, parity: false }),
-            },
+            DiagonalTerm::Occupied { up, down, coefficient } => {
+                let places: Vec<_> = set_bits(StateWord::Up, *up).chain(set_bits(StateWord::Down, *down)).collect();
+                match places.len() {
+                    0 => plan.constant += coefficient,
+                    1 | 2 => count(&places, *coefficient, false),
+                    _ => plan.products.push(ProductTerm {
+                        coefficient: *coefficient,
+                        mask: *up,
+                        down_mask: *down,
+                        parity: false,
+                    }),
+                }
+            }
             // (−1)^clear of one bit is 2n − 1; of two bits 1 − 2 [they differ].
-            DiagonalTerm::Parity { mask, coefficient } => match mask.count_ones() {
-                0 => plan.constant += coefficient,
-                1 => {
-                    plan.constant -= coefficient;
-                    count(*mask, 2.0 * coefficient, false);
+            DiagonalTerm::Parity { mask, coefficient } => {
+                let places: Vec<_> = set_bits(StateWord::State, *mask).collect();
+                match places.len() {
+                    0 => plan.constant += coefficient,
+                    1 => {
+                        plan.constant -= coefficient;
+                        count(&places, 2.0 * coefficient, false);
+                    }
+                    2 => {
+                        plan.constant += coefficient;
+                        count(&places, -2.0 * coefficient, true);
+                    }
+                    _ => plan.products.push(ProductTerm {
+                        coefficient: *coefficient,
+                        mask: *mask,
+                        down_mask: 0,
+                        parity: true,
+                    }),
                 }
-                2 => {
-                    plan.constant += coefficient;
-                    count(*mask, -2.0 * coefficient, true);
-                }
-                _ => plan.products.push(ProductTerm { coefficient: *coefficient, mask: *mask, parity: true }),
-            },
+            }
             DiagonalTerm::Levels { factors, coefficient } if factors.is_empty() => plan.constant += coefficient,
             DiagonalTerm::Levels { factors, coefficient } => plan.levels.push(LevelTerm {
                 coefficient: *coefficient,
@@ -140,6 +135,11 @@ fn diagonal(terms: &[DiagonalTerm], word: Word) -> DiagonalPlan {
         })
         .collect();
     plan
+}
+
+/// The set bits of a word, ascending.
+fn set_bits(word: StateWord, mask: u64) -> impl Iterator<Item = (StateWord, u32)> {
+    (0..u64::BITS).filter(move |bit| mask >> bit & 1 == 1).map(move |bit| (word, bit))
 }
 
 /// The diagonal sums in the user's own words, when together they are the whole diagonal.

@@ -10,20 +10,23 @@ use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument
 use eigenforge_templates::exact::{DownShape, GeneralPlan, IndexWord, KroneckerPlan, NeighbourWords};
 use std::sync::Arc;
 
+/// A table that is also an argument of the diagonal.
+type Table = Arc<dyn OnDevice + Send + Sync>;
+
 /// What each kernel reads beside the vectors.
 pub(super) enum Tables {
     Kronecker {
         up_start: Buffer<u32>,
         up_words: Words,
         down: Down,
-        up_states: Arc<Buffer<u32>>,
-        down_states: Arc<Buffer<u32>>,
+        up_states: Table,
+        down_states: Table,
     },
     General {
         /// part_start, part_high, part_first_low, low_states.
         part: [Arc<Buffer<u64>>; 4],
-        high_offset: Buffer<u64>,
-        low_index: Buffer<u32>,
+        /// high_offset and low_index; `None` where the lists are searched.
+        direct: Option<(Buffer<u64>, Buffer<u32>)>,
         terms: Option<Box<Terms>>,
     },
 }
@@ -80,9 +83,12 @@ impl Words {
     }
 }
 
-/// State words of one species; a pair of them fits 64 bits, so each fits 32.
-fn state_words(device: &Device, words: &[u64]) -> Result<Arc<Buffer<u32>>, DeviceError> {
-    Ok(Arc::new(device.buffer(&words.iter().map(|word| *word as u32).collect::<Vec<_>>())?))
+/// State words of one species in the plan's type.
+fn state_words(plan: &KroneckerPlan, device: &Device, words: &[u64]) -> Result<Table, DeviceError> {
+    Ok(match plan.wide_states() {
+        true => Arc::new(device.buffer(words)?),
+        false => Arc::new(device.buffer(&words.iter().map(|word| *word as u32).collect::<Vec<_>>())?),
+    })
 }
 
 impl Tables {
@@ -90,7 +96,7 @@ impl Tables {
     pub(super) fn new(prepared: &Prepared, device: &Device) -> Result<(Tables, NeighbourWords), DeviceError> {
         match prepared {
             Prepared::Kronecker { plan, up, down } => {
-                let down_states = state_words(device, &down.states)?;
+                let down_states = state_words(plan, device, &down.states)?;
                 let (up_start, up_words) = up.packed_slices();
                 let (down, down_words) = Down::new(plan, down, device)?;
                 let words = NeighbourWords { up: up_words.len() as u64, down: down_words };
@@ -98,7 +104,7 @@ impl Tables {
                     up_start: device.buffer(&up_start)?,
                     up_words: Words::new(device, plan.up.word, &up_words)?,
                     down,
-                    up_states: state_words(device, &up.states)?,
+                    up_states: state_words(plan, device, &up.states)?,
                     down_states,
                 };
                 Ok((tables, words))
@@ -122,8 +128,10 @@ impl Tables {
         let terms = if plan.shape.unrolled { None } else { Some(Box::new(Terms::new(plan, device)?)) };
         Ok(Tables::General {
             part,
-            high_offset: device.buffer(&tables.high_offset)?,
-            low_index: device.buffer(&tables.low_index)?,
+            direct: match &tables.direct {
+                Some(direct) => Some((device.buffer(&direct.high_offset)?, device.buffer(&direct.low_index)?)),
+                None => None,
+            },
             terms,
         })
     }
@@ -139,14 +147,18 @@ impl Tables {
                     .read("up_states", &**up_states)
                     .read("dn_states", &**down_states),
             },
-            Tables::General { part: [start, high, first_low, low_states], high_offset, low_index, terms } => {
-                let arguments = vectors
+            Tables::General { part: [start, high, first_low, low_states], direct, terms } => {
+                let lists = vectors
                     .read("part_start", &**start)
                     .read("part_high", &**high)
                     .read("part_first_low", &**first_low)
-                    .read("low_states", &**low_states)
-                    .read("high_offset", high_offset)
-                    .read("low_index", low_index);
+                    .read("low_states", &**low_states);
+                let arguments = match direct {
+                    Some((high_offset, low_index)) => {
+                        lists.read("high_offset", high_offset).read("low_index", low_index)
+                    }
+                    None => lists,
+                };
                 match terms.as_deref() {
                     None => arguments,
                     Some(Terms { flip, start, care, pattern, sign, amplitude }) => arguments

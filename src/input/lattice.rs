@@ -1,15 +1,17 @@
 //! `[lattice]`: a named lattice, or sites and edges.
 //!
-//! In: the section. Out: a valid [`Lattice`], or problems with their places.
+//! In: the section, and how many sites there may be. Out: a valid [`Lattice`], or problems with their places. Too many sites
+//! are refused before anything of their number is made.
 
+use super::SiteLimit;
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
 use crate::lattice::{Boundary, Lattice, LatticeError, LatticeKind};
 
 /// Reads the section.
-pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Lattice> {
+pub(super) fn read(section: Section<'_>, most: SiteLimit, problems: &Problems) -> Option<Lattice> {
     let by_edges = section.has("edges") || (section.has("sites") && !section.has("kind"));
-    let lattice = if by_edges { edge_list(&section, problems) } else { named(&section, problems) };
+    let lattice = if by_edges { edge_list(&section, most, problems) } else { named(&section, most, problems) };
     section.finish("key", |key| match key {
         "sites" | "edges" => Some("a lattice has either `kind` and `size`, or `sites` and `edges`".into()),
         "kind" | "size" | "boundary" | "double_bonds" | "weights" | "further" if by_edges => Some(format!(
@@ -20,11 +22,15 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Lattice>
     lattice
 }
 
-fn edge_list(section: &Section<'_>, problems: &Problems) -> Option<Lattice> {
+fn edge_list(section: &Section<'_>, most: SiteLimit, problems: &Problems) -> Option<Lattice> {
     section.require("sites", "the number of sites: sites = 16");
     section.require("edges", "the edges: edges = [[0, 1, 1.0], [1, 2, 1.0]] (weight 1 if left out)");
     let (sites, edges) = (section.count("sites", 1), section.edges("edges"));
     let (sites, edges) = (sites?, edges?);
+    if let Err(wrong) = most.check(sites.value) {
+        problems.add(sites.span, wrong);
+        return None;
+    }
     let list: Vec<(usize, usize, f64)> = edges.value.iter().map(|edge| edge.value).collect();
     Lattice::from_edges(sites.value, &list)
         .map_err(|error| {
@@ -39,7 +45,7 @@ fn edge_list(section: &Section<'_>, problems: &Problems) -> Option<Lattice> {
         .ok()
 }
 
-fn named(section: &Section<'_>, problems: &Problems) -> Option<Lattice> {
+fn named(section: &Section<'_>, most: SiteLimit, problems: &Problems) -> Option<Lattice> {
     section.require(
         "kind",
         "the lattice: kind = \"square\" and size = [4, 4], or sites = 16 and edges = [[0, 1, 1.0], …]",
@@ -58,6 +64,10 @@ fn named(section: &Section<'_>, problems: &Problems) -> Option<Lattice> {
         let expected = format!("{} length(s), as a {kind} lattice has", kind.directions());
         let found = format!("{:?}", size.value);
         problems.add(size.span, Wrong::OutOfRange { key: "size".into(), expected, found });
+        return None;
+    }
+    if let Err(wrong) = most.check(kind.sites(&size.value)) {
+        problems.add(size.span, wrong);
         return None;
     }
     let mut lattice = Lattice::named(kind, &size.value);
@@ -81,6 +91,7 @@ fn named(section: &Section<'_>, problems: &Problems) -> Option<Lattice> {
             LatticeError::EmptyDirection { .. } | LatticeError::TooManySites { .. } => "size",
             LatticeError::PeriodicLengthOne { .. } | LatticeError::BoundaryCount { .. } => "boundary",
             LatticeError::WeightCount { .. } => "weights",
+            LatticeError::TooManyShells { .. } | LatticeError::TooManyBonds { .. } => "further",
             _ => "kind",
         };
         problems.add(section.place(key), Wrong::Lattice(error));

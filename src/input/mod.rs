@@ -52,6 +52,7 @@ pub use sector::SectorSpec;
 pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice, StartChoice};
 
 use crate::lattice::Lattice;
+use crate::operator::OperatorError;
 use miette::NamedSource;
 use model::Family;
 use section::{Problems, Section};
@@ -287,7 +288,8 @@ impl ModelFile {
             }
         }
         let drafted = file.open("model").and_then(|section| model::read(section, problems));
-        let lattice = file.open("lattice").and_then(|section| lattice::read(section, problems));
+        let most = SiteLimit::of(file.has("dmrg"), drafted.as_ref());
+        let lattice = file.open("lattice").and_then(|section| lattice::read(section, most, problems));
         let sector_section = file.open("sector");
         let solve_section = file.open("solve");
         let states_place = solve_section.as_ref().map_or(0..0, |section| section.place("states"));
@@ -339,6 +341,45 @@ impl ModelFile {
             ModelSpec::Hubbard { .. } => 1,
             ModelSpec::SpinHubbard { two_f, .. } => *two_f,
             ModelSpec::Xxz { two_s, .. } => *two_s,
+        }
+    }
+}
+
+/// How many sites a file may have, which is asked before there is a lattice.
+#[derive(Debug, Clone, Copy)]
+enum SiteLimit {
+    /// A state word of 64 bits, so many of them a site.
+    Bits(u32),
+    /// A chain of DMRG.
+    Chain,
+}
+
+impl SiteLimit {
+    fn of(dmrg: bool, drafted: Option<&(Family, Option<model::Draft>)>) -> SiteLimit {
+        match drafted {
+            _ if dmrg => SiteLimit::Chain,
+            Some((Family::Xxz, Some(model::Draft::Xxz { two_s, .. }))) => {
+                SiteLimit::Bits(u32::BITS - two_s.leading_zeros())
+            }
+            // Flavours need [dmrg], which is what will be said of them.
+            Some((Family::SpinHubbard, _)) => SiteLimit::Chain,
+            _ => SiteLimit::Bits(1),
+        }
+    }
+
+    /// Refuses what is beyond it.
+    fn check(self, sites: usize) -> Result<(), Wrong> {
+        let most = crate::dmrg::MOST_SITES;
+        match self {
+            SiteLimit::Bits(width) => {
+                let (bits, limit) = (sites as u128 * u128::from(width), u64::BITS);
+                match bits > u128::from(limit) {
+                    true => Err(Wrong::TooManyBits(OperatorError::TooManySites { sites, bits, limit })),
+                    false => Ok(()),
+                }
+            }
+            SiteLimit::Chain if sites > most => Err(Wrong::ChainTooLong { sites, most }),
+            SiteLimit::Chain => Ok(()),
         }
     }
 }

@@ -272,7 +272,7 @@ fn bond_order(lattice: &Lattice) -> String {
     let mut pairs: Vec<String> =
         lattice.bonds().iter().take(SHOWN).map(|bond| format!("{}-{}", bond.i, bond.j)).collect();
     if lattice.bonds().len() > SHOWN {
-        pairs.push(format!("… ({} bonds, sorted by their two sites)", lattice.bonds().len()));
+        pairs.push(format!("… ({} bonds, by their two sites, the lower one first)", lattice.bonds().len()));
     }
     if pairs.is_empty() { "there is no bond".into() } else { format!("bonds {}", pairs.join(", ")) }
 }

@@ -3,6 +3,7 @@
 //! All independent problems of a file are collected and shown together, in the order of the text.
 
 use crate::lattice::LatticeError;
+use crate::operator::OperatorError;
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use std::fmt;
 use std::ops::Range;
@@ -139,6 +140,10 @@ pub enum Wrong {
     Conflict { key: &'static str, other: &'static str, why: &'static str },
     #[error("{0}")]
     Lattice(LatticeError),
+    #[error("{0}")]
+    TooManyBits(OperatorError),
+    #[error("a chain of {sites} sites: DMRG takes at most {most}")]
+    ChainTooLong { sites: usize, most: usize },
     #[error("{found} {species} particles do not fit on {sites} sites: at most one {species} particle a site")]
     TooManyParticles { species: &'static str, found: usize, sites: usize },
     #[error("{found} particles of one flavour do not fit on {sites} sites: at most one of a flavour a site")]
@@ -203,7 +208,12 @@ impl Wrong {
             }
             Wrong::Molecule => "`eigenforge solve`, `spmv` and `inspect` take it".into(),
             Wrong::Dmrg => "`eigenforge solve` and `inspect` take it".into(),
-            Wrong::WrongType { .. } | Wrong::OutOfRange { .. } | Wrong::Lattice(_) | Wrong::TooManyStates(_) => {
+            Wrong::ChainTooLong { most, .. } => format!("choose at most {most} sites"),
+            Wrong::WrongType { .. }
+            | Wrong::OutOfRange { .. }
+            | Wrong::Lattice(_)
+            | Wrong::TooManyBits(_)
+            | Wrong::TooManyStates(_) => {
                 return None;
             }
         })
@@ -222,6 +232,7 @@ impl Wrong {
             Wrong::WrongLength { found, .. } => format!("{found} values"),
             Wrong::Conflict { other, .. } => format!("`{other}` is given too"),
             Wrong::Lattice(_) => "this lattice cannot be built".into(),
+            Wrong::TooManyBits(_) | Wrong::ChainTooLong { .. } => "too many sites".into(),
             Wrong::TooManyParticles { sites, .. } => format!("more than {sites}"),
             Wrong::TooManyOfAFlavour { sites, .. } => format!("more than {sites}"),
             Wrong::FlavoursNeedDmrg => "solved by DMRG only".into(),

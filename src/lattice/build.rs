@@ -1,10 +1,11 @@
 //! From a description (kind, lengths, boundaries) to sites, positions and bonds.
 //!
-//! In: a [`Spec`]. Out: a [`Lattice`], or why there is none. Site numbers are those of [`Spec::site`]; bonds are sorted
-//! by (i, j), each pair once.
+//! In: a [`Spec`]. Out: a [`Lattice`], or why there is none. Site numbers are those of [`Spec::site`]. Each pair stands
+//! once, in the order of its two site numbers, lower first; a bond points as its unit cell has it, across a boundary too.
 
 use super::cell::unit_cell;
-use super::{Bond, Boundary, Lattice, LatticeError, LatticeKind, MOST_SITES};
+use super::distance::shells;
+use super::{Bond, Boundary, Lattice, LatticeError, LatticeKind, MOST_BONDS, MOST_SHELLS, MOST_SITES};
 use std::collections::BTreeMap;
 
 /// Everything a named lattice is made from.
@@ -46,12 +47,12 @@ impl Spec {
         basis + bases * cell
     }
 
-    fn check(&self, bases: usize, kinds: &[&str]) -> Result<usize, LatticeError> {
+    fn check(&self, kinds: &[&str]) -> Result<usize, LatticeError> {
         let (kind, size) = (self.kind, self.size.clone());
         if size.contains(&0) {
             return Err(LatticeError::EmptyDirection { kind, size });
         }
-        let sites = size.iter().fold(bases, |product, length| product.saturating_mul(*length));
+        let sites = kind.sites(&size);
         if sites > MOST_SITES {
             return Err(LatticeError::TooManySites { sites, most: MOST_SITES });
         }
@@ -68,6 +69,9 @@ impl Spec {
         for (number, weight) in self.weights.iter().enumerate() {
             finite(*weight, || format!("the weight of bond kind {number} ({})", kinds[number]))?;
         }
+        if self.further.len() > MOST_SHELLS {
+            return Err(LatticeError::TooManyShells { found: self.further.len(), most: MOST_SHELLS });
+        }
         for (number, weight) in self.further.iter().enumerate() {
             finite(*weight, || format!("the weight of neighbour shell {}", number + 2))?;
         }
@@ -78,10 +82,10 @@ impl Spec {
     pub fn build(self) -> Result<Lattice, LatticeError> {
         let cell = unit_cell(self.kind);
         let bases = cell.basis.len();
-        let sites = self.check(bases, cell.kinds)?;
+        let sites = self.check(cell.kinds)?;
         let [lx, ly] = self.lengths();
         let (mut xs, mut ys) = (vec![0.0; sites], vec![0.0; sites]);
-        let mut found: BTreeMap<(usize, usize), (f64, usize)> = BTreeMap::new();
+        let mut found = Pairs::default();
         for (x, y) in (0..ly).flat_map(|y| (0..lx).map(move |x| (x, y))) {
             for (basis, offset) in cell.basis.iter().enumerate() {
                 let site = self.site(basis, bases, x, y);
@@ -91,23 +95,18 @@ impl Spec {
             }
             for bond in &cell.bonds {
                 let Some([x2, y2]) = self.step([x, y], bond.step) else { continue };
-                let i = self.site(bond.from, bases, x, y);
-                let j = self.site(bond.to, bases, x2, y2);
-                found.entry((i.min(j), i.max(j))).or_insert((0.0, bond.kind)).0 += 1.0;
+                found.add(self.site(bond.from, bases, x, y), self.site(bond.to, bases, x2, y2), bond.kind);
             }
         }
-        let met_twice = found.values().any(|(times, _)| *times > 1.0);
-        let nearest: Vec<Bond> = found
-            .into_iter()
-            .map(|((i, j), (times, kind))| Bond { i, j, weight: if self.double_bonds { times } else { 1.0 }, kind })
-            .collect();
+        let met_twice = found.met_twice();
+        let nearest = found.bonds(self.double_bonds);
         let mut lattice = Lattice { spec: self, sites, xs, ys, nearest, bonds: vec![], met_twice, error: None };
-        lattice.bonds = lattice.weighted(cell.kinds.len());
+        lattice.bonds = lattice.weighted(cell.kinds.len())?;
         Ok(lattice)
     }
 
     /// The cell reached by `step`, around periodic directions; none beyond an open edge.
-    fn step(&self, cell: [usize; 2], step: [i64; 2]) -> Option<[usize; 2]> {
+    pub(super) fn step(&self, cell: [usize; 2], step: [i64; 2]) -> Option<[usize; 2]> {
         let (lengths, periodic) = (self.lengths(), self.periodic());
         let mut out = [0; 2];
         for d in 0..2 {
@@ -123,24 +122,60 @@ impl Spec {
     }
 }
 
+/// Pairs of sites that were found bound, with every way around a torus.
+#[derive(Default)]
+pub(super) struct Pairs {
+    /// By (lower, higher) site: the bond of the lowest kind, the first found of these, and how often the pair was met.
+    found: BTreeMap<(usize, usize), (Bond, usize)>,
+}
+
+impl Pairs {
+    /// Adds a bond that points from i to j.
+    pub fn add(&mut self, i: usize, j: usize, kind: usize) {
+        let bond = Bond { i, j, weight: 1.0, kind };
+        let (first, times) = self.found.entry((i.min(j), i.max(j))).or_insert((bond, 0));
+        *times += 1;
+        if kind < first.kind {
+            *first = bond;
+        }
+    }
+
+    pub fn met_twice(&self) -> bool {
+        self.found.values().any(|(_, times)| *times > 1)
+    }
+
+    /// In the order of the pairs; with `double` the weight is the number of ways around.
+    pub fn bonds(self, double: bool) -> Vec<Bond> {
+        let weight = |times: usize| if double { times as f64 } else { 1.0 };
+        self.found.into_values().map(|(bond, times)| Bond { weight: weight(times), ..bond }).collect()
+    }
+}
+
 impl Lattice {
-    /// The nearest-neighbour bonds with their weights and the further shells asked for, sorted by (i, j).
-    fn weighted(&self, kinds: usize) -> Vec<Bond> {
+    /// The nearest-neighbour bonds with their weights and the further shells asked for, by their two sites.
+    fn weighted(&self, kinds: usize) -> Result<Vec<Bond>, LatticeError> {
         let weight = |kind: usize| self.spec.weights.get(kind).copied().unwrap_or(1.0);
         let mut bonds: Vec<Bond> =
             self.nearest.iter().map(|bond| Bond { weight: bond.weight * weight(bond.kind), ..*bond }).collect();
-        let mut first_kind = kinds;
-        for (number, factor) in self.spec.further.iter().enumerate() {
-            let shell = self.bonds_at(number + 2);
-            bonds.extend(shell.iter().map(|bond| Bond {
-                weight: bond.weight * factor,
-                kind: bond.kind + first_kind,
-                ..*bond
-            }));
-            first_kind += self.shell_kinds(number + 2);
+        if !self.spec.further.is_empty() {
+            let shells = shells(self.spec.kind, self.spec.further.len() + 1);
+            let each = shells[1..].iter().flat_map(|shell| shell.vectors.iter().map(move |v| self.starts(shell, v)));
+            let expected = each.fold(bonds.len(), usize::saturating_add);
+            if expected > MOST_BONDS {
+                return Err(LatticeError::TooManyBonds { bonds: expected, most: MOST_BONDS });
+            }
+            let mut first_kind = kinds;
+            for (factor, shell) in self.spec.further.iter().zip(&shells[1..]) {
+                bonds.extend(self.bonds_of(shell).into_iter().map(|bond| Bond {
+                    weight: bond.weight * factor,
+                    kind: bond.kind + first_kind,
+                    ..bond
+                }));
+                first_kind += shell.angles.len();
+            }
         }
-        bonds.sort_by_key(|bond| (bond.i, bond.j));
-        bonds
+        bonds.sort_by_key(|bond| (bond.i.min(bond.j), bond.i.max(bond.j)));
+        Ok(bonds)
     }
 }
 
@@ -148,7 +183,7 @@ pub(super) fn finite(value: f64, what: impl FnOnce() -> String) -> Result<(), La
     if value.is_finite() { Ok(()) } else { Err(LatticeError::WeightNotFinite { what: what(), found: value }) }
 }
 
-/// The bonds of an explicit edge list, in the order given, each with i < j.
+/// The bonds of an explicit edge list, in the order and direction given.
 pub(super) fn from_edges(sites: usize, edges: &[(usize, usize, f64)]) -> Result<Vec<Bond>, LatticeError> {
     if sites == 0 {
         return Err(LatticeError::NoSites);
@@ -169,7 +204,7 @@ pub(super) fn from_edges(sites: usize, edges: &[(usize, usize, f64)]) -> Result<
             return Err(LatticeError::RepeatedEdge { edge, first, i, j });
         }
         finite(weight, || format!("the weight of edge {edge}, [{i}, {j}],"))?;
-        bonds.push(Bond { i: i.min(j), j: i.max(j), weight, kind: 0 });
+        bonds.push(Bond { i, j, weight, kind: 0 });
     }
     Ok(bonds)
 }

@@ -1,6 +1,7 @@
 //! Unit cells: primitive vectors, sites of the basis and nearest-neighbour bonds of each lattice.
 //!
-//! In: a [`LatticeKind`]. Out: a [`UnitCell`]. Lengths are in units of the nearest-neighbour distance.
+//! In: a [`LatticeKind`]. Out: a [`UnitCell`]. Lengths are in units of the nearest-neighbour distance. Every bond points
+//! along +x or +y; bonds of one kind are parallel.
 //!
 //! ```text
 //!  chain                 ladder (3 rungs, 2 legs)        square
@@ -16,15 +17,15 @@
 //!     0 ── 1 ── 2
 //!
 //!  honeycomb: cells of A (even numbers) and B (odd), a1 = (√3, 0), a2 = (√3/2, 3/2)
-//!        A(0,1)      A(1,1)      B(x, y) is bound to A(x, y)     kind 0
-//!          │           │                          to A(x+1, y)   kind 1
-//!        B(0,0)      B(1,0)                       to A(x, y+1)   kind 2
+//!        A(0,1)      A(1,1)      A(x, y) → B(x, y)      kind 0, along +x
+//!          │           │         B(x, y) → A(x+1, y)    kind 1, along +x
+//!        B(0,0)      B(1,0)      B(x, y) → A(x, y+1)    kind 2, along +y
 //!       ╱      ╲    ╱
 //!   A(0,0)     A(1,0)
 //!
 //!  kagome: cells of sites 0, 1, 2, a1 = (2, 0), a2 = (1, √3)
-//!            2          0–1, 0–2, 1–2 within the cell (triangle up)           kinds 0, 1, 2
-//!           ╱ ╲         1–0(x+1, y), 2–0(x, y+1), 2–1(x−1, y+1) (triangle down), same kinds by direction
+//!            2          0→1, 0→2, 1→2 within the cell (triangle up)           kinds 0, 1, 2
+//!           ╱ ╲         1→0(x+1, y), 2→0(x, y+1), 2→1(x−1, y+1) (triangle down), same kinds by direction
 //!          0 ── 1
 //! ```
 
@@ -46,7 +47,7 @@ pub(super) struct UnitCell {
     pub vectors: [[f64; 2]; 2],
     /// Positions of the basis sites.
     pub basis: Vec<[f64; 2]>,
-    /// Nearest-neighbour bonds, each once.
+    /// Nearest-neighbour bonds, each once, in the direction in which they point.
     pub bonds: Vec<CellBond>,
     /// Name of each bond kind.
     pub kinds: &'static [&'static str],
@@ -88,7 +89,7 @@ pub(super) fn unit_cell(kind: LatticeKind) -> UnitCell {
         LatticeKind::Honeycomb => UnitCell {
             vectors: [[ROOT3, 0.0], [ROOT3 / 2.0, 1.5]],
             basis: vec![[0.0, 0.0], [ROOT3 / 2.0, 0.5]],
-            bonds: vec![bond(1, 0, [0, 0], 0), bond(1, 0, [1, 0], 1), bond(1, 0, [0, 1], 2)],
+            bonds: vec![bond(0, 1, [0, 0], 0), bond(1, 0, [1, 0], 1), bond(1, 0, [0, 1], 2)],
             kinds: &["within the cell", "to x+1", "to y+1"],
         },
         LatticeKind::Kagome => UnitCell {

@@ -5,6 +5,7 @@
 //! so that a small cluster never renames its second neighbours. An explicit edge list has no geometry: its distance is the
 //! number of edges on the shortest path.
 
+use super::build::Pairs;
 use super::cell::unit_cell;
 use super::{Bond, Lattice, LatticeKind};
 use std::collections::VecDeque;
@@ -23,12 +24,13 @@ impl Lattice {
         if self.spec.kind == LatticeKind::Edges {
             return self.steps_from(i)[j].map_or(f64::INFINITY, |steps| steps as f64);
         }
-        self.images(i, j).into_iter().map(length).fold(f64::INFINITY, f64::min)
+        self.shortest([self.xs[j] - self.xs[i], self.ys[j] - self.ys[i]])
     }
 
-    /// The bonds between n-th neighbours (`shell` 1 = nearest, 2 = next-nearest, …), each pair once, sorted by (i, j), of
-    /// weight 1 (with [`Lattice::double_bonds`]: the number of ways around the torus). `kind` counts the directions of
-    /// the shell by angle from the x axis. Shell 0 is empty.
+    /// The bonds between n-th neighbours (`shell` 1 = nearest, 2 = next-nearest, …), each pair once, in the order of
+    /// [`Lattice::bonds`], of weight 1 (with [`Lattice::double_bonds`]: the number of ways around the torus). Beyond the
+    /// first shell `kind` counts the directions by angle from the x axis, 0 ≤ angle < π, and bonds point along it. Shell 0
+    /// is empty.
     ///
     /// For t' or J2: `lattice.bonds_at(2)`.
     pub fn bonds_at(&self, shell: usize) -> Vec<Bond> {
@@ -36,7 +38,7 @@ impl Lattice {
             0 => vec![],
             1 => self.nearest.clone(),
             _ if self.spec.kind == LatticeKind::Edges => self.pairs_at_steps(shell),
-            _ => self.pairs_at_distance(shell),
+            _ => shells(self.spec.kind, shell).pop().map_or_else(Vec::new, |shell| self.bonds_of(&shell)),
         }
     }
 
@@ -55,27 +57,39 @@ impl Lattice {
         out
     }
 
-    /// Number of kinds (directions) in a shell beyond the first.
-    pub(super) fn shell_kinds(&self, shell: usize) -> usize {
-        if self.spec.kind == LatticeKind::Edges { 1 } else { self.shell(shell).1.len() }
-    }
-
-    fn pairs_at_distance(&self, shell: usize) -> Vec<Bond> {
-        let (radius, angles) = self.shell(shell);
-        let mut bonds = vec![];
-        for i in 0..self.sites {
-            for j in i + 1..self.sites {
-                let images = self.images(i, j);
-                if (images.iter().copied().map(length).fold(f64::INFINITY, f64::min) - radius).abs() > SAME {
-                    continue;
-                }
-                let at_radius = images.into_iter().filter(|image| (length(*image) - radius).abs() < SAME);
-                let kinds: Vec<usize> = at_radius.filter_map(|image| position(&angles, angle(image))).collect();
-                let weight = if self.spec.double_bonds { kinds.len() as f64 } else { 1.0 };
-                bonds.push(Bond { i, j, weight, kind: kinds.into_iter().min().unwrap_or(0) });
+    /// The bonds of a shell, cell by cell.
+    pub(super) fn bonds_of(&self, shell: &Shell) -> Vec<Bond> {
+        let [lx, ly] = self.spec.lengths();
+        let bases = unit_cell(self.spec.kind).basis.len();
+        let mut found = Pairs::default();
+        for v in shell.vectors.iter().filter(|v| self.starts(shell, v) > 0) {
+            for (x, y) in (0..ly).flat_map(|y| (0..lx).map(move |x| (x, y))) {
+                let Some([x2, y2]) = self.spec.step([x, y], v.step) else { continue };
+                found.add(self.spec.site(v.from, bases, x, y), self.spec.site(v.to, bases, x2, y2), v.kind);
             }
         }
-        bonds
+        found.bonds(self.spec.double_bonds)
+    }
+
+    /// The number of cells from which a vector of a shell makes a bond: none where another way around is shorter.
+    pub(super) fn starts(&self, shell: &Shell, v: &ShellVector) -> usize {
+        let (lengths, periodic) = (self.spec.lengths(), self.spec.periodic());
+        let along = |d: usize| match periodic[d] {
+            true => lengths[d],
+            false => lengths[d].saturating_sub(v.step[d].unsigned_abs() as usize),
+        };
+        let cells = along(0) * along(1);
+        if cells == 0 {
+            return 0;
+        }
+        // The same vector by less than a turn, whose images are all looked at.
+        let turned = |d: usize| match periodic[d] {
+            true => (v.step[d].rem_euclid(lengths[d] as i64) - v.step[d]) as f64,
+            false => 0.0,
+        };
+        let ([a1, a2], [t1, t2]) = (unit_cell(self.spec.kind).vectors, [turned(0), turned(1)]);
+        let within_a_turn = [0, 1].map(|d| v.vector[d] + t1 * a1[d] + t2 * a2[d]);
+        if self.shortest(within_a_turn) > shell.radius - SAME { cells } else { 0 }
     }
 
     fn pairs_at_steps(&self, shell: usize) -> Vec<Bond> {
@@ -109,8 +123,8 @@ impl Lattice {
         steps
     }
 
-    /// Vectors from i to j and its periodic images; all that can be shortest are among them.
-    fn images(&self, i: usize, j: usize) -> Vec<[f64; 2]> {
+    /// Length of the shortest of a vector's periodic images.
+    fn shortest(&self, [dx, dy]: [f64; 2]) -> f64 {
         let [a1, a2] = unit_cell(self.spec.kind).vectors;
         let (lengths, periodic) = (self.spec.lengths(), self.spec.periodic());
         // On a skewed torus that is much longer one way, several turns the short way may be needed.
@@ -120,46 +134,96 @@ impl Lattice {
             (true, true) => 1 + lengths[1 - d].div_ceil(lengths[d]) as i64,
         };
         let (turns_1, turns_2) = (turns(0), turns(1));
-        let (dx, dy) = (self.xs[j] - self.xs[i], self.ys[j] - self.ys[i]);
         let (l1, l2) = (lengths[0] as f64, lengths[1] as f64);
-        let mut out = Vec::with_capacity(((2 * turns_1 + 1) * (2 * turns_2 + 1)) as usize);
-        for n1 in -turns_1..=turns_1 {
-            for n2 in -turns_2..=turns_2 {
-                let (t1, t2) = (n1 as f64 * l1, n2 as f64 * l2);
-                out.push([dx + t1 * a1[0] + t2 * a2[0], dy + t1 * a1[1] + t2 * a2[1]]);
-            }
-        }
-        out
+        let image = |n1: i64, n2: i64| {
+            let (t1, t2) = (n1 as f64 * l1, n2 as f64 * l2);
+            length([dx + t1 * a1[0] + t2 * a2[0], dy + t1 * a1[1] + t2 * a2[1]])
+        };
+        let images = (-turns_1..=turns_1).flat_map(|n1| (-turns_2..=turns_2).map(move |n2| image(n1, n2)));
+        images.fold(f64::INFINITY, f64::min)
     }
+}
 
-    /// Distance of shell n of the infinite lattice and the angles of its directions, ascending in [0, π).
-    fn shell(&self, shell: usize) -> (f64, Vec<f64>) {
-        let cell = unit_cell(self.spec.kind);
-        // n steps along a1 already give n distances, so no cell farther than 2 n + 2 can hold the n-th (angles are 60° or
-        // more).
-        let reach = 2 * shell as i64 + 2;
-        let reach_2 = if self.spec.kind == LatticeKind::Chain { 0 } else { reach };
-        let [a1, a2] = cell.vectors;
-        let mut vectors = vec![];
-        for (n1, n2) in (-reach..=reach).flat_map(|n1| (-reach_2..=reach_2).map(move |n2| (n1 as f64, n2 as f64))) {
-            for from in &cell.basis {
-                for to in &cell.basis {
-                    let vector = [0, 1].map(|d| n1 * a1[d] + n2 * a2[d] + to[d] - from[d]);
-                    if length(vector) > SAME {
-                        vectors.push(vector);
-                    }
+/// From basis site `from` of a cell to basis site `to` of the cell `step` further, at an angle in [0, π).
+#[derive(Debug, Clone)]
+pub(super) struct ShellVector {
+    from: usize,
+    to: usize,
+    step: [i64; 2],
+    vector: [f64; 2],
+    /// Number of its angle in the shell.
+    kind: usize,
+}
+
+/// The n-th neighbours on the infinite lattice.
+#[derive(Debug, Clone)]
+pub(super) struct Shell {
+    pub radius: f64,
+    /// Angles of its directions, ascending in [0, π).
+    pub angles: Vec<f64>,
+    /// Half of the vectors; the others point back.
+    pub vectors: Vec<ShellVector>,
+}
+
+/// The first shells of the infinite lattice, `count` of them, the nearest neighbours first.
+pub(super) fn shells(kind: LatticeKind, count: usize) -> Vec<Shell> {
+    let a = length(unit_cell(kind).vectors[0]);
+    // A cell that is r + 1 rows away is at least (r + 1) a sin 60° off, its sites by one length less.
+    let complete = |reach: i64| (reach + 1) as f64 * a * 0.866 - 1.0;
+    let mut reach = 2 + count.isqrt() as i64;
+    loop {
+        let mut vectors = vectors_within(kind, reach);
+        vectors.retain(|v| length(v.vector) < complete(reach));
+        vectors.sort_by(|v, w| length(v.vector).total_cmp(&length(w.vector)));
+        let shells: Vec<&[ShellVector]> =
+            chunks(&vectors, |first, next| length(next.vector) - length(first.vector) < SAME);
+        if shells.len() >= count {
+            return shells[..count].iter().map(|vectors| Shell::of(vectors)).collect();
+        }
+        reach *= 2;
+    }
+}
+
+/// Runs of elements that belong to the first of their run.
+fn chunks<T>(mut rest: &[T], same: impl Fn(&T, &T) -> bool) -> Vec<&[T]> {
+    let mut runs = vec![];
+    while let Some(first) = rest.first() {
+        let (run, others) = rest.split_at(rest.iter().take_while(|next| same(first, next)).count().max(1));
+        runs.push(run);
+        rest = others;
+    }
+    runs
+}
+
+/// The vectors at angles in [0, π) to cells at most `reach` rows away.
+fn vectors_within(kind: LatticeKind, reach: i64) -> Vec<ShellVector> {
+    let cell = unit_cell(kind);
+    let [a1, a2] = cell.vectors;
+    let reach_2 = if kind == LatticeKind::Chain { 0 } else { reach };
+    let mut vectors = vec![];
+    for (n1, n2) in (-reach..=reach).flat_map(|n1| (-reach_2..=reach_2).map(move |n2| (n1, n2))) {
+        for (from, start) in cell.basis.iter().enumerate() {
+            for (to, end) in cell.basis.iter().enumerate() {
+                let vector = [0, 1].map(|d| n1 as f64 * a1[d] + n2 as f64 * a2[d] + end[d] - start[d]);
+                let [x, y] = vector;
+                if y > SAME || (y.abs() <= SAME && x > SAME) {
+                    vectors.push(ShellVector { from, to, step: [n1, n2], vector, kind: 0 });
                 }
             }
         }
-        let mut radii: Vec<f64> = vectors.iter().copied().map(length).collect();
-        radii.sort_by(f64::total_cmp);
-        radii.dedup_by(|next, kept| *next - *kept < SAME);
-        let radius = radii[shell - 1];
-        let mut angles: Vec<f64> =
-            vectors.into_iter().filter(|vector| (length(*vector) - radius).abs() < SAME).map(angle).collect();
+    }
+    vectors
+}
+
+impl Shell {
+    fn of(vectors: &[ShellVector]) -> Shell {
+        let mut angles: Vec<f64> = vectors.iter().map(|v| angle(v.vector)).collect();
         angles.sort_by(f64::total_cmp);
         angles.dedup_by(|next, kept| *next - *kept < SAME);
-        (radius, angles)
+        let numbered = |v: &ShellVector| ShellVector { kind: position(&angles, angle(v.vector)), ..v.clone() };
+        let mut vectors: Vec<ShellVector> = vectors.iter().map(numbered).collect();
+        vectors.sort_by_key(|v| (v.kind, v.from));
+        Shell { radius: length(vectors[0].vector), angles, vectors }
     }
 }
 
@@ -173,6 +237,6 @@ fn angle([x, y]: [f64; 2]) -> f64 {
     if PI - angle < SAME { 0.0 } else { angle }
 }
 
-fn position(angles: &[f64], angle: f64) -> Option<usize> {
-    angles.iter().position(|known| (known - angle).abs() < SAME)
+fn position(angles: &[f64], angle: f64) -> usize {
+    angles.iter().position(|known| (known - angle).abs() < SAME).unwrap_or(0)
 }

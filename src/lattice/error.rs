@@ -24,6 +24,24 @@ pub enum LatticeError {
         /// The limit, [`super::MOST_SITES`].
         most: usize,
     },
+    /// More weights of further neighbours than `Lattice` is made for.
+    #[error("`further` has {found} weights, one for each shell of neighbours from the second on: give at most {most}")]
+    TooManyShells {
+        /// Weights given.
+        found: usize,
+        /// The limit, [`super::MOST_SHELLS`].
+        most: usize,
+    },
+    /// More bonds than `Lattice` is made for.
+    #[error(
+        "this lattice would have some {bonds} bonds, and at most {most} are taken: give fewer weights in `further`, or fewer sites"
+    )]
+    TooManyBonds {
+        /// Bonds asked for.
+        bonds: usize,
+        /// The limit, [`super::MOST_BONDS`].
+        most: usize,
+    },
     /// A periodic direction of length 1: each site would be bound to itself.
     #[error(
         "direction {direction} of the {kind} lattice {size:?} is periodic with length 1, which binds a site to \

@@ -1,7 +1,7 @@
 //! Lattices: which sites there are, where they lie and which pairs are bound.
 //!
 //! In: a name, lengths and boundaries, or a list of edges. Out: a [`Lattice`]: numbered sites, positions in units of the
-//! nearest-neighbour distance, and [`Bond`]s, each unordered pair once with its weight and kind.
+//! nearest-neighbour distance, and [`Bond`]s, each pair of sites once with its direction, weight and kind.
 //!
 //! | lattice | sites | number of a site | kinds of bond |
 //! |---|---|---|---|
@@ -21,6 +21,12 @@
 //!    │    │    │                       ╱ ╲                      │ ╱  │
 //!    0 ── 1 ── 2                      0 ── 1                    0 ── 1
 //! ```
+//!
+//! **Bonds point from i to j along +x or +y**, across a periodic boundary too: those of a ring of 4 are 0→1, 1→2, 2→3 and
+//! 3→0, so that a current, a Peierls phase or any other odd bond term over `<i, j>` goes around the ring. Translated by a cell
+//! along a periodic direction, a bond is another bond of the same kind and direction (a length of 2, where both ways around
+//! join the same two sites, leaves an odd term without meaning: the bond points from the lower site). Edges of an explicit
+//! list point as they are written.
 //!
 //! Boundaries are open until [`Lattice::periodic`] or [`Lattice::boundary`] says otherwise. **A periodic direction of
 //! length 2** reaches the same neighbour both ways round: that is *one bond of weight 1* unless [`Lattice::double_bonds`]
@@ -55,12 +61,19 @@ use std::ops::Range;
 /// The most sites a lattice may have.
 pub const MOST_SITES: usize = 1 << 20;
 
-/// A pair of bound sites, i < j.
+/// The most shells of further neighbours that may be given a weight: each distance of the longest chain of DMRG.
+pub const MOST_SHELLS: usize = 1 << 14;
+
+/// The most bonds that further neighbours may make: all pairs of some 2,900 sites.
+pub const MOST_BONDS: usize = 1 << 22;
+
+/// A pair of bound sites. It points from i to j: along +x or +y of the lattice, around a periodic direction too, so that i may
+/// be the higher number; of an explicit edge list as written.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bond {
-    /// The lower site number.
+    /// Where it starts.
     pub i: usize,
-    /// The higher site number.
+    /// Where it ends.
     pub j: usize,
     /// Multiplies the model's amplitude (t, or Jxy and Jz) on this bond.
     pub weight: f64,
@@ -124,6 +137,12 @@ impl LatticeKind {
             LatticeKind::Chain => 1,
             _ => 2,
         }
+    }
+
+    /// Number of sites of a lattice of these lengths, without making it; at most `usize::MAX`.
+    pub fn sites(self, size: &[usize]) -> usize {
+        let bases = cell::unit_cell(self).basis.len();
+        size.iter().fold(bases, |product, length| product.saturating_mul(*length))
     }
 
     /// Names of the kinds of nearest-neighbour bond, in the order of [`Bond::kind`].
@@ -191,8 +210,8 @@ impl Lattice {
         Lattice::of(Spec::new(kind, size.to_vec()))
     }
 
-    /// Any graph: `edges` of (i, j, weight), each pair once in either direction. [`Lattice::bonds`] keeps the order of
-    /// the list. There is no geometry: site i is put at x = i, and [`Lattice::distance`] counts edges.
+    /// Any graph: `edges` of (i, j, weight), each pair once in either direction. [`Lattice::bonds`] keeps the order and the
+    /// directions of the list. There is no geometry: site i is put at x = i, and [`Lattice::distance`] counts edges.
     ///
     /// # Errors
     /// No sites, an edge to a missing site, to itself, or twice, a weight that is not finite.
@@ -290,8 +309,9 @@ impl Lattice {
         0..self.sites
     }
 
-    /// Every bond once, with i < j, sorted by (i, j); of an explicit edge list in the order given. Lists of one value a
-    /// bond (t, Jxy, Jz) follow this order.
+    /// Every bond once, in the order of its two site numbers, the lower one first (0-1, 3-0, 1-2, 2-3 on a ring of 4); of an
+    /// explicit edge list in the order given. Each points along its direction ([`Bond`]). Lists of one value a bond (t, Jxy,
+    /// Jz) follow this order.
     pub fn bonds(&self) -> &[Bond] {
         &self.bonds
     }

@@ -24,9 +24,10 @@ fn reference(file: &str) -> Vec<(String, usize, Vec<Edge>)> {
         .collect()
 }
 
+/// The pairs, without their directions.
 fn edges(lattice: &Lattice) -> Vec<Edge> {
     lattice.check().unwrap();
-    lattice.bonds().iter().map(|bond| (bond.i, bond.j, bond.weight)).collect()
+    lattice.bonds().iter().map(|bond| (bond.i.min(bond.j), bond.i.max(bond.j), bond.weight)).collect()
 }
 
 #[test]
@@ -85,7 +86,7 @@ fn nearest_neighbours_are_at_distance_one() {
             let d = kind.directions();
             let lattice = Lattice::named(kind, &[3, 4][..d]).boundary(&ends[..d]);
             lattice.check().unwrap();
-            let bound: Vec<(usize, usize)> = lattice.bonds().iter().map(|bond| (bond.i, bond.j)).collect();
+            let bound: Vec<(usize, usize)> = edges(&lattice).iter().map(|(i, j, _)| (*i, *j)).collect();
             for i in lattice.sites() {
                 for j in i + 1..lattice.sites().len() {
                     let near = (lattice.distance(i, j) - 1.0).abs() < 1e-9;
@@ -173,10 +174,90 @@ fn further_bonds_carry_kinds_of_their_own() {
     assert_eq!(lattice.bonds().iter().filter(|bond| bond.weight == 0.5).count(), 6);
 }
 
+/// Site of the cell that lies one cell on along a periodic direction.
+fn translated(lattice: &Lattice, site: usize, direction: usize) -> usize {
+    let bases = lattice.sites().len() / lattice.size().iter().product::<usize>();
+    let [lx, ly] = [lattice.size()[0], lattice.size().get(1).copied().unwrap_or(1)];
+    let (basis, cell) = (site % bases, site / bases);
+    let ladder = lattice.kind() == LatticeKind::Ladder;
+    let mut place = if ladder { [cell / ly, cell % ly] } else { [cell % lx, cell / lx] };
+    place[direction] = (place[direction] + 1) % [lx, ly][direction];
+    basis + bases * if ladder { place[1] + ly * place[0] } else { place[0] + lx * place[1] }
+}
+
+/// Every bond, moved by one cell along a periodic direction, is a bond of the same direction, weight and kind.
+#[test]
+fn bonds_of_a_periodic_lattice_all_point_the_same_way() {
+    for kind in LatticeKind::NAMED {
+        for size in [[3, 3], [3, 5], [4, 3], [6, 4], [5, 2]] {
+            for ends in [[Periodic, Open], [Open, Periodic], [Periodic, Periodic]] {
+                let (size, ends) = (&size[..kind.directions()], &ends[..kind.directions()]);
+                let lattice = Lattice::named(kind, size).boundary(ends).further(&[0.5, 0.25, 0.125, 0.0625, 0.3]);
+                let ways = lattice.clone().double_bonds();
+                for (bond, ways) in lattice.bonds().iter().zip(ways.bonds()) {
+                    for direction in (0..size.len()).filter(|d| ends[*d] == Periodic) {
+                        let [i, j] = [bond.i, bond.j].map(|site| translated(&lattice, site, direction));
+                        let moved = lattice.bonds().iter().find(|other| [(i, j), (j, i)].contains(&(other.i, other.j)));
+                        let moved = moved.unwrap_or_else(|| panic!("{lattice}: {bond:?} has no image {i}-{j}"));
+                        assert_eq!((moved.weight, moved.kind), (bond.weight, bond.kind), "{lattice}");
+                        // A pair that is met both ways around has no direction.
+                        if ways.weight == bond.weight {
+                            assert_eq!((moved.i, moved.j), (i, j), "{lattice}: {bond:?} along {direction}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let ring: Vec<(usize, usize)> = Lattice::chain(4).periodic().bonds().iter().map(|bond| (bond.i, bond.j)).collect();
+    assert_eq!(ring, [(0, 1), (3, 0), (1, 2), (2, 3)]);
+}
+
+/// Inside the lattice a bond points along +x or +y; those of one kind are parallel.
+#[test]
+fn bonds_point_along_x_or_y() {
+    for kind in LatticeKind::NAMED {
+        let lattice = Lattice::named(kind, &[5, 4][..kind.directions()]).further(&[0.5, 0.25, 0.125]);
+        let mut of_kind = std::collections::BTreeMap::new();
+        for bond in lattice.bonds() {
+            let [from, to] = [bond.i, bond.j].map(|site| lattice.position(site));
+            let along = [to[0] - from[0], to[1] - from[1]];
+            assert!(along[0] > 1e-9 || along[1] > 1e-9, "{lattice}: {bond:?} points to {along:?}");
+            let nearest = bond.kind < kind.bond_kinds().len();
+            assert!(!nearest || bond.i < bond.j, "{lattice}: {bond:?}");
+            let first = of_kind.entry(bond.kind).or_insert(along);
+            assert!((0..2).all(|d| (first[d] - along[d]).abs() < 1e-9), "{lattice}: {bond:?}");
+        }
+    }
+}
+
+/// Pairs of each shell against a search through all pairs and images.
+#[test]
+fn shells_are_those_of_a_search_through_all_pairs() {
+    for kind in LatticeKind::NAMED {
+        for (size, ends) in [([4, 3], [Open, Open]), ([3, 6], [Periodic, Open]), ([2, 7], [Periodic, Periodic])] {
+            let (size, ends) = (&size[..kind.directions()], &ends[..kind.directions()]);
+            let lattice = Lattice::named(kind, size).boundary(ends).double_bonds();
+            let mut radii: Vec<f64> =
+                (2..9).map(|shell| super::distance::shells(kind, shell)[shell - 1].radius).collect();
+            radii.dedup();
+            assert_eq!(radii.len(), 7);
+            for (number, radius) in radii.into_iter().enumerate() {
+                let found = lattice.bonds_at(number + 2);
+                let pairs = lattice.sites().flat_map(|i| (i + 1..lattice.sites().len()).map(move |j| (i, j)));
+                let expected: Vec<_> =
+                    pairs.filter(|(i, j)| (lattice.distance(*i, *j) - radius).abs() < 1e-9).collect();
+                let pairs: Vec<_> = found.iter().map(|bond| (bond.i.min(bond.j), bond.i.max(bond.j))).collect();
+                assert_eq!(pairs, expected, "{lattice}, shell {}", number + 2);
+            }
+        }
+    }
+}
+
 #[test]
 fn an_edge_list_measures_distance_in_edges() {
     let graph = Lattice::from_edges(5, &[(1, 0, 2.0), (1, 2, 1.0), (2, 3, 1.0)]).unwrap();
-    assert_eq!(graph.bonds()[0], Bond { i: 0, j: 1, weight: 2.0, kind: 0 });
+    assert_eq!(graph.bonds()[0], Bond { i: 1, j: 0, weight: 2.0, kind: 0 }, "as it was written");
     assert_eq!(graph.distance(0, 3), 3.0);
     assert_eq!(graph.distance(0, 4), f64::INFINITY);
     assert_eq!(graph.bonds_at(2).iter().map(|bond| (bond.i, bond.j)).collect::<Vec<_>>(), [(0, 2), (1, 3)]);

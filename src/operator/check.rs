@@ -125,6 +125,30 @@ pub enum OperatorError {
         /// Its sites, as a list.
         site: String,
     },
+    /// Bonds with weights under a sum that does not use them.
+    #[error(
+        "{sum} leaves out the weights of its bonds, as {weight} of the bond from {i} to {j}; write `<i, j, w>` and multiply by `w`, or `<i, j, _>` if no weight is meant"
+    )]
+    WeightsLeftOut {
+        /// File, line and text of the sum.
+        sum: String,
+        /// Where the first such bond starts.
+        i: usize,
+        /// Where it ends.
+        j: usize,
+        /// Its weight.
+        weight: f64,
+    },
+    /// Spins of electrons where there are none: a local moment was meant.
+    #[error(
+        "{sum} has spin operators at site {site}, where no sum has c, cdag or n; beside electrons spin operators stand for the spin of electrons, and a site of a local moment (as in a Kondo lattice) is not available; if electrons are meant, add `0.0 * n(i)` over these sites"
+    )]
+    MomentBesideElectrons {
+        /// File, line and text of the sum.
+        sum: String,
+        /// The site.
+        site: usize,
+    },
     /// Flavours where there are electrons.
     #[error(
         "{term} has fermions of flavours, where this takes electrons (Up, Down) or local moments; a model of flavours is solved by DMRG: eigenforge::dmrg, or a section [dmrg] in a model file"
@@ -166,8 +190,25 @@ pub enum OperatorError {
         reason: String,
     },
     /// The state word is too long.
-    #[error("{sites} sites need {bits} bits a state; eigenforge has {limit}: use a smaller lattice")]
+    #[error(
+        "{sites} sites need {bits} bits a state; exact diagonalisation has {limit}: use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"
+    )]
     TooManySites {
+        /// Number of sites.
+        sites: usize,
+        /// Bits needed: one a site for each electron species, those of the levels 0 … 2S for local moments.
+        bits: u128,
+        /// Bits there are.
+        limit: u32,
+    },
+    /// The two words of a fermion state are too long together.
+    #[error(
+        "{term} acts on up and down electrons at once, and then both share one state word of {limit} bits: {sites} sites need {bits}; use at most {} sites, or drop the term (on up to {limit} sites every hop must stay within one species)",
+        limit / 2
+    )]
+    TooManySitesForTerm {
+        /// The term.
+        term: String,
         /// Number of sites.
         sites: usize,
         /// Bits needed.
@@ -216,6 +257,7 @@ impl Operator {
 
     /// The same but for Hermiticity: each term by itself.
     pub(crate) fn check_terms(&self, charges: &[Charge]) -> Result<(), OperatorError> {
+        self.check_notes()?;
         let sites = self.sites();
         if let Some(site) = self.largest_site().filter(|site| *site >= sites) {
             return Err(OperatorError::SiteOutside { site, sites, last: sites.saturating_sub(1) });

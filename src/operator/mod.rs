@@ -27,6 +27,7 @@ pub mod dense;
 mod display;
 mod factor;
 mod normal;
+mod notes;
 mod sum;
 pub mod transition;
 
@@ -65,12 +66,22 @@ pub struct Operator {
     sums: Vec<RecordedSum>,
     /// False once the operator was multiplied or scaled after its sums were recorded.
     sums_current: bool,
+    /// What its sums may not mean; no algebra makes these stale.
+    notes: Vec<notes::SumNotes>,
 }
 
 impl Operator {
     /// The zero operator.
     pub fn zero() -> Operator {
-        Operator { terms: BTreeMap::new(), two_s: 1, sites: None, lattice: None, sums: Vec::new(), sums_current: true }
+        Operator {
+            terms: BTreeMap::new(),
+            two_s: 1,
+            sites: None,
+            lattice: None,
+            sums: Vec::new(),
+            sums_current: true,
+            notes: Vec::new(),
+        }
     }
 
     /// One product of factors in any order, normal-ordered here.
@@ -211,6 +222,7 @@ impl Operator {
         self.sites = self.sites.max(other.sites);
         self.two_s = self.two_s.max(other.two_s);
         self.lattice = self.lattice.take().or(other.lattice);
+        self.notes.extend(other.notes);
     }
 
     fn scale(mut self, factor: f64) -> Operator {
@@ -280,6 +292,7 @@ impl Mul for Operator {
         product.sites = self.sites.max(other.sites);
         product.two_s = self.two_s.max(other.two_s);
         product.lattice = self.lattice.or(other.lattice);
+        product.notes = self.notes.into_iter().chain(other.notes).collect();
         product.sums_current = false;
         product.drop_zeros();
         product

@@ -1,6 +1,7 @@
 //! A `sum!` as the user wrote it: where, over which indices, with which parameters, and its translation to CUDA.
 
 use super::Operator;
+use super::notes::{Place, SumNotes};
 use serde::{Deserialize, Serialize};
 
 /// What `#[gpu_operator]` knows of a `sum!` at compile time.
@@ -18,6 +19,8 @@ pub struct SumSource {
     pub cuda: Option<&'static str>,
     /// The coefficient of each product in CUDA.
     pub coefficients: &'static [&'static str],
+    /// A spin operator that stands twice in one product, such as `sz(i) * sz(i)`.
+    pub square: Option<&'static str>,
 }
 
 /// A `sum!` with the values of its indices and parameters: enough to generate its CUDA text.
@@ -65,6 +68,8 @@ pub struct Sum {
     recorded: RecordedSum,
     operator: Operator,
     keeps_rows: bool,
+    notes: SumNotes,
+    square: Option<&'static str>,
 }
 
 impl Sum {
@@ -82,13 +87,37 @@ impl Sum {
             coefficients: owned(source.coefficients),
             has_diagonal: false,
         };
-        Sum { recorded, operator: Operator::zero(), keeps_rows: true }
+        let notes = SumNotes::new(Place::of(&recorded));
+        Sum { recorded, operator: Operator::zero(), keeps_rows: true, notes, square: source.square }
     }
 
     /// Records a parameter that the CUDA text refers to.
     pub fn parameter<P: ModelParameter + ?Sized>(&mut self, name: &str, value: &P) {
         let (values, indexed, integer) = value.record();
         self.recorded.parameters.push(Parameter { name: name.into(), values, indexed, integer });
+    }
+
+    /// Notes a bond whose weight the sum does not use: an error of the model unless it is 1.
+    pub fn weight_left_out(&mut self, i: usize, j: usize, weight: f64) {
+        if weight != 1.0 {
+            self.notes.weight.get_or_insert((i, j, weight));
+        }
+    }
+
+    /// Notes a site of c†, c or n, in a definition that has spin operators as well.
+    pub fn electron_at(&mut self, site: usize) {
+        self.notes.electrons.insert(site);
+    }
+
+    /// Notes a site of a spin operator that stands for the spin of electrons.
+    pub fn electron_spin_at(&mut self, site: usize) {
+        self.notes.spins.insert(site);
+    }
+
+    /// Notes the sites of an Sᵢ·Sⱼ of electrons.
+    pub fn electron_sdots_at(&mut self, i: usize, j: usize) {
+        self.notes.spins.extend([i, j]);
+        self.notes.same_site = Some(self.notes.same_site.unwrap_or(true) && i == j);
     }
 
     /// Adds one summand, for these values of the loop variables.
@@ -105,8 +134,12 @@ impl Sum {
 
     /// The sum.
     pub fn finish(self) -> Operator {
-        let Sum { mut recorded, mut operator, .. } = self;
+        let Sum { mut recorded, mut operator, mut notes, square, .. } = self;
         operator.drop_zeros();
+        notes.square = square.filter(|_| operator.has_squares()).map(Into::into);
+        if !notes.is_empty() {
+            operator.notes = vec![notes];
+        }
         recorded.has_diagonal = operator.terms().any(|(product, _)| super::transition::is_diagonal(product));
         if !operator.is_empty() {
             operator.sums = vec![recorded];

@@ -27,7 +27,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// Bits of a whole state.
+    /// Bits of a whole state: of fermions those of both species.
     pub fn bits(self) -> u32 {
         match self {
             Word::Fermions { sites } => 2 * sites as u32,
@@ -64,10 +64,12 @@ pub struct Transition {
 /// A diagonal product as a function of the state word.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DiagonalTerm {
-    /// coefficient · [all bits of `mask` are set]: Π n.
+    /// coefficient · [all bits of both masks are set]: Π n.
     Occupied {
-        /// The bits.
-        mask: u64,
+        /// Bits of the up word: bit i is site i.
+        up: u64,
+        /// Bits of the down word.
+        down: u64,
         /// The coefficient.
         coefficient: f64,
     },
@@ -93,37 +95,76 @@ pub fn is_diagonal(product: &[Factor]) -> bool {
     product.iter().all(|factor| count(*factor) == count(factor.adjoint()))
 }
 
-/// Splits a reduced operator into its diagonal terms and off-diagonal transitions.
+/// Splits a reduced operator into its diagonal terms and off-diagonal transitions of whole state words, which must have
+/// no more than 64 bits.
 pub fn transitions(operator: &Operator, word: Word) -> (Vec<DiagonalTerm>, Vec<Transition>) {
-    let (mut diagonal, mut moves) = (Vec::new(), Vec::new());
-    for (product, coefficient) in operator.terms() {
-        match (word, is_diagonal(product)) {
-            (Word::Fermions { .. }, true) => diagonal.push(occupied(product, coefficient, word)),
-            (Word::Fermions { .. }, false) => moves.push(fermion_transition(product, coefficient, word)),
-            (Word::Spins { two_s, .. }, true) => diagonal.push(spin_diagonal(product, coefficient, two_s)),
-            (Word::Spins { two_s, width, .. }, false) => {
-                spin_transitions(product, coefficient, two_s, width, &mut moves);
+    (diagonal_terms(operator, word), moves(operator, word))
+}
+
+/// The diagonal terms of a reduced operator.
+pub fn diagonal_terms(operator: &Operator, word: Word) -> Vec<DiagonalTerm> {
+    let diagonal = operator.terms().filter(|(product, _)| is_diagonal(product));
+    diagonal
+        .map(|(product, coefficient)| match word {
+            Word::Fermions { .. } => occupied(product, coefficient),
+            Word::Spins { two_s, .. } => spin_diagonal(product, coefficient, two_s),
+        })
+        .collect()
+}
+
+/// The off-diagonal terms of a reduced operator as transitions of whole state words of at most 64 bits.
+pub fn moves(operator: &Operator, word: Word) -> Vec<Transition> {
+    let mut moves = Vec::new();
+    for (product, coefficient) in operator.terms().filter(|(product, _)| !is_diagonal(product)) {
+        match word {
+            Word::Fermions { .. } => {
+                moves.push(fermion_transition(product, coefficient, |spin, site| word.mode(spin, site)));
             }
+            Word::Spins { two_s, width, .. } => spin_transitions(product, coefficient, two_s, width, &mut moves),
         }
     }
-    (diagonal, moves)
+    moves
 }
 
-fn occupied(product: &[Factor], coefficient: f64, word: Word) -> DiagonalTerm {
+/// The off-diagonal terms of a reduced operator that conserves both numbers of electrons, as transitions of the up words
+/// and of the down words.
+///
+/// # Errors
+/// The first term that touches both species.
+pub fn species_moves(operator: &Operator) -> Result<[Vec<Transition>; 2], &[Factor]> {
+    let mut moves = [Vec::new(), Vec::new()];
+    for (product, coefficient) in operator.terms().filter(|(product, _)| !is_diagonal(product)) {
+        let is_down =
+            |factor: &Factor| matches!(factor, Factor::Create(Spin::Down, _) | Factor::Annihilate(Spin::Down, _));
+        let down = product.iter().filter(|factor| is_down(factor)).count();
+        if down != 0 && down != product.len() {
+            return Err(product);
+        }
+        // An even number of operators of one species passes all modes of the other without a sign.
+        let transition = fermion_transition(product, coefficient, |_, site| site as u32);
+        moves[usize::from(down != 0)].push(transition);
+    }
+    Ok(moves)
+}
+
+fn occupied(product: &[Factor], coefficient: f64) -> DiagonalTerm {
     // c†₁ c†₂ c₂ c₁ = n₁ n₂: creators ascending and annihilators descending cancel every sign.
-    let creators = product.iter().filter_map(|factor| match factor {
-        Factor::Create(spin, site) => Some(1u64 << word.mode(*spin, *site)),
-        _ => None,
-    });
-    DiagonalTerm::Occupied { mask: creators.fold(0, |mask, bit| mask | bit), coefficient }
+    let mask = |species: Spin| {
+        let creators = product.iter().filter_map(|factor| match factor {
+            Factor::Create(spin, site) if *spin == species => Some(1u64 << site),
+            _ => None,
+        });
+        creators.fold(0, |mask, bit| mask | bit)
+    };
+    DiagonalTerm::Occupied { up: mask(Spin::Up), down: mask(Spin::Down), coefficient }
 }
 
-fn fermion_transition(product: &[Factor], coefficient: f64, word: Word) -> Transition {
+fn fermion_transition(product: &[Factor], coefficient: f64, mode: impl Fn(Spin, usize) -> u32) -> Transition {
     let (mut care, mut pattern, mut flipped, mut sign, mut odd) = (0u64, 0u64, 0u64, 0u64, false);
     for factor in product.iter().rev() {
         let (mode, needed) = match factor {
-            Factor::Create(spin, site) => (word.mode(*spin, *site), false),
-            Factor::Annihilate(spin, site) => (word.mode(*spin, *site), true),
+            Factor::Create(spin, site) => (mode(*spin, *site), false),
+            Factor::Annihilate(spin, site) => (mode(*spin, *site), true),
             _ => unreachable!("checked: no spins in a fermion word"),
         };
         let (bit, below) = (1u64 << mode, (1u64 << mode) - 1);

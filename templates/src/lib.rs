@@ -1,5 +1,7 @@
 //! Typed plans and the CUDA text made from them. A plan fixes every number; the text is a pure function of the plan.
 
+#![warn(missing_docs)]
+
 pub mod ci;
 pub mod dmrg;
 pub mod eigen;

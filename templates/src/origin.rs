@@ -179,7 +179,7 @@ mod tests {
             (
                 "const u64* __restrict__ high_offset",
                 "general.cu.jinja",
-                "         const u64* __restrict__ high_offset, const u32* __restrict__ low_index<% if not plan.shape.unrolled %>,",
+                "         const u64* __restrict__ high_offset, const u32* __restrict__ low_index<% endif %><% if not plan.shape.unrolled %>,",
             ),
             (
                 "int first = 0, last",

@@ -27,7 +27,7 @@ fn whole(text: Result<KernelText, TextError>) -> KernelText {
 
 fn diagonals() -> Vec<DiagonalPlan> {
     let count = CountGroup { coefficient: 4.0, left: StateWord::State, right: None, mask: 3, differs: false };
-    let product = |parity| ProductTerm { coefficient: 1.5, mask: 7, parity };
+    let product = |parity| ProductTerm { coefficient: 1.5, mask: 7, down_mask: 1, parity };
     let level = LevelTerm { coefficient: 0.5, factors: vec![(0, 1), (1, 2)] };
     let parameter = |indexed| ExpressionParameter { name: "u".into(), values: vec![1.0, 2.0], indexed, integer: false };
     let expression = |sum: &str, indexed| ExpressionPlan {
@@ -52,16 +52,17 @@ fn the_general_multiply() {
     let group = |flip| FlipGroup { flip, terms: vec![term(0), term(4)] };
     for (groups, unrolled) in [(vec![], true), (vec![group(3)], true), ((1..200).map(group).collect(), false)] {
         for diagonal in diagonals() {
-            for sites in [0, 4] {
+            for (sites, high_parts) in [(0, 4), (4, 4), (0, 0), (4, 0)] {
                 let (diagonal, sources) = (DiagonalPlan { sites, ..diagonal.clone() }, vec!["m.rs:7  sum!(…)".into()]);
                 let scalar = ScalarType::F64;
                 let plan = {
-                    let sizes = TableSizes { low_bits: 2, parts: 3, low_states: 4, high_parts: 4 };
+                    let sizes = TableSizes { low_bits: 2, parts: 3, low_states: 4, high_parts };
                     GeneralPlan::new("pair".into(), scalar, sizes, 6, diagonal, groups.clone(), sources)
                 };
                 assert_eq!(plan.shape.unrolled, unrolled);
                 let text = whole(plan.text());
                 assert_eq!(text.text.contains("group_flip"), !unrolled);
+                assert_eq!(text.text.contains("high_offset"), high_parts > 0);
                 assert!(!plan.state_functions().contains("#error"));
             }
         }
@@ -92,6 +93,12 @@ fn the_kronecker_multiply() {
                         let text = whole(plan.text());
                         assert_eq!(text.entries.contains(&"multiply_down".to_string()), elements > 0);
                         assert_eq!(text.text.contains("run_1_1("), elements > 0 && down == runs);
+                        assert!(text.text.contains("const u32* __restrict__ up_states"));
+                        if down != runs {
+                            let mut wide = KroneckerPlan { sites: 40, ..plan.clone() };
+                            wide.diagonal.sites = 40;
+                            assert!(whole(wide.text()).text.contains("const u64* __restrict__ up_states"));
+                        }
                     }
                 }
             }

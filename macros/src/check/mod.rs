@@ -18,18 +18,30 @@ use crate::parse::function::{Definition, combine};
 use crate::parse::{Promises, Sum, expression};
 use product::Product;
 
-/// Whether fermion operators occur anywhere: then spin operators mean the spin of electrons.
-pub fn has_electrons(sums: &[Sum]) -> bool {
-    let mut found = false;
+/// Which operators a definition has anywhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Content {
+    /// c†, c or n: then spin operators mean the spin of electrons.
+    pub electrons: bool,
+    /// Spin operators.
+    pub spins: bool,
+}
+
+/// What the sums of a definition are made of.
+pub fn content(sums: &[Sum]) -> Content {
+    let mut content = Content::default();
     for sum in sums {
-        expression::each_factor(&sum.expression, &mut |factor| found |= factor.operator.is_fermion());
+        expression::each_factor(&sum.expression, &mut |factor| {
+            content.electrons |= factor.operator.is_fermion();
+            content.spins |= !factor.operator.is_fermion();
+        });
     }
-    found
+    content
 }
 
 /// Runs every check; `products[k]` belongs to the k-th sum.
 pub fn check(definition: &Definition, promises: &Promises, products: &[Vec<Product>]) -> Result<()> {
-    let electrons = has_electrons(&definition.sums);
+    let electrons = content(&definition.sums).electrons;
     let mut errors: Option<Error> = None;
     let mut note = |result: Result<()>| {
         if let Err(error) = result {

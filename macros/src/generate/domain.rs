@@ -8,9 +8,14 @@ use syn::spanned::Spanned;
 use super::expression::spin_path;
 use crate::parse::{Domain, Loop, Role};
 
-/// `body` once for each member of the domains.
-pub fn loops(domains: &[Domain], body: TokenStream) -> TokenStream {
+/// `body` once for each member of the domains. `sum`, the `Sum` that is being built, is told of weights left out.
+pub fn loops(domains: &[Domain], sum: &Ident, body: TokenStream) -> TokenStream {
+    let bond = Ident::new("bond", proc_macro2::Span::mixed_site());
     domains.iter().rev().fold(body, |body, domain| {
+        let body = match domain.leaves_out_weight {
+            true => quote!(#sum.weight_left_out(#bond.i, #bond.j, #bond.weight); #body),
+            false => body,
+        };
         let body = match &domain.filter {
             Some(filter) => {
                 let filter = super::expression::with_spin_paths(filter);
@@ -30,7 +35,6 @@ pub fn loops(domains: &[Domain], body: TokenStream) -> TokenStream {
                 quote!(for #name in [#(#values),*] { #body })
             }
             Loop::Bond(names) => {
-                let bond = Ident::new("bond", proc_macro2::Span::mixed_site());
                 let fields = [quote!(i), quote!(j), quote!(weight), quote!(kind)];
                 let types = [quote!(usize), quote!(usize), quote!(f64), quote!(usize)];
                 let bound = names.iter().zip(fields).zip(types).filter_map(|((name, field), ty)| {

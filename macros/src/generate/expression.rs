@@ -1,7 +1,7 @@
 //! The tree → Rust that builds the operator with `eigenforge::operator::build`, and the CUDA text of a diagonal tree.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, Result, parse_quote};
@@ -120,6 +120,28 @@ pub fn is_diagonal(node: &Node) -> bool {
         diagonal &= factor.operator.is_diagonal() && !matches!(factor.spin, Some(SpinArgument::Flavour(_)));
     });
     diagonal
+}
+
+/// A spin operator that stands twice in one product as written, such as `sz(i) * sz(i)`.
+pub fn square(node: &Node) -> Option<String> {
+    match node {
+        Node::Coefficient(_) | Node::Factor(_) => None,
+        Node::Sum { terms, .. } => terms.iter().find_map(|term| square(&term.node)),
+        Node::Negative(inner) | Node::Quotient(inner, _) => square(inner),
+        Node::Product(nodes) => {
+            let text = |node: &Node| match node {
+                Node::Factor(factor) if !factor.operator.is_fermion() => {
+                    let sites: Vec<String> =
+                        factor.sites.iter().map(|site| site.to_token_stream().to_string()).collect();
+                    Some(format!("{}({})", factor.operator.name(), sites.join(", ")))
+                }
+                _ => None,
+            };
+            let factors: Vec<String> = nodes.iter().filter_map(text).collect();
+            let twice = factors.iter().enumerate().find(|(place, factor)| factors[..*place].contains(factor));
+            twice.map(|(_, factor)| factor.clone()).or_else(|| nodes.iter().find_map(square))
+        }
+    }
 }
 
 /// CUDA text of a diagonal tree.

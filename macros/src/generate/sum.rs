@@ -7,6 +7,8 @@
 //!   sum.finish() }
 //! ```
 
+use std::collections::HashSet;
+
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Error, Expr, Result, parse_quote};
@@ -14,7 +16,9 @@ use syn::{Error, Expr, Result, parse_quote};
 use super::cuda::{Capture, Translator};
 use super::text::{Precedence, Text, name};
 use super::{domain, expression};
+use crate::check::Content;
 use crate::check::product::{Part, Product};
+use crate::parse::expression::each_factor;
 use crate::parse::function::combine;
 use crate::parse::{Kind, Role, Sum};
 
@@ -83,8 +87,28 @@ fn coefficient(product: &Product, translator: &mut Translator) -> Result<Text> {
     Ok(text.unwrap_or_else(|| signed(Text::atom("1.0", Kind::Float))))
 }
 
-/// The block that stands in for the `sum!`. `electrons` says that spin operators mean the spin of electrons.
-pub fn expand(sum: &Sum, translation: &Translation, electrons: bool) -> Expr {
+/// Tells the sum at which sites its electrons and their spins are, where the definition has both.
+fn notes(sum: &Sum, content: Content, result: &Ident) -> TokenStream {
+    let (mut notes, mut seen) = (TokenStream::new(), HashSet::new());
+    if !(content.electrons && content.spins) {
+        return notes;
+    }
+    each_factor(&sum.expression, &mut |factor| {
+        let sites = &factor.sites;
+        let note = match (factor.operator.is_fermion(), sites.len()) {
+            (true, _) => quote!(#(#result.electron_at(#sites);)*),
+            (false, 2) => quote!(#result.electron_sdots_at(#(#sites),*);),
+            (false, _) => quote!(#(#result.electron_spin_at(#sites);)*),
+        };
+        if seen.insert(note.to_string()) {
+            notes.extend(note);
+        }
+    });
+    notes
+}
+
+/// The block that stands in for the `sum!`.
+pub fn expand(sum: &Sum, translation: &Translation, content: Content) -> Expr {
     let result = Ident::new("sum", Span::mixed_site());
     let (text, line) = (&sum.text, u32::try_from(sum.line).unwrap_or(0));
     // `w: f64` for a bond's weight, the name alone for an integer.
@@ -102,8 +126,14 @@ pub fn expand(sum: &Sum, translation: &Translation, electrons: bool) -> Expr {
         translation.captures.iter().map(|Capture { name, value }| quote!(#result.parameter(#name, &#value);));
     let columns = translation.columns.iter().map(|column| column.value.clone());
     let values = domain::values(&sum.domains).into_iter().chain(columns);
-    let operator = expression::operator(&sum.expression, electrons);
-    let loops: TokenStream = domain::loops(&sum.domains, quote!(#result.push(&[#(#values),*], #operator);));
+    let operator = expression::operator(&sum.expression, content.electrons);
+    let notes = notes(sum, content, &result);
+    let body = quote!(#notes #result.push(&[#(#values),*], #operator););
+    let loops: TokenStream = domain::loops(&sum.domains, &result, body);
+    let square = match expression::square(&sum.expression).filter(|_| !content.electrons) {
+        Some(square) => quote!(::core::option::Option::Some(#square)),
+        None => quote!(::core::option::Option::None),
+    };
     parse_quote!(({
         let mut #result = ::eigenforge::operator::Sum::new(::eigenforge::operator::SumSource {
             file: ::core::file!(),
@@ -112,6 +142,7 @@ pub fn expand(sum: &Sum, translation: &Translation, electrons: bool) -> Expr {
             indices: &[#(#indices),*],
             cuda: #cuda,
             coefficients: &[#(#coefficients),*],
+            square: #square,
         });
         #(#parameters)*
         #loops

@@ -1,6 +1,7 @@
 //! What a sum runs over: `<i, j> in BONDS` (optionally with weight and type), `i in INDICES`, `s in [Up, Down]`, each
 //! with an optional filter `if CONDITION`.
 
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
@@ -29,6 +30,8 @@ pub struct Domain {
     pub source: Expr,
     /// Only the members for which this holds.
     pub filter: Option<Expr>,
+    /// Bonds whose weight nothing in the sum uses, though it is not waved away by `_`.
+    pub leaves_out_weight: bool,
 }
 
 impl Domain {
@@ -71,7 +74,7 @@ impl Parse for Domain {
                 None => Loop::Index(name),
             }
         };
-        Ok(Domain { variables, source, filter })
+        Ok(Domain { variables, source, filter, leaves_out_weight: false })
     }
 }
 
@@ -162,6 +165,28 @@ pub fn last_name(expr: &Expr) -> Option<&Ident> {
         Expr::Path(path) if path.qself.is_none() => path.path.segments.last().map(|segment| &segment.ident),
         _ => None,
     }
+}
+
+/// Marks the domains of bonds whose weight does not stand in `tokens`, the whole sum, but where it is bound.
+pub fn mark_weights(domains: &mut [Domain], tokens: &TokenStream) {
+    for domain in domains {
+        let Loop::Bond(names) = &domain.variables else { continue };
+        domain.leaves_out_weight = match names.get(2) {
+            None => true,
+            Some(None) => false,
+            Some(Some(weight)) => times(weight, tokens.clone()) < 2,
+        };
+    }
+}
+
+/// How often a name stands in tokens.
+fn times(name: &Ident, tokens: TokenStream) -> usize {
+    let count = |token: TokenTree| match token {
+        TokenTree::Ident(found) => usize::from(found == *name),
+        TokenTree::Group(group) => times(name, group.stream()),
+        _ => 0,
+    };
+    tokens.into_iter().map(count).sum()
 }
 
 /// Adds the variables of the domains to the names of the function; a name bound twice is refused.

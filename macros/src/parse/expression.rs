@@ -232,6 +232,14 @@ fn coefficient(expr: &Expr, scope: &Scope) -> Result<Node> {
     {
         return Err(Error::new_spanned(expr, "expected `h.c.` with both dots, found `h.c`"));
     }
+    if let Some((quotient, left, right)) = integer_quotient(expr) {
+        return Err(Error::new_spanned(
+            quotient,
+            format!(
+                "`{left} / {right}` divides integers, which Rust rounds towards zero: write `{left}.0 / {right}.0`"
+            ),
+        ));
+    }
     Ok(Node::Coefficient(as_float(expr)))
 }
 
@@ -281,6 +289,31 @@ fn unknown_call(call: &ExprCall, scope: &Scope) -> Option<Error> {
             "unknown operator `{text}`: expected one of c, cdag, n, sp, sm, sz, sx, sdots; did you mean `{meant}`?"
         ),
     ))
+}
+
+/// A quotient of two bare integers among the factors of a real number, with both.
+fn integer_quotient(expr: &Expr) -> Option<(&Expr, &str, &str)> {
+    fn bare(side: &Expr) -> Option<&str> {
+        match unwrap_parens(side) {
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Int(number) if number.suffix().is_empty() => Some(number.base10_digits()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+    match expr {
+        Expr::Paren(paren) => integer_quotient(&paren.expr),
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => integer_quotient(&unary.expr),
+        Expr::Binary(binary) => match (binary.op, bare(&binary.left), bare(&binary.right)) {
+            (BinOp::Div(_), Some(left), Some(right)) => Some((expr, left, right)),
+            (BinOp::Mul(_) | BinOp::Div(_), ..) => {
+                integer_quotient(&binary.left).or_else(|| integer_quotient(&binary.right))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// A bare integer literal where a real number is meant: `2 * n(i)` is `2.0 * n(i)`.

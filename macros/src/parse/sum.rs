@@ -69,7 +69,8 @@ pub fn parse(mac: &Macro, function: &Scope) -> Result<Sum> {
         ));
     }
     let domains = Punctuated::<Domain, Token![,]>::parse_terminated.parse2(before)?;
-    let domains: Vec<Domain> = domains.into_iter().collect();
+    let mut domains: Vec<Domain> = domains.into_iter().collect();
+    domain::mark_weights(&mut domains, &mac.tokens);
     let mut scope = function.clone();
     domain::bind(&domains, &mut scope)?;
     let expression = expression::parse(after, &scope)?;
@@ -143,6 +144,8 @@ mod tests {
             ("sum!(i in a; n(i) * h.c.)", "`h.c.` outside a sum"),
             ("sum!(i in a; h.c. + h.c.)", "nothing to conjugate"),
             ("sum!(i in a; cdag(i, Up) + h.c)", "both dots"),
+            ("sum!(i in a; 1 / 2 * n(i))", "write `1.0 / 2.0`"),
+            ("sum!(i in a; -(t * (3 / 4)) * n(i))", "`3 / 4` divides integers"),
             ("sum!(i in a; 1.0 / n(i))", "expected a number to divide by"),
             ("sum!(i in a; if i == 0 { n(i) } else { sz(i) })", "operator inside other Rust"),
             ("sum!(i in a; n(i).sqrt())", "operator inside other Rust"),

@@ -178,6 +178,8 @@ EIGENFORGE_TWO(pow) EIGENFORGE_TWO(fmin) EIGENFORGE_TWO(fmax) EIGENFORGE_TWO(ata
 EIGENFORGE_TWO(fmod) EIGENFORGE_TWO(copysign)
 extern "C" double fma(double, double, double) noexcept;
 extern "C" int abs(int) noexcept;
+EIGENFORGE_INLINE long abs(long x) { return x < 0 ? -x : x; }
+EIGENFORGE_INLINE long long abs(long long x) { return x < 0 ? -x : x; }
 EIGENFORGE_INLINE float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 EIGENFORGE_INLINE double abs(double x) { return fabs(x); }
 EIGENFORGE_INLINE float abs(float x) { return fabs(x); }

@@ -49,8 +49,10 @@ pub struct CountGroup {
 pub struct ProductTerm {
     /// Weight.
     pub coefficient: f64,
-    /// Bits of the whole state (up word low, down word above it).
+    /// Bits of the state, or of the up word where there are two words.
     pub mask: u64,
+    /// Bits of the down word.
+    pub down_mask: u64,
     /// Sign form in place of the all-set form.
     pub parity: bool,
 }
@@ -105,31 +107,22 @@ impl DiagonalPlan {
     #[inline]
     pub fn of_state(&self, state: u64) -> f64 {
         if self.sites == 0 {
-            return self.of_words(state, 0, 0);
+            return self.of_pair(state, 0);
         }
         let low = if self.sites >= 64 { u64::MAX } else { (1 << self.sites) - 1 };
-        self.of_words(state, state & low, state.checked_shr(self.sites).unwrap_or(0))
+        self.of_pair(state & low, state.checked_shr(self.sites).unwrap_or(0))
     }
 
-    /// The diagonal element of an (up, down) pair.
+    /// The diagonal element of an (up, down) pair, or of a state without a partner.
     #[inline]
-    pub fn of_pair(&self, up: u64, down: u64) -> f64 {
-        self.of_words(up | down.checked_shl(self.sites).unwrap_or(0), up, down)
-    }
-
-    #[inline]
-    fn of_words(&self, state: u64, up: u64, down: u64) -> f64 {
-        let word = |which| match which {
-            StateWord::State => state,
-            StateWord::Up => up,
-            StateWord::Down => down,
-        };
+    pub fn of_pair(&self, first: u64, down: u64) -> f64 {
+        let word = |which| if which == StateWord::Down { down } else { first };
         let mut sum = self.constant;
         for group in &self.counts {
             sum += group.coefficient * f64::from(group.bits(word).count_ones());
         }
         for term in &self.products {
-            let clear = (!state & term.mask).count_ones();
+            let clear = (!first & term.mask).count_ones() + (!down & term.down_mask).count_ones();
             let value = match term.parity {
                 true => 1.0 - 2.0 * f64::from(clear & 1),
                 false => f64::from(u8::from(clear == 0)),
@@ -138,7 +131,7 @@ impl DiagonalPlan {
         }
         for term in &self.levels {
             let z = |site: u32| {
-                let level = state >> (site * self.level_width) & ((1 << self.level_width) - 1);
+                let level = first >> (site * self.level_width) & ((1 << self.level_width) - 1);
                 level as f64 - 0.5 * f64::from(self.two_s)
             };
             let product = |product: f64, factor: &(u32, u32)| product * z(factor.0).powi(factor.1 as i32);
@@ -150,7 +143,7 @@ impl DiagonalPlan {
     /// The part that depends on both words, for splitting D(up, dn) = a(up) + b(dn) + cross(up, dn).
     pub fn cross(&self) -> DiagonalPlan {
         let crosses = |group: &&CountGroup| group.right.is_some_and(|(right, _)| right != group.left);
-        let both = |term: &&ProductTerm| term.mask >> self.sites != 0 && term.mask & ((1 << self.sites) - 1) != 0;
+        let both = |term: &&ProductTerm| term.mask != 0 && term.down_mask != 0;
         DiagonalPlan {
             counts: self.counts.iter().filter(crosses).cloned().collect(),
             products: self.products.iter().filter(both).cloned().collect(),
@@ -185,16 +178,8 @@ impl DiagonalPlan {
         for group in &self.counts {
             lines.push(format!("value += {:?} * {count}({});", group.coefficient, group.text(suffix)));
         }
-        let state = if self.sites > 0 { format!("((u64)up | (u64)dn << {})", self.sites) } else { "(u64)state".into() };
         for term in &self.products {
-            let mask = term.mask;
-            lines.push(match term.parity {
-                true => format!(
-                    "value += parity(~{state} & {mask:#x}ull) ? {:?} : {:?};",
-                    -term.coefficient, term.coefficient
-                ),
-                false => format!("if (({state} & {mask:#x}ull) == {mask:#x}ull) value += {:?};", term.coefficient),
-            });
+            lines.push(self.product(term));
         }
         for term in &self.levels {
             let factors: Vec<String> =
@@ -202,6 +187,25 @@ impl DiagonalPlan {
             lines.push(format!("value += {:?} * {};", term.coefficient, factors.join(" * ")));
         }
         lines
+    }
+
+    /// Statement that adds a product; the two words of a pair as one where they fit.
+    fn product(&self, term: &ProductTerm) -> String {
+        let ProductTerm { coefficient, mask, down_mask, parity } = *term;
+        let words: Vec<(String, u64)> = match self.sites {
+            0 => vec![("(u64)state".into(), mask)],
+            1..=32 => vec![(format!("((u64)up | (u64)dn << {})", self.sites), mask | down_mask << self.sites)],
+            _ => vec![("up".into(), mask), ("dn".into(), down_mask)],
+        };
+        let each = |of: &dyn Fn(&str, u64) -> String, by: &str| -> String {
+            words.iter().map(|(word, mask)| of(word, *mask)).collect::<Vec<_>>().join(by)
+        };
+        if parity {
+            let odd = each(&|word, mask| format!("parity(~{word} & {mask:#x}ull)"), " != ");
+            return format!("value += {odd} ? {:?} : {coefficient:?};", -coefficient);
+        }
+        let set = each(&|word, mask| format!("({word} & {mask:#x}ull) == {mask:#x}ull"), " && ");
+        format!("if ({set}) value += {coefficient:?};")
     }
 
     /// Definition of `sz(i)` where the statements or the expressions use it.

@@ -1,7 +1,8 @@
 //! The general matrix-free multiply: any real Hermitian operator on any sector.
 //!
 //! y_r = D_r x_r + Σ over flip masks f: a_f(s_r) · x[rank(s_r ⊕ f)], with a_f the sum of the amplitudes of the terms that
-//! match s_r. Rows are found from indices and indices from words by Lin's two tables. A short operator is unrolled, a
+//! match s_r. Rows are found from indices and indices from words by Lin's two tables, or, where a table of all half words would
+//! be larger than the sector, by bisection in the lists of its half words. A short operator is unrolled, a
 //! long one runs over a table (one function of 1,024 unrolled terms takes NVRTC 1.3 to 2.5 s, of 4,096 some 20 s).
 
 use super::{DiagonalPlan, GeneralShape};
@@ -40,7 +41,7 @@ pub struct TableSizes {
     pub parts: u64,
     /// Low parts listed, by charge.
     pub low_states: u64,
-    /// High parts there can be.
+    /// High parts there can be; 0 where the lists are searched.
     pub high_parts: u64,
 }
 
@@ -57,7 +58,7 @@ pub struct GeneralPlan {
     pub parts: u64,
     /// Low parts listed, by charge: entries of `low_states`.
     pub low_states: u64,
-    /// High parts there can be: entries of `high_offset`.
+    /// High parts there can be: entries of `high_offset`; 0 where the lists are searched, and there is no such table.
     pub high_parts: u64,
     /// States.
     pub dimension: u64,
@@ -103,6 +104,11 @@ impl GeneralPlan {
         }
     }
 
+    /// Whether tables indexed by a half word give its part of the rank.
+    pub fn is_direct(&self) -> bool {
+        self.high_parts > 0
+    }
+
     /// Reads x at every flip that applies (counted once each), writes y once.
     pub fn cost(&self) -> Cost {
         let n = self.dimension as f64;
@@ -132,6 +138,8 @@ impl GeneralPlan {
             prelude: &'a str,
             real: &'a str,
             low_mask: String,
+            direct: bool,
+            rank_tables: String,
             groups: Vec<Group>,
             group_count: usize,
             functions: String,
@@ -151,6 +159,11 @@ impl GeneralPlan {
             prelude: PRELUDE,
             real: self.scalar.cuda(),
             low_mask: hex((1 << self.low_bits) - 1),
+            direct: self.is_direct(),
+            rank_tables: match self.is_direct() {
+                true => "high_offset, low_index".into(),
+                false => self.state_tables().each_ref().map(|table| table.name.as_str()).join(", "),
+            },
             groups: if self.shape.unrolled { self.groups.iter().map(group).collect() } else { Vec::new() },
             group_count: self.groups.len(),
             functions: self.state_functions(),

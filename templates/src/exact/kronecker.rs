@@ -175,6 +175,16 @@ impl KroneckerPlan {
         KroneckerPlan { name, scalar, sites, up, down, diagonal, sources, shape }
     }
 
+    /// Whether the words of one species take 64 bits.
+    pub fn wide_states(&self) -> bool {
+        self.sites > u32::BITS
+    }
+
+    /// Type of the tables of state words.
+    pub(super) fn state_element(&self) -> Element {
+        if self.wide_states() { Element::U64 } else { Element::U32 }
+    }
+
     /// Blocks of the up kernel.
     pub fn up_blocks(&self) -> u64 {
         self.down.states.div_ceil(u64::from(self.shape.up_columns))
@@ -273,6 +283,7 @@ impl KroneckerPlan {
             shared: bool,
             zeros: u64,
             up: SpeciesView,
+            state_word: &'static str,
             has_down: bool,
             down_table: Option<String>,
             down_kernel: String,
@@ -286,6 +297,7 @@ impl KroneckerPlan {
             shared: self.shape.staging == Staging::Shared,
             zeros: UP_ZEROS,
             up: SpeciesView::new(&self.up, "UP"),
+            state_word: if self.wide_states() { "u64" } else { "u32" },
             has_down: self.has_down(),
             down_table: self.down_table(),
             down_kernel: self.down_kernel()?,
@@ -342,9 +354,10 @@ impl KroneckerPlan {
 
     /// `double diagonal_of(words)` and what it needs, for the multiply and for vector programs.
     pub fn diagonal_function(&self) -> String {
-        let declarations = self.diagonal.declarations("u32");
-        let statements = self.diagonal.statements(false).join("\n    ");
-        let parameters = self.diagonal.word_parameters("u32");
+        let word = if self.wide_states() { "u64" } else { "u32" };
+        let declarations = self.diagonal.declarations(word);
+        let statements = self.diagonal.statements(self.wide_states()).join("\n    ");
+        let parameters = self.diagonal.word_parameters(word);
         format!(
             "{declarations}// The diagonal of H, computed wherever it is needed and never stored.\n\
              __device__ __forceinline__ double diagonal_of({parameters})\n{{\n    {statements}\n    return value;\n}}\n"
@@ -356,7 +369,7 @@ impl KroneckerPlan {
     /// The diagonal as an element function of vector programs: `diagonal(i, up_states, dn_states)`.
     pub fn diagonal_element(&self) -> ElementFunctionText {
         let tables = [("up_states", self.up.states), ("dn_states", self.down.states)];
-        let parameters = tables.map(|(name, len)| Parameter::table(name, Element::U32, len));
+        let parameters = tables.map(|(name, len)| Parameter::table(name, self.state_element(), len));
         let source = format!(
             "{}__device__ __forceinline__ double diagonal(i64 i, {pointer} up_states, {pointer} dn_states)\n{{\n    return \
              diagonal_of(up_states[i % {n}], dn_states[i / {n}]);\n}}\n",

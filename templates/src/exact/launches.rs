@@ -56,8 +56,8 @@ impl KroneckerPlan {
         up.extend([
             Parameter::table("slice_start", Element::U32, self.up.states.div_ceil(32) + 1),
             Parameter::table("neighbours", self.up.word.element(), words.up),
-            Parameter::table("up_states", Element::U32, self.up.states),
-            Parameter::table("dn_states", Element::U32, self.down.states),
+            Parameter::table("up_states", self.state_element(), self.up.states),
+            Parameter::table("dn_states", self.state_element(), self.down.states),
         ]);
         let mut launches =
             vec![Launch::new("multiply_up", self.up_blocks(), self.shape.up_threads, self.up_shared(), up)?];
@@ -115,10 +115,12 @@ impl GeneralPlan {
             Parameter::memory("partials", Element::F64, Access::Out, u64::from(self.shape.blocks)),
         ];
         parameters.extend(self.state_tables());
-        parameters.extend([
-            Parameter::table("high_offset", Element::U64, self.high_parts),
-            Parameter::table("low_index", Element::U32, 1 << self.low_bits),
-        ]);
+        if self.is_direct() {
+            parameters.extend([
+                Parameter::table("high_offset", Element::U64, self.high_parts),
+                Parameter::table("low_index", Element::U32, 1 << self.low_bits),
+            ]);
+        }
         if !self.shape.unrolled {
             let groups = self.groups.len() as u64;
             let terms = self.groups.iter().map(|group| group.terms.len() as u64).sum();
