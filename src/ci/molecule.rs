@@ -2,6 +2,8 @@
 //!
 //! In: a [`CiSpec`]. Out: [`Molecule`].
 
+use super::fcidump::Header;
+use super::strings::MAX_ORBITALS;
 use super::{FcidumpError, Integrals, OneElectron, OneElectronError, Space, SpaceError, WindowError};
 use crate::input::{CiSpec, SpaceSpec, grouped};
 use eigenforge_runtime::trace;
@@ -58,6 +60,11 @@ impl Molecule {
     /// Files that cannot be taken; orbitals, electrons or irreps that there are not.
     pub fn read(ci: &CiSpec) -> Result<Molecule, MoleculeError> {
         let _reading = trace::span("generate", "read integrals");
+        let header = Header::read(&ci.fcidump)?;
+        let kept = ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
+        if kept > MAX_ORBITALS && kept <= header.orbitals {
+            return Err(SpaceError::Orbitals { found: kept }.into());
+        }
         let mut integrals = Integrals::read(&ci.fcidump)?;
         if let Some(two_sz) = ci.two_sz {
             integrals = integrals.with_two_sz(two_sz)?;
