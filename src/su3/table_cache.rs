@@ -9,12 +9,11 @@
 //! written beside and renamed; of two programs that make the same one wins and both are right. A short, torn or altered file
 //! is computed again and replaced; a folder that cannot be written is no error. W⁰ of quanta (N_f, N_i) serves every N_max.
 
-use eigenforge_runtime::input_file::{FileKind, InputFile};
 use eigenforge_runtime::jit::{CacheFolder, Settings};
 use eigenforge_su3::{Coupler, Irrep, SquareTable};
 use rayon::prelude::*;
 use serde::Serialize;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
@@ -95,7 +94,7 @@ impl TableCache {
         let key = key(factors);
         let path = self.folder.as_ref().map(|folder| folder.join(file_name(name, &key)));
         if let Some(path) = path.as_ref().filter(|path| path.exists()) {
-            match read(path, &key, factors).and_then(|payload| decode(&payload, factors)) {
+            match read(path, &key).and_then(|payload| decode(&payload, factors)) {
                 Ok(tables) => {
                     touch(path);
                     self.read.fetch_add(1, Ordering::Relaxed);
@@ -148,7 +147,7 @@ impl TableCache {
     /// A folder that is there and cannot be read.
     pub fn verify(&self) -> io::Result<Vec<(PathBuf, Option<String>)>> {
         let check = |file: TableFile| {
-            let fault = stored_key(&file.path).and_then(|key| check(&file.path, &key)).err();
+            let fault = stored_key(&file.path).and_then(|key| read(&file.path, &key)).err();
             (file.path, fault)
         };
         Ok(self.list()?.into_iter().map(check).collect())
@@ -234,47 +233,25 @@ fn publish(path: &Path, key: &blake3::Hash, payload: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The content of a whole file of this key. Its length is known before anything is read.
-fn read(path: &Path, key: &blake3::Hash, factors: &[Factors]) -> Result<Vec<u8>, String> {
-    let (mut file, header) = open(path, key)?;
-    let of = |of: &Factors| (0..=of.l3_max).map(|l3| 1 + SquareTable::places(of.irreps, l3)).sum::<usize>();
-    let numbers: usize = factors.iter().map(of).sum();
-    if file.size() != (HEADER + 8 * numbers) as u64 {
-        return Err(format!("it has {} bytes, its tables take {}", file.size(), HEADER + 8 * numbers));
-    }
-    let mut payload = vec![0; 8 * numbers];
-    file.read_exact(&mut payload).map_err(|error| error.to_string())?;
-    if header[HEADER - 32..] == *seal(key, &payload).as_bytes() { Ok(payload) } else { Err(ALTERED.into()) }
-}
-
-/// Whether every byte of a file of this key is as it was written. Holds no more of it than a piece.
-fn check(path: &Path, key: &blake3::Hash) -> Result<(), String> {
-    let (file, header) = open(path, key)?;
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(key.as_bytes()).update_reader(file).map_err(|error| error.to_string())?;
-    if header[HEADER - 32..] == *hasher.finalize().as_bytes() { Ok(()) } else { Err(ALTERED.into()) }
-}
-
-const ALTERED: &str = "its key or content is altered";
-
-/// A file behind its header, which must be of this key and of the file's length.
-fn open(path: &Path, key: &blake3::Hash) -> Result<(InputFile, [u8; HEADER]), String> {
-    let mut file = InputFile::open(path, FileKind::TABLE).map_err(|error| error.to_string())?;
-    let mut header = [0; HEADER];
-    file.read_exact(&mut header).map_err(|_| "it ends in its header".to_string())?;
-    let numbers = file.size().saturating_sub(HEADER as u64) / 8;
-    let expected = [MAGIC.as_slice(), &SCHEMA.to_le_bytes(), key.as_bytes(), &numbers.to_le_bytes()];
+/// The content of a whole file of this key.
+fn read(path: &Path, key: &blake3::Hash) -> Result<Vec<u8>, String> {
+    let mut bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let Some((header, payload)) = bytes.split_at_checked(HEADER) else { return Err("it ends in its header".into()) };
+    let expected = [MAGIC.as_slice(), &SCHEMA.to_le_bytes(), key.as_bytes(), &(payload.len() as u64 / 8).to_le_bytes()];
     if header[..HEADER - 32] != expected.concat() {
         return Err("its header is of another schema, key or length".into());
     }
-    Ok((file, header))
+    if header[HEADER - 32..] != *seal(key, payload).as_bytes() {
+        return Err("its key or content is altered".into());
+    }
+    Ok(bytes.split_off(HEADER))
 }
 
 /// The key in a header, which must be that of the name.
 fn stored_key(path: &Path) -> Result<blake3::Hash, String> {
     let mut header = [0; 44];
-    let mut file = InputFile::open(path, FileKind::TABLE).map_err(|error| error.to_string())?;
-    file.read_exact(&mut header).map_err(|_| "it ends in its header".to_string())?;
+    let mut file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    io::Read::read_exact(&mut file, &mut header).map_err(|_| "it ends in its header".to_string())?;
     let bytes: [u8; 32] = header[12..].try_into().map_err(|_| "it ends in its header".to_string())?;
     let key = blake3::Hash::from_bytes(bytes);
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

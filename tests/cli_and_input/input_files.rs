@@ -60,7 +60,7 @@ fn pipes_devices_and_folders_are_refused_by_every_verb() {
     let refused = |arguments: &[&str], name: &str| {
         let start = Instant::now();
         let output = run(arguments);
-        let said = stderr(&output).replace("\n  │ ", "").split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = stderr(&output).replace("\n  │ ", " ").split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
         assert!(said.contains(name) && said.contains("expected a regular"), "{arguments:?}: {said}");
         assert!(start.elapsed() < AT_ONCE, "{arguments:?}");

@@ -146,9 +146,8 @@ mod tests {
         assert!(lines(&long(LIMIT)).unwrap_err().to_string().contains("line 1 is longer than 65536 bytes"));
         let endless = io::BufReader::new(io::repeat(b'0'));
         assert!(Lines::new(endless).next().unwrap_err().to_string().contains("line 1 is longer"));
-        let error = Lines::new(&b"ok\n\xff\n"[..]);
-        let mut error = error;
-        assert!(error.next().is_ok());
-        assert_eq!(error.next().unwrap().unwrap().text().unwrap_err().to_string(), "line 2 is not UTF-8 text");
+        let mut bytes = Lines::new(&b"ok\n\xff\n"[..]);
+        assert!(bytes.next().is_ok());
+        assert_eq!(bytes.next().unwrap().unwrap().text().unwrap_err().to_string(), "line 2 is not UTF-8 text");
     }
 }

@@ -13,7 +13,6 @@
 use super::arch::Arch;
 use super::diagnostics::SOURCE_FILE;
 use super::settings::{CacheFolder, Settings};
-use crate::input_file::{FileKind, read_bytes, read_text};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -300,7 +299,7 @@ pub(crate) fn seal(record: &impl Serialize) -> io::Result<String> {
 
 /// Reads a record and checks its hash and schema; the text of the error says what is wrong.
 pub(crate) fn read_record(folder: &Path) -> Result<Record, Unreadable> {
-    let sealed = read_text(&folder.join(RECORD_FILE), FileKind::RECORD).map_err(|e| format!("{RECORD_FILE}: {e}"))?;
+    let sealed = fs::read_to_string(folder.join(RECORD_FILE)).map_err(|e| format!("{RECORD_FILE}: {e}"))?;
     let torn = || format!("{RECORD_FILE} is torn or altered");
     let (text, hash) = sealed.strip_suffix('\n').and_then(|s| s.rsplit_once("\n// blake3 ")).ok_or_else(torn)?;
     if blake3::hash(text.as_bytes()).to_hex().as_str() != hash {
@@ -345,13 +344,9 @@ impl std::fmt::Display for Unreadable {
     }
 }
 
-/// Bytes of the largest file of an entry.
-const LARGEST_FILE: u64 = 1 << 30;
-
 /// Reads a file of an entry and checks its length and hash.
 pub(crate) fn read_file(folder: &Path, record: &FileRecord) -> Result<Vec<u8>, String> {
-    let kind = FileKind { name: "what its record says", limit: record.bytes.min(LARGEST_FILE) };
-    let bytes = read_bytes(&folder.join(&record.name), kind).map_err(|e| format!("{}: {e}", record.name))?;
+    let bytes = fs::read(folder.join(&record.name)).map_err(|e| format!("{}: {e}", record.name))?;
     if bytes.len() as u64 != record.bytes {
         return Err(format!("{} has {} bytes, its record says {}", record.name, bytes.len(), record.bytes));
     }
@@ -388,10 +383,6 @@ fn read(folder: &Path, key: &str, text: &str) -> Result<Stored, String> {
 
 /// Notes that an entry was used. A cache that cannot be written keeps no such notes.
 fn touch(folder: &Path) {
-    let path = folder.join(USED_FILE);
-    if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
-        return; // opening a pipe would wait for a reader
-    }
-    let used = fs::File::options().write(true).create(true).truncate(false).open(path);
+    let used = fs::File::options().write(true).create(true).truncate(false).open(folder.join(USED_FILE));
     used.and_then(|file| file.set_modified(SystemTime::now())).ok();
 }

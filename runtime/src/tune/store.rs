@@ -1,6 +1,5 @@
 //! Choices on disk: one small RON file each, written beside its place and renamed.
 
-use crate::input_file::{FileKind, read_text};
 use crate::jit::{CacheFolder, Settings};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -80,7 +79,7 @@ impl Choices {
 
     /// The choice for these conditions. A file that cannot be read, or is of other conditions, is none.
     pub fn find(&self, conditions: &Conditions) -> Option<Choice> {
-        let text = read_text(&self.path(conditions)?, FileKind::RECORD).ok()?;
+        let text = std::fs::read_to_string(self.path(conditions)?).ok()?;
         match ron::from_str::<Choice>(&text) {
             Ok(choice) if choice.conditions == *conditions => Some(choice),
             Ok(_) => None,
