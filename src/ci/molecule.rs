@@ -91,7 +91,7 @@ impl Molecule {
         let irrep = ci.irrep.map_or(String::new(), |irrep| format!(", irrep {irrep}"));
         let frozen = if ci.frozen == 0 { String::new() } else { format!(", {} orbitals frozen", ci.frozen) };
         let words = format!("{}{irrep}{frozen}", ci.space.describe());
-        let dipole = ci.dipole.as_ref().map(|path| OneElectron::read(path, all_orbitals)).transpose()?;
+        let dipole = ci.dipole.as_ref().map(|path| OneElectron::read_dipole(path, all_orbitals)).transpose()?;
         Ok(Molecule { integrals, space, words, all_orbitals, all_irreps, dipole })
     }
 

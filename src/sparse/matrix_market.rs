@@ -302,7 +302,10 @@ mod tests {
             (format!("{header}2 2 1\n1 1 3.14159"), "line 3, the last, does not end with a line feed"),
             (format!("{header}4000000000 4000000000 0\n"), "line 2: 4000000000 rows and 0 elements"),
             (format!("{header}400000000 400000000 1\n1 1 1\n"), "line 2: 400000000 rows and 1 elements"),
-            (format!("{header}9 9 18446744073709551615\n"), "a matrix of 9 rows and 18446744073709551615 non-zeros needs"),
+            (
+                format!("{header}9 9 18446744073709551615\n"),
+                "a matrix of 9 rows and 18446744073709551615 non-zeros needs",
+            ),
             (format!("{}2 2 1\n1 1 9007199254740993\n", header.replace("real", "integer")), "line 3: 9007199254740993"),
             (format!("{}2 2 1\n1 2 1\n", header.replace("general", "symmetric")), "line 3: a symmetric file"),
         ] {

@@ -33,12 +33,8 @@ fn readers(file: &str, folder: &Path) -> Vec<Vec<String>> {
 }
 
 fn with_standard_input(arguments: &[&str], bytes: &[u8]) -> Output {
-    let mut child = command(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        command(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let bytes = bytes.to_vec();
     // The reader may stop early.
@@ -78,7 +74,10 @@ fn pipes_devices_and_folders_are_refused_by_every_verb() {
         ("dipole", format!("fcidump = \"{}\"\ndipole = \"p\"", path(&root(), "tests/data/ci/H2_sto3g_0.74.FCIDUMP"))),
         (
             "file",
-            format!("fcidump = \"{}\"\nspace = {{ file = \"p\" }}", path(&root(), "tests/data/ci/H2_sto3g_0.74.FCIDUMP")),
+            format!(
+                "fcidump = \"{}\"\nspace = {{ file = \"p\" }}",
+                path(&root(), "tests/data/ci/H2_sto3g_0.74.FCIDUMP")
+            ),
         ),
     ] {
         let model = path(folder.path(), &format!("{key}.toml"));
@@ -160,8 +159,16 @@ fn a_file_cannot_promise_more_than_it_has() {
         (vec!["spmv"], file("empty.mtx", &format!("{head}\n4000000000 4000000000 0\n")), "4000000000 rows and 0"),
         (vec!["spmv"], file("one.mtx", &format!("{head}\n400000000 400000000 1\n1 1 1\n")), "400000000 rows and 1"),
         (vec!["solve"], path(folder.path(), "wide.toml"), "256 orbitals: strings hold at most 128"),
-        (transform.to_vec(), file("rel.dat", "# RELATIVE LSJT\n1\n0 0 0 0 0\n4000000000 4000000000\n"), "expected Nmax up to"),
-        (transform.to_vec(), file("rel2.dat", "# RELATIVE LSJT\n1\n0 0 0 0 0\n900 900\n"), "need more than the 1 elements"),
+        (
+            transform.to_vec(),
+            file("rel.dat", "# RELATIVE LSJT\n1\n0 0 0 0 0\n4000000000 4000000000\n"),
+            "expected Nmax up to",
+        ),
+        (
+            transform.to_vec(),
+            file("rel2.dat", "# RELATIVE LSJT\n1\n0 0 0 0 0\n900 900\n"),
+            "need more than the 1 elements",
+        ),
         (transform.to_vec(), file("h2.dat", "0\n2\n60\n120\n1 1\n"), "its line of sizes says"),
         (transform.to_vec(), file("h2b.dat", &orbitals), "expected orbital 2"),
     ];
@@ -205,7 +212,8 @@ fn what_overflows_is_refused_by_name() {
         assert!(!Path::new(&out).exists() && !Path::new(&(out.clone() + ".partial")).exists());
     }
     let force = path(folder.path(), "force.toml");
-    std::fs::write(&force, "[force]\nhw = 20.0\ncentral = [{ strength = 1e308, range = 1.5, majorana = 1.0 }]\n").unwrap();
+    std::fs::write(&force, "[force]\nhw = 20.0\ncentral = [{ strength = 1e308, range = 1.5, majorana = 1.0 }]\n")
+        .unwrap();
     let output = run(&["su3", "elements", "--n-max", "2", "--output", &out, "--interaction", &force]);
     assert!(!output.status.success() && stderr(&output).contains("overflows"), "{}", stderr(&output));
     assert!(!Path::new(&out).exists());

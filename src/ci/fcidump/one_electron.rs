@@ -78,6 +78,14 @@ pub enum OneElectronError {
         /// The line.
         line: u64,
     },
+    /// Not as many components as a dipole has.
+    #[error(
+        "a dipole has three components, x, y and z; the file has {found}: it seems cut off, or of another operator"
+    )]
+    NoDipole {
+        /// Components found.
+        found: usize,
+    },
     /// Nothing in it.
     #[error("no operator in the file: expected lines `value i j 0 0`, and `value 0 0 0 0` after each component")]
     Empty,
@@ -105,7 +113,22 @@ impl OneElectron {
         self.values[pair(p, q)]
     }
 
-    /// Reads the components of a file.
+    /// Reads the three components of a dipole.
+    ///
+    /// # Errors
+    /// As [`OneElectron::read`]; fewer components, as of a file that was cut behind one of them, or more.
+    pub fn read_dipole(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
+        let components = OneElectron::read(&path, orbitals)?;
+        match components.len() {
+            3 => Ok(components),
+            found => {
+                let source = Box::new(OneElectronError::NoDipole { found });
+                Err(OneElectronError::File { path: path.as_ref().to_owned(), source })
+            }
+        }
+    }
+
+    /// Reads the components of a file; `-` is standard input.
     pub fn read(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
         let path = path.as_ref();
         let failed = |source| FcidumpError::Io { path: path.to_owned(), source };

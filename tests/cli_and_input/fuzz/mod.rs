@@ -22,6 +22,8 @@ const WORK: &str = "EIGENFORGE_FUZZ";
 const MINUTES: &str = "EIGENFORGE_FUZZ_MINUTES";
 /// Seconds that one case may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Seconds that a worker may take to begin.
+const START: Duration = Duration::from_secs(120);
 /// Address space of a worker in KiB. No file here is longer than a few KiB.
 const ADDRESS_SPACE: u64 = 3 << 20;
 /// Resident memory in KiB that one case may add.
@@ -78,17 +80,17 @@ fn child(
     let (sender, receiver) = channel();
     let reader = std::thread::spawn(move || lines.map_while(Result::ok).all(|line| sender.send(line).is_ok()));
     let (mut reached, mut what) = (first, None);
-    let mut done = false;
+    let (mut done, mut allowed) = (false, START);
     loop {
-        match receiver.recv_timeout(patience) {
+        match receiver.recv_timeout(allowed) {
             Ok(line) => match line.split_once(' ') {
-                Some(("case", number)) => reached = number.parse().unwrap(),
+                Some(("case", number)) => (reached, allowed) = (number.parse().unwrap(), patience),
                 Some(("failure", reason)) => what = Some(reason.to_string()),
                 _ => done |= line == "done",
             },
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
-                what = Some(format!("took more than {} s", patience.as_secs()));
+                what = Some(format!("took more than {} s", allowed.as_secs()));
                 break;
             }
         }
@@ -115,8 +117,8 @@ fn worker() {
     let words: Vec<&str> = work.split(';').collect();
     let [name, seed, first, cases] = words[..] else { panic!("{WORK}={work}") };
     let [seed, first, cases] = [seed, first, cases].map(|word| word.parse::<u64>().unwrap());
-    let mut known = targets::all().into_iter().chain(targets::guards());
-    let target = known.find(|target| target.name == name).expect(name);
+    let mut known = targets::ALL.into_iter().chain(targets::GUARDS);
+    let target = known.find(|(known, _)| *known == name).expect(name).1();
     let folder = tempfile::tempdir().unwrap();
     for (path, bytes) in &target.files {
         write(folder.path(), path, bytes);
@@ -140,7 +142,7 @@ fn worker() {
         let outcome = catch_unwind(AssertUnwindSafe(|| (target.read)(folder.path(), &file)));
         let memory = peak_memory().saturating_sub(before);
         if outcome.is_err() || memory > MEMORY {
-            keep(&target, seed, case, &bytes);
+            keep(name, seed, case, &bytes);
             match outcome {
                 Err(_) => say(&format!("failure {}", found.lock().unwrap())),
                 Ok(()) => say(&format!("failure took {memory} KiB for a file of {} bytes", bytes.len())),
@@ -171,9 +173,9 @@ fn write(folder: &Path, path: &Path, bytes: &[u8]) {
 }
 
 /// Keeps the file of a failure to be looked at.
-fn keep(target: &targets::Target, seed: u64, case: u64, bytes: &[u8]) {
+fn keep(target: &str, seed: u64, case: u64, bytes: &[u8]) {
     let folder = std::env::temp_dir().join("eigenforge-fuzz");
-    let name = format!("{}-{seed}-{case}", target.name.replace(' ', "-"));
+    let name = format!("{}-{seed}-{case}", target.replace(' ', "-"));
     // A report that cannot be kept is still told.
     let _ = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join(name), bytes));
 }
@@ -186,7 +188,7 @@ fn peak_memory() -> u64 {
 }
 
 fn names() -> Vec<&'static str> {
-    targets::all().iter().map(|target| target.name).collect()
+    targets::ALL.iter().map(|(name, _)| *name).collect()
 }
 
 #[track_caller]

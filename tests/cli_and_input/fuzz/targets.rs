@@ -17,9 +17,8 @@ use eigenforge_su3::{Coupler, Irrep};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Files by name, and what reads them.
+/// Files, and what reads them.
 pub struct Target {
-    pub name: &'static str,
     /// Valid files; one of them is changed in each case.
     pub files: Vec<(PathBuf, Vec<u8>)>,
     /// Computes again what a file says of itself, so that changes reach what lies behind a seal.
@@ -28,50 +27,52 @@ pub struct Target {
     pub read: Box<dyn Fn(&Path, &Path)>,
 }
 
-fn target(name: &'static str, files: Vec<(PathBuf, Vec<u8>)>, read: impl Fn(&Path, &Path) + 'static) -> Target {
-    Target { name, files, seal: None, read: Box::new(read) }
+fn target(files: Vec<(PathBuf, Vec<u8>)>, read: impl Fn(&Path, &Path) + 'static) -> Target {
+    Target { files, seal: None, read: Box::new(read) }
 }
 
-/// All of them.
-pub fn all() -> Vec<Target> {
-    vec![
-        target("models", models(), |_, file| drop(InputFile::read(file))),
-        target("fcidump", fcidumps(), |_, file| {
+/// All of them, by name.
+pub const ALL: [(&str, fn() -> Target); 15] = [
+    ("models", || target(models(), |_, file| drop(InputFile::read(file)))),
+    ("fcidump", || {
+        target(fcidumps(), |_, file| {
             drop(fcidump::Header::read(file));
             drop(Integrals::read(file));
-        }),
-        target("dipole", vec![text("dipole", DIPOLE)], |_, file| drop(OneElectron::read(file, 2))),
-        target("determinants", vec![text("determinants.txt", DETERMINANTS)], |_, file| drop(Space::from_file(file))),
-        target("matrix market", matrices(), |_, file| {
-            drop(MatrixSource::MatrixMarket(file.into()).read(Triangle::Full));
-        }),
-        target("npz", archives(), |_, file| drop(MatrixSource::Npz(file.into()).read(Triangle::Full))),
-        npz_members(),
-        interactions(),
-        target("strengths", vec![table("jisp16_hw20_N2_C.csv", 400)], |_, file| {
-            read_interaction(file, Direction::Inverse)
-        }),
-        target("coefficients", vec![labels("su3_reference.csv", 12)], |_, file| {
-            drop(label_table::coefficients(file, 1 << 26));
-        }),
-        target("symbols", vec![labels("wigner6j9j.csv", 40)], |_, file| drop(label_table::symbols(file))),
-        target("overrides", overrides(), |folder, _| drop(Overrides::read(folder))),
-        tuned(),
-        kernel_cache(),
-        coefficient_cache(),
-    ]
-}
+        })
+    }),
+    ("dipole", || target(vec![text("dipole", DIPOLE)], |_, file| drop(OneElectron::read(file, 2)))),
+    ("determinants", || target(vec![text("determinants.txt", DETERMINANTS)], |_, file| drop(Space::from_file(file)))),
+    ("matrix market", || {
+        target(matrices(), |_, file| drop(MatrixSource::MatrixMarket(file.into()).read(Triangle::Full)))
+    }),
+    ("npz", || target(archives(), |_, file| drop(MatrixSource::Npz(file.into()).read(Triangle::Full)))),
+    ("npz members", npz_members),
+    ("interactions", interactions),
+    ("strengths", || {
+        let files = vec![table("jisp16_hw20_N2_C.csv", 400)];
+        target(files, |_, file| read_interaction(file, Direction::Inverse))
+    }),
+    ("coefficients", || {
+        target(vec![labels("su3_reference.csv", 12)], |_, file| drop(label_table::coefficients(file, 1 << 26)))
+    }),
+    ("symbols", || target(vec![labels("wigner6j9j.csv", 40)], |_, file| drop(label_table::symbols(file)))),
+    ("overrides", || target(overrides(), |folder, _| drop(Overrides::read(folder)))),
+    ("tuned choices", tuned),
+    ("kernel cache", kernel_cache),
+    ("coefficient cache", coefficient_cache),
+];
 
 /// Readers that do what none should, to try the guards.
-pub fn guards() -> Vec<Target> {
-    let file = || vec![text("file", "1\n")];
-    vec![
-        target("guard: panics", file(), |_, _| panic!("on purpose")),
-        target("guard: aborts", file(), |_, _| std::process::abort()),
-        target("guard: hangs", file(), |_, _| std::thread::sleep(std::time::Duration::from_secs(60))),
-        target("guard: eats memory", file(), |_, _| drop(std::hint::black_box(vec![1u8; 400 << 20]))),
-        target("guard: asks for too much", file(), |_, _| drop(std::hint::black_box(vec![1u8; 8 << 30]))),
-    ]
+pub const GUARDS: [(&str, fn() -> Target); 5] = [
+    ("guard: panics", || guard(|_, _| panic!("on purpose"))),
+    ("guard: aborts", || guard(|_, _| std::process::abort())),
+    ("guard: hangs", || guard(|_, _| std::thread::sleep(std::time::Duration::from_secs(60)))),
+    ("guard: eats memory", || guard(|_, _| drop(std::hint::black_box(vec![1u8; 400 << 20])))),
+    ("guard: asks for too much", || guard(|_, _| drop(std::hint::black_box(vec![1u8; 8 << 30])))),
+];
+
+fn guard(read: fn(&Path, &Path)) -> Target {
+    target(vec![text("file", "1\n")], read)
 }
 
 fn text(name: &str, text: &str) -> (PathBuf, Vec<u8>) {
@@ -152,7 +153,7 @@ fn archives() -> Vec<(PathBuf, Vec<u8>)> {
 fn npz_members() -> Target {
     let files =
         arrays().into_iter().map(|(name, header, bytes)| (PathBuf::from(name), [header.as_bytes(), &bytes].concat()));
-    target("npz members", files.collect(), |folder, changed| {
+    target(files.collect(), |folder, changed| {
         let mut arrays = arrays();
         let name = changed.file_name().unwrap().to_string_lossy().into_owned();
         let bytes = std::fs::read(changed).unwrap();
@@ -215,7 +216,7 @@ fn interactions() -> Target {
     files.push(("elements.csv".into(), csv));
     files.push(relative());
     files.push(text("force.toml", FORCE));
-    target("interactions", files, |_, file| read_interaction(file, Direction::Forward))
+    target(files, |_, file| read_interaction(file, Direction::Forward))
 }
 
 /// A file of relative motion with the elements up to N_max = 2, J_max = 1.
@@ -271,7 +272,7 @@ fn tuned() -> Target {
     let folder = tempfile::tempdir().unwrap();
     let path = Choices::open(&settings(folder.path())).keep(&choice).unwrap().unwrap();
     let name = path.strip_prefix(folder.path()).unwrap().to_path_buf();
-    target("tuned choices", vec![(name, std::fs::read(&path).unwrap())], move |folder, _| {
+    target(vec![(name, std::fs::read(&path).unwrap())], move |folder, _| {
         drop(Choices::open(&settings(folder)).find(&conditions()));
     })
 }
@@ -301,7 +302,7 @@ fn kernel_cache() -> Target {
         drop(cache.list());
         drop(cache.verify());
     };
-    Target { name: "kernel cache", files: files.into(), seal: Some(sealed), read: Box::new(read) }
+    Target { files: files.into(), seal: Some(sealed), read: Box::new(read) }
 }
 
 /// A record with its hash behind it, in place of the one that it has.
@@ -318,7 +319,7 @@ fn coefficient_cache() -> Target {
     cache.tables("w0-1", &Coupler::new(), &factors());
     let path = cache.list().unwrap().remove(0).path;
     let file = (PathBuf::from(path.file_name().unwrap()), std::fs::read(&path).unwrap());
-    target("coefficient cache", vec![file], move |folder, _| {
+    target(vec![file], move |folder, _| {
         let cache = TableCache::at(folder.into(), u64::MAX);
         drop(cache.verify());
         drop(cache.tables("w0-1", &Coupler::new(), &factors()));
