@@ -53,7 +53,7 @@ pub const ALL: [(&str, fn() -> Target); 15] = [
         target(files, |_, file| read_interaction(file, Direction::Inverse))
     }),
     ("coefficients", || {
-        target(vec![labels("su3_reference.csv", 12)], |_, file| drop(label_table::coefficients(file, 1 << 26)))
+        target(vec![labels("su3_reference.csv", 12)], |_, file| drop(label_table::coefficients(file, 1 << 20)))
     }),
     ("symbols", || target(vec![labels("wigner6j9j.csv", 40)], |_, file| drop(label_table::symbols(file)))),
     ("overrides", || target(overrides(), |folder, _| drop(Overrides::read(folder)))),
