@@ -10,8 +10,12 @@ mod ci;
 mod command;
 #[path = "cli_and_input/dmrg.rs"]
 mod dmrg;
+#[path = "cli_and_input/fuzz/mod.rs"]
+mod fuzz;
 #[path = "cli_and_input/gallery.rs"]
 mod gallery;
+#[path = "cli_and_input/input_files.rs"]
+mod input_files;
 #[path = "cli_and_input/kernels.rs"]
 mod kernels;
 #[path = "cli_and_input/overrides.rs"]

@@ -4,12 +4,14 @@
 //! (fused vector updates and inner products on any device), [`LinearOperator`] (what a solver needs of a matrix),
 //! [`solvers`] (LOBPCG, Lanczos, Davidson, dense; certification of multiplicities; checkpoints). Below the devices [`simulate`] runs
 //! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device of it. [`tune`] chooses among
-//! shapes of a kernel on a card; [`trace`] records where the time goes.
+//! shapes of a kernel on a card; [`trace`] records where the time goes. Files that a user names come in through
+//! [`input_file`].
 
 #![warn(missing_docs)]
 
 pub mod device;
 mod error;
+pub mod input_file;
 pub mod jit;
 mod operator;
 mod scalar;

@@ -12,6 +12,9 @@
 use super::strings::binomial;
 use std::collections::HashMap;
 
+/// The numbers of more orbitals leave 128 bits with a few electrons already.
+const MOST_ORBITALS: usize = 10_000;
+
 /// Why there is no number.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CountError {
@@ -42,6 +45,12 @@ pub enum CountError {
     Irreps {
         /// What was found.
         found: usize,
+        /// Spatial orbitals.
+        orbitals: usize,
+    },
+    /// More orbitals than are counted.
+    #[error("{orbitals} orbitals: at most {MOST_ORBITALS} are counted")]
+    Orbitals {
         /// Spatial orbitals.
         orbitals: usize,
     },
@@ -131,6 +140,9 @@ pub fn determinants(orbitals: usize, up: usize, down: usize, irreps: &[u8]) -> R
     if up.max(down) > orbitals {
         return Err(CountError::Electrons { up, down, orbitals });
     }
+    if orbitals > MOST_ORBITALS {
+        return Err(CountError::Orbitals { orbitals });
+    }
     let irreps = from_zero(irreps, orbitals)?;
     let mut counts = Counts::zero(up + down);
     let (alpha, beta) = (strings(&irreps, up)?, strings(&irreps, down)?);
@@ -151,11 +163,15 @@ pub fn configuration_state_functions(
     irreps: &[u8],
 ) -> Result<Counts, CountError> {
     let Reference { doubly, singly } = reference;
-    if 2 * doubly + singly != electrons || doubly + singly > orbitals {
+    let held = doubly.checked_mul(2).and_then(|twice| twice.checked_add(singly));
+    if held != Some(electrons) || doubly + singly > orbitals {
         return Err(CountError::Reference { electrons, doubly, singly, orbitals });
     }
     if two_s > electrons || !(electrons - two_s).is_multiple_of(2) {
         return Err(CountError::Spin { electrons, two_s });
+    }
+    if orbitals > MOST_ORBITALS {
+        return Err(CountError::Orbitals { orbitals });
     }
     let irreps = from_zero(irreps, orbitals)?;
     let mut filled = Partial::from([(Shell::default(), 1)]);
@@ -351,5 +367,11 @@ mod tests {
         assert!(matches!(count(3, 4, 0, 2, 0, &[1, 2, 9]), CountError::Irreps { .. }));
         assert!(matches!(determinants(3, 4, 0, &[]), Err(CountError::Electrons { .. })));
         assert!(matches!(determinants(200, 100, 100, &[]), Err(CountError::Overflow)));
+        assert!(matches!(determinants(usize::MAX, 1, 1, &[]), Err(CountError::Orbitals { .. })));
+        assert!(matches!(count(usize::MAX, 2, 0, 1, 0, &[]), CountError::Orbitals { .. }));
+        assert!(matches!(count(10_000, 10_000, 0, 5_000, 0, &[]), CountError::Overflow));
+        let most = usize::MAX;
+        assert!(matches!(count(most, most, 1, most / 2, 1, &[]), CountError::Orbitals { .. }));
+        assert!(matches!(count(most, most, most, 0, most, &[]), CountError::Orbitals { .. }));
     }
 }

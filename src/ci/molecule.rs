@@ -2,6 +2,8 @@
 //!
 //! In: a [`CiSpec`]. Out: [`Molecule`].
 
+use super::fcidump::Header;
+use super::strings::MAX_ORBITALS;
 use super::{FcidumpError, Integrals, OneElectron, OneElectronError, Space, SpaceError, WindowError};
 use crate::input::{CiSpec, SpaceSpec, grouped};
 use eigenforge_runtime::trace;
@@ -58,6 +60,11 @@ impl Molecule {
     /// Files that cannot be taken; orbitals, electrons or irreps that there are not.
     pub fn read(ci: &CiSpec) -> Result<Molecule, MoleculeError> {
         let _reading = trace::span("generate", "read integrals");
+        let header = Header::read(&ci.fcidump)?;
+        let kept = ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
+        if kept > MAX_ORBITALS && kept <= header.orbitals {
+            return Err(SpaceError::Orbitals { found: kept }.into());
+        }
         let mut integrals = Integrals::read(&ci.fcidump)?;
         if let Some(two_sz) = ci.two_sz {
             integrals = integrals.with_two_sz(two_sz)?;
@@ -84,7 +91,7 @@ impl Molecule {
         let irrep = ci.irrep.map_or(String::new(), |irrep| format!(", irrep {irrep}"));
         let frozen = if ci.frozen == 0 { String::new() } else { format!(", {} orbitals frozen", ci.frozen) };
         let words = format!("{}{irrep}{frozen}", ci.space.describe());
-        let dipole = ci.dipole.as_ref().map(|path| OneElectron::read(path, all_orbitals)).transpose()?;
+        let dipole = ci.dipole.as_ref().map(|path| OneElectron::read_dipole(path, all_orbitals)).transpose()?;
         Ok(Molecule { integrals, space, words, all_orbitals, all_irreps, dipole })
     }
 

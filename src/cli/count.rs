@@ -5,8 +5,8 @@ use super::Outcome;
 use super::arguments::CountArguments;
 use super::error::CommandError;
 use super::output::print;
-use crate::ci::Integrals;
 use crate::ci::count::{Reference, configuration_state_functions, determinants};
+use crate::ci::fcidump::Header;
 use crate::input::grouped;
 use std::fmt::Write;
 
@@ -14,8 +14,8 @@ use std::fmt::Write;
 pub(super) fn run(arguments: &CountArguments) -> Result<Outcome, CommandError> {
     let (orbitals, electrons, irreps) = match &arguments.fcidump {
         Some(path) => {
-            let integrals = Integrals::read(path).map_err(crate::ci::MoleculeError::from)?;
-            (integrals.orbitals, integrals.electrons, integrals.irreps)
+            let header = Header::read(path).map_err(crate::ci::MoleculeError::from)?;
+            (header.orbitals, header.electrons, header.irreps)
         }
         None => (arguments.orbitals.unwrap_or(0), arguments.electrons.unwrap_or(0), Vec::new()),
     };

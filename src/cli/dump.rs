@@ -5,6 +5,7 @@
 
 use super::error::CommandError;
 use crate::report::{ReportError, publish};
+use eigenforge_runtime::input_file::{FileKind, read_bytes};
 use eigenforge_runtime::jit::dumped_plan;
 use eigenforge_templates::KernelText;
 use std::fmt::Write as _;
@@ -25,7 +26,9 @@ pub(super) fn write<'t>(
         [(at("cu"), text.text.clone()), (at("ron"), dumped_plan(text))]
     };
     let wanted: Vec<(PathBuf, String)> = texts.into_iter().flat_map(two).collect();
-    let there = |path: &PathBuf| std::fs::read(path).ok();
+    // What is there and cannot be read, or is no regular file, differs.
+    let there =
+        |path: &PathBuf| path.symlink_metadata().ok().map(|_| read_bytes(path, FileKind::KERNEL).unwrap_or_default());
     let differs = |(path, text): &&(PathBuf, String)| there(path).is_some_and(|found| found != text.as_bytes());
     let differing: Vec<String> = wanted.iter().filter(differs).map(|(path, _)| path.display().to_string()).collect();
     if !force && !differing.is_empty() {

@@ -17,8 +17,10 @@ use crate::su3::TableError;
 use crate::su3::device::DeviceTransformError;
 use crate::su3::interaction::InteractionError;
 use crate::su3::output::Format;
+use crate::su3::summary::Overflow;
 use crate::su3::team::TeamError;
 use eigenforge_runtime::jit::{CompileFailure, JitError};
+use eigenforge_runtime::trace::AlreadyRecording;
 use eigenforge_runtime::{DeviceError, SolveError};
 use eigenforge_su3::LabelError;
 use miette::Diagnostic;
@@ -98,6 +100,10 @@ pub(super) enum CommandError {
     Su3PaperInverse,
     #[error("{} is input and output at once; name another --output", path.display())]
     Su3SameFile { path: PathBuf },
+    #[error("a table on standard input has no file beside which its output could stand: add --output OUT")]
+    Su3NoOutput,
+    #[error(transparent)]
+    Su3Overflow(#[from] Overflow),
     #[error(
         "N_max = {n_max} needs {needed} for the largest group of quadruples (strengths are done group by group) beside {resident} \
          held all the time; {limit} are allowed: free memory or raise --memory, take a smaller --n-max, or give an input that is \
@@ -115,6 +121,8 @@ pub(super) enum CommandError {
     Su3Format { format: Format, holds: &'static str, found: &'static str },
     #[error(transparent)]
     Su3Interaction(Box<InteractionError>),
+    #[error(transparent)]
+    Trace(#[from] AlreadyRecording),
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
     #[error("cannot write to standard output: {0}")]
@@ -143,6 +151,8 @@ impl CommandError {
             | CommandError::Su3Interaction(_)
             | CommandError::Su3SameFile { .. }
             | CommandError::Su3PaperInverse
+            | CommandError::Su3NoOutput
+            | CommandError::Su3Overflow(_)
             | CommandError::Su3Memory { .. }
             | CommandError::Model(_) => 2,
             CommandError::Ci(error) if error.is_of_the_input() => 2,

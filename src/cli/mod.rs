@@ -75,9 +75,26 @@ pub fn main() -> ExitCode {
             match error.compile_failure() {
                 // As it is: a frame would break lines of code and the command to copy.
                 Some(failure) => eprintln!("error: {failure}"),
-                None => eprintln!("{:?}", miette::Report::new(error)),
+                None => {
+                    show_causes_once(&error);
+                    eprintln!("{:?}", miette::Report::new(error));
+                }
             }
             ExitCode::from(code)
         }
     }
+}
+
+/// Leaves the causes of an error away if its own words hold them already, as in "FILE: line 3 …"; else they are listed.
+fn show_causes_once(error: &dyn std::error::Error) {
+    let said = error.to_string();
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    if causes.into_iter().all(|cause| said.contains(&cause.to_string())) {
+        // It fails if a hook is there, which shows errors in its own way.
+        let _ = miette::set_hook(Box::new(without_causes));
+    }
+}
+
+fn without_causes(_: &(dyn miette::Diagnostic + 'static)) -> Box<dyn miette::ReportHandler> {
+    Box::new(miette::MietteHandlerOpts::new().without_cause_chain().build())
 }

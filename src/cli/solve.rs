@@ -20,7 +20,7 @@ use std::time::Instant;
 /// Runs the verb; with `--trace`, recorded, and written also when it failed.
 pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     let start = Instant::now();
-    let recording = arguments.trace.as_ref().and_then(|_| Recording::start().ok());
+    let recording = arguments.trace.as_ref().map(|_| Recording::start()).transpose()?;
     let whole = trace::span("solve", "eigenforge solve");
     let input = read(arguments)?;
     let (outcome, model) = match &input {

@@ -9,6 +9,7 @@ use crate::input::grouped;
 use crate::report::{ReportError, publish};
 use crate::su3::{Space, TableError, label_table};
 use eigenforge_runtime::Device;
+use eigenforge_runtime::input_file::STANDARD_INPUT;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,12 +34,13 @@ fn table(
     compute: impl Fn(&Path) -> Result<label_table::Computed, TableError>,
 ) -> Result<Outcome, CommandError> {
     let started = Instant::now();
-    let computed = compute(&arguments.table)?;
     let output = match &arguments.output {
         Some(path) => path.clone(),
+        None if arguments.table.as_os_str() == STANDARD_INPUT => return Err(CommandError::Su3NoOutput),
         None => beside(&arguments.table, "_computed.csv"),
     };
     refuse_to_overwrite(&arguments.table, &output)?;
+    let computed = compute(&arguments.table)?;
     publish(&output, |file| {
         file.write_all(computed.text.as_bytes()).map_err(|source| ReportError::Write { file: output.clone(), source })
     })?;

@@ -24,6 +24,7 @@ use crate::su3::work::{
 };
 use crate::su3::{Plan, Space, Summary, TableCache, Tables};
 use eigenforge_runtime::Device;
+use eigenforge_runtime::input_file::{FileKind, InputFile};
 use eigenforge_runtime::jit::Settings;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
@@ -172,6 +173,10 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
 
     let known = partial.known();
     let mut summary = Summary::new(plan, &channels, known.values().map(|known| known.shares.as_slice()));
+    if let Err(overflow) = summary.check_finite() {
+        partial.discard(&arguments.output).map_err(failed)?;
+        return Err(overflow.into());
+    }
     summary.w0 = plan.groups.iter().map(|group| w0_of(group) as usize).sum();
     summary.defect = known.values().map(|known| known.defect).fold(job.tables.defect, f64::max);
     summary.left_out = job.source.left_out();
@@ -339,7 +344,7 @@ fn finish(output: &Path, plan: &Plan, partial: Partial, kind: Kind, format: Form
 fn run_name(arguments: &Su3TransformArguments, direction: Direction, device: &Device) -> Result<String, CommandError> {
     let path = &arguments.interaction;
     let mut hasher = blake3::Hasher::new();
-    let read = std::fs::File::open(path).and_then(|file| hasher.update_reader(file).map(|_| ()));
+    let read = InputFile::open(path, FileKind::INTERACTION).and_then(|file| hasher.update_reader(file).map(|_| ()));
     read.map_err(|source| crate::su3::TableError::Read { path: path.clone(), source })?;
     // Kernels sum in another order than the CPU: other bits.
     let how = if device.runs_kernels() { "kernels" } else { "CPU" };

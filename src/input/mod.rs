@@ -53,11 +53,12 @@ pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice, Start
 
 use crate::lattice::Lattice;
 use crate::operator::OperatorError;
+use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
 use miette::NamedSource;
 use model::Family;
 use section::{Problems, Section};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
 /// A model file that has been read and checked: the sector exists on the lattice and every list has its length.
@@ -115,13 +116,14 @@ pub enum InputFile {
 }
 
 impl InputFile {
-    /// Reads and checks a file; one with a section `[ci]` is about a molecule, one with `[dmrg]` is for DMRG.
+    /// Reads and checks a file, or standard input for `-`; one with a section `[ci]` is about a molecule, one with `[dmrg]`
+    /// is for DMRG.
     ///
     /// # Errors
     /// The file cannot be read, or everything that is wrong with it.
     pub fn read(path: &Path) -> Result<InputFile, InputError> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        InputFile::parse(&path.display().to_string(), &text_of(path)?, folder)
+        InputFile::parse(&shown_name(path), &text_of(path)?, folder)
     }
 
     /// Checks the text of a file; `name` is what errors call it, `folder` where its paths begin.
@@ -143,11 +145,29 @@ fn has_section(text: &str, name: &str) -> bool {
 }
 
 fn text_of(path: &Path) -> Result<String, InputError> {
-    let bytes = std::fs::read(path).map_err(|source| InputError::Read { path: path.into(), source })?;
-    String::from_utf8(bytes).map_err(|error| {
+    let unreadable = |source| InputError::Read { path: path.into(), source };
+    let bytes = read_bytes(path, FileKind::MODEL).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         InputError::NotText { path: path.into(), valid }
-    })
+    })?;
+    check_last_number(&text).map_err(unreadable)?;
+    Ok(text)
+}
+
+/// Refuses a text that ends within a line on what may be half a number: `u = 4.0` that was cut is `u = 4`.
+fn check_last_number(text: &str) -> std::io::Result<()> {
+    let ends_open = |last: &str| {
+        let value = last.split('#').next().unwrap_or_default();
+        !last.contains('#') && value.ends_with(|end: char| end.is_ascii_digit() || "._".contains(end))
+    };
+    if text.rsplit('\n').next().is_some_and(ends_open) { check_ending(text) } else { Ok(()) }
+}
+
+/// A path of a file, from the folder that the file is in; `-` in a file is the name of a file.
+fn beside(folder: &Path, path: &Path) -> PathBuf {
+    let path = folder.join(path);
+    if path.as_os_str() == STANDARD_INPUT { Path::new(".").join(path) } else { path }
 }
 
 /// Checks a text by `collect`; every problem is shown at its place.
@@ -207,12 +227,12 @@ impl CiFile {
         }
         let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
         file.finish("section", |_| None);
-        ci.fcidump = folder.join(&ci.fcidump);
+        ci.fcidump = beside(folder, &ci.fcidump);
         if let SpaceSpec::File(path) = &mut ci.space {
-            *path = folder.join(&*path);
+            *path = beside(folder, path);
         }
         if let Some(path) = &mut ci.dipole {
-            *path = folder.join(&*path);
+            *path = beside(folder, path);
         }
         Some(CiFile { name: name.into(), text: text.into(), ci, solve, output })
     }
@@ -253,7 +273,7 @@ impl ModelFile {
     /// # Errors
     /// The file cannot be read, or everything that is wrong with it.
     pub fn read(path: &Path) -> Result<ModelFile, InputError> {
-        ModelFile::parse(&path.display().to_string(), &text_of(path)?)
+        ModelFile::parse(&shown_name(path), &text_of(path)?)
     }
 
     /// Checks the text of a file; `name` is what errors call it.

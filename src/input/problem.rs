@@ -69,9 +69,9 @@ impl Diagnostic for InputError {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         match self {
-            InputError::Read { .. } => {
-                Some(Box::new("give the path of a model file, such as examples/hubbard_4x4.toml"))
-            }
+            InputError::Read { .. } => Some(Box::new(
+                "give the path of a model file, such as examples/hubbard_4x4.toml, or - for standard input",
+            )),
             _ => self.only().and_then(Diagnostic::help),
         }
     }

@@ -5,21 +5,37 @@
 //! are added. What the format allows and eigenforge does not take (complex, skew-symmetric, dense arrays) is refused by
 //! name, with the number of the line.
 
-use super::npz::of_triplets;
+use super::npz::{BYTES_A_NON_ZERO, of_triplets};
 use super::{Csr, CsrError};
-use std::io::BufRead;
+use eigenforge_runtime::input_file::Lines;
+use eigenforge_runtime::{Device, DeviceError};
+use std::io::{self, BufRead};
+
+/// Rows that any file may have; of more, every eighth must have an element.
+const ROWS: u64 = 1 << 20;
 
 /// Why a text is no matrix.
 #[derive(Debug, thiserror::Error)]
 pub enum MatrixMarketError {
-    /// The file cannot be read.
-    #[error("line {line}: {source}")]
-    Read {
+    /// A line that cannot be read, is too long or is not ended.
+    #[error(transparent)]
+    Text(#[from] io::Error),
+    /// Many rows and few elements.
+    #[error(
+        "line {line}: {rows} rows and {non_zeros} elements; a matrix of more than {ROWS} rows must have an element in every \
+         eighth at least: leave empty rows out"
+    )]
+    Empty {
         /// Line, from 1.
         line: usize,
-        /// What the system says.
-        source: std::io::Error,
+        /// Rows.
+        rows: u64,
+        /// Elements.
+        non_zeros: u64,
     },
+    /// The matrix does not fit into memory.
+    #[error(transparent)]
+    Memory(#[from] DeviceError),
     /// The first line.
     #[error(
         "line 1: expected '%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric', found '{found}'"
@@ -74,6 +90,16 @@ pub enum MatrixMarketError {
         /// The value.
         found: String,
     },
+    /// A whole number that no double holds.
+    #[error(
+        "line {line}: {found} is no double; the nearest one is another number. Under the header `real` it is rounded"
+    )]
+    Rounded {
+        /// Line, from 1.
+        line: usize,
+        /// The value.
+        found: String,
+    },
     /// An element above the diagonal of a symmetric file.
     #[error(
         "line {line}: a symmetric file holds the lower triangle, but element ({row}, {column}) is above the diagonal"
@@ -106,61 +132,75 @@ pub enum MatrixMarketError {
 
 /// Reads a matrix.
 ///
-/// # Errors With the line: a text that is not of the format, a matrix that is not square, an index out of range, a
+/// # Errors
+/// With the line: a text that is not of the format, a matrix that is not square, an index out of range, a
 /// value that is not finite, too few or too many elements.
 pub fn read_matrix_market(text: impl BufRead) -> Result<Csr, MatrixMarketError> {
-    let mut lines = text.lines().enumerate().map(|(k, line)| (k + 1, line));
-    let mut next = || -> Result<Option<(usize, String)>, MatrixMarketError> {
-        match lines.next() {
-            None => Ok(None),
-            Some((line, Ok(text))) => Ok(Some((line, text))),
-            Some((line, Err(source))) => Err(MatrixMarketError::Read { line, source }),
-        }
-    };
-    let header = next()?.map_or(String::new(), |(_, text)| text);
-    let kind = Kind::of(&header).ok_or(MatrixMarketError::Header { found: header })?;
-    let meaningful = |text: &str| !text.trim().is_empty() && !text.trim_start().starts_with('%');
-    let mut last = 1;
-    let (line, sizes) = loop {
-        match next()? {
-            Some((line, text)) if meaningful(&text) => break (line, text),
-            Some((line, _)) => last = line,
-            None => return Err(MatrixMarketError::Sizes { line: last + 1, found: "the end of the file".into() }),
-        }
-    };
-    let numbers: Vec<Option<u64>> = sizes.split_whitespace().map(|word| word.parse().ok()).collect();
-    let [Some(rows), Some(columns), Some(expected)] = numbers[..] else {
-        return Err(MatrixMarketError::Sizes { line, found: sizes });
-    };
-    if rows != columns {
-        return Err(MatrixMarketError::NotSquare { line, rows, columns });
-    }
-    if rows > u64::from(u32::MAX) {
-        return Err(MatrixMarketError::Sizes { line, found: format!("{sizes}, more rows than 32 bits count") });
-    }
+    let mut lines = Lines::new(text);
+    let header = lines.next()?.map_or(Ok(""), |line| line.text())?;
+    let kind = Kind::of(header).ok_or_else(|| MatrixMarketError::Header { found: shown(header) })?;
+    let (rows, expected) = sizes(&mut lines)?;
+    let bytes = expected.saturating_mul(BYTES_A_NON_ZERO).saturating_add(8 * rows);
+    Device::cpu().check_memory(&format!("a matrix of {rows} rows and {expected} non-zeros"), bytes)?;
     let (mut triplets, mut found) = (Vec::new(), 0u64);
-    last = line;
-    while let Some((line, text)) = next()? {
-        last = line;
-        if !meaningful(&text) {
-            continue;
-        }
+    while let Some((line, text)) = next(&mut lines)? {
         found += 1;
-        let (row, column, value) = kind.element(line, &text, rows)?;
+        if found > expected {
+            return Err(MatrixMarketError::Count { line, found, expected });
+        }
+        let (row, column, value) = kind.element(line, text, rows)?;
         triplets.push((row, column, value));
         if kind.symmetric && row != column {
             triplets.push((column, row, value));
         }
     }
     if found != expected {
-        return Err(MatrixMarketError::Count { line: last, found, expected });
+        return Err(MatrixMarketError::Count { line: lines.number() as usize, found, expected });
     }
     Ok(of_triplets(rows as usize, triplets)?)
+}
+
+/// The next line that is neither blank nor a comment.
+fn next<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<(usize, &str)>, MatrixMarketError> {
+    let meaningful = |line: &[u8]| !line.trim_ascii().is_empty() && !line.trim_ascii_start().starts_with(b"%");
+    let Some(line) = lines.next_where(meaningful)? else { return Ok(None) };
+    Ok(Some((line.number as usize, line.text()?)))
+}
+
+/// Rows and non-zeros.
+fn sizes(lines: &mut Lines<impl BufRead>) -> Result<(u64, u64), MatrixMarketError> {
+    let at = lines.number() as usize;
+    let Some((line, sizes)) = next(lines)? else {
+        return Err(MatrixMarketError::Sizes { line: at + 1, found: "the end of the file".into() });
+    };
+    let numbers: Vec<Option<u64>> = sizes.split_whitespace().map(|word| word.parse().ok()).collect();
+    let [Some(rows), Some(columns), Some(expected)] = numbers[..] else {
+        return Err(MatrixMarketError::Sizes { line, found: shown(sizes) });
+    };
+    if rows != columns {
+        return Err(MatrixMarketError::NotSquare { line, rows, columns });
+    }
+    if rows > u64::from(u32::MAX) {
+        return Err(MatrixMarketError::Sizes {
+            line,
+            found: format!("{}, more rows than 32 bits count", shown(sizes)),
+        });
+    }
+    if rows > ROWS.saturating_add(expected.saturating_mul(8)) {
+        return Err(MatrixMarketError::Empty { line, rows, non_zeros: expected });
+    }
+    Ok((rows, expected))
+}
+
+/// A line for a message, cut where it is long.
+fn shown(line: &str) -> String {
+    line.trim().chars().take(80).collect()
 }
 
 /// What the header says.
 struct Kind {
     pattern: bool,
+    integer: bool,
     symmetric: bool,
 }
 
@@ -179,14 +219,14 @@ impl Kind {
             "symmetric" => true,
             _ => return None,
         };
-        Some(Kind { pattern, symmetric })
+        Some(Kind { pattern, integer: field == "integer", symmetric })
     }
 
     /// Row and column from 0, and the value; 1 in a pattern.
     fn element(&self, line: usize, text: &str, rows: u64) -> Result<(u32, u32, f64), MatrixMarketError> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let expected = if self.pattern { "a row and a column" } else { "a row, a column and a value" };
-        let refused = || MatrixMarketError::Element { line, expected, found: text.trim().into() };
+        let refused = || MatrixMarketError::Element { line, expected, found: shown(text) };
         let (row, column, value) = match (&words[..], self.pattern) {
             ([row, column], true) => (row, column, None),
             ([row, column, value], false) => (row, column, Some(value)),
@@ -205,8 +245,12 @@ impl Kind {
             // Fortran writes 1.0D+00.
             Some(word) => word.replace(['d', 'D'], "e").parse::<f64>().map_err(|_| refused())?,
         };
+        let rounded = |word: &&str| word.parse::<i128>().is_ok_and(|whole| value as i128 != whole);
+        if self.integer && words.get(2).is_some_and(rounded) {
+            return Err(MatrixMarketError::Rounded { line, found: shown(words[2]) });
+        }
         if !value.is_finite() {
-            return Err(MatrixMarketError::Value { line, found: words[2].into() });
+            return Err(MatrixMarketError::Value { line, found: shown(words[2]) });
         }
         Ok((row as u32 - 1, column as u32 - 1, value))
     }
@@ -255,6 +299,14 @@ mod tests {
                 "line 3: 1 elements instead of the 2 that the line of sizes promises; the",
             ),
             (format!("{header}2 2 1\n1 1 1\n2 2 1\n"), "line 4: 2 elements instead of the 1"),
+            (format!("{header}2 2 1\n1 1 3.14159"), "line 3, the last, does not end with a line feed"),
+            (format!("{header}4000000000 4000000000 0\n"), "line 2: 4000000000 rows and 0 elements"),
+            (format!("{header}400000000 400000000 1\n1 1 1\n"), "line 2: 400000000 rows and 1 elements"),
+            (
+                format!("{header}9 9 18446744073709551615\n"),
+                "a matrix of 9 rows and 18446744073709551615 non-zeros needs",
+            ),
+            (format!("{}2 2 1\n1 1 9007199254740993\n", header.replace("real", "integer")), "line 3: 9007199254740993"),
             (format!("{}2 2 1\n1 2 1\n", header.replace("general", "symmetric")), "line 3: a symmetric file"),
         ] {
             let error = read(&text).unwrap_err().to_string();

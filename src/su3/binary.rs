@@ -7,7 +7,7 @@ use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
 use super::plan::{Group, Plan};
 use super::source::{Source, whole};
-use std::fs::File;
+use eigenforge_runtime::input_file::{FileKind, InputFile};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -39,7 +39,8 @@ impl Kind {
 /// Whether a file begins as these do.
 pub fn recognised(path: &Path) -> bool {
     let mut start = [0; 8];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
+    let opened = InputFile::open(path, FileKind::INTERACTION);
+    opened.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }
 
 /// What stands before the numbers.
@@ -99,7 +100,7 @@ pub fn read(path: &Path, plan: &Plan, kind: Kind) -> Result<ByChannel, TableErro
 #[derive(Debug)]
 pub struct BinaryFile {
     path: PathBuf,
-    file: Mutex<File>,
+    file: Mutex<InputFile>,
     channels: Vec<Channel>,
     /// Numbers a channel.
     length: usize,
@@ -113,8 +114,8 @@ impl BinaryFile {
     /// A header that says something else, a file that is shorter or longer than it.
     pub fn open(path: &Path, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
         let failed = |source| TableError::Read { path: path.to_path_buf(), source };
-        let mut file = File::open(path).map_err(failed)?;
-        let bytes = file.metadata().map_err(failed)?.len();
+        let mut file = InputFile::open(path, FileKind::INTERACTION).map_err(failed)?;
+        let bytes = file.size();
         let mut header = [0; HEADER as usize];
         file.read_exact(&mut header).map_err(failed)?;
         let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);

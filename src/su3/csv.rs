@@ -1,10 +1,11 @@
 //! Tables of labels and values as comma-separated text, read strictly.
 //!
 //! In: a path and the columns that must be there. Out: rows, one at a time, whose fields say line, column, what was expected
-//! and what was found when they cannot be read.
+//! and what was found when they cannot be read. Every line ends with a line feed. Lines that begin with `#` may stand before
+//! the header; `# rows = N` among them is a promise, by which a file that was cut between two lines is found out.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// Why a table cannot be used.
@@ -19,7 +20,7 @@ pub enum TableError {
         source: std::io::Error,
     },
     /// A column is not in the header.
-    #[error("{}, line 1: expected a column `{column}` in the header, found `{found}`", path.display())]
+    #[error("{}: expected a column `{column}` in the header, found `{found}`", path.display())]
     Header {
         /// The file.
         path: PathBuf,
@@ -29,7 +30,7 @@ pub enum TableError {
         found: String,
     },
     /// A column stands twice in the header.
-    #[error("{}, line 1: the column `{column}` stands twice in the header", path.display())]
+    #[error("{}: the column `{column}` stands twice in the header", path.display())]
     ColumnTwice {
         /// The file.
         path: PathBuf,
@@ -144,6 +145,16 @@ pub enum TableError {
         /// Position in the layout.
         at: usize,
     },
+    /// Another number of rows than was promised.
+    #[error("{}: {found} rows instead of the {expected} that its line `# rows = {expected}` promises", path.display())]
+    Rows {
+        /// The file.
+        path: PathBuf,
+        /// Rows found.
+        found: u64,
+        /// Rows promised.
+        expected: u64,
+    },
     /// No rows.
     #[error("{}: there is a header and no row", path.display())]
     Empty {
@@ -155,7 +166,7 @@ pub enum TableError {
 /// Reads a table line by line.
 pub struct Reader {
     path: PathBuf,
-    lines: BufReader<File>,
+    lines: Lines<BufReader<InputFile>>,
     header: String,
     names: Vec<String>,
     /// Position in a line of each column asked for.
@@ -164,6 +175,8 @@ pub struct Reader {
     line: String,
     number: usize,
     fields: Vec<(usize, usize)>,
+    rows: u64,
+    promised: Option<u64>,
 }
 
 /// One line of a [`Reader`].
@@ -180,10 +193,17 @@ impl Reader {
     /// The file cannot be read, or a column is missing.
     pub fn open(path: &Path, columns: &[&str]) -> Result<Reader, TableError> {
         let read = |source| TableError::Read { path: path.to_path_buf(), source };
-        let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(read)?);
-        let mut header = String::new();
-        lines.read_line(&mut header).map_err(read)?;
-        let header = header.trim_end().trim_start_matches('\u{feff}').to_string();
+        let file = InputFile::open(path, FileKind::TABLE).map_err(read)?;
+        let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
+        let mut promised = None;
+        let header = loop {
+            let Some(line) = lines.next().map_err(read)? else { break String::new() };
+            let text = line.text().map_err(read)?.trim_end().trim_start_matches('\u{feff}');
+            match text.strip_prefix('#') {
+                Some(comment) => promised = promise(comment).or(promised),
+                None => break text.to_string(),
+            }
+        };
         let found: Vec<&str> = header.split(',').map(str::trim).collect();
         let position = |column: &&str| {
             let mut at = found.iter().enumerate().filter(|(_, name)| *name == column).map(|(at, _)| at);
@@ -199,7 +219,8 @@ impl Reader {
         let names = columns.iter().map(|name| name.to_string()).collect();
         let width = found.len();
         let (path, line) = (path.to_path_buf(), String::new());
-        Ok(Reader { path, lines, names, positions, width, line, number: 1, fields: Vec::new(), header })
+        let (number, fields, rows) = (lines.number() as usize, Vec::new(), 0);
+        Ok(Reader { path, lines, names, positions, width, line, number, fields, header, rows, promised })
     }
 
     /// Asks for one more column; `None` if the header has none of this name. Its index is that of the next column.
@@ -215,6 +236,11 @@ impl Reader {
         &self.header
     }
 
+    /// N of a line `# rows = N` before the header.
+    pub fn promised(&self) -> Option<u64> {
+        self.promised
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -224,20 +250,15 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or a line has another number of fields than the header.
+    /// The file cannot be read, a line has another number of fields than the header, or there are fewer or more lines than
+    /// the file promises.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, TableError> {
-        loop {
-            self.line.clear();
-            let read = self.lines.read_line(&mut self.line);
-            let bytes = read.map_err(|source| TableError::Read { path: self.path.clone(), source })?;
-            if bytes == 0 {
-                return Ok(None);
-            }
-            self.number += 1;
-            if !self.line.trim().is_empty() {
-                break;
-            }
-        }
+        let read = |source| TableError::Read { path: self.path.clone(), source };
+        let Some(line) = self.lines.next_filled().map_err(read)? else { return self.finish() };
+        self.line.clear();
+        self.line.push_str(line.text().map_err(read)?);
+        self.number = line.number as usize;
+        self.rows += 1;
         self.fields.clear();
         let mut start = 0;
         for field in self.line.trim_end().split(',') {
@@ -250,6 +271,21 @@ impl Reader {
         }
         Ok(Some(Row { reader: self }))
     }
+
+    /// The end, if all rows came that were promised.
+    fn finish(&self) -> Result<Option<Row<'_>>, TableError> {
+        match self.promised {
+            Some(expected) if expected != self.rows => {
+                Err(TableError::Rows { path: self.path.clone(), found: self.rows, expected })
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// N of a comment `rows = N`.
+fn promise(comment: &str) -> Option<u64> {
+    comment.trim().strip_prefix("rows")?.trim_start().strip_prefix('=')?.trim().parse().ok()
 }
 
 impl Row<'_> {

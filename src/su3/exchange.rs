@@ -65,14 +65,21 @@ struct Exchanged {
     states: Vec<Vec<(usize, f64)>>,
 }
 
+/// Where one of `all` stands. What the exchange brings forth is always there: both orders of a pair are in every group, and
+/// contain the same irreps; no input changes that.
+fn found<T: Ord + std::fmt::Debug>(all: &[T], wanted: &T, what: &str) -> usize {
+    all.binary_search(wanted).unwrap_or_else(|_| unreachable!("the exchange of {wanted:?} has no {what}"))
+}
+
 impl Exchanged {
     fn new(pair: ShellPair, pairs: &[ShellPair]) -> Exchanged {
-        let place = |pair: ShellPair| pairs.binary_search(&pair).unwrap_or_default(); // both orders are in every group
+        let place = |pair: ShellPair| found(pairs, &pair, "pair of shells in its group");
         let of_j = |j: u32| {
             let others = pair.exchanged().jj_states(j);
             let of = |state: JjState| {
                 let even = ((state.two_ja + state.two_jb) / 2 + j).is_multiple_of(2);
-                (others.binary_search(&state.exchanged()).unwrap_or_default(), if even { -1.0 } else { 1.0 })
+                let other = found(&others, &state.exchanged(), "state in the exchanged pair");
+                (other, if even { -1.0 } else { 1.0 })
             };
             pair.jj_states(j).into_iter().map(of).collect()
         };
@@ -167,8 +174,8 @@ impl<'a> Halves<'a> {
             for (k, ket) in half.kets.iter().map(|k| &self.kets[*k]).enumerate() {
                 for (x, y) in (0..bra.orders(all)).flat_map(|x| (0..ket.orders(all)).map(move |y| (x, y))) {
                     // A pair and its exchange contain the same irreps.
-                    let row = product.bras.binary_search(&bra.places[x]).unwrap_or_default();
-                    let column = product.kets.binary_search(&ket.places[y]).unwrap_or_default();
+                    let row = found(&product.bras, &bra.places[x], "pair in the product");
+                    let column = found(&product.kets, &ket.places[y], "pair in the product");
                     for (position, spin) in spins.iter().enumerate() {
                         let [sf, si, _] = SPINS[*spin];
                         let p = if x == 0 { 1.0 } else { s * parity(product.bra[1] + sf) };

@@ -19,11 +19,15 @@
 
 use super::plan::Plan;
 use super::relative::Relative;
+use eigenforge_runtime::input_file::{FileKind, read_text};
 use serde::Deserialize;
 use std::path::Path;
 
 /// ħ²/m of a nucleon in MeV fm², as Thompson, LeMere and Tang have it.
 const HBAR_SQUARED_OVER_M: f64 = 41.47;
+
+/// Each has a table of integrals by radial numbers and L.
+const MOST_GAUSSIANS: usize = 1_000;
 
 /// Whether a file is read as a force: by its ending.
 pub fn recognised(path: &Path) -> bool {
@@ -147,7 +151,7 @@ pub enum ForceError {
 /// Text that is no force, parameters without a meaning.
 pub fn read(path: &Path) -> Result<Force, ForceError> {
     let name = || path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|source| ForceError::Read { path: name(), source })?;
+    let text = read_text(path, FileKind::FORCE).map_err(|source| ForceError::Read { path: name(), source })?;
     let file: ForceFile =
         toml::from_str(&text).map_err(|source| ForceError::Toml { path: name(), source: Box::new(source) })?;
     file.force.check(name)?;
@@ -166,6 +170,10 @@ impl Force {
             return fault("u of minnesota".into(), "a finite number", u);
         }
         let lists = [("central", &self.central), ("spin_orbit", &self.spin_orbit), ("tensor", &self.tensor)];
+        let gaussians = lists.iter().map(|(_, list)| list.len()).sum::<usize>();
+        if gaussians > MOST_GAUSSIANS {
+            return fault("the number of Gaussians".into(), "1000 at most", gaussians as f64);
+        }
         for (list, (at, gaussian)) in
             lists.iter().flat_map(|(list, all)| all.iter().enumerate().map(move |x| (list, x)))
         {

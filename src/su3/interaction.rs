@@ -11,6 +11,7 @@ use super::source::Source;
 use super::table_cache::TableCache;
 use super::work::Direction;
 use super::{binary, elements, h2, strengths};
+use eigenforge_runtime::input_file::{FileKind, InputFile};
 use eigenforge_su3::LabelError;
 use std::path::Path;
 
@@ -39,6 +40,9 @@ pub fn open(
     direction: Direction,
     cache: &TableCache,
 ) -> Result<Box<dyn Source>, InteractionError> {
+    // What cannot be opened is told as such, and not as a format that is not known.
+    InputFile::open(path, FileKind::INTERACTION)
+        .map_err(|source| TableError::Read { path: path.to_path_buf(), source })?;
     if binary::recognised(path) {
         return Ok(Box::new(binary::BinaryFile::open(path, plan, direction.input())?));
     }

@@ -2,7 +2,7 @@
 //!
 //! In: a file with the columns of [`COEFFICIENT_COLUMNS`], or `type,twoj1,…` for SU(2) symbols (6j: twoj1 to twoj6 row by row,
 //! 9j: twoj1 to twoj9; 3j: twoj1 to twoj3 and the doubled projections in twoj4 to twoj6). Out: every line as it was, with the
-//! value; the largest difference from a column `value`, if there is one.
+//! value; the largest difference from a column `value`, if there is one. A promise `# rows = N` is kept and written again.
 
 use super::csv::{Reader, Row, TableError};
 use eigenforge_su3::{Branching, Coupler, Irrep, LabelError, SignedRoot, wigner_3j, wigner_6j, wigner_9j};
@@ -80,7 +80,7 @@ pub fn coefficients(path: &Path, memory: u64) -> Result<Computed, TableError> {
             lines[index].computed = value;
         }
     }
-    Ok(Computed::new(&header, &lines, defect))
+    Ok(Computed::new(reader.promised(), &header, &lines, defect))
 }
 
 /// One row of a table of coefficients.
@@ -143,7 +143,7 @@ pub fn symbols(path: &Path) -> Result<Computed, TableError> {
         line.computed = symbol.to_f64();
         lines.push(line);
     }
-    Ok(Computed::new(&header, &lines, 0.0))
+    Ok(Computed::new(reader.promised(), &header, &lines, 0.0))
 }
 
 fn symbol(row: &Row) -> Result<Result<SignedRoot, LabelError>, TableError> {
@@ -184,8 +184,9 @@ impl Line {
 }
 
 impl Computed {
-    fn new(header: &str, lines: &[Line], defect: f64) -> Computed {
-        let mut text = format!("{header},{COMPUTED}\n");
+    fn new(promised: Option<u64>, header: &str, lines: &[Line], defect: f64) -> Computed {
+        let promise = promised.map_or_else(String::new, |rows| format!("# rows = {rows}\n"));
+        let mut text = format!("{promise}{header},{COMPUTED}\n");
         for line in lines {
             text += &format!("{},{:e}\n", line.text, line.computed);
         }

@@ -4,7 +4,7 @@
 //! are written group by group; an H2 file runs through J first, so its elements are held.
 
 use super::binary::{self, Kind};
-use super::channel::Channel;
+use super::channel::{ByChannel, Channel};
 use super::h2::{self, Encoding, Version};
 use super::plan::{Group, Plan};
 use super::source::{Source, whole};
@@ -23,6 +23,25 @@ pub enum Format {
     Recoupler,
     /// MFDn's, of elements; records if the name ends in .bin.
     H2(Version),
+}
+
+/// All numbers of a source, each of them finite.
+fn all(plan: &Plan, source: &dyn Source) -> io::Result<ByChannel> {
+    let numbers = whole(plan, source).map_err(io::Error::other)?;
+    numbers.vectors.iter().try_for_each(|(channel, vector)| check_finite(&[*channel], std::slice::from_ref(vector)))?;
+    Ok(numbers)
+}
+
+/// Refuses numbers that overflowed when they were made: a force of 1e308 MeV has elements beyond doubles.
+fn check_finite(channels: &[Channel], vectors: &[Vec<f64>]) -> io::Result<()> {
+    let infinite = |(_, vector): &(&Channel, &Vec<f64>)| vector.iter().any(|number| !number.is_finite());
+    match channels.iter().zip(vectors).find(infinite) {
+        None => Ok(()),
+        Some((channel, _)) => Err(io::Error::other(format!(
+            "a number of channel {} overflows: expected all below 1e308; scale the interaction down",
+            channel.word()
+        ))),
+    }
 }
 
 impl Format {
@@ -76,10 +95,10 @@ impl Format {
         let channels = source.channels();
         let records = path.extension().is_some_and(|ending| ending == "bin");
         match self {
-            Format::Binary => binary::write(out, plan, kind, &whole(plan, source).map_err(io::Error::other)?),
+            Format::Binary => binary::write(out, plan, kind, &all(plan, source)?),
             Format::H2(version) => {
                 let encoding = if records { Encoding::Records } else { Encoding::Text };
-                h2::write(out, plan, version, encoding, &whole(plan, source).map_err(io::Error::other)?)
+                h2::write(out, plan, version, encoding, &all(plan, source)?)
             }
             Format::Labels | Format::Recoupler => {
                 match (self, kind) {
@@ -89,6 +108,7 @@ impl Format {
                 }
                 plan.groups.iter().try_for_each(|group| {
                     let vectors = source.group(group).map_err(io::Error::other)?;
+                    check_finite(&channels, &vectors)?;
                     self.write_group(out, group, kind, &channels, &vectors)
                 })
             }

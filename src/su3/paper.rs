@@ -61,7 +61,10 @@ fn tensors(group: &Group, product: &Product, tables: &Tables, elements: &[f64], 
                 }
                 let spins = spins_of(s0);
                 let column = (b * product.kets.len() + k) * spins.len();
-                let column = column + spins.iter().position(|other| *other == spin).unwrap_or(0);
+                let Some(place) = spins.iter().position(|other| *other == spin) else {
+                    unreachable!("the spins of S0 = {s0} hold spin {spin}");
+                };
+                let column = column + place;
                 for (row, sum) in sums.into_iter().enumerate() {
                     strengths[block.offset + row * block.columns + column] = sum;
                 }

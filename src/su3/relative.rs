@@ -19,17 +19,18 @@ use super::plan::{Group, Plan};
 use super::source::{Source, whole};
 use super::space::{JjState, ShellPair, momenta};
 use super::table_cache::TableCache;
+use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
 use eigenforge_su3::{Coupler, LabelError};
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// Whether a file begins as these do, with a line `# RELATIVE LSJT`.
 pub fn recognised(path: &Path) -> bool {
     let mut start = [0; 10];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"# RELATIVE"
+    let opened = InputFile::open(path, FileKind::INTERACTION);
+    opened.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"# RELATIVE"
 }
 
 /// An interaction in relative motion.
@@ -50,13 +51,20 @@ pub struct Relative {
 /// A line that does not have its fields, labels that do not belong together or lie beyond the header's, an element twice with
 /// two values, parts that are not isoscalar.
 pub fn read(path: &Path) -> Result<Relative, TableError> {
-    let text = std::fs::read_to_string(path).map_err(|source| TableError::Read { path: path.to_path_buf(), source })?;
-    let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.split_whitespace().collect::<Vec<_>>()));
-    let mut lines = lines.by_ref().filter(|(_, words)| words.first().is_some_and(|word| !word.starts_with('#')));
+    let unreadable = |source| TableError::Read { path: path.to_path_buf(), source };
     let fault = |line: usize, reason: String| TableError::Labels { path: path.to_path_buf(), line, reason };
+    let file = InputFile::open(path, FileKind::INTERACTION).map_err(unreadable)?;
+    let bytes = file.size();
+    let mut lines = Lines::new(BufReader::with_capacity(1 << 20, file));
+    let mut next = || -> Result<Option<(usize, Vec<String>)>, TableError> {
+        let filled = |line: &[u8]| !matches!(line.trim_ascii_start().first(), None | Some(b'#'));
+        let Some(line) = lines.next_where(filled).map_err(unreadable)? else { return Ok(None) };
+        let words = line.text().map_err(unreadable)?.split_whitespace().map(str::to_string).collect();
+        Ok(Some((line.number as usize, words)))
+    };
     let mut header = |names: &[&'static str]| {
         let (line, words) =
-            lines.next().ok_or_else(|| fault(1, format!("expected a line `{}`, found the end", names.join(" "))))?;
+            next()?.ok_or_else(|| fault(1, format!("expected a line `{}`, found the end", names.join(" "))))?;
         let numbers: Vec<u32> = words.iter().map_while(|word| word.parse().ok()).collect();
         if numbers.len() != names.len() || words.len() != names.len() {
             let reason = format!("expected `{}` as whole numbers, found `{}`", names.join(" "), words.join(" "));
@@ -73,9 +81,11 @@ pub fn read(path: &Path) -> Result<Relative, TableError> {
         let reason = "expected J0 = 0, g0 = 0, T0 = 0: only isoscalar scalars of even parity are served";
         return Err(fault(line, format!("{reason}; found J0 g0 T0min T0max = {:?}", &symmetry[..4])));
     }
-    let (_, limits) = header(&["Nmax", "Jmax"])?;
+    let (line, limits) = header(&["Nmax", "Jmax"])?;
     let mut relative = Relative { quanta_max: limits[0], j_max: limits[1], values: HashMap::new() };
-    for (line, words) in lines {
+    check_promise(relative.quanta_max, relative.j_max, bytes).map_err(|reason| fault(line, reason))?;
+    while let Some((line, words)) = next()? {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let element = element(&words, &relative).map_err(|reason| fault(line, reason))?;
         let ([n, l, s, j], [n2, l2], value) = element;
         for key in [[n, l, n2, l2, s, j], [n2, l2, n, l, s, j]] {
@@ -90,16 +100,40 @@ pub fn read(path: &Path) -> Result<Relative, TableError> {
     if relative.values.is_empty() {
         return Err(TableError::Empty { path: path.to_path_buf() });
     }
-    match relative.missing()[..] {
+    let missing = relative.missing();
+    match missing[..] {
         [] => Ok(relative),
         [[n, l, n2, l2, s, j], ..] => {
-            let (count, quanta_max, j_max) = (relative.missing().len(), relative.quanta_max, relative.j_max);
+            let (count, quanta_max, j_max) = (missing.len(), relative.quanta_max, relative.j_max);
             let reason = format!(
                 "of the elements up to the header's Nmax = {quanta_max}, Jmax = {j_max}, {count} (both orders counted) are \
                  missing, the first N' L' N L S J = {n} {l} {n2} {l2} {s} {j}"
             );
             Err(TableError::Content { path: path.to_path_buf(), reason })
         }
+    }
+}
+
+/// Quanta and J beyond which a header is a slip of the pen.
+const MOST_QUANTA: u32 = 1000;
+/// Elements that any header may promise.
+const NAMED: u64 = 100_000;
+/// Characters of the shortest line: twelve of one digit.
+const SHORTEST_LINE: u64 = 24;
+
+/// Refuses a header whose elements the file cannot hold, before they are counted one by one.
+fn check_promise(quanta_max: u32, j_max: u32, bytes: u64) -> Result<(), String> {
+    if quanta_max > MOST_QUANTA || j_max > MOST_QUANTA + 1 {
+        let limits = format!("Nmax up to {MOST_QUANTA} and Jmax up to {}", MOST_QUANTA + 1);
+        return Err(format!("expected {limits}, found {quanta_max} and {j_max}"));
+    }
+    // Half of the elements of a symmetric matrix stand in a file. Up to some number the missing ones are named.
+    let most = NAMED + bytes / SHORTEST_LINE * 2;
+    match keys(quanta_max, j_max).nth(most as usize) {
+        None => Ok(()),
+        Some(_) => Err(format!(
+            "Nmax = {quanta_max}, Jmax = {j_max} need over {most} elements, more than a file of {bytes} bytes can hold"
+        )),
     }
 }
 

@@ -138,6 +138,43 @@ impl Summary {
     }
 }
 
+/// Numbers so large that their squares are none.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error(
+    "{what} of channel {channel} overflows (the largest strength is {largest:e}): expected elements whose squares and sums stay \
+     below 1e308; scale the interaction down"
+)]
+pub struct Overflow {
+    /// Which sum.
+    pub what: &'static str,
+    /// pn, pp or nn.
+    pub channel: &'static str,
+    /// The largest |C| found.
+    pub largest: f64,
+}
+
+impl Summary {
+    /// Refuses sums that are infinite, or no number: what was transformed has overflowed, or what is told of it has.
+    ///
+    /// # Errors
+    ///
+    /// The first of them.
+    pub fn check_finite(&self) -> Result<(), Overflow> {
+        for channel in &self.channels {
+            let largest = channel.largest.iter().fold(0.0, |largest: f64, of| largest.max(of.value.abs()));
+            let sums = [
+                ("the norm of the elements", channel.norm_of_elements),
+                ("the norm of the strengths", channel.norm_of_strengths),
+                ("a strength", largest),
+            ];
+            if let Some((what, _)) = sums.into_iter().find(|(_, sum)| !sum.is_finite()) {
+                return Err(Overflow { what, channel: channel.channel.word(), largest });
+            }
+        }
+        Ok(())
+    }
+}
+
 impl ChannelSummary {
     fn empty(channel: Channel) -> ChannelSummary {
         ChannelSummary {

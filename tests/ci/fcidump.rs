@@ -1,7 +1,7 @@
 //! FCIDUMP files: what is read, what is written, and what is refused with which words.
 
 use super::random::Random;
-use eigenforge::ci::fcidump::FcidumpError;
+use eigenforge::ci::fcidump::{FcidumpError, Header};
 use eigenforge::ci::{Integrals, integrals::pair};
 
 fn read(text: &str) -> Result<Integrals, FcidumpError> {
@@ -48,7 +48,7 @@ fn namelists_in_every_dress() {
         assert_eq!(integrals.irreps, [1, 1], "{head}");
         assert_eq!((integrals.two(0, 0, 0, 0), integrals.one(0, 1), integrals.core), (0.5, -1.25, 0.7), "{head}");
     }
-    let plain = read("&FCI NORB=1,NELEC=0\n&END\n1.0 0 0 0 0").unwrap();
+    let plain = read("&FCI NORB=1,NELEC=0\n&END\n1.0 0 0 0 0\n").unwrap();
     assert_eq!((plain.two_sz, plain.irreps, plain.core), (0, vec![], 1.0));
     let negative = read("&FCI NORB=2,NELEC=2,MS2=-2\n&END\n1.0 0 0 0 0\n").unwrap();
     assert_eq!(negative.spins(), (0, 2));
@@ -130,13 +130,33 @@ fn lines_that_are_not_integrals() {
 
 #[test]
 fn files_that_were_cut_off() {
-    // Cut after any byte, it is never taken.
+    // Cut after any byte, the last line feed among them, it is never taken.
     let whole = format!("{HEAD}0.5 2 2 2 2\n-1.25 2 1 0 0\n0.7 0 0 0 0\n");
     read(&whole).unwrap();
-    read(whole.trim_end()).unwrap();
-    for length in HEAD.len()..whole.len() - 1 {
+    for length in HEAD.len()..whole.len() {
         refused(&whole[..length], &["line"]);
     }
     refused(&format!("{HEAD}0.5 2 2 2 2\n-1.25 2 1 0 0\n"), &["line 6", "cut off", "core energy"]);
     assert!(matches!(Integrals::read("no/such/file"), Err(FcidumpError::Io { .. })));
+    // What is wrong in a file is told with its name.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.FCIDUMP");
+    std::fs::write(&path, &whole[..whole.len() - 4]).unwrap();
+    let message = Integrals::read(&path).unwrap_err().to_string();
+    assert!(message.contains("cut.FCIDUMP: line 7"), "{message}");
+}
+
+/// Nothing is allocated on the word of a header alone.
+#[test]
+fn promises_that_a_file_cannot_keep() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.FCIDUMP");
+    std::fs::write(&path, "&FCI NORB=256,NELEC=2,MS2=0 &END\n1.0 0 0 0 0\n").unwrap();
+    let message = Integrals::read(&path).unwrap_err().to_string();
+    assert!(message.contains("NORB = 256 asks for 6493078272 bytes"), "{message}");
+    assert_eq!(Header::read(&path).unwrap().orbitals, 256);
+    // A model of two-body forces may leave the table of 128 orbitals nearly empty.
+    std::fs::write(&path, "&FCI NORB=100,NELEC=2,MS2=0 &END\n-1.0 2 1 0 0\n4.0 1 1 1 1\n0 0 0 0 0\n").unwrap();
+    assert_eq!(Integrals::read(&path).unwrap().one(0, 1), -1.0);
+    refused(&format!("&FCI NORB=2,NELEC=2,{} /\n", "ORBSYM=1 ".repeat(3000)), &["never ends"]);
 }

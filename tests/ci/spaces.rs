@@ -156,6 +156,9 @@ fn files_of_determinants() {
     };
     refused("", &["determinants.txt", "no determinants"]);
     refused("1100\n", &["line 1", "`1100`"]);
+    refused("1100 1010\n0110 1010", &["line 2", "line feed"]);
+    refused("# determinants = 3\n1100 1010\n0110 1010\n", &["2 determinants instead of the 3"]);
+    assert_eq!(read("1100 1010\n# determinants = 2\n0110 1010\n").unwrap().len(), 2);
     refused("1100 1010 1\n", &["line 1"]);
     refused("1100 1020\n", &["line 1", "1020"]);
     refused("110 1010\n", &["line 1", "4 orbitals"]);

@@ -183,7 +183,7 @@ fn faults_of_tables_are_named() {
     let with = |number: usize, line: &str| {
         let mut lines = lines.clone();
         lines[number - 1] = line;
-        lines.join("\n")
+        lines.join("\n") + "\n"
     };
     let header = lines[0];
     for (file, n_max, said) in [
@@ -202,7 +202,8 @@ fn faults_of_tables_are_named() {
         (with(3, lines[1]), "2", "n l 2j = 0 0 1, 0 0 1 | 0 0 1, 0 0 1; J = 0 stands twice"),
         (with(3, ""), "2", "1 of 2760 rows of channel pn are missing, the first the element n l 2j = 0 0 1, 0 0 1"),
         (good.clone(), "4", "its largest na + nb is 4, N_max = 4 needs 6; take --n-max 2"),
-        (header.to_string(), "2", "no row"),
+        (format!("{header}\n"), "2", "no row"),
+        (good.trim_end().to_string(), "2", "does not end with a line feed"),
     ] {
         let (input, output) = (path(folder.path(), "in.csv"), path(folder.path(), "out.csv"));
         std::fs::write(&input, file).unwrap();

@@ -205,7 +205,7 @@ fn faults_of_an_h2_file_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h2.dat");
     let good = std::fs::read_to_string(data("jisp16_Nmax02_h2v15099.dat")).unwrap();
-    let cut = good.trim_end().rsplit_once('\n').unwrap().0.to_string();
+    let cut = good.trim_end().rsplit_once('\n').unwrap().0.to_string() + "\n";
     for (file, n_max, said) in [
         (good.replacen("15099", "15201", 1), 0, "line 1: expected H2 version 0, 15099 or 15200, found 15201"),
         (good.replacen("0 0 0\n", "0 0 1\n", 1), 0, "expected a scalar"),
@@ -221,6 +221,7 @@ fn faults_of_an_h2_file_are_named() {
         (good.replacen("6 6 6\n", "6 8 6\n", 1), 0, "this line says [6, 8, 6]"),
         (good.clone() + "1 1 1 1 0 0 11 1.0\n", 0, "expected the end after 174 elements"),
         (cut, 0, "found the end of the file"),
+        (good.trim_end().to_string(), 0, "does not end with a line feed"),
         (good.replacen(" 22 ", " 11 ", 1), 0, "found [33, 31, 110]"),
         (
             good.replacen("   1   1   4   0   0 11", "   1   1   1   0   0 11", 1),
@@ -237,7 +238,7 @@ fn faults_of_an_h2_file_are_named() {
     let lines: Vec<&str> = good.lines().collect();
     let mut twice = lines.clone();
     twice[21] = twice[19];
-    let error = fault(&path, twice.join("\n").as_bytes(), 0);
+    let error = fault(&path, (twice.join("\n") + "\n").as_bytes(), 0);
     assert!(error.contains("rows of channel pp are missing"), "{error}");
     assert!(!h2::recognised(&data("jisp16_hw20_N2_V.csv")));
 }

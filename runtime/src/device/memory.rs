@@ -210,6 +210,16 @@ impl<U: Pod> OnDevice for Buffer<U> {
     }
 }
 
+/// What `ulimit -v` leaves of the address space; `None` without a limit.
+fn address_space_left(read: impl Fn(&str) -> Option<String>) -> Option<u64> {
+    let limits = read("/proc/self/limits")?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit = line.split_whitespace().next()?.parse::<u64>().ok()?;
+    let pages = read("/proc/self/statm")?.split_whitespace().next()?.parse::<u64>().ok()?;
+    // 4 KiB is the page of all but a few AArch64 kernels, where more than is used is counted as free.
+    Some(limit.saturating_sub(4096 * pages))
+}
+
 /// What the kernel says is available, or the control group's limit if that is lower.
 pub(super) fn host_memory() -> Memory {
     let read = |path: &str| std::fs::read_to_string(path).ok();
@@ -227,6 +237,9 @@ pub(super) fn host_memory() -> Memory {
             .unwrap_or(0);
         total = total.min(limit);
         free = free.min(limit.saturating_sub(used.saturating_sub(cached)));
+    }
+    if let Some(left) = address_space_left(read) {
+        free = free.min(left);
     }
     Memory { free, total }
 }

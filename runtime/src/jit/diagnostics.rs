@@ -6,6 +6,7 @@
 
 use super::arch::Arch;
 use super::blame::Blame;
+use crate::input_file::{FileKind, read_text};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -144,7 +145,7 @@ impl CompileFailure {
         let mapped = diagnostic.file != SOURCE_FILE && (self.edited.is_none() || diagnostic.generated.is_none());
         if mapped {
             writeln!(f, "  in the model: {}:{}", diagnostic.file, diagnostic.line)?;
-            if let Ok(model) = std::fs::read_to_string(Path::new(&diagnostic.file)) {
+            if let Ok(model) = read_text(Path::new(&diagnostic.file), FileKind::KERNEL) {
                 excerpt(f, &model, diagnostic.line, None)?;
             }
         }

@@ -8,6 +8,7 @@
 use super::error::JitError;
 use super::settings::override_folder;
 use super::{Arch, Cubin, Jit};
+use crate::input_file::{FileKind, read_text};
 use eigenforge_templates::KernelText;
 use eigenforge_templates::signature::{declared, kernels};
 use std::borrow::Cow;
@@ -135,7 +136,7 @@ impl Overrides {
             if path.extension().is_none_or(|extension| extension != "cu") || name.is_empty() || name.starts_with('.') {
                 continue;
             }
-            let text = std::fs::read_to_string(&path).map_err(unreadable(&path))?;
+            let text = read_text(&path, FileKind::KERNEL).map_err(unreadable(&path))?;
             files.insert(name.to_string(), DumpedFile { text, origin: Origin::read(&path.with_extension("ron")) });
         }
         if files.is_empty() {
@@ -243,7 +244,7 @@ impl Origin {
     fn read(file: &Path) -> Result<Origin, String> {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text =
-            std::fs::read_to_string(file).map_err(|error| format!("{name} beside it cannot be read ({error})"))?;
+            read_text(file, FileKind::KERNEL).map_err(|error| format!("{name} beside it cannot be read ({error})"))?;
         Origin::parse(&text).ok_or_else(|| format!("the first line of {name} beside it is not as it was dumped"))
     }
 

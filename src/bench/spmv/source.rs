@@ -2,12 +2,11 @@
 
 use super::SpmvError;
 use crate::ci::{self, Molecule};
-use crate::input::InputFile;
-use crate::sparse::{
-    Csr, FormatName, MatrixMarketError, SYMMETRY, Synthetic, SyntheticError, Triangle, read_matrix_market, read_npz,
-};
+use crate::input;
+use crate::sparse::{Csr, FormatName, SYMMETRY, Synthetic, SyntheticError, Triangle, read_matrix_market, read_npz};
+use eigenforge_runtime::input_file::{FileKind, InputFile, STANDARD_INPUT};
 use std::fmt;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -20,6 +19,8 @@ pub enum MatrixSource {
     Npz(PathBuf),
     /// The Hamiltonian of a file with `[ci]`.
     Molecule(PathBuf),
+    /// Any of the above on standard input, known by its first bytes.
+    StandardInput,
     /// One of the paper's families.
     Synthetic(Synthetic),
 }
@@ -29,6 +30,7 @@ impl FromStr for MatrixSource {
     fn from_str(text: &str) -> Result<MatrixSource, SyntheticError> {
         let path = PathBuf::from(text);
         match path.extension().and_then(|extension| extension.to_str()) {
+            _ if text == STANDARD_INPUT => Ok(MatrixSource::StandardInput),
             _ if text.starts_with("synthetic:") => text.parse().map(MatrixSource::Synthetic),
             Some("mtx") => Ok(MatrixSource::MatrixMarket(path)),
             Some("npz") => Ok(MatrixSource::Npz(path)),
@@ -44,6 +46,7 @@ impl fmt::Display for MatrixSource {
             MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) | MatrixSource::Molecule(path) => {
                 write!(f, "{}", path.file_stem().map_or_else(|| "matrix".into(), |name| name.to_string_lossy()))
             }
+            MatrixSource::StandardInput => write!(f, "standard input"),
             MatrixSource::Synthetic(synthetic) => write!(f, "{synthetic}"),
         }
     }
@@ -56,9 +59,11 @@ impl MatrixSource {
     /// The file's.
     pub fn read(&self, triangle: Triangle) -> Result<Csr, SpmvError> {
         if let MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) | MatrixSource::Molecule(path) = self {
-            std::fs::File::open(path).map_err(|source| SpmvError::Missing { file: path.clone(), source })?;
+            InputFile::open(path, FileKind::MATRIX)
+                .map_err(|source| SpmvError::Missing { file: path.clone(), source })?;
         }
         Ok(match self {
+            MatrixSource::StandardInput => return MatrixSource::on_standard_input()?.read(triangle),
             MatrixSource::Synthetic(synthetic) => synthetic.matrix()?,
             MatrixSource::Npz(path) => {
                 let matrix = read_npz(path, triangle)?;
@@ -67,20 +72,34 @@ impl MatrixSource {
                 symmetric(path, matrix, instead)?
             }
             MatrixSource::Molecule(path) => {
-                let InputFile::Ci(file) = InputFile::read(path)? else {
+                let input::InputFile::Ci(file) = input::InputFile::read(path)? else {
                     return Err(SpmvError::NoMolecule { file: path.clone() });
                 };
                 let molecule = Molecule::read(&file.ci)?;
                 ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?
             }
             MatrixSource::MatrixMarket(path) => {
-                let failed = |wrong| SpmvError::File { file: path.clone(), wrong };
-                let file =
-                    std::fs::File::open(path).map_err(|source| failed(MatrixMarketError::Read { line: 0, source }))?;
-                let matrix = read_matrix_market(BufReader::new(file)).map_err(failed)?;
+                let file = InputFile::open(path, FileKind::MATRIX)
+                    .map_err(|source| SpmvError::Missing { file: path.clone(), source })?;
+                let matrix = read_matrix_market(BufReader::with_capacity(1 << 20, file))
+                    .map_err(|wrong| SpmvError::File { file: path.clone(), wrong })?;
                 let instead = "the lower triangle under the header `symmetric`, or (A + Aᵀ) / 2";
                 symmetric(path, matrix, instead)?
             }
+        })
+    }
+}
+
+impl MatrixSource {
+    fn on_standard_input() -> Result<MatrixSource, SpmvError> {
+        let path = PathBuf::from(STANDARD_INPUT);
+        let mut start = Vec::new();
+        let read = InputFile::open(&path, FileKind::MATRIX).and_then(|file| file.take(2).read_to_end(&mut start));
+        read.map_err(|source| SpmvError::Missing { file: path.clone(), source })?;
+        Ok(match start.as_slice() {
+            b"PK" => MatrixSource::Npz(path),
+            b"%%" => MatrixSource::MatrixMarket(path),
+            _ => MatrixSource::Molecule(path),
         })
     }
 }

@@ -1,12 +1,13 @@
 //! What can be wrong with an FCIDUMP file. Every message names the line, what was expected and what was found.
 
 use super::MAX_ORBITALS;
-use std::path::PathBuf;
+use eigenforge_runtime::DeviceError;
+use std::path::{Path, PathBuf};
 
 /// Why a file is not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum FcidumpError {
-    /// The file cannot be read or written.
+    /// The file cannot be opened or written.
     #[error("{path}: {source}")]
     Io {
         /// The file.
@@ -14,6 +15,34 @@ pub enum FcidumpError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// Something in a file.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<FcidumpError>,
+    },
+    /// A line that cannot be read, is too long or is not ended.
+    #[error(transparent)]
+    Text(#[from] std::io::Error),
+    /// Many orbitals in a short file.
+    #[error(
+        "NORB = {orbitals} asks for {needed} bytes of integrals, and the file has {bytes} bytes: more than {} orbitals need a \
+         file of integrals that are mostly there",
+        crate::ci::strings::MAX_ORBITALS
+    )]
+    Sparse {
+        /// Spatial orbitals.
+        orbitals: usize,
+        /// Bytes of their integrals.
+        needed: u64,
+        /// Bytes of the file.
+        bytes: u64,
+    },
+    /// The integrals do not fit into memory.
+    #[error(transparent)]
+    Memory(#[from] DeviceError),
     /// Nothing but blanks.
     #[error("the file is empty: an FCIDUMP file begins with &FCI NORB=…, NELEC=…, MS2=…")]
     Empty,
@@ -205,12 +234,11 @@ pub enum FcidumpError {
         /// Line, from 1.
         line: u64,
     },
-    /// A line without end.
-    #[error("line {line} is longer than {limit} bytes: this is no FCIDUMP file")]
-    LongLine {
-        /// Line, from 1.
-        line: u64,
-        /// Longest line that is read, in bytes.
-        limit: u64,
-    },
+}
+
+impl FcidumpError {
+    /// The same, with the file's name.
+    pub(super) fn in_file(self, path: &Path) -> FcidumpError {
+        FcidumpError::File { path: path.to_owned(), source: Box::new(self) }
+    }
 }

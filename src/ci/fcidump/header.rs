@@ -1,15 +1,18 @@
 //! The namelist: lines up to &END or / in, numbers of orbitals and electrons and the orbitals' irreps out.
 
 use super::entries::shown;
-use super::lines::Lines;
 use super::{FcidumpError, MAX_ORBITALS};
+use eigenforge_runtime::input_file::Lines;
 use std::io::BufRead;
 
 /// What the namelist says, checked.
-#[derive(Debug)]
-pub(super) struct Header {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Spatial orbitals, from 1 to [`MAX_ORBITALS`].
     pub orbitals: usize,
+    /// Electrons.
     pub electrons: usize,
+    /// n_α − n_β.
     pub two_sz: i64,
     /// Molpro's numbering, from 1; empty where the file has none.
     pub irreps: Vec<u8>,
@@ -28,6 +31,9 @@ const OTHER_KINDS: [(&str, &str); 7] = [
 
 /// Keys that other programs write and that change no integral.
 const IGNORED: [&str; 5] = ["ISYM", "SYML", "SYMLZ", "NPROP", "PROPBITLEN"];
+
+/// Words of a namelist: some keys, and an irrep of each orbital.
+const MAX_WORDS: usize = 16 * MAX_ORBITALS;
 
 /// All of these, for a message.
 const KNOWN: &str = "NORB, NELEC, MS2, ORBSYM, ISYM, IUHF, UHF, ICOMPLEX, COMPLEX, TREL, GHF, SPINORB, SYML, SYMLZ, \
@@ -48,7 +54,7 @@ struct Assignment {
 
 impl Header {
     /// Reads up to the end of the namelist.
-    pub fn read(lines: &mut Lines<impl BufRead>) -> Result<Header, FcidumpError> {
+    pub(super) fn read_from(lines: &mut Lines<impl BufRead>) -> Result<Header, FcidumpError> {
         let assignments = assignments(words(lines)?)?;
         let find = |key: &str| assignments.iter().find(|one| one.key == key);
         for one in &assignments {
@@ -85,7 +91,7 @@ fn words(lines: &mut Lines<impl BufRead>) -> Result<Vec<Word>, FcidumpError> {
     let (mut words, mut begun) = (Vec::new(), 0);
     while let Some(line) = lines.next()? {
         let number = line.number;
-        let text = line.text.split(|byte| *byte == b'!').next().unwrap_or_default();
+        let text = line.bytes.split(|byte| *byte == b'!').next().unwrap_or_default();
         let spaced: Vec<u8> =
             text.iter().map(|byte| if *byte == b',' { b' ' } else { byte.to_ascii_uppercase() }).collect();
         let upper = String::from_utf8_lossy(&spaced).replace('=', " = ").replace('/', " / ");
@@ -94,12 +100,15 @@ fn words(lines: &mut Lines<impl BufRead>) -> Result<Vec<Word>, FcidumpError> {
             match fields.next() {
                 None => continue,
                 Some("&FCI" | "$FCI") => begun = number,
-                Some(_) => return Err(FcidumpError::NotFcidump { line: number, found: shown(line.text) }),
+                Some(_) => return Err(FcidumpError::NotFcidump { line: number, found: shown(line.bytes) }),
             }
         }
         while let Some(field) = fields.next() {
             if !["&END", "$END", "/", "&"].contains(&field) {
                 words.push(Word { line: number, text: field.to_owned() });
+                if words.len() > MAX_WORDS {
+                    return Err(FcidumpError::EndlessHeader { line: begun });
+                }
                 continue;
             }
             return match fields.next() {
@@ -141,7 +150,7 @@ impl Assignment {
             return Ok(());
         };
         match count.parse() {
-            Ok(count @ 1..=MAX_ORBITALS) => {
+            Ok(count @ 1..=MAX_ORBITALS) if self.values.len() + count <= MAX_WORDS => {
                 self.values.extend(std::iter::repeat_n(value.to_owned(), count));
                 Ok(())
             }

@@ -19,7 +19,6 @@
 //! |---|---|
 //! | `header` | what does the namelist say? |
 //! | `entries` | what does a line of numbers say? |
-//! | `lines` | where does a line end? |
 //! | `write` | how is it written? |
 //! | `error` | what can be wrong with it? |
 //! | `one_electron` | what does a file of one-electron operators, such as a dipole, say? |
@@ -27,18 +26,18 @@
 mod entries;
 mod error;
 mod header;
-mod lines;
 mod one_electron;
 mod write;
 
 use super::integrals::{Integrals, pair, triangle};
+use eigenforge_runtime::Device;
+use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
 use entries::{Entry, Place};
-use header::Header;
-use lines::Lines;
-use std::io::BufRead;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 pub use error::FcidumpError;
+pub use header::Header;
 pub(super) use header::check_spins;
 
 pub use one_electron::{OneElectron, OneElectronError};
@@ -46,28 +45,42 @@ pub use one_electron::{OneElectron, OneElectronError};
 /// Orbitals that a file may have: 4.3 GB of integrals.
 pub const MAX_ORBITALS: usize = 256;
 
+/// Bytes of integrals that a file of any length may ask for: those of 128 orbitals, which a model may leave nearly empty.
+const ROOM: u64 = 512 << 20;
+/// Bytes beyond it for each byte of the file.
+const ROOM_PER_BYTE: u64 = 1024;
+
 /// How far copies of one integral may differ, relative to the larger of them and 1.
 const AGREEMENT: f64 = 1e-10;
 
 impl Integrals {
-    /// Reads an FCIDUMP file.
+    /// Reads an FCIDUMP file; `-` is standard input.
+    ///
+    /// # Errors
+    /// With the file's name: one that cannot be read, that ends too early, or whose lines are none of the format's.
     pub fn read(path: impl AsRef<Path>) -> Result<Integrals, FcidumpError> {
-        let failed = |source| FcidumpError::Io { path: path.as_ref().to_owned(), source };
-        let file = std::fs::File::open(&path).map_err(failed)?;
-        Integrals::read_from(std::io::BufReader::with_capacity(1 << 20, file)).map_err(|error| match error {
-            FcidumpError::Io { source, .. } => failed(source),
-            other => other,
-        })
+        let path = path.as_ref();
+        let file = open(path)?;
+        let bytes = file.size();
+        Integrals::read_lines(buffered(file), Some(bytes)).map_err(|error| error.in_file(path))
     }
 
     /// Reads the text of an FCIDUMP file, in one pass.
+    ///
+    /// # Errors
+    /// As [`Integrals::read`].
     pub fn read_from(text: impl BufRead) -> Result<Integrals, FcidumpError> {
+        Integrals::read_lines(text, None)
+    }
+
+    fn read_lines(text: impl BufRead, bytes: Option<u64>) -> Result<Integrals, FcidumpError> {
         let mut lines = Lines::new(text);
-        let header = Header::read(&mut lines)?;
+        let header = Header::read_from(&mut lines)?;
+        header.check_room(bytes)?;
         let mut collected = Collected::new(header);
         let mut entries = 0u64;
         while let Some(line) = lines.next()? {
-            let Some(entry) = Entry::parse(line.text, line.number, collected.integrals.orbitals)? else { continue };
+            let Some(entry) = Entry::parse(line.bytes, line.number, collected.integrals.orbitals)? else { continue };
             collected.add(entry, line.number)?;
             entries += 1;
         }
@@ -79,6 +92,38 @@ impl Integrals {
         }
         Ok(collected.integrals)
     }
+}
+
+impl Header {
+    /// Reads the namelist of a file and nothing more.
+    ///
+    /// # Errors
+    /// As [`Integrals::read`].
+    pub fn read(path: impl AsRef<Path>) -> Result<Header, FcidumpError> {
+        let path = path.as_ref();
+        let mut lines = Lines::new(buffered(open(path)?));
+        Header::read_from(&mut lines).map_err(|error| error.in_file(path))
+    }
+
+    /// Refuses integrals that the file cannot hold, before they have memory.
+    fn check_room(&self, bytes: Option<u64>) -> Result<(), FcidumpError> {
+        // A value, and the number of the line that gave it.
+        let needed = 12 * triangle(triangle(self.orbitals)) as u64;
+        if let Some(bytes) = bytes
+            && needed > ROOM.saturating_add(bytes.saturating_mul(ROOM_PER_BYTE))
+        {
+            return Err(FcidumpError::Sparse { orbitals: self.orbitals, needed, bytes });
+        }
+        Ok(Device::cpu().check_memory(&format!("the integrals of {} orbitals", self.orbitals), needed)?)
+    }
+}
+
+fn open(path: &Path) -> Result<InputFile, FcidumpError> {
+    InputFile::open(path, FileKind::INTEGRALS).map_err(|source| FcidumpError::Io { path: path.to_owned(), source })
+}
+
+fn buffered(file: InputFile) -> BufReader<InputFile> {
+    BufReader::with_capacity(1 << 20, file)
 }
 
 /// What has been read so far, and in which line; line 0 where nothing has come.

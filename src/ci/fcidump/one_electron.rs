@@ -16,12 +16,15 @@
 //! of the nuclei. Then ⟨o⟩ = o_nuclei + Σ o_ij γ_ij, with no sign to be added. Dipoles are in e a₀.
 
 use super::entries::{Entry, Place};
-use super::lines::Lines;
 use super::{AGREEMENT, FcidumpError};
 use crate::ci::density::{DensityError, OneBody};
 use crate::ci::integrals::{pair, triangle};
-use std::io::BufRead;
+use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+
+/// Components that a file may have; a dipole has 3.
+const MAX_COMPONENTS: usize = 64;
 
 /// Why a file of one-electron operators is not taken.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +72,20 @@ pub enum OneElectronError {
         /// The last line.
         line: u64,
     },
+    /// More components than any operator has.
+    #[error("line {line} ends component {}: a file of one-electron operators has {MAX_COMPONENTS} at most", MAX_COMPONENTS + 1)]
+    Components {
+        /// The line.
+        line: u64,
+    },
+    /// Not as many components as a dipole has.
+    #[error(
+        "a dipole has three components, x, y and z; the file has {found}: it seems cut off, or of another operator"
+    )]
+    NoDipole {
+        /// Components found.
+        found: usize,
+    },
     /// Nothing in it.
     #[error("no operator in the file: expected lines `value i j 0 0`, and `value 0 0 0 0` after each component")]
     Empty,
@@ -96,15 +113,28 @@ impl OneElectron {
         self.values[pair(p, q)]
     }
 
-    /// Reads the components of a file.
+    /// Reads the three components of a dipole.
+    ///
+    /// # Errors
+    /// As [`OneElectron::read`]; fewer components, as of a file that was cut behind one of them, or more.
+    pub fn read_dipole(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
+        let components = OneElectron::read(&path, orbitals)?;
+        match components.len() {
+            3 => Ok(components),
+            found => {
+                let source = Box::new(OneElectronError::NoDipole { found });
+                Err(OneElectronError::File { path: path.as_ref().to_owned(), source })
+            }
+        }
+    }
+
+    /// Reads the components of a file; `-` is standard input.
     pub fn read(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
         let path = path.as_ref();
         let failed = |source| FcidumpError::Io { path: path.to_owned(), source };
-        let file = std::fs::File::open(path).map_err(failed)?;
-        OneElectron::read_from(std::io::BufReader::new(file), orbitals).map_err(|error| match error {
-            OneElectronError::Line(FcidumpError::Io { source, .. }) => failed(source).into(),
-            source => OneElectronError::File { path: path.to_owned(), source: Box::new(source) },
-        })
+        let file = InputFile::open(path, FileKind::OPERATORS).map_err(failed)?;
+        OneElectron::read_from(BufReader::new(file), orbitals)
+            .map_err(|source| OneElectronError::File { path: path.to_owned(), source: Box::new(source) })
     }
 
     /// Reads the text of such a file.
@@ -112,9 +142,9 @@ impl OneElectron {
         let mut lines = Lines::new(text);
         let mut components = Vec::new();
         let (mut component, mut given) = (OneElectron::zero(orbitals), vec![0u64; triangle(orbitals)]);
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.next().map_err(FcidumpError::from)? {
             let number = line.number;
-            let Some(Entry { value, place }) = Entry::parse(line.text, number, orbitals)? else { continue };
+            let Some(Entry { value, place }) = Entry::parse(line.bytes, number, orbitals)? else { continue };
             match place {
                 Place::One(i, j) => {
                     let (held, first) = (&mut component.values[pair(i, j)], &mut given[pair(i, j)]);
@@ -130,6 +160,9 @@ impl OneElectron {
                     component.nuclear = value;
                     components.push(std::mem::replace(&mut component, OneElectron::zero(orbitals)));
                     given.fill(0);
+                    if components.len() > MAX_COMPONENTS {
+                        return Err(OneElectronError::Components { line: number });
+                    }
                 }
                 other => return Err(OneElectronError::Kind { line: number, what: other.to_string() }),
             }

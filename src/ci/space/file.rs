@@ -2,19 +2,34 @@
 //!
 //! ```text
 //! # water, minimal basis: 7 orbitals, 5 α and 5 β electrons
+//! # determinants = 2
 //! 1111100 1111100
 //! 1111010 1111010
 //! ```
 //!
-//! `#` begins a comment; blank lines are skipped. All strings are equally long, all α strings hold the same number of
+//! `#` begins a comment; blank lines are skipped. A comment `# determinants = N` is a promise: a file that was cut between
+//! two lines is refused. Every line ends with a line feed. All strings are equally long, all α strings hold the same number of
 //! electrons, and so do all β strings; no determinant stands twice. Rows are in the order of the lines.
 
 use crate::ci::strings::{MAX_ORBITALS, Word};
+use eigenforge_runtime::input_file::Lines;
 use std::collections::HashMap;
+use std::io::{self, BufRead};
 
 /// Why a file is no list of determinants.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum FileError {
+    /// A line that cannot be read, is too long or is not ended.
+    #[error(transparent)]
+    Text(#[from] io::Error),
+    /// Another number of determinants than was promised.
+    #[error("{found} determinants instead of the {expected} that a line `# determinants = N` promises")]
+    Count {
+        /// What was found.
+        found: usize,
+        /// What the line says.
+        expected: u64,
+    },
     /// Not two strings of 0 and 1.
     #[error("line {line}: expected an α and a β occupation string such as `1110 1100`, found `{found}`")]
     Syntax {
@@ -62,12 +77,20 @@ pub enum FileError {
 ///
 /// One determinant a line: the α and then the β occupation string, orbital 1 leftmost, such as `1110 1100`; `#` begins
 /// a comment.
-pub fn parse(text: &str) -> Result<(usize, Vec<(Word, Word)>), FileError> {
+///
+/// # Errors
+/// With the line: what is no determinant, or one that stands twice; fewer or more than the file promises.
+pub fn parse(text: impl BufRead) -> Result<(usize, Vec<(Word, Word)>), FileError> {
+    let mut source = Lines::new(text);
+    let mut promised = None;
     let mut determinants: Vec<(Word, Word)> = Vec::new();
     let mut lines: HashMap<(Word, Word), usize> = HashMap::new();
     let (mut orbitals, mut electrons) = (0, (0, 0));
-    for (line, text) in (1..).zip(text.lines()) {
-        let text = text.split('#').next().unwrap_or_default().trim();
+    while let Some(line) = source.next()? {
+        let (line, text) = (line.number as usize, line.text()?);
+        let (text, comment) = text.split_once('#').unwrap_or((text, ""));
+        promised = promise(comment).or(promised);
+        let text = text.trim();
         if text.is_empty() {
             continue;
         }
@@ -95,7 +118,18 @@ pub fn parse(text: &str) -> Result<(usize, Vec<(Word, Word)>), FileError> {
         }
         determinants.push(determinant);
     }
-    if determinants.is_empty() { Err(FileError::Empty) } else { Ok((orbitals, determinants)) }
+    match promised {
+        Some(expected) if expected != determinants.len() as u64 => {
+            Err(FileError::Count { found: determinants.len(), expected })
+        }
+        _ if determinants.is_empty() => Err(FileError::Empty),
+        _ => Ok((orbitals, determinants)),
+    }
+}
+
+/// N of a comment `determinants = N`.
+fn promise(comment: &str) -> Option<u64> {
+    comment.trim().strip_prefix("determinants")?.trim_start().strip_prefix('=')?.trim().parse().ok()
 }
 
 /// Orbital 1 leftmost.

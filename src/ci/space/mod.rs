@@ -24,7 +24,9 @@ mod listed;
 use super::strings::{self, MAX_ORBITALS, Strings, Word, occupied};
 use blocks::{Blocks, Label};
 use eigenforge_runtime::Device;
+use eigenforge_runtime::input_file::{FileKind, InputFile};
 use listed::Listed;
+use std::io::BufReader;
 use std::path::Path;
 
 pub use error::SpaceError;
@@ -75,9 +77,10 @@ impl Space {
     /// The determinants of a text file; [`parse`] says how they are written.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Space, SpaceError> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|source| SpaceError::Io { path: path.to_owned(), source })?;
+        let file = InputFile::open(path, FileKind::DETERMINANTS)
+            .map_err(|source| SpaceError::Io { path: path.to_owned(), source })?;
         let (orbitals, determinants) =
-            parse(&text).map_err(|source| SpaceError::File { path: path.to_owned(), source })?;
+            parse(BufReader::new(file)).map_err(|source| SpaceError::File { path: path.to_owned(), source })?;
         Space::from_determinants(orbitals, &determinants)
     }
 

@@ -68,7 +68,8 @@ impl ByPair {
 
     /// Where a pair stands among all.
     pub fn position(&self, pair: ShellPair) -> usize {
-        self.pairs.binary_search(&pair).unwrap_or_default() // every pair of the plan is there
+        let place = self.pairs.binary_search(&pair);
+        place.unwrap_or_else(|_| unreachable!("every pair of the plan has tables, {pair:?} too"))
     }
 
     fn add_momentum(&mut self, tables: &PairTables, l: usize) {

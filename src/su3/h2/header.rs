@@ -11,6 +11,12 @@ use super::order;
 /// Room for rounding of weights, which are sums of few decimals.
 const SLACK: f64 = 1e-4;
 
+/// Beyond it a header is a slip of the pen; a table of its states would fill any memory.
+pub(super) const LARGEST_SHELL: u32 = 60;
+
+/// Orbitals of a class, twice as many as [`LARGEST_SHELL`] has. Their pairs are counted one by one.
+pub(super) const MOST_ORBITALS: u32 = 4_000;
+
 /// Version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
@@ -123,42 +129,73 @@ impl Header {
         [(a, 0), (b, 1), (c, 0), (d, 1)].map(|(place, side)| self.orbitals[classes[side]][place])
     }
 
-    /// States (a, b) of one J and parity, in lexicographic order.
-    pub fn states(&self, channel: Channel, j: u32, parity: u32) -> Vec<[usize; 2]> {
+    /// Calls `visit(a, b, smallest J, largest J, parity, whether only even J)` for every pair of orbitals that is a state, in
+    /// lexicographic order.
+    fn for_each_pair(&self, channel: Channel, mut visit: impl FnMut([usize; 2], [u32; 2], usize, bool)) {
         let [left, right] = Header::classes(channel);
         let identical = left == right;
-        let mut states = Vec::new();
-        for (a, one) in self.orbitals[left].iter().enumerate() {
-            for (b, two) in self.orbitals[right].iter().enumerate().skip(if identical { a } else { 0 }) {
-                let couples = one.two_j.abs_diff(two.two_j) <= 2 * j && 2 * j <= one.two_j + two.two_j;
-                let allowed = !(identical && a == b && j % 2 == 1);
-                let light = one.weight <= self.one_body[left] + SLACK && two.weight <= self.one_body[right] + SLACK;
-                let lighter = one.weight + two.weight <= self.two_body[channel as usize] + SLACK;
-                if couples && allowed && light && lighter && (one.l + two.l) % 2 == parity {
-                    states.push([a, b]);
+        let light = |class: usize| {
+            let all = self.orbitals[class].iter().enumerate();
+            all.filter(|(_, orbital)| orbital.weight <= self.one_body[class] + SLACK).collect::<Vec<_>>()
+        };
+        let (lefts, rights) = (light(left), light(right));
+        for (a, one) in &lefts {
+            for (b, two) in rights.iter().filter(|(b, _)| !identical || a <= b) {
+                if one.weight + two.weight <= self.two_body[channel as usize] + SLACK {
+                    let j = [one.two_j.abs_diff(two.two_j) / 2, (one.two_j + two.two_j) / 2];
+                    visit([*a, *b], j, ((one.l + two.l) % 2) as usize, identical && a == b);
                 }
             }
         }
+    }
+
+    /// Numbers of states by J and parity. Takes the memory of the J alone, however many orbitals a header has.
+    fn sizes(&self, channel: Channel) -> Vec<[usize; 2]> {
+        // What begins at a J, less what ended before it.
+        let mut changes = vec![[0i64; 2]; self.j_bound() as usize + 2];
+        let mut sizes = vec![[0i64; 2]; self.j_bound() as usize + 2];
+        self.for_each_pair(channel, |_, [least, most], parity, even| {
+            if even {
+                (least..=most).filter(|j| j % 2 == 0).for_each(|j| sizes[j as usize][parity] += 1);
+            } else {
+                changes[least as usize][parity] += 1;
+                changes[most as usize + 1][parity] -= 1;
+            }
+        });
+        let mut running = [0i64; 2];
+        let of = |(changes, alone): (&[i64; 2], &[i64; 2])| {
+            [0, 1].map(|parity| {
+                running[parity] += changes[parity];
+                (running[parity] + alone[parity]) as usize
+            })
+        };
+        changes.iter().zip(&sizes).map(of).collect()
+    }
+
+    /// States (a, b) by J and parity, in lexicographic order.
+    pub fn states(&self, channel: Channel) -> Vec<[Vec<[usize; 2]>; 2]> {
+        let mut states = vec![[Vec::new(), Vec::new()]; self.j_bound() as usize + 1];
+        self.for_each_pair(channel, |pair, [least, most], parity, even| {
+            let allowed = (least..=most).filter(|j| !even || j % 2 == 0);
+            allowed.for_each(|j| states[j as usize][parity].push(pair));
+        });
         states
     }
 
     /// The largest J that two orbitals have.
-    pub fn j_bound(&self) -> u32 {
+    fn j_bound(&self) -> u32 {
         self.orbitals.iter().flatten().map(|orbital| orbital.two_j).max().unwrap_or(0)
     }
 
     /// Numbers of elements in the order of the sectors.
     pub fn counts(&self) -> [usize; 3] {
-        self.version.sectors().map(|channel| {
-            let sizes = (0..=self.j_bound()).flat_map(|j| [0, 1].map(|parity| self.states(channel, j, parity).len()));
-            sizes.map(|n| n * (n + 1) / 2).sum()
-        })
+        let elements = |n: usize| n.saturating_mul(n + 1) / 2;
+        self.version.sectors().map(|channel| self.sizes(channel).into_iter().flatten().map(elements).sum())
     }
 
     /// The largest 2J of a channel's states.
     pub fn two_j_max(&self, channel: Channel) -> u32 {
-        let there = |j: &u32| [0, 1].iter().any(|parity| !self.states(channel, *j, *parity).is_empty());
-        2 * (0..=self.j_bound()).rev().find(there).unwrap_or(0)
+        2 * self.sizes(channel).iter().rposition(|sizes| *sizes != [0; 2]).unwrap_or(0) as u32
     }
 
     /// Whether the numbers of elements that a file states are those that its orbitals have.

@@ -28,9 +28,10 @@ use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
 use super::elements::{StateIndex, complete};
 use super::plan::Plan;
+use eigenforge_runtime::input_file::{FileKind, InputFile};
 use header::Header;
 use place::{Element, fill_forbidden};
-use std::io::{self, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 /// How a file holds its numbers.
@@ -50,9 +51,8 @@ pub fn recognised(path: &Path) -> bool {
 }
 
 fn beginning(path: &Path) -> io::Result<Vec<u8>> {
-    use std::io::Read;
     let mut start = Vec::new();
-    std::fs::File::open(path)?.take(64).read_to_end(&mut start)?;
+    InputFile::open(path, FileKind::INTERACTION)?.take(64).read_to_end(&mut start)?;
     Ok(start)
 }
 
@@ -66,11 +66,19 @@ pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     let failed = |source| TableError::Read { path: path.to_path_buf(), source };
     let mut collected = Collected::new(plan);
     if records::recognised(&beginning(path).map_err(failed)?) {
-        records::read(path, &std::fs::read(path).map_err(failed)?, &mut collected)?;
+        records::read(path, &mut collected)?;
     } else {
-        text::read(path, &std::fs::read_to_string(path).map_err(failed)?, &mut collected)?;
+        text::read(path, &mut collected)?;
     }
     collected.finish(path)
+}
+
+/// The file with room for what is read ahead, and its length in bytes.
+fn open(path: &Path) -> Result<(BufReader<InputFile>, u64), TableError> {
+    let failed = |source| TableError::Read { path: path.to_path_buf(), source };
+    let file = InputFile::open(path, FileKind::INTERACTION).map_err(failed)?;
+    let bytes = file.size();
+    Ok((BufReader::with_capacity(1 << 20, file), bytes))
 }
 
 /// Elements on their way into a plan.

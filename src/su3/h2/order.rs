@@ -12,9 +12,8 @@ pub(super) fn for_each<E>(
     channel: Channel,
     mut visit: impl FnMut([usize; 4], u32) -> Result<(), E>,
 ) -> Result<(), E> {
-    for j in 0..=header.j_bound() {
-        for parity in [0, 1] {
-            let states = header.states(channel, j, parity);
+    for (j, by_parity) in (0..).zip(header.states(channel)) {
+        for states in by_parity {
             for (at, [a, b]) in states.iter().enumerate() {
                 for [c, d] in &states[at..] {
                     visit([*a, *b, *c, *d], j)?;

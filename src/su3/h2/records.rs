@@ -6,10 +6,10 @@
 use super::super::channel::Channel;
 use super::super::csv::TableError;
 use super::Collected;
-use super::header::{Header, Orbital, Version};
+use super::header::{Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, Version};
 use super::place::Element;
-use super::text::LARGEST_SHELL;
-use std::io::{self, Write};
+use eigenforge_runtime::input_file::InputFile;
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 /// The length of a record that holds one integer.
@@ -23,82 +23,108 @@ pub(super) fn recognised(start: &[u8]) -> bool {
 /// A file's records, one after the other.
 struct Records<'a> {
     path: &'a Path,
-    bytes: &'a [u8],
-    at: usize,
+    file: BufReader<InputFile>,
+    at: u64,
+    /// Of the file.
+    bytes: u64,
 }
 
-impl<'a> Records<'a> {
+impl Records<'_> {
     fn fault(&self, reason: String) -> TableError {
         TableError::Content { path: self.path.to_path_buf(), reason }
     }
 
-    /// The next record, which must have `numbers` numbers of 4 bytes.
-    fn next(&mut self, what: &str, numbers: usize) -> Result<&'a [u8], TableError> {
+    /// The 4 bytes that come next.
+    fn word(&mut self, what: &str) -> Result<[u8; 4], TableError> {
+        let mut word = [0; 4];
+        match self.file.read_exact(&mut word) {
+            Ok(()) => {
+                self.at += 4;
+                Ok(word)
+            }
+            Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
+                Err(self.fault(format!("{what}: expected a record, found the end of the file")))
+            }
+            Err(source) => Err(TableError::Read { path: self.path.to_path_buf(), source }),
+        }
+    }
+
+    fn length(&mut self, what: &str) -> Result<u64, TableError> {
+        Ok(u32::from_le_bytes(self.word(what)?).into())
+    }
+
+    /// Begins a record, which must have `numbers` numbers of 4 bytes; the file must hold them.
+    fn begin(&mut self, what: &str, numbers: usize) -> Result<(), TableError> {
         let start = self.at;
-        let length = self.length(start, what)?;
+        let length = self.length(what)?;
         if length != 4 * numbers as u64 {
             let reason = format!("byte {start}, {what}: expected a record of {numbers} numbers, found {length} bytes");
             return Err(self.fault(reason));
         }
-        let end = start as u64 + 8 + length;
-        if end > self.bytes.len() as u64 {
-            let have = self.bytes.len();
-            return Err(self
-                .fault(format!("byte {start}, {what}: the record ends at {end}, the file at {have}: it is cut off")));
-        }
-        let (from, end) = (start + 4, end as usize - 4);
-        let closing = self.length(end, what)?;
-        if closing != length {
-            let reason = format!("byte {end}, {what}: the record began with length {length} and ends with {closing}");
+        let (end, have) = (start + 8 + length, self.bytes);
+        if end > have {
+            let reason = format!("byte {start}, {what}: the record ends at {end}, the file at {have}: it is cut off");
             return Err(self.fault(reason));
         }
-        self.at = end + 4;
-        Ok(&self.bytes[from..end])
+        Ok(())
     }
 
-    fn length(&self, at: usize, what: &str) -> Result<u64, TableError> {
-        let word = self.bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
-        word.map(u64::from).ok_or_else(|| self.fault(format!("{what}: expected a record, found the end of the file")))
+    /// Ends a record.
+    fn end(&mut self, what: &str, numbers: usize) -> Result<(), TableError> {
+        let (end, length) = (self.at, 4 * numbers as u64);
+        let closing = self.length(what)?;
+        if closing == length {
+            return Ok(());
+        }
+        Err(self.fault(format!("byte {end}, {what}: the record began with length {length} and ends with {closing}")))
+    }
+
+    fn numbers<T>(&mut self, what: &str, numbers: usize, of: impl Fn([u8; 4]) -> T) -> Result<Vec<T>, TableError> {
+        self.begin(what, numbers)?;
+        let found = (0..numbers).map(|_| Ok(of(self.word(what)?))).collect::<Result<_, TableError>>()?;
+        self.end(what, numbers)?;
+        Ok(found)
     }
 
     fn integers(&mut self, what: &str, numbers: usize) -> Result<Vec<i64>, TableError> {
-        let bytes = self.next(what, numbers)?;
-        let words = bytes.chunks_exact(4).map(|word| i32::from_le_bytes(word.try_into().unwrap_or_default()));
-        Ok(words.map(i64::from).collect())
+        self.numbers(what, numbers, |word| i32::from_le_bytes(word).into())
     }
 
     fn reals(&mut self, what: &str, numbers: usize) -> Result<Vec<f64>, TableError> {
-        let bytes = self.next(what, numbers)?;
-        let words = bytes.chunks_exact(4).map(|word| f32::from_le_bytes(word.try_into().unwrap_or_default()));
-        Ok(words.map(f64::from).collect())
+        self.numbers(what, numbers, |word| f32::from_le_bytes(word).into())
     }
 }
 
-/// Reads a file's bytes.
-pub(super) fn read(path: &Path, bytes: &[u8], collected: &mut Collected) -> Result<(), TableError> {
-    let mut records = Records { path, bytes, at: 0 };
+/// Reads a file.
+pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableError> {
+    let (file, bytes) = super::open(path)?;
+    let mut records = Records { path, file, at: 0, bytes };
     let version = Version::from_number(records.integers("version", 1)?[0]).map_err(|reason| records.fault(reason))?;
     let header = match version {
         Version::V0 => header_of_shells(&mut records)?,
         _ => header_of_orbitals(&mut records, version)?,
     };
     for (channel, count) in version.sectors().into_iter().zip(header.counts()) {
-        let values = records.reals(&format!("the elements of {}", channel.word()), count)?;
-        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-            return Err(TableError::NotFinite { path: path.to_path_buf(), channel: channel.word(), at });
-        }
-        let mut values = values.into_iter();
-        header
-            .for_each(channel, |four, j| {
-                let element = Element::new(&header, channel, four, j, values.next().unwrap_or(f64::NAN));
-                let labels = || format!("element {:?}, J = {j} of {}: ", four.map(|place| place + 1), channel.word());
-                collected.take(channel, &element).map_err(|reason| labels() + &reason)
-            })
-            .map_err(|reason| records.fault(reason))?;
+        let what = format!("the elements of {}", channel.word());
+        records.begin(&what, count)?;
+        let mut at = 0;
+        header.for_each(channel, |four, j| {
+            let value = f64::from(f32::from_le_bytes(records.word(&what)?));
+            if !value.is_finite() {
+                return Err(TableError::NotFinite { path: path.to_path_buf(), channel: channel.word(), at });
+            }
+            at += 1;
+            let element = Element::new(&header, channel, four, j, value);
+            let labels = || format!("element {:?}, J = {j} of {}: ", four.map(|place| place + 1), channel.word());
+            collected.take(channel, &element).map_err(|reason| records.fault(labels() + &reason))
+        })?;
+        records.end(&what, count)?;
     }
-    if records.at != bytes.len() {
-        let (at, end) = (records.at, bytes.len());
-        return Err(records.fault(format!("expected the end after the last sector, at byte {at}; the file has {end}")));
+    if records.at != bytes {
+        let at = records.at;
+        return Err(
+            records.fault(format!("expected the end after the last sector, at byte {at}; the file has {bytes}"))
+        );
     }
     Ok(())
 }
@@ -130,7 +156,7 @@ fn header_of_orbitals(records: &mut Records, version: Version) -> Result<Header,
     let counts = records.integers("the numbers of orbitals", 2)?;
     let mut orbitals = [Vec::new(), Vec::new()];
     for (class, count) in counts.into_iter().enumerate() {
-        let count = whole(records, "orbitals", count, 10_000)? as usize;
+        let count = whole(records, "orbitals", count, MOST_ORBITALS)? as usize;
         let [n, l, two_j] = ["n", "l", "2j"].map(|what| records.integers(&format!("{what} of the orbitals"), count));
         let (n, l, two_j) = (n?, l?, two_j?);
         let weights = records.reals("the weights of the orbitals", count)?;
@@ -214,7 +240,15 @@ fn integers(out: &mut dyn Write, numbers: impl IntoIterator<Item = i32>) -> io::
 }
 
 fn reals(out: &mut dyn Write, numbers: impl IntoIterator<Item = f64>) -> io::Result<()> {
-    record(out, numbers.into_iter().flat_map(|number| (number as f32).to_le_bytes()).collect())
+    let mut bytes = Vec::new();
+    for number in numbers {
+        let single = number as f32;
+        if !single.is_finite() {
+            return Err(io::Error::other(format!("{number:e} is too large for the format's numbers of 4 bytes")));
+        }
+        bytes.extend(single.to_le_bytes());
+    }
+    record(out, bytes)
 }
 
 /// A record's length must fit a 4-byte integer.

@@ -8,38 +8,56 @@
 use super::super::channel::Channel;
 use super::super::csv::TableError;
 use super::Collected;
-use super::header::{Header, Orbital, Version};
+use super::header::{Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, Version};
 use super::place::Element;
-use std::io::{self, Write};
+use eigenforge_runtime::input_file::{self, InputFile};
+use std::io::{self, BufReader, Write};
 use std::path::Path;
+
+/// Characters of the shortest line of an element: seven fields and a line feed.
+const SHORTEST_LINE: u64 = 14;
 
 /// Lines of the file with their numbers.
 struct Lines<'a> {
     path: &'a Path,
-    rest: std::iter::Enumerate<std::str::Lines<'a>>,
+    rest: input_file::Lines<BufReader<InputFile>>,
 }
 
 impl Lines<'_> {
+    fn next(&mut self) -> Result<Option<(usize, &str)>, TableError> {
+        let failed = |source| TableError::Read { path: self.path.to_path_buf(), source };
+        let Some(line) = self.rest.next_filled().map_err(failed)? else { return Ok(None) };
+        Ok(Some((line.number as usize, line.text().map_err(failed)?)))
+    }
+
     fn fault(&self, line: usize, reason: String) -> TableError {
         TableError::Labels { path: self.path.to_path_buf(), line, reason }
     }
 
     /// The numbers of the next line that is not blank, as many as there are names.
     fn numbers<T: std::str::FromStr>(&mut self, names: &str) -> Result<(usize, Vec<T>), TableError> {
-        let Some((at, line)) = self.rest.by_ref().find(|(_, line)| !line.trim().is_empty()) else {
-            return Err(self.fault(1, format!("expected a line `{names}`, found the end of the file")));
+        let Some((at, line)) = self.next()? else {
+            let last = self.rest.number() as usize;
+            return Err(self.fault(last, format!("expected a line `{names}`, found the end of the file")));
         };
         let numbers: Vec<T> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
         if numbers.len() != names.split(' ').count() || line.split_whitespace().count() != numbers.len() {
-            return Err(self.fault(at + 1, format!("expected `{names}`, found `{}`", line.trim())));
+            let found = shown(line);
+            return Err(self.fault(at, format!("expected `{names}`, found `{found}`")));
         }
-        Ok((at + 1, numbers))
+        Ok((at, numbers))
     }
 }
 
+/// A line for a message, cut where it is long.
+fn shown(line: &str) -> String {
+    line.trim().chars().take(100).collect()
+}
+
 /// Reads a file's text.
-pub(super) fn read(path: &Path, text: &str, collected: &mut Collected) -> Result<(), TableError> {
-    let mut lines = Lines { path, rest: text.lines().enumerate() };
+pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableError> {
+    let (file, bytes) = super::open(path)?;
+    let mut lines = Lines { path, rest: input_file::Lines::new(file) };
     let (line, version) = lines.numbers::<i64>("version")?;
     let version = Version::from_number(version[0]).map_err(|reason| lines.fault(line, reason))?;
     let header = match version {
@@ -47,22 +65,25 @@ pub(super) fn read(path: &Path, text: &str, collected: &mut Collected) -> Result
         _ => header_of_orbitals(&mut lines, version)?,
     };
     let counts = header.counts();
+    let total: usize = counts.iter().sum();
+    if total as u64 > bytes / SHORTEST_LINE {
+        return Err(
+            lines.fault(1, format!("the header promises {total} elements, too many for a file of {bytes} bytes"))
+        );
+    }
     let mut found = [0; 3];
-    while found.iter().sum::<usize>() < counts.iter().sum() {
+    while found.iter().sum::<usize>() < total {
         let (line, channel, element) = element(&mut lines, &header)?;
-        let sector = version.sectors().iter().position(|sector| *sector == channel).unwrap_or_default();
-        found[sector] += 1;
+        version.sectors().iter().zip(&mut found).filter(|(sector, _)| **sector == channel).for_each(|(_, n)| *n += 1);
         collected.take(channel, &element).map_err(|reason| lines.fault(line, reason))?;
     }
     if found != counts {
         let words = version.sectors().map(Channel::word).join(", ");
         return Err(lines.fault(1, format!("the header has {counts:?} elements of {words}; found {found:?}")));
     }
-    if let Some((at, line)) = lines.rest.find(|(_, line)| !line.trim().is_empty()) {
-        let total = found.iter().sum::<usize>();
-        return Err(lines.fault(at + 1, format!("expected the end after {total} elements, found `{line}`")));
-    }
-    Ok(())
+    let Some((at, line)) = lines.next()? else { return Ok(()) };
+    let found = shown(line);
+    Err(lines.fault(at, format!("expected the end after {total} elements, found `{found}`")))
 }
 
 fn header_of_shells(lines: &mut Lines) -> Result<Header, TableError> {
@@ -80,9 +101,6 @@ fn header_of_shells(lines: &mut Lines) -> Result<Header, TableError> {
     header.check_counts(&[sizes[0], sizes[0], sizes[1]]).map_err(|reason| lines.fault(line, reason))?;
     Ok(header)
 }
-
-/// Beyond it a header is a slip of the pen; a table of its states would fill any memory.
-pub(super) const LARGEST_SHELL: u32 = 60;
 
 fn header_of_orbitals(lines: &mut Lines, version: Version) -> Result<Header, TableError> {
     let orbitals = orbitals(lines, version)?;
@@ -119,8 +137,8 @@ fn header_of_orbitals(lines: &mut Lines, version: Version) -> Result<Header, Tab
 /// By class, protons and neutrons.
 fn orbitals(lines: &mut Lines, version: Version) -> Result<[Vec<Orbital>; 2], TableError> {
     let (line, counts) = lines.numbers::<usize>("orbitals(p) orbitals(n)")?;
-    if counts.iter().any(|count| *count > 10_000) {
-        return Err(lines.fault(line, format!("expected up to 10000 orbitals of a class, found {counts:?}")));
+    if counts.iter().any(|count| *count > MOST_ORBITALS as usize) {
+        return Err(lines.fault(line, format!("expected up to {MOST_ORBITALS} orbitals of a class, found {counts:?}")));
     }
     let mut orbitals = [Vec::new(), Vec::new()];
     for class in 0..2 {

@@ -2,17 +2,26 @@
 //! `format`.
 //!
 //! In: the file, and whether it holds the whole matrix or the upper triangle of a symmetric one (A = U + triu(U, 1)ᵀ).
-//! Out: a [`Csr`]. Values may be f64 or f32, indices 32 or 64 bits; rows may come with columns in any order, equal ones
-//! add up.
+//! Out: a [`Csr`]. Values may be f64, f32 or integers, indices 32 or 64 bits; rows may come with columns in any order, equal
+//! ones add up. Lengths are compared before anything is inflated, and an array has memory for what is really there.
+
+mod array;
 
 use super::{Csr, CsrError};
-use ndarray::ArrayD;
-use ndarray_npy::{ReadNpyExt, ReadableElement};
+use array::ArrayHeader;
+use eigenforge_runtime::Device;
+use eigenforge_runtime::input_file::{FileKind, InputFile};
 use rayon::prelude::*;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use zip::ZipArchive;
+
+/// Bytes that an array of a file of any length may inflate to.
+const ROOM: u64 = 16 << 20;
+/// Bytes beyond it for each byte of the file: values that are all equal are stored in a thousandth of their length.
+const ROOM_PER_BYTE: u64 = 256;
+/// Bytes of a non-zero while a matrix is put together, sorted and compressed.
+pub(super) const BYTES_A_NON_ZERO: u64 = 64;
 
 /// Which elements of a symmetric matrix a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,23 +94,22 @@ pub enum NpzError {
 /// A file that is not what `save_npz` writes, or whose arrays make no square matrix of finite numbers.
 pub fn read_npz(file: &Path, triangle: Triangle) -> Result<Csr, NpzError> {
     let mut archive = Archive::open(file)?;
-    let shape = archive.integers("shape")?;
-    let [rows, columns] = shape[..] else {
-        return Err(archive.wrong("shape", format!("has {} numbers instead of 2", shape.len())));
-    };
-    if rows != columns {
-        return Err(NpzError::NotSquare { file: file.into(), rows, columns });
-    }
+    let rows = archive.rows()?;
     let by_columns = archive.is_by_columns()?;
+    let [pointers, places, non_zeros] = ["indptr", "indices", "data"].map(|array| archive.count(array));
+    let (pointers, places, non_zeros) = (pointers?, places?, non_zeros?);
+    if i64::try_from(pointers).ok() != rows.checked_add(1) {
+        return Err(archive.wrong("indptr", format!("has {pointers} numbers for {rows} rows")));
+    }
+    if places != non_zeros {
+        return Err(archive.wrong("indices", format!("has {places} numbers for {non_zeros} values")));
+    }
+    let bytes = non_zeros.saturating_mul(BYTES_A_NON_ZERO).saturating_add(pointers.saturating_mul(16));
+    let fits = Device::cpu().check_memory(&format!("a matrix of {non_zeros} non-zeros"), bytes);
+    fits.map_err(|error| NpzError::File { file: file.into(), reason: error.to_string() })?;
     let indptr = archive.integers("indptr")?;
     let indices = archive.integers("indices")?;
     let values = archive.reals("data")?;
-    if indptr.len() as i64 != rows + 1 {
-        return Err(archive.wrong("indptr", format!("has {} numbers for {rows} rows", indptr.len())));
-    }
-    if indices.len() != values.len() {
-        return Err(archive.wrong("indices", format!("has {} numbers for {} values", indices.len(), values.len())));
-    }
     if let Some(index) = indices.iter().find(|index| !(0..rows).contains(index)) {
         return Err(archive.wrong("indices", format!("has {index}, outside of 0..{rows}")));
     }
@@ -156,38 +164,73 @@ pub(super) fn of_triplets(rows: usize, mut triplets: Vec<(u32, u32, f64)>) -> Re
 /// An open archive.
 struct Archive<'a> {
     file: &'a Path,
-    archive: ZipArchive<File>,
+    archive: ZipArchive<InputFile>,
+    /// The most that an array may inflate to.
+    room: u64,
 }
 
 impl Archive<'_> {
+    /// Of a square matrix, as its shape says.
+    fn rows(&mut self) -> Result<i64, NpzError> {
+        let numbers = self.count("shape")?;
+        if numbers != 2 {
+            return Err(self.wrong("shape", format!("has {numbers} numbers instead of 2")));
+        }
+        let shape = self.integers("shape")?;
+        match shape[..] {
+            [rows, columns] if rows == columns && (0..=i64::from(u32::MAX)).contains(&rows) => Ok(rows),
+            [rows, columns] if rows != columns => Err(NpzError::NotSquare { file: self.file.into(), rows, columns }),
+            _ => Err(self.wrong("shape", format!("is {shape:?}; expected 0 to {} rows", u32::MAX))),
+        }
+    }
+
     fn open(file: &Path) -> Result<Archive<'_>, NpzError> {
         let failed = |reason: String| NpzError::File { file: file.into(), reason };
-        let opened = File::open(file).map_err(|error| failed(error.to_string()))?;
+        let opened = InputFile::open(file, FileKind::MATRIX).map_err(|error| failed(error.to_string()))?;
+        let room = ROOM.saturating_add(opened.size().saturating_mul(ROOM_PER_BYTE));
         let archive = ZipArchive::new(opened).map_err(|error| failed(error.to_string()))?;
-        Ok(Archive { file, archive })
+        Ok(Archive { file, archive, room })
     }
 
     fn wrong(&self, array: &'static str, reason: String) -> NpzError {
         NpzError::Array { file: self.file.into(), array, reason }
     }
 
-    /// The bytes of one array's file.
-    fn bytes(&mut self, array: &'static str) -> Result<Vec<u8>, NpzError> {
-        let mut bytes = vec![];
+    /// The header of an array, compared with what the archive says of its length; then `take` of the rest.
+    fn read<T>(
+        &mut self,
+        array: &'static str,
+        take: impl FnOnce(&ArrayHeader, &mut dyn Read) -> Result<T, String>,
+    ) -> Result<T, NpzError> {
+        let room = self.room;
         let read = match self.archive.by_name(&format!("{array}.npy")) {
-            Ok(mut member) => member.read_to_end(&mut bytes).map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
+            Ok(mut member) => ArrayHeader::read(&mut member).and_then(|header| {
+                let (promised, stored) = (header.bytes(), member.size());
+                if promised != Some(stored) {
+                    let promised = promised.map_or("over 2^64".into(), |bytes| bytes.to_string());
+                    return Err(format!(
+                        "promises {} numbers, {promised} bytes with its header, and has {stored}",
+                        header.count
+                    ));
+                }
+                if stored > room {
+                    return Err(format!("would inflate to {stored} bytes; a file of this size may hold {room}"));
+                }
+                take(&header, &mut member)
+            }),
+            Err(error) => Err(format!("cannot be read ({error})")),
         };
-        read.map_err(|reason| self.wrong(array, format!("cannot be read ({reason})")))?;
-        Ok(bytes)
+        read.map_err(|reason| self.wrong(array, reason))
     }
 
-    /// CSC or CSR, from the array of one byte string that SciPy writes.
+    /// Numbers of an array.
+    fn count(&mut self, array: &'static str) -> Result<u64, NpzError> {
+        self.read(array, |header, _| Ok(header.count))
+    }
+
+    /// CSC or CSR, from the array of one string that SciPy writes.
     fn is_by_columns(&mut self) -> Result<bool, NpzError> {
-        let bytes = self.bytes("format")?;
-        // The name stands alone behind the header, whose last character is a line feed; in UTF-32 where it was a str.
-        let behind = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let name: String = bytes[behind..].iter().filter(|byte| **byte != 0).map(|byte| char::from(*byte)).collect();
+        let name = self.read("format", |header, rest| header.word(rest))?;
         match name.as_str() {
             "csr" => Ok(false),
             "csc" => Ok(true),
@@ -195,21 +238,11 @@ impl Archive<'_> {
         }
     }
 
-    fn array<T: ReadableElement>(bytes: &[u8]) -> Option<Vec<T>> {
-        ArrayD::<T>::read_npy(bytes).ok().map(|array| array.into_raw_vec_and_offset().0)
-    }
-
     fn integers(&mut self, array: &'static str) -> Result<Vec<i64>, NpzError> {
-        let bytes = self.bytes(array)?;
-        let narrow = || Some(Archive::array::<i32>(&bytes)?.into_iter().map(i64::from).collect());
-        let found = Archive::array::<i64>(&bytes).or_else(narrow);
-        found.ok_or_else(|| self.wrong(array, "is not one of 32- or 64-bit integers".into()))
+        self.read(array, |header, rest| header.integers(rest))
     }
 
     fn reals(&mut self, array: &'static str) -> Result<Vec<f64>, NpzError> {
-        let bytes = self.bytes(array)?;
-        let single = || Some(Archive::array::<f32>(&bytes)?.into_iter().map(f64::from).collect());
-        let found = Archive::array::<f64>(&bytes).or_else(single);
-        found.ok_or_else(|| self.wrong(array, "is not one of real numbers (f64 or f32)".into()))
+        self.read(array, |header, rest| header.reals(rest))
     }
 }

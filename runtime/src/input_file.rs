@@ -1,0 +1,263 @@
+//! The one door through which files that a user names are read.
+//!
+//! In: a path and a [`FileKind`]. Out: an [`InputFile`], its bytes or its lines. Only regular files are opened: a named pipe, a
+//! device, a socket or a folder is refused before a byte is read, and cannot block. `-` is standard input, which is read
+//! once, whole, and may be opened again and again. A file longer than its kind's limit is refused, whatever it promises about
+//! itself.
+//!
+//! | kind | limit |
+//! |---|---|
+//! | model files, forces, records of caches, tuned choices | 16 MiB |
+//! | edited kernels | 64 MiB |
+//! | one-electron operators | 1 GiB |
+//! | determinants | 64 GiB |
+//! | tables of labels, integrals, matrices, interactions, tables of coefficients | 1 TiB, and read piece by piece |
+//! | standard input | that of its kind, and 4 GiB |
+//! | one line of a text | 64 KiB |
+//!
+//! A text must end with a line feed ([`Lines`]): a file that was cut within its last number would give another number.
+
+mod lines;
+
+pub use lines::{Line, Lines, check_ending};
+
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// The path that stands for standard input.
+pub const STANDARD_INPUT: &str = "-";
+
+/// Most bytes of standard input, which is held in memory.
+const STANDARD_INPUT_LIMIT: u64 = 4 << 30;
+
+/// What a file holds, as errors call it, and how long it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileKind {
+    /// Such as "a model file".
+    pub name: &'static str,
+    /// The most bytes it may have.
+    pub limit: u64,
+}
+
+impl FileKind {
+    /// `eigenforge solve MODEL.toml`.
+    pub const MODEL: FileKind = FileKind { name: "a model file", limit: 16 << 20 };
+    /// `[force]` in a TOML file.
+    pub const FORCE: FileKind = FileKind { name: "a force", limit: 16 << 20 };
+    /// Records of kernel caches, checkpoints and tuned choices.
+    pub const RECORD: FileKind = FileKind { name: "a record", limit: 16 << 20 };
+    /// Edited CUDA texts and the files beside them.
+    pub const KERNEL: FileKind = FileKind { name: "a kernel file", limit: 64 << 20 };
+    /// FCIDUMP.
+    pub const INTEGRALS: FileKind = FileKind { name: "an FCIDUMP file", limit: 1 << 40 };
+    /// A dipole, or another one-electron operator.
+    pub const OPERATORS: FileKind = FileKind { name: "a file of one-electron operators", limit: 1 << 30 };
+    /// A list of determinants.
+    pub const DETERMINANTS: FileKind = FileKind { name: "a list of determinants", limit: 64 << 30 };
+    /// Matrix Market and npz.
+    pub const MATRIX: FileKind = FileKind { name: "a matrix", limit: 1 << 40 };
+    /// Two-body elements, strengths or relative motion, in any format.
+    pub const INTERACTION: FileKind = FileKind { name: "an interaction", limit: 1 << 40 };
+    /// Comma-separated labels.
+    pub const TABLE: FileKind = FileKind { name: "a table", limit: 1 << 40 };
+}
+
+/// An open file, or standard input.
+#[derive(Debug)]
+pub struct InputFile {
+    source: Source,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+enum Source {
+    File(File),
+    Memory(Cursor<Arc<[u8]>>),
+}
+
+impl InputFile {
+    /// Opens a regular file, or standard input for `-`.
+    ///
+    /// # Errors
+    /// No such file, or none that may be read; a pipe, device, socket or folder; more bytes than its kind may have.
+    pub fn open(path: &Path, kind: FileKind) -> io::Result<InputFile> {
+        let file = if path.as_os_str() == STANDARD_INPUT {
+            let bytes = standard_input(kind)?;
+            InputFile { bytes: bytes.len() as u64, source: Source::Memory(Cursor::new(bytes)) }
+        } else {
+            // Before it is opened, too: opening some devices does something.
+            check_regular(std::fs::metadata(path)?.file_type())?;
+            let file = without_blocking().read(true).open(path)?;
+            let metadata = file.metadata()?;
+            check_regular(metadata.file_type())?;
+            InputFile { bytes: metadata.len(), source: Source::File(file) }
+        };
+        if file.bytes > kind.limit {
+            return Err(too_long(kind, file.bytes));
+        }
+        Ok(file)
+    }
+
+    /// Its length in bytes when it was opened.
+    pub fn size(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Read for InputFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.source {
+            Source::File(file) => file.read(buffer),
+            Source::Memory(bytes) => bytes.read(buffer),
+        }
+    }
+}
+
+impl Seek for InputFile {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        match &mut self.source {
+            Source::File(file) => file.seek(position),
+            Source::Memory(bytes) => bytes.seek(position),
+        }
+    }
+}
+
+/// All bytes of a file; for kinds whose limit is small.
+///
+/// # Errors
+/// As [`InputFile::open`]; a file that cannot be read, or that grows beyond its limit meanwhile.
+pub fn read_bytes(path: &Path, kind: FileKind) -> io::Result<Vec<u8>> {
+    let file = InputFile::open(path, kind)?;
+    let mut bytes = Vec::with_capacity(file.bytes.min(1 << 20) as usize);
+    file.take(kind.limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > kind.limit { Err(too_long(kind, bytes.len() as u64)) } else { Ok(bytes) }
+}
+
+/// The whole text of a file; for kinds whose limit is small.
+///
+/// # Errors
+/// As [`read_bytes`]; bytes that are no UTF-8.
+pub fn read_text(path: &Path, kind: FileKind) -> io::Result<String> {
+    String::from_utf8(read_bytes(path, kind)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        invalid(format!("it is not UTF-8 text (byte {at}), expected {}", kind.name))
+    })
+}
+
+/// The name by which a report calls a file: its path, or "standard input".
+pub fn shown_name(path: &Path) -> String {
+    if path.as_os_str() == STANDARD_INPUT { "standard input".into() } else { path.display().to_string() }
+}
+
+fn standard_input(kind: FileKind) -> io::Result<Arc<[u8]>> {
+    static READ: OnceLock<Result<Arc<[u8]>, String>> = OnceLock::new();
+    let limit = kind.limit.min(STANDARD_INPUT_LIMIT);
+    let read = READ.get_or_init(|| {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().take(limit + 1).read_to_end(&mut bytes);
+        read.map(|_| bytes.into()).map_err(|error| error.to_string())
+    });
+    match read {
+        Ok(bytes) if bytes.len() as u64 > limit => Err(too_long(FileKind { limit, ..kind }, bytes.len() as u64)),
+        Ok(bytes) => Ok(bytes.clone()),
+        Err(reason) => Err(io::Error::other(format!("standard input: {reason}"))),
+    }
+}
+
+/// A pipe that nobody writes to must not hold the program when it took the place of a file a moment ago.
+fn without_blocking() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        /// O_NONBLOCK of x86-64 and AArch64. Regular files know no blocking.
+        const O_NONBLOCK: i32 = 0o4000;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, O_NONBLOCK);
+    }
+    options
+}
+
+fn check_regular(found: FileType) -> io::Result<()> {
+    if found.is_file() {
+        return Ok(());
+    }
+    let what = name_of(found);
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("it is {what}, expected a regular file; `-` in place of the path reads standard input"),
+    ))
+}
+
+fn name_of(found: FileType) -> &'static str {
+    if found.is_dir() {
+        return "a folder";
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        for (is, name) in [
+            (found.is_fifo(), "a named pipe"),
+            (found.is_char_device(), "a character device"),
+            (found.is_block_device(), "a block device"),
+            (found.is_socket(), "a socket"),
+        ] {
+            if is {
+                return name;
+            }
+        }
+    }
+    "no file"
+}
+
+fn too_long(kind: FileKind, found: u64) -> io::Error {
+    let FileKind { name, limit } = kind;
+    let found = if found > limit.saturating_add(1) { format!("it has {found} bytes, ") } else { String::new() };
+    invalid(format!("{found}{name} may have {limit} at most"))
+}
+
+fn invalid(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regular_files_are_read_up_to_their_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "1234\n").unwrap();
+        let kind = |limit| FileKind { name: "a test", limit };
+        assert_eq!(read_text(&path, kind(5)).unwrap(), "1234\n");
+        let error = read_text(&path, kind(3)).unwrap_err().to_string();
+        assert_eq!(error, "it has 5 bytes, a test may have 3 at most");
+        std::fs::write(&path, b"ab\xff\n").unwrap();
+        let error = read_text(&path, kind(9)).unwrap_err().to_string();
+        assert_eq!(error, "it is not UTF-8 text (byte 2), expected a test");
+        let error = InputFile::open(folder.path(), kind(5)).unwrap_err().to_string();
+        assert!(error.starts_with("it is a folder, expected a regular file"), "{error}");
+        assert_eq!(read_bytes(&folder.path().join("no"), kind(5)).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    /// Each is refused at once, where reading it would block or never end.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let [pipe, link, socket] = ["pipe", "link", "socket"].map(|name| folder.path().join(name));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for (path, name) in [
+            (pipe.as_path(), "a named pipe"),
+            (&link, "a character device"),
+            (&socket, "a socket"),
+            (Path::new("/dev/zero"), "a character device"),
+        ] {
+            let error = read_bytes(path, FileKind::MODEL).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("expected a regular file"), "{error}");
+        }
+    }
+}
