@@ -12,6 +12,8 @@ mod command;
 mod dmrg;
 #[path = "cli_and_input/gallery.rs"]
 mod gallery;
+#[path = "cli_and_input/interrupted.rs"]
+mod interrupted;
 #[path = "cli_and_input/kernels.rs"]
 mod kernels;
 #[path = "cli_and_input/overrides.rs"]
@@ -20,8 +22,12 @@ mod overrides;
 mod reading;
 #[path = "cli_and_input/reference.rs"]
 mod reference;
+#[path = "cli_and_input/shared_folders.rs"]
+mod shared_folders;
 #[path = "cli_and_input/sizes.rs"]
 mod sizes;
+#[path = "cli_and_input/standard_error.rs"]
+mod standard_error;
 #[path = "cli_and_input/trace.rs"]
 mod trace;
 #[path = "cli_and_input/tune.rs"]
