@@ -16,6 +16,8 @@ mod fuzz;
 mod gallery;
 #[path = "cli_and_input/input_files.rs"]
 mod input_files;
+#[path = "cli_and_input/interrupted.rs"]
+mod interrupted;
 #[path = "cli_and_input/kernels.rs"]
 mod kernels;
 #[path = "cli_and_input/overrides.rs"]
@@ -26,8 +28,12 @@ mod reading;
 mod reference;
 #[path = "cli_and_input/sectors.rs"]
 mod sectors;
+#[path = "cli_and_input/shared_folders.rs"]
+mod shared_folders;
 #[path = "cli_and_input/sizes.rs"]
 mod sizes;
+#[path = "cli_and_input/standard_error.rs"]
+mod standard_error;
 #[path = "cli_and_input/trace.rs"]
 mod trace;
 #[path = "cli_and_input/tune.rs"]

@@ -198,7 +198,26 @@ pub enum SolveError {
         /// This run's.
         expected: String,
     },
-    /// A checkpoint could not be written or read.
+    /// A checkpoint of another version of eigenforge.
+    #[error(
+        "the checkpoint {} is of schema {found}, and this eigenforge reads {expected}: go on with the version that wrote it, or name \
+         another folder", path.display()
+    )]
+    OldCheckpoint {
+        /// The state.
+        path: std::path::PathBuf,
+        /// Its schema.
+        found: u32,
+        /// This version's.
+        expected: u32,
+    },
+    /// Another run is in the folder of checkpoints.
+    #[error(transparent)]
+    InUse(#[from] crate::lock::InUse),
+    /// A signal ended the run.
+    #[error(transparent)]
+    Interrupted(#[from] crate::interrupt::Interrupted),
+    /// A folder of checkpoints could not be made or read.
     #[error("checkpoint {path}: {source}; choose a folder that can be written, with room for the vectors")]
     Checkpoint {
         /// The file or folder.

@@ -12,11 +12,17 @@
 pub mod device;
 mod error;
 pub mod input_file;
+pub mod interrupt;
 pub mod jit;
+pub mod lock;
 mod operator;
+pub mod private;
+mod say;
 mod scalar;
+pub mod sealed;
 pub mod simulate;
 pub mod solvers;
+pub mod state_folder;
 pub mod stretches;
 pub mod trace;
 pub mod tune;
@@ -29,5 +35,6 @@ pub use device::{
 };
 pub use error::{DeviceError, Result, SolveError};
 pub use operator::LinearOperator;
+pub use say::{say, say_once};
 pub use scalar::{Pod, Scalar};
 pub use vector_program::{Bind, Program};

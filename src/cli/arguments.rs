@@ -2,6 +2,7 @@
 
 use crate::input::SolverChoice;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use eigenforge_runtime::jit::Arch;
 use std::path::PathBuf;
 
 /// Quantum many-body eigenproblems on CUDA kernels generated for exactly one problem; runs without a GPU too.
@@ -138,7 +139,7 @@ pub(super) struct InspectArguments {
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
     /// The architecture, for ptx, sass and resources
-    #[arg(long, default_value = "sm_90")]
+    #[arg(long, default_value = "sm_90", value_parser = arch)]
     pub arch: String,
     /// Write the generated files to this folder, as NAME.cu and NAME.ron (the plan), to be edited
     #[arg(long, value_name = "DIR", conflicts_with_all = ["stage", "overrides"])]
@@ -156,7 +157,7 @@ pub(super) struct BuildArguments {
     /// The model file
     pub model: PathBuf,
     /// Architectures, separated by commas
-    #[arg(long, value_delimiter = ',', required = true, value_name = "sm_80,sm_90,…")]
+    #[arg(long, value_delimiter = ',', required = true, value_name = "sm_80,sm_90,…", value_parser = arch)]
     pub arch: Vec<String>,
     /// Compile the edited kernel files of this folder in place of the generated ones
     #[arg(long = "override", value_name = "DIR")]
@@ -400,6 +401,11 @@ fn solver(word: &str) -> Result<SolverChoice, String> {
     choice.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
 }
 
+/// The name of an architecture.
+fn arch(word: &str) -> Result<String, String> {
+    word.parse::<Arch>().map(|arch| arch.to_string()).map_err(|error| error.to_string())
+}
+
 fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|number| *number >= 1).ok_or_else(|| "expected a whole number, 1 or more".into())
 }
@@ -440,6 +446,9 @@ mod tests {
             (vec!["inspect", "m.toml", "--stage", "binary"], "possible values"),
             (vec!["inspect", "m.toml", "--dump", "d", "--stage", "ptx"], "cannot be used with"),
             (vec!["inspect", "m.toml", "--force"], "--dump"),
+            (vec!["inspect", "m.toml", "--arch", "sm_1"], "expected a name like sm_90"),
+            (vec!["inspect", "m.toml", "--stage", "ptx", "--arch", "sm_999999999999"], "expected a name like sm_90"),
+            (vec!["build", "m.toml", "--arch", "sm_90,foo"], "expected a name like sm_90"),
             (vec!["solve"], "<MODEL>"),
         ] {
             let arguments = std::iter::once("eigenforge").chain(wrong.iter().copied());

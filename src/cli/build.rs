@@ -8,6 +8,7 @@ use super::overrides;
 use crate::exact::GeneratedFile;
 use crate::input::ModelFile;
 use eigenforge_runtime::jit::{Arch, Jit, JitError};
+use eigenforge_runtime::say;
 use std::time::Instant;
 
 /// Runs the verb.
@@ -17,7 +18,7 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<Outcome, CommandError> {
     let overrides = overrides::read(arguments.overrides.as_deref())?;
     let files = model.generated()?.into_iter().map(|file| file.overridden(&overrides));
     let files = files.collect::<Result<Vec<GeneratedFile>, JitError>>()?;
-    overrides.unused().iter().for_each(|line| eprintln!("warning: {line}"));
+    overrides.unused().iter().for_each(|line| say!("warning: {line}"));
     let jit = Jit::new()?;
     for arch in &archs {
         for file in &files {
@@ -34,11 +35,12 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<Outcome, CommandError> {
             let edited = if file.edited.is_some() { ", overridden" } else { "" };
             print(&format!("{arch:<7} {:<48} {how:>8}  {registers:>3} registers{spills}{edited}\n", cubin.name))?;
             if let Some(note) = &cubin.note {
-                eprintln!("warning: {note}");
+                say!("warning: {note}");
             }
         }
     }
-    let cache = jit.cache().root().map_or("nowhere: the cache is off".into(), |root| root.display().to_string());
+    let nowhere = || jit.cache().fault().map_or("nowhere: the cache is off".into(), |why| format!("nowhere: {why}"));
+    let cache = jit.cache().root().map_or_else(nowhere, |root| root.display().to_string());
     print(&format!("{} kernel files for {} architectures, kept in {cache}\n", files.len(), archs.len()))?;
     Ok(Outcome::Done)
 }

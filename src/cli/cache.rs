@@ -7,6 +7,7 @@ use super::output::{bytes, print, span};
 use crate::su3::TableCache;
 use crate::su3::table_cache::TableFile;
 use eigenforge_runtime::jit::{Cache, Entry, Settings};
+use eigenforge_runtime::say;
 use std::fmt::Write;
 
 /// Runs the verb. A damaged entry does no harm (it is never used), but `verify` then ends with exit code 1.
@@ -14,8 +15,8 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<Outcome, CommandError> {
     let settings = Settings::from_env()?;
     let (cache, coefficients) = (Cache::open(&settings), TableCache::open(&settings));
     let Some(folder) = cache.root().map(ToOwned::to_owned) else {
-        print("the kernel cache is off\n")?;
-        return Ok(Outcome::Done);
+        print(&format!("the kernel cache is off{}\n", cache.fault().map_or(String::new(), |why| format!(": {why}"))))?;
+        return Ok(if cache.fault().is_some() { Outcome::Fault } else { Outcome::Done });
     };
     let failed = |source| CommandError::Cache { folder: folder.clone(), source };
     let (text, outcome) = match &arguments.verb {
@@ -68,6 +69,11 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<Outcome, CommandError> {
                 + tables.iter().filter(|(_, fault)| fault.is_some()).count();
             let checked = verdicts.len() + tables.len();
             let _ = writeln!(text, "{checked} entries checked, {bad} faulty, in {}", folder.display());
+            if bad > 0 {
+                say!(
+                    "error: {bad} of {checked} entries are damaged; none of them is used, and each is replaced when it is needed"
+                );
+            }
             (text, if bad == 0 { Outcome::Done } else { Outcome::Fault })
         }
         CacheVerb::Clear => {

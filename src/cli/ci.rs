@@ -17,6 +17,7 @@ use crate::report::{
     state_warnings,
 };
 use crate::sparse::FormatName;
+use eigenforge_runtime::say;
 use eigenforge_runtime::solvers::{Preconditioner, Solver, StopReason};
 use eigenforge_runtime::trace;
 use std::path::{Path, PathBuf};
@@ -90,7 +91,7 @@ pub(super) fn solve(arguments: &SolveArguments, file: &CiFile, start: Instant) -
     report.warnings.splice(0..0, on_cpu);
     print(&if arguments.json { report.to_json()? + "\n" } else { report.summary() })?;
     if arguments.json {
-        report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        report.warnings.iter().for_each(|warning| say!("warning: {warning}"));
     }
     if let Some(folder) = &file.output.folder {
         let mut files = vec![report.write(folder)?];
@@ -102,7 +103,7 @@ pub(super) fn solve(arguments: &SolveArguments, file: &CiFile, start: Instant) -
         if file.ci.density {
             files.push(found.write(folder, file, &molecule, &multiplet)?);
         }
-        files.iter().for_each(|file| eprintln!("wrote {}", file.display()));
+        files.iter().for_each(|file| say!("wrote {}", file.display()));
     }
     Ok(if report.converged() { Outcome::Done } else { Outcome::NotConverged })
 }

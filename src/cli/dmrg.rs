@@ -18,6 +18,7 @@ use crate::dmrg::{
 use crate::input::{DmrgFile, SectorSpec};
 use crate::report::{DmrgReport, DmrgSeconds, MemoryItem, MemoryRecord, ModelRecord, SiteAverages};
 use eigenforge_runtime::Device;
+use eigenforge_runtime::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -161,11 +162,11 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
     report.seconds.total = start.elapsed().as_secs_f64();
     print(&if arguments.json { report.to_json()? + "\n" } else { report.summary() })?;
     if arguments.json {
-        report.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        report.warnings.iter().for_each(|warning| say!("warning: {warning}"));
     }
     if let Some(folder) = &file.model.output.folder {
         for file in report.write(folder)? {
-            eprintln!("wrote {}", file.display());
+            say!("wrote {}", file.display());
         }
     }
     Ok(if report.converged() { Outcome::Done } else { Outcome::NotConverged })
@@ -181,7 +182,7 @@ fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, Strin
     }
     let (best, reason) = Device::best_with_reason();
     if let Some(reason) = reason {
-        eprintln!("no CUDA device is used: {reason}");
+        say!("no CUDA device is used: {reason}");
     }
     if options.strategy != Strategy::Planned {
         options.strategy.check(&best)?;
@@ -355,7 +356,7 @@ impl Display {
         let due = self.last.get().is_none_or(|last| last.elapsed() >= PLAIN_EVERY);
         if due || told.part == 1.0 {
             self.last.set(Some(Instant::now()));
-            eprintln!("{}{:>3}  {}", stage(told), told.grown.unwrap_or(told.sweep), line(told));
+            say!("{}{:>3}  {}", stage(told), told.grown.unwrap_or(told.sweep), line(told));
         }
     }
 

@@ -55,7 +55,7 @@ fn table(found: &Doctor) -> String {
         row("", format!("behind it, read only: {}", second.display()));
     }
     if let Some(fault) = &cache.fault {
-        row("", format!("NOT WRITABLE: {fault}; kernels are compiled anew in each run"));
+        row("", format!("NOT USED: {fault}; kernels are compiled anew in each run"));
     }
     match &found.driver {
         Ok(driver) => {

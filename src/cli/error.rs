@@ -19,7 +19,9 @@ use crate::su3::interaction::InteractionError;
 use crate::su3::output::Format;
 use crate::su3::summary::Overflow;
 use crate::su3::team::TeamError;
+use eigenforge_runtime::interrupt::Interrupted;
 use eigenforge_runtime::jit::{CompileFailure, JitError};
+use eigenforge_runtime::lock::InUse;
 use eigenforge_runtime::trace::AlreadyRecording;
 use eigenforge_runtime::{DeviceError, SolveError};
 use eigenforge_su3::LabelError;
@@ -123,6 +125,10 @@ pub(super) enum CommandError {
     Su3Interaction(Box<InteractionError>),
     #[error(transparent)]
     Trace(#[from] AlreadyRecording),
+    #[error(transparent)]
+    InUse(#[from] InUse),
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     #[error("the cache in {}: {source}", folder.display())]
     Cache { folder: PathBuf, source: std::io::Error },
     #[error("cannot write to standard output: {0}")]

@@ -8,6 +8,7 @@ use super::{Outcome, dump, inspect_ci, inspect_dmrg, overrides, profile};
 use crate::exact::Stage;
 use crate::input::InputFile;
 use eigenforge_runtime::jit::Overrides;
+use eigenforge_runtime::say;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError> {
@@ -46,7 +47,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
         (folder, true) => overrides::read(folder.as_deref())?,
     };
     let text = model.inspect_overridden(stage, &arguments.arch, kernel, &overrides)?;
-    overrides.unused().iter().for_each(|line| eprintln!("warning: {line}"));
+    overrides.unused().iter().for_each(|line| say!("warning: {line}"));
     print(&text)?;
     if stage == Stage::Resources {
         let command = ["eigenforge".into(), "solve".into(), arguments.model.clone().into_os_string()];

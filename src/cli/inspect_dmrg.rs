@@ -10,6 +10,7 @@ use crate::dmrg::{inspect, resident};
 use crate::exact::{Stage, compiled, heading};
 use crate::input::DmrgFile;
 use eigenforge_runtime::jit::Overrides;
+use eigenforge_runtime::say;
 use eigenforge_templates::{KernelText, Launch};
 
 /// Prints a stage, or writes the generated files.
@@ -35,7 +36,7 @@ pub(super) fn run(file: &DmrgFile, arguments: &InspectArguments) -> Result<(), C
             let text = shown(&generated(kernel)?, stage, &arguments.arch, &overrides)?;
             // Files of other kernels are not in vain.
             let unused = if kernel.is_none() { overrides.unused() } else { Vec::new() };
-            unused.iter().for_each(|line| eprintln!("warning: {line}"));
+            unused.iter().for_each(|line| say!("warning: {line}"));
             text
         }
         _ if arguments.overrides.is_some() => return Err(CommandError::StageBeforeTheText { stage }),

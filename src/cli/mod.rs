@@ -8,7 +8,7 @@
 //! | 3 | the solve ended without converging; what was found is printed, flagged |
 //!
 //! Results go to standard output; progress, warnings and errors to standard error. With `--json` standard output is one
-//! JSON object and nothing else.
+//! JSON object and nothing else: the result, or `{"error": …, "kind": …, "code": …}`.
 
 mod arguments;
 mod bench;
@@ -20,10 +20,12 @@ mod dmrg;
 mod doctor;
 mod dump;
 mod error;
+mod failure;
 mod inspect;
 mod inspect_ci;
 mod inspect_dmrg;
 mod output;
+mod output_folder;
 mod overrides;
 mod profile;
 mod progress;
@@ -50,9 +52,24 @@ enum Outcome {
     NotConverged,
 }
 
-/// Runs the command line of this process.
+/// What the main thread's stack would be by default; it is set by the shell (`ulimit -s`), and may be too small.
+const STACK: usize = 8 << 20;
+
+/// Runs the command line of this process, on a stack of its own.
 pub fn main() -> ExitCode {
-    let arguments = CommandLine::parse(); // prints help or a usage error by itself, exit code 2
+    let thread = std::thread::Builder::new().name("main".into()).stack_size(STACK).spawn(run);
+    match thread.map(|thread| thread.join()) {
+        Ok(Ok(code)) => code,
+        Ok(Err(_)) => ExitCode::from(101), // a panic, which has said so
+        Err(_) => run(),
+    }
+}
+
+fn run() -> ExitCode {
+    let arguments = match CommandLine::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::of_the_command_line(&error),
+    };
     let outcome = match &arguments.command {
         Command::Solve(arguments) => solve::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
@@ -70,31 +87,6 @@ pub fn main() -> ExitCode {
         Ok(Outcome::Fault) => ExitCode::from(1),
         Ok(Outcome::NotConverged) => ExitCode::from(3),
         Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            let code = error.exit_code();
-            match error.compile_failure() {
-                // As it is: a frame would break lines of code and the command to copy.
-                Some(failure) => eprintln!("error: {failure}"),
-                None => {
-                    show_causes_once(&error);
-                    eprintln!("{:?}", miette::Report::new(error));
-                }
-            }
-            ExitCode::from(code)
-        }
+        Err(error) => failure::of_the_run(error),
     }
-}
-
-/// Leaves the causes of an error away if its own words hold them already, as in "FILE: line 3 …"; else they are listed.
-fn show_causes_once(error: &dyn std::error::Error) {
-    let said = error.to_string();
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    if causes.into_iter().all(|cause| said.contains(&cause.to_string())) {
-        // It fails if a hook is there, which shows errors in its own way.
-        let _ = miette::set_hook(Box::new(without_causes));
-    }
-}
-
-fn without_causes(_: &(dyn miette::Diagnostic + 'static)) -> Box<dyn miette::ReportHandler> {
-    Box::new(miette::MietteHandlerOpts::new().without_cause_chain().build())
 }

@@ -1,9 +1,19 @@
 //! Standard output: text that may be cut off by a closed pipe without a panic.
 
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether anything was written to standard output.
+static PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process has written to standard output.
+pub(super) fn has_printed() -> bool {
+    PRINTED.load(Ordering::Relaxed)
+}
 
 /// Writes to standard output; a closed pipe is an error like any other, which the command takes for a wish to stop.
 pub(super) fn print(text: &str) -> std::io::Result<()> {
+    PRINTED.store(true, Ordering::Relaxed);
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()

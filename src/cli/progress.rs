@@ -5,6 +5,7 @@
 //! report.
 
 use super::output::span;
+use eigenforge_runtime::say;
 use eigenforge_runtime::solvers::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -61,7 +62,7 @@ impl Display {
         let due = state.last_line.is_none_or(|last| last.elapsed() >= PLAIN_EVERY);
         if new_phase || due {
             state.last_line = Some(Instant::now());
-            eprintln!("{:>8}  {}", progress.phase, line(progress));
+            say!("{:>8}  {}", progress.phase, line(progress));
         }
     }
 

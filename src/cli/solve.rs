@@ -6,13 +6,14 @@ use super::error::CommandError;
 use super::output::print;
 use super::progress::Display;
 use super::record::record;
-use super::{ci, dmrg, overrides, profile};
+use super::{ci, dmrg, output_folder, overrides, profile};
 use crate::exact::{Model, Solution, Solve};
 use crate::input::{InputFile, ModelFile, PreconditionerChoice, SolverChoice, StartChoice};
 use crate::report::{BasisStates, MemoryItem, MemoryRecord, RunReport, Seconds, VectorFile, write_trace};
+use eigenforge_runtime::say;
 use eigenforge_runtime::solvers::{Preconditioner, Solver, Start};
 use eigenforge_runtime::trace::{self, Recording};
-use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_runtime::{Device, DeviceError, interrupt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,9 +21,15 @@ use std::time::Instant;
 /// Runs the verb; with `--trace`, recorded, and written also when it failed.
 pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     let start = Instant::now();
+    heed_signals("with --checkpoint DIR a run can be gone on with");
     let recording = arguments.trace.as_ref().map(|_| Recording::start()).transpose()?;
     let whole = trace::span("solve", "eigenforge solve");
     let input = read(arguments)?;
+    let _output = output_folder::lock(match &input {
+        InputFile::Lattice(file) => file.output.folder.as_deref(),
+        InputFile::Ci(file) => file.output.folder.as_deref(),
+        InputFile::Dmrg(file) => file.model.output.folder.as_deref(),
+    })?;
     let (outcome, model) = match &input {
         InputFile::Lattice(file) => {
             let reading = trace::span("generate", "read model");
@@ -36,18 +43,26 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     drop(whole);
     if let (Some(path), Some(recording)) = (&arguments.trace, recording) {
         let trace = recording.finish();
-        trace.notes.iter().for_each(|note| eprintln!("warning: {note}"));
+        trace.notes.iter().for_each(|note| say!("warning: {note}"));
         match write_trace(path, &trace) {
-            Ok(path) => eprintln!("wrote {}: open it in https://ui.perfetto.dev or chrome://tracing", path.display()),
+            Ok(path) => say!("wrote {}: open it in https://ui.perfetto.dev or chrome://tracing", path.display()),
             // What stopped the solve matters more.
-            Err(fault) if outcome.is_err() => eprintln!("warning: {fault}"),
+            Err(fault) if outcome.is_err() => say!("warning: {fault}"),
             Err(fault) => return Err(fault.into()),
         }
         if let Some(model) = &model {
-            eprint!("the same phases under NVIDIA's profilers:\n{}", profile::lines(model, &profile::own_command()));
+            let lines = profile::lines(model, &profile::own_command());
+            say!("the same phases under NVIDIA's profilers:\n{}", lines.trim_end());
         }
     }
     outcome
+}
+
+/// From now on SIGINT and SIGTERM let a run save its state first; where that cannot be had they end it at once, as ever.
+pub(super) fn heed_signals(hint: &'static str) {
+    if let Err(error) = interrupt::watch(hint) {
+        say!("warning: signals cannot be watched ({error}): they end the run without saving its state");
+    }
 }
 
 /// Solves and reports; `start` is when the verb began.
@@ -125,7 +140,7 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
     // What was computed is shown before anything can go wrong on a disk.
     print(&if arguments.json { report.to_json()? + "\n" } else { report.summary() })?;
     if arguments.json {
-        report.warnings.iter().skip(told).for_each(|warning| eprintln!("warning: {warning}"));
+        report.warnings.iter().skip(told).for_each(|warning| say!("warning: {warning}"));
     }
     if let Some(folder) = &file.output.folder {
         write(folder, file, model, &solution, &report)?;
@@ -142,7 +157,7 @@ pub(super) fn open_device(arguments: &SolveArguments) -> Result<(Device, Option<
     };
     drop(opening);
     let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
-    on_cpu.iter().for_each(|line| eprintln!("{line}"));
+    on_cpu.iter().for_each(|line| say!("{line}"));
     overrides::give(&device, arguments.overrides.as_deref())?;
     Ok((device, on_cpu))
 }
@@ -212,7 +227,7 @@ fn write(
         files.push(VectorFile { energies: &report.energies, vectors: &vectors, states }.write(folder)?);
     }
     for file in files {
-        eprintln!("wrote {}", file.display());
+        say!("wrote {}", file.display());
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use super::Outcome;
 use super::arguments::{Su3Algorithm, Su3TransformArguments};
 use super::error::CommandError;
 use super::output::{bytes, print, span};
+use super::solve::heed_signals;
 use super::su3::refuse_to_overwrite;
 use super::su3_team::{self, Processes};
 use crate::input::grouped;
@@ -25,7 +26,10 @@ use crate::su3::work::{
 use crate::su3::{Plan, Space, Summary, TableCache, Tables};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::input_file::{FileKind, InputFile};
+use eigenforge_runtime::interrupt::{self, Saving};
 use eigenforge_runtime::jit::Settings;
+use eigenforge_runtime::lock::Lock;
+use eigenforge_runtime::say;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -40,6 +44,9 @@ pub(super) fn run(arguments: &Su3TransformArguments) -> Result<Outcome, CommandE
         return Err(CommandError::Su3PaperInverse);
     }
     let mut team = su3_team::join()?;
+    if team.is_none() {
+        heed_signals("a transform is saved from its first piece on");
+    }
     if let Some(processes) = team.as_mut().filter(|processes| processes.rank() > 0) {
         return follow(arguments, processes);
     }
@@ -122,6 +129,7 @@ fn refuse(processes: &mut Processes, error: &CommandError) -> Result<Outcome, Co
 /// Everything else; the team is taken when groups are dealt out.
 fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Result<Outcome, CommandError> {
     let files = Files::new(arguments)?;
+    let _lock = Lock::of_output(&arguments.output)?;
     let direction = direction(arguments);
     let format = format_of(&arguments.output, direction.output(), arguments.format)?;
     let started = Instant::now();
@@ -180,17 +188,21 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     summary.w0 = plan.groups.iter().map(|group| w0_of(group) as usize).sum();
     summary.defect = known.values().map(|known| known.defect).fold(job.tables.defect, f64::max);
     summary.left_out = job.source.left_out();
-    finish(&arguments.output, plan, partial, direction.output(), format)?;
-    stages.done("write", arguments.output.display().to_string());
+    let finished = finish(&arguments.output, plan, partial, direction.output(), format);
+    if finished.is_ok() {
+        stages.done("write", arguments.output.display().to_string());
+    }
     let served = job.tables.cache().served();
     job.tables.cache().evict();
     let record =
         Record { summary: &summary, seconds: &stages.seconds, tables: served, version: env!("CARGO_PKG_VERSION") };
     let json = serde_json::to_string_pretty(&record).map_err(ReportError::from)? + "\n";
-    files.write(&json, &summary.norm_svg()?)?;
+    let svg = summary.norm_svg()?;
+    let written = finished.and_then(|()| files.write(&json, &svg));
+    // What was computed is shown even where a disk did not take it.
     if arguments.json {
         print(&json)?;
-        return Ok(Outcome::Done);
+        return written.map(|()| Outcome::Done);
     }
     let mut out = summary.to_string();
     if summary.left_out > 0 {
@@ -199,16 +211,12 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     if job.spent.terms > 0 {
         let _ = writeln!(out, "\n{} innermost terms", grouped(job.spent.terms.into()));
     }
-    let _ = writeln!(
-        out,
-        "\n{}, {} and {}, {:.2} s",
-        arguments.output.display(),
-        files.json.display(),
-        files.svg.display(),
-        started.elapsed().as_secs_f64()
-    );
+    if written.is_ok() {
+        let (output, seconds) = (arguments.output.display(), started.elapsed().as_secs_f64());
+        let _ = writeln!(out, "\n{output}, {} and {}, {seconds:.2} s", files.json.display(), files.svg.display());
+    }
     print(&out)?;
-    Ok(Outcome::Done)
+    written.map(|()| Outcome::Done)
 }
 
 /// Below this N_max some cores are done before a card's driver has started and its kernels are compiled: N_max = 10 takes 0.2 s on
@@ -245,6 +253,7 @@ fn by_pieces(
 ) -> Result<f64, CommandError> {
     let plan = job.plan;
     let mut writing = 0.0;
+    let _saving = Saving::to(partial.path());
     for (at, groups) in pieces.iter().enumerate() {
         let finished = work(job, groups)?;
         let before = Instant::now();
@@ -253,6 +262,11 @@ fn by_pieces(
         writing += before.elapsed().as_secs_f64();
         progress.done(plan, groups);
         progress.show("piece", &format!("{} of {}", at + 1, pieces.len()));
+        if let Some(signal) = interrupt::pending() {
+            let (standing, all, path) = (partial.standing(), plan.groups.len(), partial.path().display());
+            let state = format!("{standing} of {all} groups stand in {path}, and the same command goes on from there");
+            return Err(interrupt::obey(signal, state).into());
+        }
     }
     Ok(writing)
 }
@@ -296,7 +310,7 @@ impl Progress {
         let known = partial.known();
         if !known.is_empty() {
             let (there, all) = (known.len(), plan.groups.len());
-            eprintln!("{:>10}  {there} of {all} groups stand in {}.partial", "resume", output.display());
+            say!("{:>10}  {there} of {all} groups stand in {}.partial", "resume", output.display());
         }
         let wanted: Vec<usize> = (0..plan.groups.len()).filter(|at| !known.contains_key(at)).collect();
         let total = wanted.iter().map(|at| plan.groups[*at].length).sum();
@@ -311,7 +325,7 @@ impl Progress {
         let elapsed = self.started.elapsed().as_secs_f64();
         let left = elapsed * (self.total - self.done) as f64 / self.done.max(1) as f64;
         let share = 100.0 * self.done as f64 / self.total.max(1) as f64;
-        eprintln!("{name:>10}  {what}, {share:.0} %, {elapsed:.2} s, {} left", span(left));
+        say!("{name:>10}  {what}, {share:.0} %, {elapsed:.2} s, {} left", span(left));
     }
 }
 
@@ -327,8 +341,9 @@ pub(super) fn format_of(output: &Path, kind: Kind, asked: Option<Format>) -> Res
 }
 
 /// Makes the partial result the result.
-fn finish(output: &Path, plan: &Plan, partial: Partial, kind: Kind, format: Format) -> Result<(), CommandError> {
+fn finish(output: &Path, plan: &Plan, mut partial: Partial, kind: Kind, format: Format) -> Result<(), CommandError> {
     let failed = |source| ReportError::Write { file: output.to_path_buf(), source };
+    partial.write_held(plan).map_err(failed)?;
     if format == Format::Binary {
         return Ok(partial.publish(output).map_err(failed)?);
     }
@@ -460,7 +475,7 @@ impl Stages {
 
     fn say(&self, name: &str, what: &str) {
         if !self.quiet {
-            eprintln!("{name:>10}  {what}");
+            say!("{name:>10}  {what}");
         }
     }
 

@@ -1,9 +1,10 @@
 //! A run on disk after every half sweep, so that a killed one goes on to the same energy.
 //!
-//! A state is a folder `half-N`: `header.ron` (what it belongs to, the tables of the kept states) and `data.bin` (all
-//! numbers, little-endian, with a blake3 sum in the header). It is written beside under another name, flushed, and
-//! renamed, so a kill at any moment leaves the last good one; a torn one is passed over for the one before, and the two
-//! newest stay. Blocks are not saved: they are made again from the kept states.
+//! A state is a folder `half-N`: `header.ron`, sealed (what it belongs to, the tables of the kept states), and `data.bin` (all
+//! numbers, little-endian, with a blake3 sum in the header): no byte of it can change unnoticed. A kill at any moment leaves the
+//! last good one; a damaged one is passed over for the one before. Blocks are not saved: they are made again from the kept
+//! states. How states are written and what becomes of a disk that takes none: [`eigenforge_runtime::state_folder`]. A signal does not
+//! wait for the half sweep to end: the state is saved at the next bond.
 //!
 //! States above the lowest have folders of their own, `state-1` and so on. Each of their headers names what was saved last of
 //! the states below, whose newest is the finished one: of others it would be no state above them.
@@ -16,13 +17,18 @@ use super::growth::GrowthRecord;
 use super::restored::is_whole;
 use super::state::Isometry;
 use super::sweep::Sweeper;
+use eigenforge_runtime::interrupt;
+use eigenforge_runtime::lock::{InUse, Lock};
+use eigenforge_runtime::state_folder::{self, NotWritten, StateFolder};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-const SCHEMA: u32 = 3;
-const KEPT: usize = 2;
+/// Layout of a state. Before 4 there were no seals.
+const SCHEMA: u32 = 4;
+const FIRST_SEALED: u32 = 4;
 
 /// Where to save, and whether to go on from what is there.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +40,16 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// Keeps other runs out of the folder; `None` where there is none and none can be made, or where the file system knows no
+    /// locks.
+    ///
+    /// # Errors
+    /// Who else is in it.
+    pub(super) fn lock(&self) -> Result<Option<Lock>, InUse> {
+        let _ = fs::create_dir_all(&self.folder); // the first state's saver says why not
+        Lock::of_folder(&self.folder)
+    }
+
     /// That of a state above the lowest, 0 for the lowest.
     pub(super) fn of_state(&self, target: usize) -> Checkpoint {
         match target {
@@ -50,8 +66,17 @@ pub struct Progress {
     pub growth: Vec<GrowthRecord>,
     /// Sweeps done.
     pub sweeps: Vec<SweepRecord>,
-    /// The sweep in progress, its first half done; `None` between two sweeps.
-    pub half: Option<SweepRecord>,
+    /// The sweep in progress; `None` between two sweeps.
+    pub part: Option<SweepRecord>,
+    /// Bonds of it that are done.
+    pub done: usize,
+}
+
+impl Progress {
+    /// The bond that ψ is at, of a chain of so many sites: there and back again.
+    pub(super) fn bond(&self, sites: usize) -> usize {
+        self.done.min((2 * (sites - 2)).saturating_sub(self.done))
+    }
 }
 
 /// What a run goes on from.
@@ -66,18 +91,9 @@ pub struct Saved {
     pub progress: Progress,
 }
 
-/// The first two entries of every header.
-#[derive(Deserialize)]
-#[serde(rename = "Header")]
-struct Version {
-    schema: u32,
-    version: String,
-}
-
 #[derive(Serialize, Deserialize)]
 struct Header {
     schema: u32,
-    version: String,
     /// blake3 of operator, sector and order.
     problem: String,
     /// What was saved last of the states below.
@@ -91,10 +107,11 @@ struct Header {
 
 /// Saves the states of one run.
 pub struct Saver {
+    /// `None` on a disk that takes nothing.
+    states: Option<StateFolder>,
     folder: PathBuf,
     problem: String,
     below: Vec<Option<String>>,
-    sequence: u64,
     last: Option<String>,
 }
 
@@ -113,32 +130,30 @@ fn identity(chain: &Chain) -> String {
 
 /// All numbers of a state, written piece by piece: never all of them in memory.
 struct Numbers {
-    path: PathBuf,
     file: File,
     hasher: blake3::Hasher,
 }
 
 impl Numbers {
-    fn create(path: PathBuf) -> Result<Numbers, DmrgError> {
-        let file = File::create(&path).map_err(fault(&path))?;
-        Ok(Numbers { path, file, hasher: blake3::Hasher::new() })
+    fn create(path: &Path) -> std::io::Result<Numbers> {
+        Ok(Numbers { file: File::create(path)?, hasher: blake3::Hasher::new() })
     }
 
-    fn write(&mut self, values: &[f64]) -> Result<(), DmrgError> {
+    fn write(&mut self, values: &[f64]) -> std::io::Result<()> {
         const CHUNK: usize = 1 << 16;
         let mut bytes = Vec::with_capacity(8 * CHUNK.min(values.len()));
         for chunk in values.chunks(CHUNK) {
             bytes.clear();
             chunk.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
             self.hasher.update(&bytes);
-            self.file.write_all(&bytes).map_err(fault(&self.path))?;
+            self.file.write_all(&bytes)?;
         }
         Ok(())
     }
 
     /// On the disk; their sum.
-    fn finish(self) -> Result<String, DmrgError> {
-        self.file.sync_all().map_err(fault(&self.path))?;
+    fn finish(self) -> std::io::Result<String> {
+        self.file.sync_all()?;
         Ok(self.hasher.finalize().to_hex().to_string())
     }
 }
@@ -156,18 +171,22 @@ impl Saver {
         below: &[Option<String>],
     ) -> Result<(Saver, Option<Saved>), DmrgError> {
         let folder = &options.folder;
-        fs::create_dir_all(folder).map_err(fault(folder))?;
-        let found = list(folder)?;
-        let sequence = found.last().map_or(0, |(number, _)| *number);
+        let states = StateFolder::open(folder, "half-").map_err(fault(folder))?;
+        let found = states.as_ref().map_or(Ok(Vec::new()), StateFolder::list).map_err(fault(folder))?;
         let (folder, problem, below) = (folder.clone(), identity(chain), below.to_vec());
-        let mut saver = Saver { folder, problem, below, sequence, last: None };
+        let mut saver = Saver { states, folder, problem, below, last: None };
         for (_, path) in found.iter().rev() {
-            let text = fs::read_to_string(path.join("header.ron")).unwrap_or_default();
-            // A header of another version may hold other things: its version is all that is read of it then.
-            if let Ok(version) = ron::from_str::<Version>(&text) {
-                saver.compare_version(&version)?;
-            }
-            let Ok(header) = ron::from_str::<Header>(&text) else { continue };
+            let header: Header = match state_folder::read_header(path, SCHEMA, FIRST_SEALED) {
+                state_folder::Header::Whole(header) => header,
+                state_folder::Header::OtherSchema(found) => {
+                    saver.compare("version", &format!("schema {SCHEMA}"), &format!("schema {found}"))?;
+                    continue;
+                }
+                state_folder::Header::Damaged => {
+                    state_folder::pass_over(path, "header.ron");
+                    continue;
+                }
+            };
             saver.compare("model", &saver.problem, &header.problem)?;
             if !options.resume {
                 return Ok((saver, None));
@@ -180,7 +199,7 @@ impl Saver {
                 saver.last = Some(sum);
                 return Ok((saver, Some(state)));
             }
-            tracing::warn!(state = %path.display(), "a checkpoint is torn; the one before it is used");
+            state_folder::pass_over(path, "data.bin");
         }
         Ok((saver, None))
     }
@@ -198,75 +217,61 @@ impl Saver {
         Err(DmrgError::OtherCheckpoint { folder, what, expected, found })
     }
 
-    fn compare_version(&self, found: &Version) -> Result<(), DmrgError> {
-        let text = |schema: u32, version: &str| format!("{schema} of eigenforge {version}");
-        let expected = text(SCHEMA, env!("CARGO_PKG_VERSION"));
-        self.compare("version", &expected, &text(found.schema, &found.version))
+    /// From now on a signal waits for the next bond.
+    pub(super) fn hold_signals(&mut self) {
+        self.states.iter_mut().for_each(StateFolder::hold_signals);
     }
 
-    /// Saves a state; ψ is at the first bond between sweeps, at the last after half of one.
+    /// From now on a signal ends the process at once.
     ///
     /// # Errors
-    /// A folder that cannot be written.
+    /// A signal came since the last bond.
+    pub(super) fn let_signals_end(&mut self) -> Result<(), DmrgError> {
+        match &mut self.states {
+            Some(states) => Ok(states.let_signals_end()?),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a signal waits for a state.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.states.is_some() && interrupt::pending().is_some()
+    }
+
+    /// Saves a state, with ψ at the bond that `progress` says. A disk that takes none is said on standard error and is no error.
+    ///
+    /// # Errors
+    /// The engine; a signal that waited for this.
     pub fn save<E: Engine>(&mut self, sweeper: &Sweeper<'_, E>, progress: &Progress) -> Result<(), DmrgError> {
-        let writing = tempfile::Builder::new().prefix("saving-").tempdir_in(&self.folder);
-        let writing = writing.map_err(fault(&self.folder))?;
-        let (mut kept, mut numbers) = (Vec::new(), Numbers::create(writing.path().join("data.bin"))?);
-        for isometry in sweeper.kept() {
-            if let Some(isometry) = isometry {
-                numbers.write(&sweeper.engine().download(&isometry.data)?)?;
+        let Some(states) = &mut self.states else { return Ok(()) };
+        let (problem, below, last) = (self.problem.clone(), self.below.clone(), &mut self.last);
+        states.save(|folder| {
+            let path = folder.join("data.bin");
+            let engine = sweeper.engine();
+            let mut numbers = Numbers::create(&path).map_err(NotWritten::at(&path))?;
+            let mut kept = Vec::new();
+            for isometry in sweeper.kept() {
+                if let Some(isometry) = isometry {
+                    numbers.write(&downloaded(engine, &isometry.data)?).map_err(NotWritten::at(&path))?;
+                }
+                kept.push(isometry.as_ref().map(Isometry::tables));
             }
-            kept.push(isometry.as_ref().map(Isometry::tables));
-        }
-        let mut waves = Vec::new();
-        for wave in sweeper.waves() {
-            let wave = sweeper.engine().download(wave)?;
-            numbers.write(&wave)?;
-            waves.push(wave.len());
-        }
-        let sum = numbers.finish()?;
-        let header = Header {
-            schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION").into(),
-            problem: self.problem.clone(),
-            below: self.below.clone(),
-            progress: progress.clone(),
-            kept,
-            waves,
-            sum: sum.clone(),
-        };
-        let path = writing.path().join("header.ron");
-        let text = ron::to_string(&header).map_err(|error| fault(&path)(std::io::Error::other(error)))?;
-        let mut file = File::create(&path).map_err(fault(&path))?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(fault(&path))?;
-        (self.sequence, self.last) = (self.sequence + 1, Some(sum));
-        let done = self.folder.join(format!("half-{:06}", self.sequence));
-        fs::rename(writing.keep(), &done).map_err(fault(&done))?;
-        if let Ok(opened) = File::open(&self.folder) {
-            let _ = opened.sync_all();
-        }
-        let states = list(&self.folder)?;
-        for (_, old) in &states[..states.len().saturating_sub(KEPT)] {
-            let _ = fs::remove_dir_all(old);
-        }
+            let mut waves = Vec::new();
+            for wave in sweeper.waves() {
+                let wave = downloaded(engine, wave)?;
+                numbers.write(&wave).map_err(NotWritten::at(&path))?;
+                waves.push(wave.len());
+            }
+            let sum = numbers.finish().map_err(NotWritten::at(&path))?;
+            *last = Some(sum.clone());
+            Ok(Header { schema: SCHEMA, problem, below, progress: progress.clone(), kept, waves, sum })
+        })?;
         Ok(())
     }
 }
 
-/// The states of a folder, oldest first. What a killed run left half written is removed.
-fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>, DmrgError> {
-    let mut states = Vec::new();
-    for entry in fs::read_dir(folder).map_err(fault(folder))? {
-        let path = entry.map_err(fault(folder))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name.starts_with("saving-") {
-            let _ = fs::remove_dir_all(&path);
-        } else if let Some(number) = name.strip_prefix("half-").and_then(|n| n.parse().ok()) {
-            states.push((number, path));
-        }
-    }
-    states.sort();
-    Ok(states)
+fn downloaded<'b, E: Engine>(engine: &E, data: &'b E::Buffer) -> Result<Cow<'b, [f64]>, NotWritten<DmrgError>> {
+    engine.download(data).map_err(NotWritten::Run)
 }
 
 /// The run of a state, if every byte of it is as it was written.
@@ -285,7 +290,86 @@ fn restore(path: &Path, header: Header, chain: &Chain) -> Option<Saved> {
         isometry.data = take(isometry.blocks.iter().map(|block| block.rows * block.columns).sum())?;
     }
     let waves = header.waves.iter().map(|count| take(*count)).collect::<Option<Vec<_>>>()?;
-    let bond = if header.progress.half.is_some() { chain.sites - 2 } else { 0 };
+    let bond = header.progress.bond(chain.sites);
     let whole = !waves.is_empty() && waves.iter().all(|wave| is_whole(chain, &kept, wave, bond));
     whole.then_some(Saved { kept, waves, bond, progress: header.progress })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bounded::Bounded;
+    use super::super::options::{Options, START_STATES};
+    use super::*;
+    use crate::basis::Sector;
+    use crate::lattice::Lattice;
+    use crate::models::xxz;
+
+    const SITES: usize = 10;
+
+    fn chain() -> Chain {
+        let lattice = Lattice::chain(SITES).open();
+        let (bonds, sites) = (vec![1.0; SITES - 1], vec![0.0; SITES]);
+        Chain::new(&xxz(&lattice, &bonds, &bonds, &sites, &sites), Sector::Spins { two_sz: 0 }, None).unwrap()
+    }
+
+    fn at(folder: &Path, resume: bool) -> Checkpoint {
+        Checkpoint { folder: folder.into(), resume }
+    }
+
+    fn resumed(folder: &Path, chain: &Chain) -> Option<Saved> {
+        Saver::open(&at(folder, true), chain, &[]).ok().and_then(|(_, saved)| saved)
+    }
+
+    /// A sweep is left at every one of its bonds, saved, and gone on with: it ends as if it had not been.
+    #[test]
+    fn a_sweep_goes_on_from_any_bond() {
+        let (chain, options) = (chain(), Options { states: vec![16], ..Options::default() });
+        let plan = options.plan(0);
+        let path: Vec<_> = Sweeper::<Bounded>::path(SITES).collect();
+        let sweep = |sweeper: &mut Sweeper<'_, Bounded>, bonds: &[_]| {
+            bonds.iter().map(|(p, grows)| sweeper.step(*p, *grows, &plan).unwrap().energy).last().unwrap_or_default()
+        };
+        let begin = || Sweeper::random(Bounded::default(), &chain, START_STATES, 3).unwrap();
+        let whole = sweep(&mut begin(), &path);
+        for done in 1..path.len() {
+            let folder = tempfile::tempdir().unwrap();
+            let mut sweeper = begin();
+            sweep(&mut sweeper, &path[..done]);
+            let progress = Progress { part: Some(SweepRecord::begin(&options, 0)), done, ..Progress::default() };
+            Saver::open(&at(folder.path(), false), &chain, &[]).unwrap().0.save(&sweeper, &progress).unwrap();
+            let Saved { kept, mut waves, bond, progress } = resumed(folder.path(), &chain).unwrap();
+            assert_eq!((bond, progress.done), (path[done].0, done));
+            let mut sweeper = Sweeper::restored(Bounded::default(), &chain, kept, waves.remove(0), bond).unwrap();
+            let found = sweep(&mut sweeper, &path[done..]);
+            assert!((found - whole).abs() < 1e-9, "{done} bonds: {found} is not {whole}");
+        }
+    }
+
+    /// Whatever byte of the header, and whichever of the numbers, is changed: the state is not gone on from.
+    #[test]
+    fn a_change_anywhere_is_refused() {
+        let (chain, folder) = (chain(), tempfile::tempdir().unwrap());
+        let sweeper = Sweeper::random(Bounded::default(), &chain, START_STATES, 3).unwrap();
+        let mut saver = Saver::open(&at(folder.path(), false), &chain, &[]).unwrap().0;
+        saver.save(&sweeper, &Progress::default()).unwrap();
+        assert!(resumed(folder.path(), &chain).is_some());
+        let state = folder.path().join("half-00000001");
+        for (name, step) in [("header.ron", 1), ("data.bin", 97)] {
+            let path = state.join(name);
+            let good = fs::read(&path).unwrap();
+            let write = |bytes: &[u8]| fs::write(&path, bytes).unwrap();
+            for at in (0..good.len()).step_by(step) {
+                let mut bytes = good.clone();
+                bytes[at] ^= 1;
+                write(&bytes);
+                assert!(resumed(folder.path(), &chain).is_none(), "{name}, byte {at}");
+            }
+            for bytes in [&good[..good.len() - 1], &[&good[..], b"\n"].concat(), b""] {
+                write(bytes);
+                assert!(resumed(folder.path(), &chain).is_none(), "{name} of {} bytes", bytes.len());
+            }
+            write(&good);
+        }
+        assert!(resumed(folder.path(), &chain).is_some());
+    }
 }

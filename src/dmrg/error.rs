@@ -152,7 +152,13 @@ pub enum DmrgError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A folder of checkpoints cannot be read or written.
+    /// Another run is in the folder of checkpoints.
+    #[error(transparent)]
+    InUse(#[from] eigenforge_runtime::lock::InUse),
+    /// A signal ended the run.
+    #[error(transparent)]
+    Interrupted(#[from] eigenforge_runtime::interrupt::Interrupted),
+    /// A folder of checkpoints cannot be made or read.
     #[error("checkpoint {}: {source}", path.display())]
     Checkpoint {
         /// Where.
@@ -184,6 +190,8 @@ impl DmrgError {
             DmrgError::Decomposition { .. }
                 | DmrgError::NotFinite { .. }
                 | DmrgError::Checkpoint { .. }
+                | DmrgError::InUse(_)
+                | DmrgError::Interrupted(_)
                 | DmrgError::Scratch { .. }
                 | DmrgError::Device(_)
         )

@@ -71,6 +71,7 @@ pub fn run_on<E: Engine>(
     let mut engine = engine;
     engine.take_up(options.strategy, options.cpu_share)?;
     check_targets(chain, options, engine.most_against())?;
+    let _lock = checkpoint.map(Checkpoint::lock).transpose()?;
     let start = Instant::now();
     if options.weights.is_some() {
         return run_averaged(engine, chain, options, checkpoint, start, &mut tell);
@@ -226,23 +227,21 @@ impl<'c, B> Search<'_, 'c, B> {
                 (sweeper, progress)
             }
         };
-        sweeper.stay_orthogonal_to(self.below, if progress.half.is_some() { chain.sites - 2 } else { 0 })?;
+        sweeper.stay_orthogonal_to(self.below, progress.bond(chain.sites))?;
         planner.watch(&mut sweeper);
+        saver.iter_mut().for_each(Saver::hold_signals);
         let resumed = progress.sweeps.len();
         let mut stop = settled(options, &progress.sweeps);
         while stop.is_none() {
             let sweep = progress.sweeps.len();
             let _sweeping = trace::span("dmrg", "sweep");
             let begun = Instant::now();
-            let half = progress.half.take();
-            let before = half.map_or(0.0, |record| record.seconds);
-            let mut record = half.unwrap_or_else(|| SweepRecord::begin(options, sweep));
+            let (begun_before, done_before) = (progress.part.take(), std::mem::take(&mut progress.done));
+            let before = begun_before.map_or(0.0, |record| record.seconds);
+            let mut record = begun_before.unwrap_or_else(|| SweepRecord::begin(options, sweep));
             let plan = options.plan(sweep);
             let bonds = 2 * (chain.sites - 2);
-            for (done, (p, grows)) in Sweeper::<E>::path(chain.sites).enumerate() {
-                if half.is_some() && grows == Side::Left {
-                    continue;
-                }
+            for (done, (p, grows)) in Sweeper::<E>::path(chain.sites).enumerate().skip(done_before) {
                 let bond = sweeper.step(p, grows, &plan)?;
                 record.add(&bond);
                 record.seconds = before + begun.elapsed().as_secs_f64();
@@ -251,8 +250,11 @@ impl<'c, B> Search<'_, 'c, B> {
                 let planned = if done + 1 == bonds { planner.after(&mut sweeper, options, sweep)? } else { None };
                 let (grown, memory) = (None, planned.as_ref());
                 tell(&Told { sweep, sweeps, part, target, grown, bond: &bond, record: &record, memory, elapsed });
-                if let (Some(saver), true) = (&mut saver, 2 * (done + 1) == bonds) {
-                    saver.save(&sweeper, &Progress { half: Some(record), ..progress.clone() })?;
+                if let Some(saver) = &mut saver
+                    && done + 1 < bonds
+                    && (2 * (done + 1) == bonds || saver.is_interrupted())
+                {
+                    saver.save(&sweeper, &Progress { part: Some(record), done: done + 1, ..progress.clone() })?;
                 }
             }
             progress.sweeps.push(record);
@@ -261,6 +263,7 @@ impl<'c, B> Search<'_, 'c, B> {
             }
             stop = settled(options, &progress.sweeps);
         }
+        saver.as_mut().map_or(Ok(()), Saver::let_signals_end)?;
         let limits = options.davidson(options.sweeps.max(progress.sweeps.len()));
         let (energy, polish) = if options.polish {
             let states = options.states.last().copied().unwrap_or(1);

@@ -1,9 +1,10 @@
 //! A result as it grows on disk, group by group, so that a killed run goes on where it was.
 //!
 //! In: groups that are done. Out: `OUT.partial`, a file of [`super::binary`] whose groups are filled in, and `OUT.partial.done`,
-//! one RON line a group that stands in it: its place in the plan, blake3 of its numbers, its shares of the summary. The numbers
-//! are on the disk before their line is. The first line is a name of the run made of everything that determines the numbers
-//! (input, N_max, direction, version); under another name, or with a line or a group torn, the work is done again.
+//! one RON line a group that stands in it: its place in the plan, blake3 of its numbers, its shares of the summary, and a seal of
+//! the line. The numbers are on the disk before their line is. The first line is a name of the run made of everything that
+//! determines the numbers (input, N_max, direction, version); under another name, or with a line or a group altered, the work is
+//! done again. Groups that a full disk does not take are held in memory, and written as soon as it does.
 
 use super::binary::{self, BinaryFile, Kind};
 use super::channel::Channel;
@@ -11,11 +12,19 @@ use super::csv::TableError;
 use super::plan::Plan;
 use super::summary::Share;
 use super::work::Finished;
+use eigenforge_runtime::{say, say_once};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// Of the journal: 2 since its lines are sealed.
+const SCHEMA: u32 = 2;
+/// Bytes of groups that are held while the disk does not take them.
+const HELD: usize = 4 << 30;
 
 /// A result in the making.
 #[derive(Debug)]
@@ -25,6 +34,12 @@ pub struct Partial {
     journal: File,
     channels: Vec<Channel>,
     known: BTreeMap<usize, Known>,
+    /// The journal's first line.
+    name: String,
+    /// Groups that are done and not on the disk: their numbers, channel by channel.
+    held: BTreeMap<usize, Vec<Vec<u8>>>,
+    /// What was said last about a disk that does not take them.
+    fault: Option<String>,
 }
 
 /// What is said of a group that stands.
@@ -66,13 +81,20 @@ impl Partial {
     pub fn open(output: &Path, run: &Run) -> io::Result<Partial> {
         let path = beside(output, ".partial");
         let journal_path = beside(output, ".partial.done");
-        let options = || OpenOptions::new().read(true).write(true).create(true).truncate(false).to_owned();
-        let (file, mut journal) = (options().open(&path)?, options().open(&journal_path)?);
+        let (file, mut journal) = (open(&path)?, open(&journal_path)?);
         let mut text = Vec::new();
         journal.read_to_end(&mut text)?;
-        let mut partial = Partial { path, file, journal, channels: run.channels.to_vec(), known: BTreeMap::new() };
+        let (channels, name) = (run.channels.to_vec(), format!("{}, journal {SCHEMA}", run.name));
+        let (known, held) = (BTreeMap::new(), BTreeMap::new());
+        let mut partial = Partial { path, file, journal, channels, known, name, held, fault: None };
         let sound = partial.recover(run, &String::from_utf8_lossy(&text))?;
         if !sound {
+            if !text.is_empty() {
+                say_once(format_args!(
+                    "warning: {} is of another run, or altered; it is begun anew",
+                    partial.path.display()
+                ));
+            }
             partial.begin(run)?;
         }
         Ok(partial)
@@ -83,29 +105,34 @@ impl Partial {
         let mut lines = text.lines();
         let mut header = [0; 32];
         let whole = self.file.metadata()?.len() == binary::size(run.plan, run.channels.len());
-        if lines.next() != Some(&run.name) || !whole || self.file.read_exact(&mut header).is_err() {
+        if lines.next() != Some(&self.name) || !whole || self.file.read_exact(&mut header).is_err() {
             return Ok(false);
         }
         if header != binary::header(run.plan, run.kind, run.channels) {
             return Ok(false);
         }
-        for entry in lines.map_while(|line| ron::from_str::<Entry>(line).ok()) {
-            if entry.group >= run.plan.groups.len() || entry.known.shares.len() != self.channels.len() {
-                return Ok(false);
-            }
-            let vectors = self.bytes(run.plan, entry.group)?;
-            if hash(&vectors) == entry.blake3 {
-                self.known.insert(entry.group, entry.known);
+        let (mut altered, mut journal) = (0, self.name.clone() + "\n");
+        for line in lines {
+            let entry = unsealed(&self.name, line)
+                .filter(|entry| entry.group < run.plan.groups.len() && entry.known.shares.len() == self.channels.len());
+            match entry {
+                Some(entry) if hash(&self.bytes(run.plan, entry.group)?) == entry.blake3 => {
+                    if self.known.insert(entry.group, entry.known).is_none() {
+                        journal += &format!("{line}\n");
+                    }
+                }
+                _ => altered += 1,
             }
         }
-        // A line may end in its middle: the journal is written anew from what is known.
+        // The last line may end in its middle, where a process was killed.
+        altered -= usize::from(altered > 0 && !text.ends_with('\n'));
+        if altered > 0 {
+            let path = self.path.display();
+            say_once(format_args!("warning: {altered} groups in {path} are altered; they are done again"));
+        }
         self.journal.set_len(0)?;
         self.journal.rewind()?;
-        let mut lines = run.name.clone() + "\n";
-        for (group, known) in &self.known.clone() {
-            lines += &line(*group, hash(&self.bytes(run.plan, *group)?), known)?;
-        }
-        self.journal.write_all(lines.as_bytes())?;
+        self.journal.write_all(journal.as_bytes())?;
         Ok(true)
     }
 
@@ -117,7 +144,7 @@ impl Partial {
         self.file.set_len(binary::size(run.plan, run.channels.len()))?;
         self.file.rewind()?;
         self.file.write_all(&binary::header(run.plan, run.kind, run.channels))?;
-        self.journal.write_all((run.name.clone() + "\n").as_bytes())
+        self.journal.write_all((self.name.clone() + "\n").as_bytes())
     }
 
     /// Groups that stand in it, in their order.
@@ -125,26 +152,68 @@ impl Partial {
         &self.known
     }
 
-    /// Writes groups, and then that they stand.
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many groups stand on the disk.
+    pub fn standing(&self) -> usize {
+        self.known.len() - self.held.len()
+    }
+
+    /// Writes groups, and then that they stand. What the disk does not take is held and tried again with the next; standard error
+    /// says so.
+    ///
+    /// # Errors
+    ///
+    /// What the file system says, once 4 GiB are held.
+    pub fn put(&mut self, plan: &Plan, finished: Vec<Finished>) -> io::Result<()> {
+        for Finished { group, vectors, defect, shares } in finished {
+            self.held.insert(group, vectors.iter().map(|vector| binary::bytes_of(vector)).collect());
+            self.known.insert(group, Known { defect, shares });
+        }
+        let Err(error) = self.write_held(plan) else { return Ok(()) };
+        if self.held.values().flatten().map(Vec::len).sum::<usize>() > HELD {
+            return Err(error);
+        }
+        let fault = error.to_string();
+        if self.fault.as_ref() != Some(&fault) {
+            let path = self.path.display();
+            say!("warning: {path} takes no more ({fault}): what is done from here on is held in memory until it does");
+            self.fault = Some(fault);
+        }
+        Ok(())
+    }
+
+    /// Writes what is held, and then that it stands.
     ///
     /// # Errors
     ///
     /// What the file system says.
-    pub fn put(&mut self, plan: &Plan, finished: Vec<Finished>) -> io::Result<()> {
+    pub fn write_held(&mut self, plan: &Plan) -> io::Result<()> {
         let mut lines = String::new();
-        for Finished { group, vectors, defect, shares } in finished {
-            let bytes: Vec<Vec<u8>> = vectors.iter().map(|vector| binary::bytes_of(vector)).collect();
-            for (at, bytes) in bytes.iter().enumerate() {
-                self.file.seek(SeekFrom::Start(binary::position(plan, &plan.groups[group], at)))?;
+        for (group, vectors) in &self.held {
+            for (at, bytes) in vectors.iter().enumerate() {
+                self.file.seek(SeekFrom::Start(binary::position(plan, &plan.groups[*group], at)))?;
                 self.file.write_all(bytes)?;
             }
-            let known = Known { defect, shares };
-            lines += &line(group, hash(&bytes), &known)?;
-            self.known.insert(group, known);
+            lines += &line(&self.name, *group, hash(vectors), &self.known[group])?;
         }
         self.file.sync_data()?;
-        self.journal.write_all(lines.as_bytes())?;
-        self.journal.sync_data()
+        let end = self.journal.metadata()?.len();
+        let written = self.journal.write_all(lines.as_bytes()).and_then(|()| self.journal.sync_data());
+        if let Err(error) = written {
+            // Half of them would be there twice.
+            self.journal.set_len(end)?;
+            self.journal.seek(SeekFrom::Start(end))?;
+            return Err(error);
+        }
+        self.held.clear();
+        if self.fault.take().is_some() {
+            say!("{} takes what was held: all that is done stands in it", self.path.display());
+        }
+        Ok(())
     }
 
     /// The numbers of a group, a vector a channel.
@@ -166,6 +235,9 @@ impl Partial {
     }
 
     fn bytes(&mut self, plan: &Plan, group: usize) -> io::Result<Vec<Vec<u8>>> {
+        if let Some(held) = self.held.get(&group) {
+            return Ok(held.clone());
+        }
         let of = &plan.groups[group];
         let mut vectors = Vec::with_capacity(self.channels.len());
         for at in 0..self.channels.len() {
@@ -199,6 +271,23 @@ impl Partial {
     }
 }
 
+/// For reading and writing, made if it is not there. What is no file of its own is refused, or a stranger's file would be written.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let refused = |what| io::Error::other(format!("{} is {what}; remove it, or name another output", path.display()));
+    let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).custom_flags(flags).to_owned();
+    let opened = options.open(path).map_err(|error| match path.is_symlink() {
+        true => refused("a link, which is not followed"),
+        false => error,
+    })?;
+    let metadata = opened.metadata()?;
+    match () {
+        () if !metadata.is_file() => Err(refused("no regular file")),
+        () if metadata.nlink() > 1 => Err(refused("another name of a file that has several")),
+        () => Ok(opened),
+    }
+}
+
 fn beside(output: &Path, suffix: &str) -> PathBuf {
     let mut name = output.file_name().unwrap_or_default().to_os_string();
     name.push(suffix);
@@ -213,9 +302,24 @@ fn hash(vectors: &[Vec<u8>]) -> String {
     hasher.finalize().to_hex()[..16].to_string()
 }
 
-fn line(group: usize, blake3: String, known: &Known) -> io::Result<String> {
-    let entry = Entry { group, blake3, known: known.clone() };
-    Ok(ron::to_string(&entry).map_err(io::Error::other)? + "\n")
+/// Between a line's entry and its seal.
+const SEAL: &str = " // blake3 ";
+
+fn line(name: &str, group: usize, blake3: String, known: &Known) -> io::Result<String> {
+    let entry = ron::to_string(&Entry { group, blake3, known: known.clone() }).map_err(io::Error::other)?;
+    let seal = seal(name, &entry);
+    Ok(format!("{entry}{SEAL}{seal}\n"))
+}
+
+/// Of an entry in the journal of this run.
+fn seal(name: &str, entry: &str) -> String {
+    hash(&[name.as_bytes().to_vec(), entry.as_bytes().to_vec()])
+}
+
+/// The entry of a line in which no byte was changed.
+fn unsealed(name: &str, line: &str) -> Option<Entry> {
+    let (entry, found) = line.rsplit_once(SEAL)?;
+    (seal(name, entry) == found).then(|| ron::from_str(entry).ok()).flatten()
 }
 
 #[cfg(test)]
@@ -270,5 +374,88 @@ mod tests {
         let read = binary::read(&output, &plan, Kind::Strengths).unwrap();
         assert_eq!(read.vectors[1].1[plan.groups[4].start..][..3], finished(&plan, 4, 2.0).vectors[1][..3]);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// Whatever byte of the journal or of the numbers is changed: its group, or all of them, are done again.
+    #[test]
+    fn a_change_anywhere_is_refused() {
+        let plan = Plan::new(Space { n_max: 1 });
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("out.bin");
+        let channels = [Channel::Pn, Channel::Nn];
+        let run = Run { plan: &plan, kind: Kind::Strengths, channels: &channels, name: "a run".into() };
+        let mut partial = Partial::open(&output, &run).unwrap();
+        partial.put(&plan, [1, 2].map(|group| finished(&plan, group, 1.0)).into()).unwrap();
+        let known = partial.known().clone();
+        drop(partial);
+        let (file, journal) = (beside(&output, ".partial"), beside(&output, ".partial.done"));
+        let [good, lines] = [&file, &journal].map(|path| std::fs::read(path).unwrap());
+        let restore = || {
+            std::fs::write(&file, &good).unwrap();
+            std::fs::write(&journal, &lines).unwrap();
+        };
+        let found = || Partial::open(&output, &run).unwrap().known().clone();
+        for at in 0..lines.len() {
+            let mut bytes = lines.clone();
+            bytes[at] ^= 1;
+            restore();
+            std::fs::write(&journal, bytes).unwrap();
+            let found = found();
+            assert!(found.len() < 2 && found.iter().all(|(group, of)| known[group] == *of), "byte {at}: {found:?}");
+        }
+        let numbers = |group: usize| binary::position(&plan, &plan.groups[group], 0) as usize;
+        for at in (0..32).chain(numbers(1)..numbers(1) + 8).chain(numbers(2)..numbers(2) + 8) {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1;
+            restore();
+            std::fs::write(&file, bytes).unwrap();
+            assert!(found().len() < 2, "byte {at}");
+        }
+        restore();
+        assert_eq!(found(), known);
+    }
+
+    /// Groups that the disk does not take are held, tried again, and stand when it does.
+    #[test]
+    fn a_disk_that_takes_nothing_for_a_while_loses_nothing() {
+        let plan = Plan::new(Space { n_max: 1 });
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("out.bin");
+        let channels = [Channel::Pn, Channel::Nn];
+        let run = Run { plan: &plan, kind: Kind::Strengths, channels: &channels, name: "a run".into() };
+        let mut partial = Partial::open(&output, &run).unwrap();
+        partial.put(&plan, vec![finished(&plan, 0, 1.0)]).unwrap();
+        let writable = std::mem::replace(&mut partial.file, File::open(beside(&output, ".partial")).unwrap());
+        partial.put(&plan, vec![finished(&plan, 1, 1.0)]).unwrap();
+        partial.put(&plan, vec![finished(&plan, 2, 1.0)]).unwrap();
+        assert_eq!((partial.known().len(), partial.standing()), (3, 1));
+        assert_eq!(partial.group(&plan, 2).unwrap(), finished(&plan, 2, 1.0).vectors);
+        assert!(partial.write_held(&plan).is_err());
+        partial.file = writable;
+        partial.put(&plan, vec![finished(&plan, 3, 1.0)]).unwrap();
+        assert_eq!(partial.standing(), 4);
+        let known = partial.known().clone();
+        drop(partial);
+        assert_eq!(Partial::open(&output, &run).unwrap().known(), &known);
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_not_written_through() {
+        let plan = Plan::new(Space { n_max: 0 });
+        let folder = tempfile::tempdir().unwrap();
+        let (output, precious) = (folder.path().join("out.bin"), folder.path().join("precious"));
+        std::fs::write(&precious, "data").unwrap();
+        let run = Run { plan: &plan, kind: Kind::Strengths, channels: &[Channel::Pn], name: "a run".into() };
+        for name in [".partial", ".partial.done"] {
+            let place = beside(&output, name);
+            std::os::unix::fs::symlink(&precious, &place).unwrap();
+            let said = Partial::open(&output, &run).unwrap_err().to_string();
+            assert!(said.contains("is a link, which is not followed; remove it"), "{said}");
+            std::fs::remove_file(&place).unwrap();
+            std::fs::hard_link(&precious, &place).unwrap();
+            assert!(Partial::open(&output, &run).unwrap_err().to_string().contains("several"));
+            std::fs::remove_file(&place).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "data");
     }
 }

@@ -7,13 +7,16 @@
 //! A file is `su3-tables/<name>-<key16>.table` in the folder of the kernel cache: `EIGENSU3`, u32 schema, key (32 bytes), u64
 //! numbers, blake3 of the key and of what follows (32 bytes), then for each table its defect and its values, 8-byte little-endian. It is
 //! written beside and renamed; of two programs that make the same one wins and both are right. A short, torn or altered file
-//! is computed again and replaced; a folder that cannot be written is no error. W⁰ of quanta (N_f, N_i) serves every N_max.
+//! is computed again and replaced; a folder that cannot be written is no error, one that others may write to is left aside. W⁰ of
+//! quanta (N_f, N_i) serves every N_max.
 
 use eigenforge_runtime::jit::{CacheFolder, Settings};
+use eigenforge_runtime::private::{self, Trust};
 use eigenforge_su3::{Coupler, Irrep, SquareTable};
 use rayon::prelude::*;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
@@ -67,10 +70,15 @@ pub struct TableFile {
 }
 
 impl TableCache {
-    /// In the folder `su3-tables` of the kernel cache, up to its limit; touches nothing on disk.
+    /// In the folder `su3-tables` of the kernel cache, up to its limit; none where others may write to it. Writes nothing.
     pub fn open(settings: &Settings) -> TableCache {
         let CacheFolder::At(root) = &settings.cache else { return TableCache::off() };
-        TableCache::at(root.join("su3-tables"), settings.cache_limit)
+        let folder = root.join("su3-tables");
+        let trust = Trust::own();
+        if !(trust.allows(root) && trust.allows(&folder)) {
+            return TableCache::off();
+        }
+        TableCache::at(folder, settings.cache_limit)
     }
 
     /// In a folder, up to so many bytes.
@@ -94,9 +102,9 @@ impl TableCache {
         let key = key(factors);
         let path = self.folder.as_ref().map(|folder| folder.join(file_name(name, &key)));
         if let Some(path) = path.as_ref().filter(|path| path.exists()) {
-            match read(path, &key).and_then(|payload| decode(&payload, factors)) {
+            match read(path, &key, factors).and_then(|payload| decode(&payload, factors)) {
                 Ok(tables) => {
-                    touch(path);
+                    private::touch(path);
                     self.read.fetch_add(1, Ordering::Relaxed);
                     return tables;
                 }
@@ -147,7 +155,7 @@ impl TableCache {
     /// A folder that is there and cannot be read.
     pub fn verify(&self) -> io::Result<Vec<(PathBuf, Option<String>)>> {
         let check = |file: TableFile| {
-            let fault = stored_key(&file.path).and_then(|key| read(&file.path, &key)).err();
+            let fault = stored_key(&file.path).and_then(|key| check(&file.path, &key)).err();
             (file.path, fault)
         };
         Ok(self.list()?.into_iter().map(check).collect())
@@ -221,7 +229,7 @@ fn seal(key: &blake3::Hash, payload: &[u8]) -> blake3::Hash {
 /// Header and content.
 fn publish(path: &Path, key: &blake3::Hash, payload: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
+    private::make_folder(folder)?;
     let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder)?;
     file.write_all(MAGIC)?;
     file.write_all(&SCHEMA.to_le_bytes())?;
@@ -233,25 +241,48 @@ fn publish(path: &Path, key: &blake3::Hash, payload: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The content of a whole file of this key.
-fn read(path: &Path, key: &blake3::Hash) -> Result<Vec<u8>, String> {
-    let mut bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    let Some((header, payload)) = bytes.split_at_checked(HEADER) else { return Err("it ends in its header".into()) };
-    let expected = [MAGIC.as_slice(), &SCHEMA.to_le_bytes(), key.as_bytes(), &(payload.len() as u64 / 8).to_le_bytes()];
+/// The content of a whole file of this key. Its length is known before anything is read.
+fn read(path: &Path, key: &blake3::Hash, factors: &[Factors]) -> Result<Vec<u8>, String> {
+    let (mut file, header, bytes) = open(path, key)?;
+    let of = |of: &Factors| (0..=of.l3_max).map(|l3| 1 + SquareTable::places(of.irreps, l3)).sum::<usize>();
+    let numbers: usize = factors.iter().map(of).sum();
+    if bytes != (HEADER + 8 * numbers) as u64 {
+        return Err(format!("it has {bytes} bytes, its tables take {}", HEADER + 8 * numbers));
+    }
+    let mut payload = vec![0; 8 * numbers];
+    file.read_exact(&mut payload).map_err(|error| error.to_string())?;
+    if header[HEADER - 32..] == *seal(key, &payload).as_bytes() { Ok(payload) } else { Err(ALTERED.into()) }
+}
+
+/// Whether every byte of a file of this key is as it was written. Holds no more of it than a piece.
+fn check(path: &Path, key: &blake3::Hash) -> Result<(), String> {
+    let (file, header, _) = open(path, key)?;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(key.as_bytes()).update_reader(file).map_err(|error| error.to_string())?;
+    if header[HEADER - 32..] == *hasher.finalize().as_bytes() { Ok(()) } else { Err(ALTERED.into()) }
+}
+
+const ALTERED: &str = "its key or content is altered";
+
+/// A file behind its header, which must be of this key and of the file's length, and its bytes.
+fn open(path: &Path, key: &blake3::Hash) -> Result<(File, [u8; HEADER], u64), String> {
+    let mut file = Trust::own().open(path).map_err(|error| error.to_string())?;
+    let bytes = file.metadata().map_err(|error| error.to_string())?.len();
+    let mut header = [0; HEADER];
+    file.read_exact(&mut header).map_err(|_| "it ends in its header".to_string())?;
+    let numbers = bytes.saturating_sub(HEADER as u64) / 8;
+    let expected = [MAGIC.as_slice(), &SCHEMA.to_le_bytes(), key.as_bytes(), &numbers.to_le_bytes()];
     if header[..HEADER - 32] != expected.concat() {
         return Err("its header is of another schema, key or length".into());
     }
-    if header[HEADER - 32..] != *seal(key, payload).as_bytes() {
-        return Err("its key or content is altered".into());
-    }
-    Ok(bytes.split_off(HEADER))
+    Ok((file, header, bytes))
 }
 
 /// The key in a header, which must be that of the name.
 fn stored_key(path: &Path) -> Result<blake3::Hash, String> {
     let mut header = [0; 44];
-    let mut file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    io::Read::read_exact(&mut file, &mut header).map_err(|_| "it ends in its header".to_string())?;
+    let mut file = Trust::own().open(path).map_err(|error| error.to_string())?;
+    file.read_exact(&mut header).map_err(|_| "it ends in its header".to_string())?;
     let bytes: [u8; 32] = header[12..].try_into().map_err(|_| "it ends in its header".to_string())?;
     let key = blake3::Hash::from_bytes(bytes);
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -259,16 +290,9 @@ fn stored_key(path: &Path) -> Result<blake3::Hash, String> {
 }
 
 fn table_file(path: PathBuf) -> Option<TableFile> {
-    let data = path.metadata().ok()?;
+    let data = path.symlink_metadata().ok()?;
     let unused = SystemTime::now().duration_since(data.modified().ok()?).unwrap_or_default();
     Some(TableFile { name: path.file_stem()?.to_string_lossy().into_owned(), bytes: data.len(), unused, path })
-}
-
-/// The time of a file says when it was last used.
-fn touch(path: &Path) {
-    if let Ok(file) = std::fs::File::options().append(true).open(path) {
-        file.set_modified(SystemTime::now()).ok();
-    }
 }
 
 #[cfg(test)]

@@ -27,6 +27,24 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// The exit code of a command with `--json` that failed: standard output is one object, which says the same.
+pub fn failed(output: &Output) -> i32 {
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let code = output
+        .status
+        .code()
+        .unwrap_or_else(|| 128 + std::os::unix::process::ExitStatusExt::signal(&output.status).unwrap());
+    assert_eq!(object["code"], code, "{object}");
+    let kinds: &[&str] = match code {
+        1 => &["fault"],
+        2 => &["command line", "input"],
+        _ => &["interrupted"],
+    };
+    assert!(kinds.contains(&object["kind"].as_str().unwrap()), "{object}");
+    assert!(object["error"].as_str().is_some_and(|error| error.len() > 10 && !error.contains('\u{1b}')), "{object}");
+    code
+}
+
 fn solved(arguments: &[&str]) -> RunReport {
     let arguments: Vec<&str> =
         ["solve"].iter().chain(arguments).copied().chain(["--device", "cpu", "--json"]).collect();
@@ -90,7 +108,7 @@ fn the_cpu_in_place_of_a_gpu_is_explained_where_there_is_a_driver() {
         .env("EIGENFORGE_NVRTC", "/no/such/nvrtc")
         .output()
         .unwrap();
-    assert_eq!((output.status.code(), stdout(&output)), (Some(1), ""), "{}", stderr(&output));
+    assert_eq!(failed(&output), 1, "{}", stderr(&output));
 }
 
 /// The CPU in place of a GPU, with the same solver, gives the energies of the CPU; the report says what ran.
@@ -128,7 +146,7 @@ fn the_simulated_device_solves() {
     let start = Instant::now();
     let output = run(&["solve", "examples/hubbard_4x4.toml", "--device", "sim", "--json"]);
     let said = stderr(&output);
-    assert_eq!((output.status.code(), stdout(&output)), (Some(1), ""), "{said}");
+    assert_eq!(failed(&output), 1, "{said}");
     assert!(said.contains("the simulation would need some") && said.contains("--device cpu"), "{said}");
     assert!(start.elapsed() < Duration::from_secs(20));
 }
@@ -137,12 +155,12 @@ fn the_simulated_device_solves() {
 fn a_simulated_device_without_a_compiler_says_what_to_install() {
     let arguments = ["solve", "examples/hubbard_edges.toml", "--device", "sim", "--json"];
     let output = command(&arguments).env("CXX", "/no/such/compiler").output().unwrap();
-    assert_eq!((output.status.code(), stdout(&output)), (Some(1), ""), "{}", stderr(&output));
+    assert_eq!(failed(&output), 1, "{}", stderr(&output));
     for part in ["no C++ compiler was found (/no/such/compiler)", "install g++ or clang++, or name one with CXX"] {
         assert!(stderr(&output).replace("\n  │ ", " ").contains(part), "{}", stderr(&output));
     }
     let output = run(&["solve", "examples/hubbard_edges.toml", "--device", "sim:sideways", "--json"]);
-    assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""), "{}", stderr(&output));
+    assert_eq!(failed(&output), 2, "{}", stderr(&output));
 }
 
 /// "auto": the whole spectrum of what is small, Lanczos for one state, a block for several; and the report says why.
@@ -204,7 +222,7 @@ fn the_solvers_agree() {
 }
 
 #[test]
-fn a_bad_file_or_command_line_is_exit_code_2_and_leaves_standard_output_empty() {
+fn a_bad_file_or_command_line_is_exit_code_2_and_no_result() {
     for arguments in [
         &["solve", "tests/input/unknown_model.toml", "--json"][..],
         &["solve", "no_such_file.toml"],
@@ -225,6 +243,8 @@ fn a_bad_file_or_command_line_is_exit_code_2_and_leaves_standard_output_empty() 
             stderr(&output)
         );
         if arguments.contains(&"--json") {
+            assert_eq!(failed(&output), 2, "{arguments:?}");
+        } else {
             assert_eq!(stdout(&output), "", "{arguments:?}");
         }
     }
@@ -348,9 +368,10 @@ fn the_cache_verbs_and_doctor_work_on_a_machine_with_nothing() {
     assert!(stdout(&run(&["doctor"])).contains("driver"));
 }
 
-fn files_below(folder: &Path) -> usize {
+/// States in a folder of checkpoints.
+pub fn states(folder: &Path) -> usize {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| if entry.path().is_dir() { files_below(&entry.path()) } else { 1 }).sum()
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("state-")).count()
 }
 
 #[test]
@@ -369,13 +390,13 @@ fn a_killed_run_resumes_to_the_same_energy() {
     let arguments = ["solve", model, "--device", "cpu", "--checkpoint", place, "--checkpoint-every", "0"];
     let mut child = command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();
-    while files_below(&checkpoint) == 0 && start.elapsed() < Duration::from_secs(60) {
+    while states(&checkpoint) == 0 && start.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(2));
     }
     std::thread::sleep(Duration::from_millis(20));
     child.kill().unwrap(); // SIGKILL
     child.wait().unwrap();
-    assert!(files_below(&checkpoint) > 0, "no checkpoint was written");
+    assert!(states(&checkpoint) > 0, "no checkpoint was written");
 
     let output = run(&[&arguments[..], &["--resume", "--json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

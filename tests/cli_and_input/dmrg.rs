@@ -66,7 +66,7 @@ fn a_killed_run_goes_on_to_the_same_energy() {
     let whole = solved(&[&input]);
     let mut child = command(&[&["solve", "--json", &input][..], &checkpoint].concat());
     let mut child = child.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    let third = saved.join("half-000003");
+    let third = saved.join("half-00000003");
     let start = Instant::now();
     while !third.exists() && start.elapsed() < Duration::from_secs(120) {
         std::thread::sleep(Duration::from_millis(2));
@@ -94,7 +94,7 @@ fn a_killed_run_of_two_states_goes_on_to_the_same_energies() {
     let whole = solved(&[&input]);
     let mut child = command(&[&["solve", "--json", &input][..], &checkpoint].concat());
     let mut child = child.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    let second = saved.join("state-1").join("half-000002");
+    let second = saved.join("state-1").join("half-00000002");
     let start = Instant::now();
     while !second.exists() && start.elapsed() < Duration::from_secs(120) {
         std::thread::sleep(Duration::from_millis(2));
@@ -157,7 +157,7 @@ fn a_killed_run_with_numbers_on_disk_leaves_none_and_goes_on() {
     let checkpoint = ["--checkpoint", saved.to_str().unwrap()];
     let mut child = command(&[&["solve", "--json", &input][..], &checkpoint].concat());
     let mut child = child.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    let third = saved.join("half-000009");
+    let third = saved.join("half-00000009");
     let start = Instant::now();
     while !third.exists() && start.elapsed() < Duration::from_secs(120) {
         std::thread::sleep(Duration::from_millis(2));

@@ -86,23 +86,29 @@ fn operators_that_a_site_does_not_have() {
     assert!(error.contains("c†_2[4] at site 2"), "{error}");
 }
 
-/// A header that another version wrote is refused, whatever else it holds; it is not passed over as torn.
+/// The header of an older version, which had no seal, and of a newer one.
 #[test]
 fn the_checkpoint_of_another_version() {
+    #[derive(serde::Serialize)]
+    #[serde(rename = "Header")]
+    struct Newer {
+        colour: &'static str,
+        schema: u32,
+    }
     let folder = tempfile::tempdir().unwrap();
     let chain = Chain::new(&heisenberg(8), Sector::Spins { two_sz: 0 }, None).unwrap();
     let at = |resume| Checkpoint { folder: folder.path().into(), resume };
     run(&chain, &Options { sweeps: 1, ..Options::default() }, Some(&at(false)), |_| {}).unwrap();
-    for state in std::fs::read_dir(folder.path()).unwrap() {
-        let header = state.unwrap().path().join("header.ron");
-        let text = std::fs::read_to_string(&header).unwrap();
-        let other =
-            text.replacen("schema:", "colour:\"red\",schema:", 1).replacen(env!("CARGO_PKG_VERSION"), "0.0.1", 1);
-        std::fs::write(&header, other.replace("progress:", "progress_of_old:")).unwrap();
-    }
-    for resume in [false, true] {
-        let refused = run(&chain, &Options::default(), Some(&at(resume)), |_| {}).unwrap_err();
-        assert!(matches!(refused, DmrgError::OtherCheckpoint { what: "version", .. }), "{refused}");
-        assert!(refused.to_string().contains("of eigenforge 0.0.1"), "{refused}");
+    let newer = eigenforge_runtime::sealed::seal_compactly(&Newer { colour: "red", schema: 5 }).unwrap();
+    let older = "(schema:3,version:\"0.0.1\",progress_of_old:())".to_string();
+    for (header, schema) in [(older, "schema 3"), (newer, "schema 5")] {
+        for state in std::fs::read_dir(folder.path()).unwrap() {
+            std::fs::write(state.unwrap().path().join("header.ron"), &header).unwrap();
+        }
+        for resume in [false, true] {
+            let refused = run(&chain, &Options::default(), Some(&at(resume)), |_| {}).unwrap_err();
+            assert!(matches!(refused, DmrgError::OtherCheckpoint { what: "version", .. }), "{refused}");
+            assert!(refused.to_string().contains(&format!("found {schema}")), "{refused}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Runs of `su3 transform` beyond one process and one piece: killed and gone on with, cached tables, memory, formats, MPI.
 
 use super::command::{command, path, root, succeed, text};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -24,31 +25,48 @@ fn json(folder: &Path, name: &str) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(folder.join(name)).unwrap()).unwrap()
 }
 
-/// A run is killed (SIGKILL) when some groups stand; the next one takes these up and ends with the bytes of an undisturbed run.
+/// A run is killed (SIGKILL), and another is ended (SIGTERM), when some groups stand; the next one takes these up and ends with
+/// the bytes of an undisturbed run.
 #[test]
 fn a_killed_run_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     const SMALL: [&str; 2] = ["--memory", "40MiB"];
     done(transform(folder, "9", "whole.bin", &[]));
-    let mut child =
-        transform(folder, "9", "c.bin", &SMALL).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let journal = folder.join("c.bin.partial.done");
-    let started = Instant::now();
     let lines = || std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
-    while lines() < 12 {
-        assert!(
-            started.elapsed() < Duration::from_secs(120) && child.try_wait().unwrap().is_none(),
-            "no chance to kill it"
-        );
-        std::thread::sleep(Duration::from_millis(1));
+    let mut child =
+        transform(folder, "9", "c.bin", &SMALL).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    for (signal, number, least) in [("KILL", 9, 12), ("TERM", 15, 24)] {
+        let started = Instant::now();
+        while lines() < least {
+            assert!(
+                started.elapsed() < Duration::from_secs(120) && child.try_wait().unwrap().is_none(),
+                "no chance to end it"
+            );
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if signal == "TERM" {
+            let second = transform(folder, "9", "c.bin", &SMALL).output().unwrap();
+            let said = text(&second.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(second.status.code(), Some(1), "{said}");
+            assert!(said.contains(&format!("in use by process {}", child.id())), "{said}");
+        }
+        let sent = std::process::Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.signal(), Some(number), "{said}");
+        assert_eq!(said.contains("ended by SIGTERM") && said.contains("groups stand in"), signal == "TERM", "{said}");
+        assert!(!folder.join("c.bin").exists() && lines() >= least);
+        child = transform(folder, "9", "c.bin", &SMALL).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(!folder.join("c.bin").exists() && lines() >= 12);
-    let said = done(transform(folder, "9", "c.bin", &SMALL));
+    let output = child.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("groups stand in"), "{said}");
-    assert!(!journal.exists() && !folder.join("c.bin.partial").exists());
+    assert!(["", ".done"].iter().all(|end| !folder.join(format!("c.bin.partial{end}")).exists()));
+    assert!(!folder.join("c.bin.lock").exists());
     assert_eq!(std::fs::read(folder.join("c.bin")).unwrap(), std::fs::read(folder.join("whole.bin")).unwrap());
     let [went_on, whole] = ["c.json", "whole.json"].map(|name| json(folder, name));
     assert_eq!(went_on["channels"], whole["channels"]);

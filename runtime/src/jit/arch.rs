@@ -40,6 +40,9 @@ const KNOWN: &[(u32, &str, Option<&str>)] = &[
     (121, "12.9", None),
 ];
 
+/// The oldest architecture in the table.
+const OLDEST: u32 = 35;
+
 impl Arch {
     /// The architecture of a card with compute capability `major.minor`.
     pub fn from_capability(major: u32, minor: u32) -> Arch {
@@ -93,7 +96,7 @@ impl FromStr for Arch {
         };
         let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
         match number.parse::<u32>() {
-            Ok(value) if plain && (10..1000).contains(&value) => Ok(Arch(value)),
+            Ok(value) if plain && (OLDEST..1000).contains(&value) => Ok(Arch(value)),
             _ => Err(JitError::ArchName { found: text.to_string() }),
         }
     }
@@ -115,7 +118,21 @@ mod tests {
         }
         assert_eq!("10.3".parse::<Arch>().unwrap(), Arch(103));
         assert_eq!(Arch::from_capability(12, 1).to_string(), "sm_121");
-        for text in ["", "sm_", "sm_90a", "compute_90", "+90", "-1", "9", "9.", "9.00", "99999999999"] {
+        for text in [
+            "",
+            "sm_",
+            "sm_90a",
+            "compute_90",
+            "+90",
+            "-1",
+            "9",
+            "9.",
+            "9.00",
+            "99999999999",
+            "sm_1",
+            "sm_20",
+            "sm_999999999999",
+        ] {
             let message = text.parse::<Arch>().expect_err(text).to_string();
             assert!(message.contains("sm_90"), "{message}");
         }

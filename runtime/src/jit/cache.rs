@@ -8,17 +8,21 @@
 //! `resources.ron` and `entry.ron`, which has the length and the hash of each of the others and a hash of itself. A failed
 //! build is an entry without cubin. There are no locks: an entry is written into a sibling folder that is then renamed;
 //! of two that build the same kernel one wins and both are right. A short, torn, foreign or altered entry is a miss, and
-//! the next build replaces it. Nothing here is ever an error for the caller: without a cache kernels still compile.
+//! the next build replaces it. Nothing here is ever an error for the caller: without a cache kernels still compile. The hashes
+//! find damage, not malice: a folder that others may write to is left aside ([`crate::private`]).
 
 use super::arch::Arch;
 use super::diagnostics::SOURCE_FILE;
 use super::settings::{CacheFolder, Settings};
+use crate::private::{self, Trust};
+use crate::sealed;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 /// Layout of an entry and of the key. Another one means another key, so entries of an older schema are never met.
@@ -33,6 +37,10 @@ pub(crate) const OPTIONS_FILE: &str = "options.txt";
 const LOG_FILE: &str = "log.txt";
 /// An empty file whose time says when the entry was last used.
 pub(crate) const USED_FILE: &str = "used";
+/// The most bytes that a record may have.
+const RECORD_LIMIT: u64 = 1 << 20;
+/// The most bytes that any file of an entry may have, whatever its record says.
+const FILE_LIMIT: u64 = 1 << 30;
 /// Prefix of folders being written or deleted.
 pub(crate) const TEMPORARY: &str = ".tmp-";
 
@@ -43,10 +51,14 @@ pub struct Cache {
     pub(crate) root: Option<PathBuf>,
     /// The folders that are only read, in this order.
     pub(crate) readonly: Vec<PathBuf>,
+    /// Whose entries count in the folder that is written.
+    pub(crate) trust: Trust,
     /// Bytes it may reach.
     pub(crate) limit: u64,
     /// Why there is none, when that is not the user's wish.
     pub(crate) absent: Option<String>,
+    /// Why the folder that the settings name is not used, which standard error has been told.
+    pub(crate) distrusted: Option<String>,
     /// Bytes on disk when last counted plus what was written since; `u64::MAX`: not counted yet.
     pub(crate) bytes: Arc<AtomicU64>,
 }
@@ -125,7 +137,7 @@ pub(crate) struct Stored {
 }
 
 impl Cache {
-    /// The cache that the settings name. Touches nothing on disk.
+    /// The cache that the settings name, of which folders that others may write to are left out. Writes nothing.
     pub fn open(settings: &Settings) -> Cache {
         let (root, absent) = match &settings.cache {
             CacheFolder::At(folder) => (Some(folder.clone()), None),
@@ -135,13 +147,26 @@ impl Cache {
                 (None, Some(reason.to_string()))
             }
         };
-        let readonly = if settings.cache == CacheFolder::Off { vec![] } else { settings.cache_readonly.clone() };
-        Cache { root, readonly, limit: settings.cache_limit, absent, bytes: Arc::new(AtomicU64::new(u64::MAX)) }
+        let trust = Trust::own();
+        let root = root.filter(|root| trust.allows(root));
+        let distrusted = match &settings.cache {
+            CacheFolder::At(folder) if root.is_none() => trust.fault(folder),
+            _ => None,
+        };
+        let tiers = if settings.cache == CacheFolder::Off { &[][..] } else { &settings.cache_readonly[..] };
+        let readonly = tiers.iter().filter(|tier| Trust::of_tier(tier).allows(tier)).cloned().collect();
+        let bytes = Arc::new(AtomicU64::new(u64::MAX));
+        Cache { root, readonly, trust, limit: settings.cache_limit, absent, distrusted, bytes }
     }
 
     /// The folder that is written; `None` when the cache is off.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
+    }
+
+    /// Why there is no folder that is written, if that is not the user's wish.
+    pub fn fault(&self) -> Option<&str> {
+        self.absent.as_deref().or(self.distrusted.as_deref())
     }
 
     /// The size in bytes that the cache may reach.
@@ -153,12 +178,13 @@ impl Cache {
     pub(crate) fn find(&self, name: &str, ingredients: &Ingredients) -> Option<Stored> {
         let key = ingredients.key();
         let folder_name = folder_name(&key, name, ingredients.arch);
-        for root in self.root.iter().chain(&self.readonly) {
+        let tiers = self.readonly.iter().map(|tier| (tier, Trust::of_tier(tier)));
+        for (root, trust) in self.root.iter().map(|root| (root, self.trust.clone())).chain(tiers) {
             let folder = root.join(&folder_name);
-            match read(&folder, &key, ingredients.text) {
+            match read(&folder, &trust, &key, ingredients.text) {
                 Ok(stored) => {
                     if Some(root) == self.root.as_ref() {
-                        touch(&folder);
+                        private::touch(&folder.join(USED_FILE));
                     }
                     return Some(stored);
                 }
@@ -174,7 +200,7 @@ impl Cache {
     /// Keeps a build. Gives the entry's folder, `None` when the cache is off, and an error when it cannot be written.
     pub(crate) fn publish(&self, build: &Build) -> io::Result<Option<PathBuf>> {
         let Some(root) = &self.root else { return Ok(None) };
-        fs::create_dir_all(root)?;
+        private::make_folder(root)?;
         let key = build.ingredients.key();
         let target = root.join(folder_name(&key, build.name, build.ingredients.arch));
         let temporary = temporary(root);
@@ -204,7 +230,7 @@ impl Cache {
                     _ => break,
                 }
             }
-            match read(target, key, build.ingredients.text) {
+            match read(target, &self.trust, key, build.ingredients.text) {
                 Ok(stored) if stored.cubin.is_some() == build.cubin.is_some() => {
                     fs::remove_dir_all(temporary).ok();
                     return Ok(());
@@ -216,20 +242,20 @@ impl Cache {
     }
 }
 
-/// Keeps the source of a failed build outside the cache, in the system's temporary folder.
+/// Keeps the source of a failed build outside the cache, in a new folder of this user's in the system's temporary one; the same
+/// failure once in a process.
 pub(crate) fn keep_failed(build: &Build) -> io::Result<PathBuf> {
+    static KEPT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let key = build.ingredients.key();
-    let folder = temporary(&std::env::temp_dir().join("eigenforge-failed"));
-    fs::create_dir_all(folder.parent().unwrap_or(&folder))?;
+    let mut kept = KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(folder) = kept.get(&key).filter(|folder| folder.is_dir()) {
+        return Ok(folder.clone());
+    }
+    let private = tempfile::Builder::new().prefix("eigenforge-failed-").tempdir()?;
+    let folder = private.path().join(folder_name(&key, build.name, build.ingredients.arch));
     write(&folder, &key, build)?;
-    let target = folder.with_file_name(folder_name(&key, build.name, build.ingredients.arch));
-    if fs::rename(&folder, &target).is_ok() {
-        return Ok(target);
-    }
-    if read(&target, &key, build.ingredients.text).is_ok() {
-        fs::remove_dir_all(&folder).ok();
-        return Ok(target);
-    }
+    let _ = private.keep();
+    kept.insert(key, folder.clone());
     Ok(folder)
 }
 
@@ -260,7 +286,7 @@ pub(crate) fn remove(folder: &Path) -> io::Result<()> {
 
 /// Writes all files of an entry into a new folder.
 pub(crate) fn write(folder: &Path, key: &str, build: &Build) -> io::Result<()> {
-    fs::create_dir(folder)?;
+    private::make_folder(folder)?;
     let mut options = build.ingredients.options.join("\n");
     options.push('\n');
     let mut files: Vec<(&str, &[u8])> = vec![
@@ -273,7 +299,7 @@ pub(crate) fn write(folder: &Path, key: &str, build: &Build) -> io::Result<()> {
     files.extend(build.cubin.map(|cubin| (CUBIN_FILE, cubin)));
     let mut records = Vec::new();
     for (name, bytes) in files {
-        fs::write(folder.join(name), bytes)?;
+        private::write_new(&folder.join(name), bytes)?;
         let blake3 = blake3::hash(bytes).to_hex().to_string();
         records.push(FileRecord { name: name.into(), bytes: bytes.len() as u64, blake3 });
     }
@@ -287,24 +313,17 @@ pub(crate) fn write(folder: &Path, key: &str, build: &Build) -> io::Result<()> {
         failed: build.cubin.is_none(),
         files: records,
     };
-    fs::write(folder.join(USED_FILE), b"")?;
-    fs::write(folder.join(RECORD_FILE), seal(&record)?)
-}
-
-/// The record as RON with its own hash in a last comment line.
-pub(crate) fn seal(record: &impl Serialize) -> io::Result<String> {
-    let text = ron::ser::to_string_pretty(record, ron::ser::PrettyConfig::default()).map_err(io::Error::other)?;
-    Ok(format!("{text}\n// blake3 {}\n", blake3::hash(text.as_bytes()).to_hex()))
+    private::write_new(&folder.join(USED_FILE), b"")?;
+    private::write_new(&folder.join(RECORD_FILE), sealed::seal(&record)?.as_bytes())
 }
 
 /// Reads a record and checks its hash and schema; the text of the error says what is wrong.
-pub(crate) fn read_record(folder: &Path) -> Result<Record, Unreadable> {
-    let sealed = fs::read_to_string(folder.join(RECORD_FILE)).map_err(|e| format!("{RECORD_FILE}: {e}"))?;
-    let torn = || format!("{RECORD_FILE} is torn or altered");
-    let (text, hash) = sealed.strip_suffix('\n').and_then(|s| s.rsplit_once("\n// blake3 ")).ok_or_else(torn)?;
-    if blake3::hash(text.as_bytes()).to_hex().as_str() != hash {
-        return Err(torn().into());
+pub(crate) fn read_record(folder: &Path, trust: &Trust) -> Result<Record, Unreadable> {
+    if !trust.holds_folder(folder) {
+        return Err("it is a link, or others own it or may write to it".to_string().into());
     }
+    let record = trust.read_text(&folder.join(RECORD_FILE), RECORD_LIMIT).map_err(|e| format!("{RECORD_FILE}: {e}"))?;
+    let text = sealed::unseal(&record).ok_or_else(|| format!("{RECORD_FILE} is torn or altered"))?;
     let Schema { schema } = ron::from_str(text).map_err(|e| format!("{RECORD_FILE}: {e}"))?;
     if schema != SCHEMA {
         return Err(Unreadable::OtherSchema(schema));
@@ -345,8 +364,9 @@ impl std::fmt::Display for Unreadable {
 }
 
 /// Reads a file of an entry and checks its length and hash.
-pub(crate) fn read_file(folder: &Path, record: &FileRecord) -> Result<Vec<u8>, String> {
-    let bytes = fs::read(folder.join(&record.name)).map_err(|e| format!("{}: {e}", record.name))?;
+pub(crate) fn read_file(folder: &Path, trust: &Trust, record: &FileRecord) -> Result<Vec<u8>, String> {
+    let limit = record.bytes.min(FILE_LIMIT);
+    let bytes = trust.read(&folder.join(&record.name), limit).map_err(|e| format!("{}: {e}", record.name))?;
     if bytes.len() as u64 != record.bytes {
         return Err(format!("{} has {} bytes, its record says {}", record.name, bytes.len(), record.bytes));
     }
@@ -357,14 +377,14 @@ pub(crate) fn read_file(folder: &Path, record: &FileRecord) -> Result<Vec<u8>, S
 }
 
 /// Reads an entry whole. It must have exactly this key and this text.
-fn read(folder: &Path, key: &str, text: &str) -> Result<Stored, String> {
-    let record = read_record(folder).map_err(|fault| fault.to_string())?;
+fn read(folder: &Path, trust: &Trust, key: &str, text: &str) -> Result<Stored, String> {
+    let record = read_record(folder, trust).map_err(|fault| fault.to_string())?;
     if record.key != key {
         return Err("it is the entry of another key".into());
     }
     let (mut source, mut log, mut cubin) = (None, None, None);
     for file in &record.files {
-        let bytes = read_file(folder, file)?;
+        let bytes = read_file(folder, trust, file)?;
         match file.name.as_str() {
             SOURCE_FILE => source = Some(bytes),
             LOG_FILE => log = Some(String::from_utf8(bytes).map_err(|_| format!("{LOG_FILE} is no text"))?),
@@ -379,10 +399,4 @@ fn read(folder: &Path, key: &str, text: &str) -> Result<Stored, String> {
         return Err(format!("it should{} have {CUBIN_FILE}", if record.failed { " not" } else { "" }));
     }
     Ok(Stored { folder: folder.to_path_buf(), log: log.ok_or("it has no log")?, cubin })
-}
-
-/// Notes that an entry was used. A cache that cannot be written keeps no such notes.
-fn touch(folder: &Path) {
-    let used = fs::File::options().write(true).create(true).truncate(false).open(folder.join(USED_FILE));
-    used.and_then(|file| file.set_modified(SystemTime::now())).ok();
 }

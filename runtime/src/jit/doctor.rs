@@ -116,7 +116,7 @@ impl Doctor {
 }
 
 fn cache(cache: &Cache) -> CacheFinding {
-    let fault = cache.absent.clone().or_else(|| cache.check_writable().err().map(|e| e.to_string()));
+    let fault = cache.fault().map(String::from).or_else(|| cache.check_writable().err().map(|e| e.to_string()));
     let (bytes, entries) = cache.size().unwrap_or_default();
     let folder = cache.root().map(|root| root.to_path_buf());
     CacheFinding { folder, readonly: cache.readonly.clone(), fault, bytes, entries, limit: cache.limit() }

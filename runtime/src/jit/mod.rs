@@ -125,7 +125,7 @@ impl Jit {
             Ok(jit) => Some(jit),
             Err(fault) if std::env::var("EIGENFORGE_TEST_NVRTC").is_ok_and(|v| v == "required") => panic!("{fault}"),
             Err(fault) => {
-                println!("skipped: {}", fault.to_string().lines().next().unwrap_or_default());
+                crate::say!("skipped: {}", fault.to_string().lines().next().unwrap_or_default());
                 None
             }
         }

@@ -83,7 +83,7 @@ impl Settings {
 
         let cache = match value("EIGENFORGE_CACHE") {
             Some(off) if off == "off" => CacheFolder::Off,
-            Some(folder) => CacheFolder::At(PathBuf::from(folder)),
+            Some(folder) => CacheFolder::At(absolute(folder.into())),
             None => match etcetera::choose_base_strategy() {
                 Ok(platform) => CacheFolder::At(platform.cache_dir().join("eigenforge").join("kernels")),
                 Err(_) => CacheFolder::Homeless,
@@ -144,12 +144,17 @@ impl Settings {
             ask_loader: true,
             program_path,
             cache,
-            cache_readonly: paths("EIGENFORGE_CACHE_READONLY"),
+            cache_readonly: paths("EIGENFORGE_CACHE_READONLY").into_iter().map(absolute).collect(),
             cache_limit,
             retry_failed,
             fmad,
         })
     }
+}
+
+/// Compilers run in folders of their own, where a relative path would lead elsewhere.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// The folder of edited kernel files that the environment names.

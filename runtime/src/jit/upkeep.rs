@@ -8,6 +8,7 @@ use super::cache::{
     self, CUBIN_FILE, Cache, Ingredients, OPTIONS_FILE, RECORD_FILE, Record, TEMPORARY, USED_FILE, Unreadable,
 };
 use super::diagnostics::SOURCE_FILE;
+use crate::private::{self, Trust};
 use serde::Serialize;
 use std::fs;
 use std::io;
@@ -58,7 +59,7 @@ impl Cache {
             .folders()?
             .into_iter()
             .filter(|folder| !is_temporary(folder))
-            .filter_map(|folder| Some(entry(&folder, cache::read_record(&folder).ok()?)))
+            .filter_map(|folder| Some(entry(&folder, cache::read_record(&folder, &self.trust).ok()?)))
             .collect();
         entries.sort_by(|a, b| a.unused.cmp(&b.unused).then_with(|| a.folder.cmp(&b.folder)));
         Ok(entries)
@@ -70,7 +71,7 @@ impl Cache {
         let check = |folder: PathBuf| match is_temporary(&folder) {
             true if unused(&folder) < LEFT_BEHIND => None,
             true => Some(Verdict { folder, fault: Some("left behind by a program that was killed".into()) }),
-            false => Some(Verdict { fault: verify(&folder).err(), folder }),
+            false => Some(Verdict { fault: verify(&folder, &self.trust).err(), folder }),
         };
         let mut verdicts: Vec<Verdict> = self.folders()?.into_iter().filter_map(check).collect();
         verdicts.sort_by(|a, b| a.folder.cmp(&b.folder));
@@ -99,7 +100,7 @@ impl Cache {
     /// Whether an entry could be written, by making and removing a folder.
     pub fn check_writable(&self) -> io::Result<()> {
         let Some(root) = &self.root else { return Ok(()) };
-        fs::create_dir_all(root)?;
+        private::make_folder(root)?;
         let trial = root.join(format!("{TEMPORARY}{}-trial", std::process::id()));
         fs::create_dir(&trial)?;
         let written = fs::write(trial.join("trial"), b"trial");
@@ -174,8 +175,8 @@ fn entry(folder: &Path, record: Record) -> Entry {
     }
 }
 
-fn verify(folder: &Path) -> Result<(), String> {
-    let record = match cache::read_record(folder) {
+fn verify(folder: &Path, trust: &Trust) -> Result<(), String> {
+    let record = match cache::read_record(folder, trust) {
         Ok(record) => record,
         // Of a version that shares the folder; its files are for that one to judge.
         Err(Unreadable::OtherSchema(_)) => return Ok(()),
@@ -183,7 +184,7 @@ fn verify(folder: &Path) -> Result<(), String> {
     };
     let (mut text, mut options) = (String::new(), Vec::new());
     for file in &record.files {
-        let bytes = cache::read_file(folder, file)?;
+        let bytes = cache::read_file(folder, trust, file)?;
         match file.name.as_str() {
             SOURCE_FILE => text = String::from_utf8(bytes).map_err(|_| format!("{SOURCE_FILE} is no text"))?,
             OPTIONS_FILE => options = String::from_utf8_lossy(&bytes).lines().map(str::to_string).collect(),

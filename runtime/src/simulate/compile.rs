@@ -1,10 +1,16 @@
 //! Text → two programs that run it, kept by the hash of text, engine and compiler.
+//!
+//! What is kept is executed: it lies in a folder of this user's alone ([`crate::private`]), and beside it a sealed record of its
+//! hashes. Programs without one, or other than theirs, are compiled again.
 
 use super::simulated::Simulated;
 use super::{Check, SimulateError};
 use crate::jit::{CacheFolder, Settings};
+use crate::private::{self, Trust};
+use crate::sealed::{seal, unseal};
 use eigenforge_templates::KernelText;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -25,6 +31,10 @@ const SANITIZED: &[&str] = &[
     "-fno-sanitize-recover=all",
     "-fno-omit-frame-pointer",
 ];
+/// The hashes of what was compiled.
+const RECORD: &str = "compiled.ron";
+/// The most bytes of that, and of a program.
+const LIMITS: [u64; 2] = [1 << 16, 1 << 30];
 /// Bytes set aside for an `extern __shared__` array; the launch says how many of them are there.
 const DYNAMIC_BYTES: usize = 256 << 10;
 
@@ -75,10 +85,13 @@ impl Simulator {
             let names: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
             return Err(SimulateError::NoCompiler { searched: names.join(", ") });
         };
+        // The compiler runs in folders of its own.
+        let folder = folder.and_then(|folder| std::path::absolute(folder).ok());
         let writable =
-            |folder: &Path| std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder)).is_ok();
-        let (folder, temporary) = match folder.filter(|folder| writable(folder)) {
-            Some(folder) => (folder.to_path_buf(), None),
+            |folder: &Path| private::make_folder(folder).and_then(|()| tempfile::tempfile_in(folder)).is_ok();
+        let usable = |folder: &PathBuf| Trust::own().allows(folder) && writable(folder);
+        let (folder, temporary) = match folder.filter(usable) {
+            Some(folder) => (folder, None),
             None => {
                 let temporary = tempfile::tempdir().map_err(system("making a temporary folder"))?;
                 (temporary.path().to_path_buf(), Some(Arc::new(temporary)))
@@ -110,7 +123,7 @@ impl Simulator {
         [text.text.as_str(), driver.as_str()].iter().for_each(|part| field(&mut hash, part));
         let name = format!("{}-{}", file_name(&text.name), &hash.finalize().to_hex()[..24]);
         let folder = self.folder.join(name);
-        let kept = folder.exists();
+        let kept = is_compiled(&folder, &[Check::Accesses.file(), Check::Addresses.file()]);
         let simulated = Simulated::new(text.clone(), folder, kept, self.seconds, self._temporary.clone());
         if kept {
             return Ok(simulated);
@@ -123,7 +136,8 @@ impl Simulator {
                 let watched = scope.spawn(|| self.program(folder, &engine, Check::Accesses, WATCHED, &text.name));
                 self.program(folder, &engine, Check::Addresses, SANITIZED, &text.name)?;
                 watched.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
+            })?;
+            record(folder, &[Check::Accesses.file(), Check::Addresses.file()])
         })?;
         Ok(simulated)
     }
@@ -140,7 +154,9 @@ impl Simulator {
     /// The folder of the engine's object files, compiled once.
     fn engine(&self) -> Result<PathBuf, SimulateError> {
         let folder = self.folder.join(format!("engine-{}", &self.engine_hash().finalize().to_hex()[..24]));
-        if folder.exists() {
+        let objects = PARTS.map(|(name, _)| format!("{name}.o"));
+        let objects = objects.each_ref().map(String::as_str);
+        if is_compiled(&folder, &objects) {
             return Ok(folder);
         }
         self.publish(&folder, |folder| {
@@ -151,7 +167,7 @@ impl Simulator {
                 let words = ["-std=c++17", "-O2", "-g1", "-fno-pie", "-c", &source, "-o", &object];
                 self.compile(folder, &words, "the simulator's engine")?;
             }
-            Ok(())
+            record(folder, &objects)
         })?;
         Ok(folder)
     }
@@ -210,14 +226,18 @@ impl Simulator {
             }
             return Err(error);
         }
-        match std::fs::rename(temporary.path(), target) {
-            Ok(()) => {
-                let _ = temporary.keep();
-                Ok(())
+        let failed = || system(format!("renaming to {}", target.display()));
+        if std::fs::rename(temporary.path(), target).is_err() {
+            if recorded(target).is_some() {
+                return Ok(()); // of another process
             }
-            Err(_) if target.exists() => Ok(()),
-            Err(source) => Err(system(format!("renaming to {}", target.display()))(source)),
+            // Damaged, or of a version that kept no record.
+            let aside = tempfile::Builder::new().prefix(".tmp-").tempdir_in(&self.folder).map_err(failed())?;
+            let _ = std::fs::rename(target, aside.path().join("damaged"));
+            std::fs::rename(temporary.path(), target).map_err(failed())?;
         }
+        let _ = temporary.keep(); // it has another name now
+        Ok(())
     }
 }
 
@@ -230,6 +250,36 @@ impl Simulator {
         let from = temporary.keep();
         if std::fs::rename(&from, &kept).is_ok() { kept } else { from }
     }
+}
+
+/// Writes down what was compiled: each file with its hash. From now on they are this user's alone.
+fn record(folder: &Path, files: &[&str]) -> Result<(), SimulateError> {
+    let hashes = files.iter().map(|name| {
+        let path = folder.join(name);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700))?;
+        let bytes = std::fs::read(path)?;
+        Ok((name.to_string(), blake3::hash(&bytes).to_hex().to_string()))
+    });
+    let hashes = hashes.collect::<io::Result<Vec<(String, String)>>>();
+    let written = hashes.and_then(|hashes| private::write_new(&folder.join(RECORD), seal(&hashes)?.as_bytes()));
+    written.map_err(system(format!("writing {RECORD}")))
+}
+
+/// The record of a folder, if it and what it names are as they were written, by this user.
+fn recorded(folder: &Path) -> Option<Vec<String>> {
+    let trust = Trust::own();
+    let sealed = trust.holds_folder(folder).then(|| trust.read_text(&folder.join(RECORD), LIMITS[0]).ok())??;
+    let files: Vec<(String, String)> = ron::from_str(unseal(&sealed)?).ok()?;
+    let is_whole = |(name, hash): &(String, String)| {
+        let bytes = trust.read(&folder.join(name), LIMITS[1]);
+        bytes.is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == hash)
+    };
+    files.iter().all(is_whole).then(|| files.into_iter().map(|(name, _)| name).collect())
+}
+
+/// Whether these files are there as they were compiled.
+fn is_compiled(folder: &Path, files: &[&str]) -> bool {
+    recorded(folder).is_some_and(|recorded| recorded == files)
 }
 
 fn field(hash: &mut blake3::Hasher, part: &str) {

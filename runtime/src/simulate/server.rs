@@ -5,7 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use tempfile::TempDir;
@@ -42,6 +42,8 @@ impl Server {
             // AddressSanitizer must be the first library, whatever tool this program runs under.
             .env_remove("LD_PRELOAD")
             .env("UBSAN_OPTIONS", "exitcode=4:print_stacktrace=0")
+            // A terminal's SIGINT is for this process, which may have a state to save with its help.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(written)

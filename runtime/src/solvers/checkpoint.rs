@@ -1,13 +1,16 @@
 //! The state of a solver on disk, so that a killed run goes on to the same energy.
 //!
-//! A state is a folder `state-N`: `header.ron` and one raw little-endian file a vector. It is written beside under
-//! another name, flushed, and renamed, so `kill -9` at any moment leaves the last good one. Checksums (blake3) find torn
-//! files; a torn state is passed over for the one before. The two newest are kept.
+//! A state is a folder `state-N`: `header.ron`, sealed, and one raw little-endian file a vector, whose blake3 sums the header has:
+//! no byte of it can change unnoticed. A damaged state is passed over for the one before. The folder is locked while a run is in
+//! it. How states are written and what becomes of a disk that takes none: [`crate::state_folder`].
 
 use super::CheckpointOptions;
 use crate::device::Vector;
 use crate::error::SolveError;
+use crate::interrupt;
+use crate::lock::Lock;
 use crate::scalar::Scalar;
+use crate::state_folder::{self, NotWritten, StateFolder};
 use crate::trace;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -15,8 +18,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// How many states stay on disk.
-const KEPT: usize = 2;
+/// Layout of a state. Before 2 there were no seals.
+const SCHEMA: u32 = 2;
+const FIRST_SEALED: u32 = 2;
 /// Elements converted at a time.
 const SLAB: usize = 1 << 16;
 
@@ -62,9 +66,10 @@ pub(super) struct Saver {
 struct Target {
     options: CheckpointOptions,
     header: Header,
-    sequence: u64,
+    states: StateFolder,
     last: Instant,
     resumed: Option<(Header, PathBuf)>,
+    _lock: Option<Lock>,
 }
 
 fn fault(path: &Path) -> impl Fn(std::io::Error) -> SolveError {
@@ -78,14 +83,17 @@ impl Saver {
         Saver { target: None }
     }
 
-    /// Opens the folder. States of another problem or another solver are refused, whether or not to resume, so that
-    /// they are never overwritten by mistake.
+    /// Opens the folder. States of another problem, another solver or another version are refused, whether or not to resume, so
+    /// that they are never overwritten by mistake.
     pub(super) fn open(options: Option<&CheckpointOptions>, owner: &Owner<'_>) -> Result<Saver, SolveError> {
         let Some(options) = options else { return Ok(Saver::off()) };
         let folder = &options.folder;
-        fs::create_dir_all(folder).map_err(fault(folder))?;
+        let Some(mut states) = StateFolder::open(folder, "state-").map_err(fault(folder))? else {
+            return Ok(Saver::off());
+        };
+        let lock = Lock::of_folder(folder)?;
         let header = Header {
-            schema: 1,
+            schema: SCHEMA,
             problem: blake3::hash(options.identity.as_bytes()).to_hex().to_string(),
             solver: owner.solver.into(),
             phase: String::new(),
@@ -97,18 +105,26 @@ impl Saver {
             scalars: Vec::new(),
             vectors: Vec::new(),
         };
-        let found = list(folder)?;
-        let sequence = found.last().map_or(0, |s| s.0);
         let mut resumed = None;
-        for (_, path) in found.iter().rev() {
-            let Some(old) = read_header(path) else { continue };
+        for (_, path) in states.list().map_err(fault(folder))?.into_iter().rev() {
+            let old: Header = match state_folder::read_header(&path, SCHEMA, FIRST_SEALED) {
+                state_folder::Header::Whole(old) => old,
+                state_folder::Header::OtherSchema(found) => {
+                    return Err(SolveError::OldCheckpoint { path, found, expected: SCHEMA });
+                }
+                state_folder::Header::Damaged => {
+                    state_folder::pass_over(&path, "header.ron");
+                    continue;
+                }
+            };
             compare(folder, &old, &header)?;
-            if options.resume && intact(path, &old) {
-                resumed = Some((old, path.clone()));
+            if options.resume && intact(&path, &old) {
+                resumed = Some((old, path));
                 break;
             }
         }
-        let target = Target { options: options.clone(), header, sequence, last: Instant::now(), resumed };
+        states.hold_signals();
+        let target = Target { options: options.clone(), header, states, last: Instant::now(), resumed, _lock: lock };
         Ok(Saver { target: Some(target) })
     }
 
@@ -122,10 +138,27 @@ impl Saver {
 
     /// Whether it is time to save again.
     pub(super) fn due(&self) -> bool {
-        self.target.as_ref().is_some_and(|t| t.last.elapsed().as_secs_f64() >= t.options.every_seconds)
+        let late = |target: &Target| target.last.elapsed().as_secs_f64() >= target.options.every_seconds;
+        self.target.as_ref().is_some_and(late) || self.is_interrupted()
     }
 
-    /// Saves a state: written beside, flushed, renamed; then all but the newest two are removed.
+    /// Whether a signal waits for the next state.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.target.is_some() && interrupt::pending().is_some()
+    }
+
+    /// The search is over: signals need not wait any more.
+    pub(super) fn search_has_ended(&mut self) -> Result<(), SolveError> {
+        match &mut self.target {
+            Some(target) => Ok(target.states.let_signals_end()?),
+            None => Ok(()),
+        }
+    }
+
+    /// Saves a state.
+    ///
+    /// # Errors
+    /// The device; a signal that waited for this. A disk that takes no state is no error.
     pub(super) fn save<T: Scalar>(
         &mut self,
         phase: &str,
@@ -135,64 +168,29 @@ impl Saver {
     ) -> Result<(), SolveError> {
         let Some(target) = &mut self.target else { return Ok(()) };
         let _checkpoint = trace::span("solver", "checkpoint");
-        let folder = &target.options.folder;
-        let writing = tempfile::Builder::new().prefix("saving-").tempdir_in(folder).map_err(fault(folder))?;
         let mut header = target.header.clone();
-        header.phase = phase.into();
-        header.iteration = iteration;
-        header.scalars = scalars.to_vec();
-        for (index, vector) in vectors.iter().enumerate() {
-            let path = writing.path().join(format!("vector-{index}.bin"));
-            header.vectors.push(write_vector(&path, &vector.download()?)?);
-        }
-        let path = writing.path().join("header.ron");
-        let text = ron::ser::to_string_pretty(&header, ron::ser::PrettyConfig::new())
-            .map_err(|e| fault(&path)(std::io::Error::other(e)))?;
-        let mut file = File::create(&path).map_err(fault(&path))?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(fault(&path))?;
-        target.sequence += 1;
-        let done = folder.join(format!("state-{:08}", target.sequence));
-        fs::rename(writing.keep(), &done).map_err(fault(&done))?;
-        if let Ok(opened) = File::open(folder) {
-            let _ = opened.sync_all();
-        }
-        let states = list(folder)?;
-        for (_, old) in &states[..states.len().saturating_sub(KEPT)] {
-            let _ = fs::remove_dir_all(old);
-        }
+        (header.phase, header.iteration, header.scalars) = (phase.into(), iteration, scalars.to_vec());
+        let saved = target.states.save(|folder| {
+            for (index, vector) in vectors.iter().enumerate() {
+                let values = vector.download().map_err(|error| NotWritten::Run(SolveError::from(error)))?;
+                let path = folder.join(format!("vector-{index}.bin"));
+                header.vectors.push(write_vector(&path, &values).map_err(NotWritten::at(&path))?);
+            }
+            Ok(header)
+        });
         target.last = Instant::now();
-        Ok(())
+        saved.map(drop)
     }
 }
 
-/// The states of a folder, oldest first. What a killed run left half written is removed.
-fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>, SolveError> {
-    let mut states = Vec::new();
-    for entry in fs::read_dir(folder).map_err(fault(folder))? {
-        let path = entry.map_err(fault(folder))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name.starts_with("saving-") {
-            let _ = fs::remove_dir_all(&path);
-        } else if let Some(number) = name.strip_prefix("state-").and_then(|n| n.parse().ok()) {
-            states.push((number, path));
-        }
-    }
-    states.sort();
-    Ok(states)
-}
-
-fn read_header(path: &Path) -> Option<Header> {
-    let header = ron::from_str::<Header>(&fs::read_to_string(path.join("header.ron")).ok()?).ok()?;
-    (header.schema == 1).then_some(header)
-}
-
+/// Whether the vectors are those that were written.
 fn intact(path: &Path, header: &Header) -> bool {
-    header.vectors.iter().enumerate().all(|(i, sum)| {
-        let bytes = fs::read(path.join(format!("vector-{i}.bin"))).unwrap_or_default();
-        let whole =
-            bytes.len().is_multiple_of(header.dimension.max(1)) && blake3::hash(&bytes).to_hex().as_str() == sum;
+    header.vectors.iter().enumerate().all(|(index, sum)| {
+        let name = format!("vector-{index}.bin");
+        let bytes = fs::read(path.join(&name)).unwrap_or_default();
+        let whole = blake3::hash(&bytes).to_hex().as_str() == sum;
         if !whole {
-            tracing::warn!(state = %path.display(), "a checkpoint is torn; the one before it is used");
+            state_folder::pass_over(path, &name);
         }
         whole
     })
@@ -214,16 +212,107 @@ fn compare(folder: &Path, old: &Header, new: &Header) -> Result<(), SolveError> 
     Ok(())
 }
 
-fn write_vector<T: Scalar>(path: &Path, values: &[T]) -> Result<String, SolveError> {
-    let mut file = File::create(path).map_err(fault(path))?;
+fn write_vector<T: Scalar>(path: &Path, values: &[T]) -> std::io::Result<String> {
+    let mut file = File::create(path)?;
     let mut hasher = blake3::Hasher::new();
     let mut bytes = Vec::with_capacity(SLAB * size_of::<T>());
     for slab in values.chunks(SLAB) {
         bytes.clear();
         T::write_bytes(slab, &mut bytes);
         hasher.update(&bytes);
-        file.write_all(&bytes).map_err(fault(path))?;
+        file.write_all(&bytes)?;
     }
-    file.sync_all().map_err(fault(path))?;
+    file.sync_all()?;
     Ok(hasher.finalize().to_hex().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Device;
+
+    fn open(folder: &Path, resume: bool) -> Result<Saver, SolveError> {
+        let identity = "a problem".to_string();
+        let options = CheckpointOptions { folder: folder.into(), every_seconds: 0.0, resume, identity };
+        let owner = Owner { solver: "lobpcg", dimension: 5, states: 1, scalar: "double", seed: 7 };
+        Saver::open(Some(&options), &owner)
+    }
+
+    /// One state: its folder, and the vectors in it.
+    fn saved(folder: &Path) -> (PathBuf, Vec<Vec<f64>>) {
+        let device = Device::cpu();
+        let numbers = vec![vec![1.5, -2.0, 0.25, 3.0, 1e-300], vec![0.1, 0.2, 0.3, 0.4, 0.5]];
+        let vectors: Vec<Vector<f64>> = numbers.iter().map(|values| device.upload(values).unwrap()).collect();
+        let vectors: Vec<&Vector<f64>> = vectors.iter().collect();
+        open(folder, false).unwrap().save("lobpcg", 42, &[-1.25, f64::MIN_POSITIVE], &vectors).unwrap();
+        (folder.join("state-00000001"), numbers)
+    }
+
+    /// Whatever byte of whatever file is changed, whatever word is left out or doubled: the state is not gone on from.
+    #[test]
+    fn a_change_anywhere_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (state, numbers) = saved(folder.path());
+        let resumed = || open(folder.path(), true).ok().and_then(|mut saver| saver.take_resumed::<f64>());
+        let whole = resumed().unwrap();
+        assert_eq!((whole.iteration, whole.scalars, whole.vectors), (42, vec![-1.25, f64::MIN_POSITIVE], numbers));
+        for name in ["header.ron", "vector-0.bin", "vector-1.bin"] {
+            let path = state.join(name);
+            let good = fs::read(&path).unwrap();
+            for at in 0..good.len() {
+                for change in [1, 2, 0x10] {
+                    let mut bytes = good.clone();
+                    bytes[at] ^= change;
+                    fs::write(&path, bytes).unwrap();
+                    assert!(resumed().is_none(), "{name}, byte {at} ^ {change}");
+                }
+                let [(before, after), (_, later)] = [good.split_at(at), good.split_at(at + 1)];
+                for bytes in [before.to_vec(), [before, later].concat(), [before, &good[at..=at], after].concat()] {
+                    fs::write(&path, bytes).unwrap();
+                    assert!(resumed().is_none(), "{name}, a byte less or more at {at}");
+                }
+            }
+            fs::remove_file(&path).unwrap();
+            assert!(resumed().is_none(), "no {name}");
+            fs::write(&path, good).unwrap();
+        }
+        assert!(resumed().is_some());
+    }
+
+    /// Numbers of one entry and its words exchanged for others that fit, without a new seal.
+    #[test]
+    fn states_without_a_seal_are_of_an_older_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let (state, _) = saved(folder.path());
+        let header = state.join("header.ron");
+        let sealed = fs::read_to_string(&header).unwrap();
+        let text = sealed.split("\n// blake3").next().unwrap();
+        fs::write(&header, text).unwrap();
+        assert!(
+            open(folder.path(), true).unwrap().take_resumed::<f64>().is_none(),
+            "of this version, and its seal is gone"
+        );
+        fs::write(&header, text.replacen("schema:2", "schema:1", 1)).unwrap();
+        for resume in [false, true] {
+            let refused = open(folder.path(), resume).map(drop).unwrap_err();
+            assert!(matches!(refused, SolveError::OldCheckpoint { found: 1, expected: 2, .. }), "{refused}");
+            assert!(refused.to_string().contains("go on with the version that wrote it"), "{refused}");
+        }
+    }
+
+    /// The folder goes while the run is on: saving fails, again and again, and works again when it is back.
+    #[test]
+    fn a_folder_that_is_removed_ends_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("saved");
+        let mut saver = open(&folder, false).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let vector = Device::cpu().upload(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        saver.save("lobpcg", 1, &[], &[&vector]).unwrap();
+        saver.save("lobpcg", 2, &[], &[&vector]).unwrap();
+        fs::create_dir(&folder).unwrap();
+        saver.save("lobpcg", 3, &[], &[&vector]).unwrap();
+        drop(saver);
+        assert_eq!(open(&folder, true).unwrap().take_resumed::<f64>().unwrap().iteration, 3);
+    }
 }

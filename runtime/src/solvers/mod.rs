@@ -78,6 +78,7 @@ pub fn solve<T: Scalar>(
             block::search(&run, operator, guard, &mut saver)?
         }
     };
+    saver.search_has_ended()?;
     certify::complete(&run, operator, solver, main)
 }
 

@@ -1,9 +1,13 @@
-//! Choices on disk: one small RON file each, written beside its place and renamed.
+//! Choices on disk: one small RON file each, written beside its place and renamed. A folder that others may write to is left aside.
 
 use crate::jit::{CacheFolder, Settings};
+use crate::private::{self, Trust};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// The most bytes that a choice may have.
+const LIMIT: u64 = 1 << 20;
 
 /// What a choice holds for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +58,7 @@ impl Conditions {
 }
 
 impl Choices {
-    /// The folder `<kernel cache>-tuned`; none where there is no cache.
+    /// The folder `<kernel cache>-tuned`; none where there is no cache, or where others may write to it.
     pub fn open(settings: &Settings) -> Choices {
         let beside = |cache: &PathBuf| {
             let mut name = cache.file_name()?.to_os_string();
@@ -65,7 +69,7 @@ impl Choices {
             CacheFolder::At(cache) => beside(cache),
             CacheFolder::Off | CacheFolder::Homeless => None,
         };
-        Choices { folder }
+        Choices { folder: folder.filter(|folder| Trust::own().allows(folder)) }
     }
 
     /// Where choices are kept, if anywhere.
@@ -79,7 +83,7 @@ impl Choices {
 
     /// The choice for these conditions. A file that cannot be read, or is of other conditions, is none.
     pub fn find(&self, conditions: &Conditions) -> Option<Choice> {
-        let text = std::fs::read_to_string(self.path(conditions)?).ok()?;
+        let text = Trust::own().read_text(&self.path(conditions)?, LIMIT).ok()?;
         match ron::from_str::<Choice>(&text) {
             Ok(choice) if choice.conditions == *conditions => Some(choice),
             Ok(_) => None,
@@ -93,7 +97,7 @@ impl Choices {
     /// Keeps a choice in place of an earlier one; gives its file, `None` where nothing is kept.
     pub fn keep(&self, choice: &Choice) -> io::Result<Option<PathBuf>> {
         let (Some(folder), Some(path)) = (&self.folder, self.path(&choice.conditions)) else { return Ok(None) };
-        std::fs::create_dir_all(folder)?;
+        private::make_folder(folder)?;
         let text = ron::ser::to_string_pretty(choice, Default::default()).map_err(io::Error::other)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         io::Write::write_all(&mut file, text.as_bytes())?;

@@ -8,6 +8,7 @@ mod row;
 
 use super::{median, seeded};
 use crate::su3::device::DeviceTransformError;
+use eigenforge_runtime::say;
 use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_su3::LabelError;
 use row::Row;
@@ -73,7 +74,7 @@ pub fn command(arguments: &Su3Arguments, out: &mut dyn Write) -> Result<(), Su3B
     let mut rows = Vec::new();
     for n_max in &arguments.n_max {
         let row = Row::measure(*n_max, arguments, &device)?;
-        eprintln!("N_max = {n_max}: done");
+        say!("N_max = {n_max}: done");
         rows.push(row);
     }
     row::write(&rows, out)?;

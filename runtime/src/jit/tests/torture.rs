@@ -6,7 +6,7 @@
 
 use super::cache::{Made, cache, faults, temporaries};
 use super::settings;
-use crate::jit::cache::{Cache, Ingredients, RECORD_FILE, SCHEMA, TEMPORARY, USED_FILE, seal, temporary, write};
+use crate::jit::cache::{Cache, Ingredients, RECORD_FILE, SCHEMA, TEMPORARY, USED_FILE, temporary, write};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -211,7 +211,8 @@ fn entries_of_older_and_newer_schemas_are_left_alone_and_never_used() {
         let made = Made::new(schema as usize);
         let entry = made.publish(&cache);
         let key = made.ingredients().key();
-        let other = seal(&OtherRecord { schema, key: &key, what_that_version_needs: (1.5, "x") }).unwrap();
+        let other =
+            crate::sealed::seal(&OtherRecord { schema, key: &key, what_that_version_needs: (1.5, "x") }).unwrap();
         fs::write(entry.join(RECORD_FILE), other).unwrap();
         assert!(made.find(&cache).is_none(), "schema {schema} was used");
         assert!(faults(&cache).is_empty(), "another version's entry is no damage: {:?}", faults(&cache));

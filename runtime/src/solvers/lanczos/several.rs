@@ -61,7 +61,8 @@ pub(super) fn thick_restart<T: Scalar>(
     let (mut history, mut best, mut idle) = (Vec::new(), f64::INFINITY, 0);
     loop {
         let mut beta = 0.0;
-        while filled < m {
+        // A signal is answered at a restart, which may come early once there is more than it keeps.
+        while filled < m && !(saver.is_interrupted() && filled > keep) {
             // v[filled+1] = A v[filled], orthogonalised against everything before; its overlaps fill the matrix.
             let (before, rest) = v.split_at_mut(filled + 1);
             let image = &mut rest[0];
@@ -89,8 +90,9 @@ pub(super) fn thick_restart<T: Scalar>(
                 projected[(filled - 1, filled)] = beta;
             }
         }
+        let (whole, m) = (m, filled);
         let small = trace::span("solver", "small problem");
-        let (values, s) = symmetric_eigen(&projected)?;
+        let (values, s) = symmetric_eigen(&projected.submatrix(0, 0, m, m).to_owned())?;
         drop(small);
         let residuals: Vec<f64> = (0..k).map(|j| (beta * s[(m - 1, j)]).abs()).collect();
         let worst = residuals.iter().fold(0.0f64, |a, r| a.max(*r));
@@ -118,7 +120,7 @@ pub(super) fn thick_restart<T: Scalar>(
             std::mem::swap(to, from);
         }
         v.swap(keep, m);
-        projected = Mat::zeros(m, m);
+        projected = Mat::zeros(whole, whole);
         let couplings: Vec<f64> = (0..keep).map(|j| beta * s[(m - 1, j)]).collect();
         for j in 0..keep {
             projected[(j, j)] = values[j];

@@ -1,0 +1,29 @@
+//! The one door to standard error.
+//!
+//! In: a line for the user. Out: the line on standard error, or nothing: a standard error that is closed or full must never
+//! cost a result, and `eprintln!` panics on it. A test reads the sources and finds every other way out.
+
+use std::collections::BTreeSet;
+use std::fmt::Arguments;
+use std::io::Write;
+use std::sync::Mutex;
+
+/// Writes one line to standard error, in one piece, and forgets it if that fails.
+pub fn say(line: Arguments<'_>) {
+    let text = format!("{line}\n");
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes a line that this process has not written before.
+pub fn say_once(line: Arguments<'_>) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(line.to_string()) {
+        say(line);
+    }
+}
+
+/// [`say`](fn@crate::say) with the arguments of `format!`.
+#[macro_export]
+macro_rules! say {
+    ($($argument:tt)+) => { $crate::say(::std::format_args!($($argument)+)) };
+}
