@@ -20,6 +20,8 @@ mod dmrg;
 mod doctor;
 mod dump;
 mod error;
+mod family;
+mod generated;
 mod inspect;
 mod inspect_ci;
 mod inspect_dmrg;
@@ -37,7 +39,7 @@ mod su3_transform;
 mod tune;
 
 use arguments::{Command, CommandLine};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use error::CommandError;
 use std::process::ExitCode;
 
@@ -48,6 +50,11 @@ enum Outcome {
     /// What was looked for turned up, such as a damaged cache entry.
     Fault,
     NotConverged,
+}
+
+/// The command's definition: its verbs, options and help texts.
+pub fn definition() -> clap::Command {
+    CommandLine::command()
 }
 
 /// Runs the command line of this process.
