@@ -11,6 +11,8 @@ Runs: numpy, and of cupy, torch, scipy what there is; gpu/bin/eigenforge or targ
 Everyone multiplies in the Kronecker form, y = D*V + A_dn V + V A_up with V[down, up] and A in CSR (Yamada, Machida,
 Imamura 2020, eq. 2; A_up is symmetric). x.x, x.Hx and |Hx| of one seeded vector must agree to 1e-12, energies to 1e-7.
 `eigsh` of CuPy is a thick-restarted Lanczos; SciPy's is ARPACK with PyTorch's multiply and the vectors on the host.
+All ground states start from a vector of random numbers in [-1, 1), and what is timed is the same: by a wall clock, from the prepared
+operator to the eigenvector, each program's second solve (its first compiles kernels).
 """
 
 import argparse
@@ -137,8 +139,10 @@ def eigenforge(problem, table, arguments):
         model = pathlib.Path(folder) / "peer.toml"
         model.write_text(
             f'[model]\nname = "hubbard"\nt = 1.0\nu = 4.0\n\n[lattice]\nkind = "square"\nsize = [{length_x}, {length_y}]\n'
-            f'boundary = ["open", "open"]\n\n[sector]\nup = {up}\ndown = {down}\n\n[solve]\ncertify = false\n')
-        report = run("solve", str(model), "--solver", "lanczos", "--tolerance", str(arguments.tolerance))
+            f'boundary = ["open", "open"]\n\n[sector]\nup = {up}\ndown = {down}\n\n[solve]\ncertify = false\nstart = "random"\n')
+        solve = ["solve", str(model), "--solver", "lanczos", "--tolerance", str(arguments.tolerance)]
+        run(*solve)  # compiles and keeps the kernels
+        report = run(*solve)
     table.solve("eigenforge, lanczos", report["seconds"]["solve"], report["energies"][0], report["residuals"][0])
 
 
@@ -172,10 +176,12 @@ def cupy_peer(cupy, problem, table, arguments):
     table.multiply(f"CuPy {cupy.__version__}, Kronecker form", statistics.median(times), check)
     n = problem.x.size
     h = linalg.LinearOperator((n, n), matvec=multiply, dtype=cupy.float64)
-    started = time.perf_counter()
-    values, vectors = linalg.eigsh(h, k=1, which="SA", tol=arguments.tolerance)
-    cupy.cuda.Stream.null.synchronize()
-    seconds = time.perf_counter() - started
+    for _ in range(2):
+        cupy.cuda.Stream.null.synchronize()
+        started = time.perf_counter()
+        values, vectors = linalg.eigsh(h, k=1, which="SA", tol=arguments.tolerance, v0=x)
+        cupy.cuda.Stream.null.synchronize()
+        seconds = time.perf_counter() - started
     residual = float(cupy.linalg.norm(multiply(vectors[:, 0]) - values[0] * vectors[:, 0]))
     table.solve(f"CuPy {cupy.__version__}, eigsh", seconds, float(values[0]), residual)
 
@@ -214,9 +220,11 @@ def torch_peer(torch, problem, table, arguments):
     n, scale = problem.x.size, abs(table.energy)
     on_host = lambda x: multiply(move(x.reshape(-1))).cpu().numpy()
     h = LinearOperator((n, n), matvec=on_host, dtype=np.float64)
-    started = time.perf_counter()
-    values, vectors = eigsh(h, k=1, which="SA", tol=arguments.tolerance / scale)  # ARPACK's is relative to the energy
-    seconds = time.perf_counter() - started
+    for _ in range(2):
+        started = time.perf_counter()
+        # ARPACK's tolerance is relative to the energy.
+        values, vectors = eigsh(h, k=1, which="SA", tol=arguments.tolerance / scale, v0=problem.x)
+        seconds = time.perf_counter() - started
     residual = float(np.linalg.norm(on_host(vectors[:, 0]) - values[0] * vectors[:, 0]))
     table.solve("SciPy eigsh, PyTorch's multiply", seconds, float(values[0]), residual)
 

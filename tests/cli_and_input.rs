@@ -20,8 +20,12 @@ mod input_files;
 mod interrupted;
 #[path = "cli_and_input/kernels.rs"]
 mod kernels;
+#[path = "cli_and_input/options.rs"]
+mod options;
 #[path = "cli_and_input/overrides.rs"]
 mod overrides;
+#[path = "cli_and_input/quoted.rs"]
+mod quoted;
 #[path = "cli_and_input/reading.rs"]
 mod reading;
 #[path = "cli_and_input/reference.rs"]

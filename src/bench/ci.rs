@@ -1,6 +1,6 @@
 //! `eigenforge bench ci`: sparse matrices of configuration interaction, ours beside cuSPARSE, one table.
 //!
-//! In: matrices (files, molecules, or the paper's two synthetic families), a device. Out: for each the time of a multiply,
+//! In: matrices (files, molecules, the paper's two synthetic families; by default all that the repository has), a device. Out: for each the time of a multiply,
 //! its multiple of the floor of 12 bytes a non-zero, the quickest other program in the same run, and what eight vectors at
 //! once take. Products are compared before a time is printed.
 
@@ -8,32 +8,63 @@ use super::spmv::{self, MatrixSource, SpmvError, SpmvOptions, SpmvReport};
 use crate::sparse::{Synthetic, Triangle, Wish};
 use eigenforge_runtime::Device;
 use std::io::Write;
+use std::path::Path;
 
 /// Vectors of the second multiply.
 const SEVERAL: u32 = 8;
+/// Matrices and molecules that the repository has, from its folder on.
+const COMMITTED: [&str; 11] = [
+    "tests/data/ci_matrices/H2O_sto3g_0.96_det_levfull.npz",
+    "tests/data/ci_matrices/H2O_631g_fc_0.96_det_lev2.npz",
+    "tests/data/ci_matrices/H2O_631g_fc_0.96_csf_lev2.npz",
+    "benches/ci/N2_sto3g_2.0_det_levfull_refirrep.toml",
+    "benches/ci/LiH_631g_1.6_det_levfull.toml",
+    "benches/ci/OH_631g_fc_0.97_det_lev3.toml",
+    "benches/ci/H2O_631g_fc_0.96_det_lev3_refirrep.toml",
+    "benches/ci/H2O_631g_fc_0.96_det_lev3.toml",
+    "benches/ci/H2O_631Gd_C2v_det_lev2.toml",
+    "benches/ci/h2o_q.toml",
+    "benches/ci/h2o_gd.toml",
+];
 /// Rows of the paper's two families.
 const FAMILIES: [u32; 2] = [32_768, 1_048_576];
 
 /// Arguments of `bench ci`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CiArguments {
-    /// Matrices as `spmv` takes them, molecules among them; by default one of each synthetic family
+    /// Matrices as `spmv` takes them, molecules among them; by default one of each synthetic family, and those of benches/ci and
+    /// tests/data/ci_matrices where this folder is eigenforge's repository
     pub matrices: Vec<MatrixSource>,
     /// auto, cpu, cuda or cuda:N
     #[arg(long, default_value = "auto")]
     pub device: String,
     /// Matrices of each synthetic family, where none are named
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, conflicts_with = "matrices")]
     pub seeds: u64,
-    /// Archives hold the upper triangle
+    /// The named .npz archives hold the upper triangle
     #[arg(long)]
     pub upper: bool,
     /// Print what each matrix is stored as, and why
     #[arg(long)]
     pub details: bool,
-    /// Timed samples
-    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeats: u32,
+    /// Timed samples [default: 21 on a card, 11 on the CPU, 1 with sim]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeats: Option<u32>,
+}
+
+/// The paper's families, and of what the repository has what is here.
+fn by_default(seeds: u64) -> Vec<MatrixSource> {
+    let synthetic = FAMILIES.iter().flat_map(|rows| (1..=seeds).map(|seed| (*rows, seed)));
+    let synthetic = synthetic.filter_map(|(rows, seed)| Synthetic::of_paper(rows, seed)).map(MatrixSource::Synthetic);
+    let (here, missing): (Vec<&str>, Vec<&str>) = COMMITTED.iter().partition(|file| Path::new(file).is_file());
+    if !missing.is_empty() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "left out, for this folder is not eigenforge's repository: {}",
+            missing.join(", ")
+        );
+    }
+    synthetic.chain(here.iter().filter_map(|file| file.parse().ok())).collect()
 }
 
 /// Runs it and writes the table.
@@ -43,15 +74,13 @@ pub struct CiArguments {
 pub fn command(arguments: &CiArguments, out: &mut dyn Write) -> Result<(), CiBenchError> {
     let device = Device::parse(&arguments.device).map_err(SpmvError::from)?;
     let triangle = if arguments.upper { Triangle::Upper } else { Triangle::Full };
-    let synthetic = FAMILIES.iter().flat_map(|rows| (1..=arguments.seeds).map(|seed| (*rows, seed)));
-    let synthetic = synthetic.filter_map(|(rows, seed)| Synthetic::of_paper(rows, seed)).map(MatrixSource::Synthetic);
-    let sources = if arguments.matrices.is_empty() { synthetic.collect() } else { arguments.matrices.clone() };
+    let sources = if arguments.matrices.is_empty() { by_default(arguments.seeds) } else { arguments.matrices.clone() };
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     let options = |vectors, compare| SpmvOptions {
         wish: Wish { vectors, ..Wish::default() },
         compare,
         race: true,
-        repeats: arguments.repeats as usize,
+        repeats: arguments.repeats.map_or_else(|| spmv::samples(&device), |repeats| repeats as usize),
         ordinal,
     };
     let (mut one, mut several): (Vec<SpmvReport>, Vec<SpmvReport>) = (Vec::new(), Vec::new());
@@ -84,4 +113,19 @@ pub enum CiBenchError {
     /// The table could not be written.
     #[error("writing the result")]
     Write(#[from] std::io::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tests run in the folder of the repository, or know it by name.
+    #[test]
+    fn everything_that_the_table_is_made_of_is_committed() {
+        let root = std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
+        for file in COMMITTED {
+            assert!(Path::new(&root).join(file).is_file(), "{file}");
+            assert!(!matches!(file.parse(), Err(_) | Ok(MatrixSource::Synthetic(_))), "{file}");
+        }
+    }
 }

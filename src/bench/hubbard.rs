@@ -25,6 +25,11 @@ use crate::input::{InputError, ModelFile};
 use crate::operator::OperatorError;
 use crate::report::ReportError;
 
+/// Options that `--sizes` does not take. What needs `--sizes` names them too: clap does not ask for an option that conflicts with
+/// one that is there.
+const NOT_OF_SIZES: [&str; 7] =
+    ["case", "overrides", "first_iteration", "multiply_only", "tolerance", "max_iterations", "seed"];
+
 /// Arguments of `bench hubbard`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct HubbardArguments {
@@ -39,31 +44,31 @@ pub struct HubbardArguments {
     #[arg(long)]
     pub json: bool,
     /// Time the multiply alone
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sizes")]
     pub multiply_only: bool,
-    /// Leave out cuSPARSE and cuBLAS
+    /// Leave out cuSPARSE and cuBLAS, which run beside a card
     #[arg(long)]
     pub no_vendor: bool,
     /// The multiply alone, over sectors of 10^2 to 10^9 states (open chains, ladders and rectangles)
     #[arg(long, conflicts_with_all = ["case", "overrides", "first_iteration"])]
     pub sizes: bool,
     /// With --sizes: draw the multiples of the memory floor against the dimension
-    #[arg(long, value_name = "FILE.svg", requires = "sizes")]
+    #[arg(long, value_name = "FILE.svg", requires = "sizes", conflicts_with_all = NOT_OF_SIZES)]
     pub picture: Option<PathBuf>,
     /// With --sizes: leave out sectors of more states [default: as memory allows on a GPU, 20000000 on the CPU]
-    #[arg(long, value_name = "STATES", requires = "sizes")]
+    #[arg(long, value_name = "STATES", requires = "sizes", conflicts_with_all = NOT_OF_SIZES)]
     pub largest: Option<usize>,
     /// Timed multiplies
     #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
     /// Residual at which LOBPCG stops, ours and the baseline's
-    #[arg(long, default_value_t = 1e-8)]
+    #[arg(long, default_value_t = 1e-8, conflicts_with_all = ["sizes", "multiply_only"])]
     pub tolerance: f64,
     /// Bound of the iterations of both
-    #[arg(long, default_value_t = 5000)]
+    #[arg(long, default_value_t = 5000, conflicts_with_all = ["sizes", "multiply_only"])]
     pub max_iterations: usize,
     /// Seed of the start vectors
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, conflicts_with_all = ["sizes", "multiply_only"])]
     pub seed: u64,
     /// Time the edited kernel files of this folder (see `eigenforge inspect --dump`) in place of the generated ones
     #[arg(long = "override", value_name = "DIR")]

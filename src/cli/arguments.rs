@@ -138,14 +138,14 @@ pub(super) struct InspectArguments {
     /// One kernel or generated file only
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
-    /// The architecture, for ptx, sass and resources
-    #[arg(long, default_value = "sm_90", value_parser = arch)]
-    pub arch: String,
+    /// The architecture of ptx, sass and resources [default: sm_90]
+    #[arg(long, value_name = "sm_90", value_parser = arch)]
+    pub arch: Option<String>,
     /// Write the generated files to this folder, as NAME.cu and NAME.ron (the plan), to be edited
     #[arg(long, value_name = "DIR", conflicts_with_all = ["stage", "overrides"])]
     pub dump: Option<PathBuf>,
     /// Let --dump overwrite files that differ
-    #[arg(long, requires = "dump")]
+    #[arg(long, requires = "dump", conflicts_with_all = ["stage", "overrides"])]
     pub force: bool,
     /// Show the edited kernel files of this folder in place of the generated ones: cuda, ptx, sass, resources
     #[arg(long = "override", value_name = "DIR")]
@@ -191,7 +191,7 @@ pub(super) struct CountArguments {
     #[arg(long, value_name = "2S")]
     pub two_s: Option<usize>,
     /// Only this irreducible representation, in Molpro's numbering from 1
-    #[arg(long, requires = "fcidump", value_parser = clap::value_parser!(u8).range(1..=8))]
+    #[arg(long, requires = "fcidump", conflicts_with_all = ["orbitals", "electrons"], value_parser = clap::value_parser!(u8).range(1..=8))]
     pub irrep: Option<u8>,
 }
 
@@ -244,7 +244,7 @@ pub(super) enum BenchSubject {
 pub(super) struct SpmvArguments {
     /// A Matrix Market file (.mtx), a SciPy archive (.npz), a molecule (.toml with [ci]), synthetic:32768:SEED or synthetic:1048576:SEED
     pub matrix: crate::bench::spmv::MatrixSource,
-    /// The .npz holds the upper triangle of a symmetric matrix
+    /// The .npz holds the upper triangle of a symmetric matrix (other files say so themselves)
     #[arg(long)]
     pub upper: bool,
     /// auto, cpu, cuda, cuda:N or sim
@@ -253,7 +253,7 @@ pub(super) struct SpmvArguments {
     /// auto, hybrid, csr, sliced-ell, panels or symmetric (the upper triangle only: half of the memory)
     #[arg(long, default_value = "auto", value_parser = format)]
     pub format: SpmvFormat,
-    /// Non-zeros of a row in the ELLPACK part of a hybrid
+    /// Non-zeros of a row in the ELLPACK part of a hybrid; on a card or sim, as are all formats but symmetric
     #[arg(long, value_name = "B")]
     pub boundary: Option<u32>,
     /// Vectors multiplied at once
@@ -268,9 +268,9 @@ pub(super) struct SpmvArguments {
     /// Take the model's choice; else a card times the model's best candidates and takes the quickest
     #[arg(long)]
     pub no_race: bool,
-    /// Timed samples
-    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeats: u32,
+    /// Timed samples [default: 21 on a card, 11 on the CPU, 1 with sim]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeats: Option<u32>,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

@@ -5,10 +5,40 @@ use super::arguments::{BenchArguments, BenchSubject};
 use super::error::CommandError;
 use crate::bench::ci::CiBenchError;
 use crate::bench::dmrg::DmrgBenchError;
+use crate::bench::spmv::MatrixSource;
 use crate::bench::su3::Su3BenchError;
+use eigenforge_runtime::Device;
+
+/// Refuses options that would do nothing here.
+fn check(subject: &BenchSubject) -> Result<(), CommandError> {
+    match subject {
+        BenchSubject::Hubbard(arguments) if arguments.no_vendor && !Device::parse(&arguments.device)?.is_cuda() => {
+            let (place, why) = ("without a card".into(), "cuSPARSE and cuBLAS run beside a card only".into());
+            Err(CommandError::NoEffect { option: "--no-vendor", place, why })
+        }
+        BenchSubject::Ci(arguments) if arguments.upper => {
+            let archive = |source: &MatrixSource| matches!(source, MatrixSource::Npz(_));
+            if arguments.matrices.iter().any(archive) {
+                return Ok(());
+            }
+            let (place, why) = ("for these matrices".into(), "it is for a .npz, and none is named".into());
+            Err(CommandError::NoEffect { option: "--upper", place, why })
+        }
+        BenchSubject::Dmrg(arguments) if arguments.growth || arguments.projection => {
+            let device = Device::parse(&arguments.device)?;
+            if device.runs_kernels() {
+                return Ok(());
+            }
+            let option = if arguments.growth { "--growth" } else { "--projection" };
+            Err(CommandError::NeedsCard { option, device: device.name() })
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Runs the verb.
 pub(super) fn run(arguments: &BenchArguments) -> Result<Outcome, CommandError> {
+    check(&arguments.subject)?;
     match &arguments.subject {
         BenchSubject::Hubbard(arguments) => crate::bench::hubbard::command(arguments, &mut std::io::stdout().lock())?,
         BenchSubject::Ci(arguments) => {

@@ -4,26 +4,26 @@ use super::Outcome;
 use super::arguments::BuildArguments;
 use super::error::CommandError;
 use super::output::print;
-use super::overrides;
-use crate::exact::GeneratedFile;
-use crate::input::ModelFile;
-use eigenforge_runtime::jit::{Arch, Jit, JitError};
+use super::{generated, overrides};
+use crate::input::InputFile;
+use eigenforge_runtime::jit::{Arch, Chosen, Jit, JitError};
 use eigenforge_runtime::say;
 use std::time::Instant;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &BuildArguments) -> Result<Outcome, CommandError> {
-    let model = ModelFile::read(&arguments.model)?.to_model()?;
+    let input = InputFile::read(&arguments.model)?;
     let archs = arguments.arch.iter().map(|name| name.parse()).collect::<Result<Vec<Arch>, JitError>>()?;
     let overrides = overrides::read(arguments.overrides.as_deref())?;
-    let files = model.generated()?.into_iter().map(|file| file.overridden(&overrides));
-    let files = files.collect::<Result<Vec<GeneratedFile>, JitError>>()?;
+    let files = generated::of(&input, None)?;
+    let chosen = files.iter().map(|(text, _)| overrides.apply(text).map_err(JitError::from));
+    let chosen = chosen.collect::<Result<Vec<Chosen<'_>>, JitError>>()?;
     overrides.unused().iter().for_each(|line| say!("warning: {line}"));
     let jit = Jit::new()?;
     for arch in &archs {
-        for file in &files {
+        for file in &chosen {
             let start = Instant::now();
-            let cubin = file.chosen().compile(&jit, *arch)?;
+            let cubin = file.compile(&jit, *arch)?;
             let how = if cubin.cached { "cached".into() } else { format!("{:.2} s", start.elapsed().as_secs_f64()) };
             let spills = |told| cubin.resources.iter().any(|kernel| kernel.spills() == told);
             let spills = match () {

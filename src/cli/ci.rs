@@ -3,6 +3,7 @@
 use super::Outcome;
 use super::arguments::SolveArguments;
 use super::error::CommandError;
+use super::family::Family;
 use super::output::print;
 use super::progress::Display;
 use super::record::{kernel_records, stop_word, versions, warnings_of};
@@ -57,6 +58,7 @@ fn describe(file: &CiFile, molecule: &Molecule) -> String {
 
 /// Solves and reports; `start` is when the verb began.
 pub(super) fn solve(arguments: &SolveArguments, file: &CiFile, start: Instant) -> Result<Outcome, CommandError> {
+    Family::Ci.refuse(&[("--no-tune", arguments.no_tune, "`eigenforge tune` times lattice models only")])?;
     let molecule = Molecule::read(&file.ci)?;
     if !arguments.json {
         print(&describe(file, &molecule))?;

@@ -3,12 +3,13 @@
 use super::Outcome;
 use super::arguments::SolveArguments;
 use super::error::CommandError;
+use super::family::Family;
 use super::output::{print, span};
 use super::overrides;
 use super::record::{kernel_records, versions, warnings_of};
 use crate::basis::Sector;
 use crate::dmrg::bounded::Bounded;
-use crate::dmrg::forecast::Forecast;
+use crate::dmrg::forecast::{Card, Forecast};
 use crate::dmrg::memory::{Asked, Budget, MemoryPlan, size};
 use crate::dmrg::resident::{self, Resident};
 use crate::dmrg::{
@@ -117,17 +118,14 @@ fn scientific(number: f64) -> String {
 
 /// Options of the command line that have no meaning here.
 fn refuse(arguments: &SolveArguments) -> Result<(), CommandError> {
-    let given = [
+    Family::Dmrg.refuse(&[
         ("--solver", arguments.solver.is_some(), "DMRG is the solver of a file with [dmrg]"),
         ("--states", arguments.states.is_some(), "write `states`, the states kept, in [dmrg]"),
         ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
         ("--checkpoint-every", arguments.checkpoint_every.is_some(), "DMRG saves after every half sweep"),
-        ("--vectors", arguments.vectors, "a state of DMRG is no vector over a basis"),
-    ];
-    match given.into_iter().find(|(_, there, _)| *there) {
-        Some((option, _, why)) => Err(CommandError::NotOfDmrg { option, why }),
-        None => Ok(()),
-    }
+        ("--vectors", arguments.vectors, "a DMRG state cannot be written as a vector over a basis"),
+        ("--no-tune", arguments.no_tune, "`eigenforge tune` times lattice models only"),
+    ])
 }
 
 /// Solves and reports; `start` is when the verb began.
@@ -196,7 +194,7 @@ fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, Strin
         return Ok((Device::cpu(), String::new()));
     }
     let most = options.states.iter().copied().max().unwrap_or(1);
-    let forecast = Forecast::of(chain, most, rayon::current_num_threads())?;
+    let forecast = Forecast::of(chain, most, rayon::current_num_threads(), &Card::of(&best))?;
     let (device, word) = if forecast.prefers_the_card() { (best, "card") } else { (Device::cpu(), "CPU") };
     Ok((device, format!("device   the {word}: {}\n", forecast.describe())))
 }

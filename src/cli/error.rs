@@ -1,6 +1,6 @@
 //! Everything that can stop the command, with its exit code.
 
-use super::arguments::StageName;
+use super::family::Family;
 use crate::bench::dmrg::DmrgBenchError;
 use crate::bench::hubbard::BenchError;
 use crate::bench::spmv::SpmvError;
@@ -43,21 +43,16 @@ pub(super) enum CommandError {
          another folder, or overwrite them with --force", files.join("\n  ")
     )]
     WouldOverwrite { files: Vec<String> },
+    #[error("{what} is not available for {family}: {why}")]
+    NotOfFamily { what: String, family: Family, why: String },
+    #[error("{option} has no effect {place}: {why}")]
+    NoEffect { option: &'static str, place: String, why: String },
     #[error(
-        "--override changes what is made from the text (--stage cuda, ptx, sass, resources), and --stage {} is not",
-        stage.word()
+        "{option} times generated kernels, and the device is {device}, which runs none: run it on a card, --device cuda"
     )]
-    StageBeforeTheText { stage: StageName },
-    #[error(
-        "--stage {} is of a model on a lattice; of a file with [ci] there are --stage cost, plan and cuda", stage.word()
-    )]
-    StageOfMolecule { stage: StageName },
-    #[error("{option} is not for a file with [dmrg]: {why}")]
-    NotOfDmrg { option: &'static str, why: &'static str },
-    #[error("--kernel {name}: DMRG has no kernel of that name; there are {known}")]
-    NoKernelOfDmrg { name: String, known: String },
-    #[error("--stage {} is of a diagonalisation; of a file with [dmrg] there are --stage ir, plan, cost, cuda, ptx, sass and resources", stage.word())]
-    StageOfDmrg { stage: StageName },
+    NeedsCard { option: &'static str, device: String },
+    #[error("--kernel {name}: no generated file and no kernel of {family} has that name; there are {known}")]
+    NoKernel { name: String, family: Family, known: String },
     #[error(transparent)]
     Dmrg(Box<DmrgError>),
     #[error(transparent)]
@@ -143,13 +138,12 @@ impl CommandError {
             | CommandError::States(_)
             | CommandError::VectorsWithoutFolder
             | CommandError::WouldOverwrite { .. }
-            | CommandError::StageBeforeTheText { .. }
             | CommandError::Molecule(_)
             | CommandError::Count(_)
-            | CommandError::StageOfMolecule { .. }
-            | CommandError::NotOfDmrg { .. }
-            | CommandError::NoKernelOfDmrg { .. }
-            | CommandError::StageOfDmrg { .. }
+            | CommandError::NotOfFamily { .. }
+            | CommandError::NoEffect { .. }
+            | CommandError::NeedsCard { .. }
+            | CommandError::NoKernel { .. }
             | CommandError::WideStrings { .. }
             | CommandError::Su3Table(_)
             | CommandError::Su3Format { .. }
@@ -162,11 +156,11 @@ impl CommandError {
             | CommandError::Su3Memory { .. }
             | CommandError::Model(_) => 2,
             CommandError::Ci(error) if error.is_of_the_input() => 2,
+            CommandError::Bench(error) if matches!(**error, BenchError::Input(_) | BenchError::NotHubbard { .. }) => 2,
             CommandError::Dmrg(error) if error.is_of_the_input() => 2,
             CommandError::Spmv(error) if error.is_of_the_input() => 2,
             _ if matches!(self.jit(), Some(JitError::Override(_))) => 2,
             CommandError::Device(error) if matches!(**error, DeviceError::UnknownDevice(_)) => 2,
-            CommandError::Inspect(error) if matches!(**error, InspectError::UnknownKernel { .. }) => 2,
             _ => 1,
         }
     }

@@ -21,6 +21,8 @@ mod doctor;
 mod dump;
 mod error;
 mod failure;
+mod family;
+mod generated;
 mod inspect;
 mod inspect_ci;
 mod inspect_dmrg;
@@ -39,7 +41,7 @@ mod su3_transform;
 mod tune;
 
 use arguments::{Command, CommandLine};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use error::CommandError;
 use std::process::ExitCode;
 
@@ -54,6 +56,11 @@ enum Outcome {
 
 /// What the main thread's stack would be by default; it is set by the shell (`ulimit -s`), and may be too small.
 const STACK: usize = 8 << 20;
+
+/// The command's definition: its verbs, options and help texts.
+pub fn definition() -> clap::Command {
+    CommandLine::command()
+}
 
 /// Runs the command line of this process, on a stack of its own.
 pub fn main() -> ExitCode {

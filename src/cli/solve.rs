@@ -67,6 +67,10 @@ pub(super) fn heed_signals(hint: &'static str) {
 
 /// Solves and reports; `start` is when the verb began.
 fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Instant) -> Result<Outcome, CommandError> {
+    if arguments.no_tune && ["cpu", "sim"].iter().any(|name| arguments.device.starts_with(name)) {
+        let (place, why) = (format!("with --device {}", arguments.device), "`eigenforge tune` times a card".into());
+        return Err(CommandError::NoEffect { option: "--no-tune", place, why });
+    }
     if !arguments.json {
         print(&format!("{file}\n\n"))?;
     }

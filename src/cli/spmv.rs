@@ -4,14 +4,15 @@ use super::Outcome;
 use super::arguments::SpmvArguments;
 use super::error::CommandError;
 use super::output::print;
-use crate::bench::spmv::{self, SpmvOptions};
-use crate::sparse::{Triangle, Wish};
+use crate::bench::spmv::{self, MatrixSource, SpmvOptions};
+use crate::sparse::{FormatName, Triangle, Wish};
 use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &SpmvArguments) -> Result<Outcome, CommandError> {
     let device = Device::parse(&arguments.device)?;
+    check(arguments, &device)?;
     let triangle = if arguments.upper { Triangle::Upper } else { Triangle::Full };
     let matrix = arguments.matrix.read(triangle)?;
     let options = SpmvOptions {
@@ -25,7 +26,7 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<Outcome, CommandError> {
         },
         compare: arguments.compare,
         race: !arguments.no_race,
-        repeats: arguments.repeats as usize,
+        repeats: arguments.repeats.map_or_else(|| spmv::samples(&device), |repeats| repeats as usize),
         ordinal: arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0),
     };
     let report = spmv::run(&arguments.matrix.to_string(), matrix, &options, &device)?;
@@ -36,4 +37,37 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<Outcome, CommandError> {
     };
     print(&text)?;
     Ok(Outcome::Done)
+}
+
+/// Refuses options that would do nothing for this matrix, format or device.
+fn check(arguments: &SpmvArguments, device: &Device) -> Result<(), CommandError> {
+    let format = arguments.format.name(arguments.boundary.is_some());
+    let named = format.filter(|format| *format != FormatName::Symmetric).is_some();
+    let half = format == Some(FormatName::Symmetric);
+    let rows = "the CPU multiplies compressed rows as they stand; take a card, --device sim, or --format symmetric";
+    let on_cpu = format!("on {}", device.name());
+    let of_hybrid = "it is the boundary of a hybrid; leave --format out, or --format hybrid";
+    for (option, given, place, why) in [
+        (
+            "--upper",
+            arguments.upper && !matches!(arguments.matrix, MatrixSource::Npz(_)),
+            "for this matrix",
+            "it is for a .npz",
+        ),
+        (
+            "--boundary",
+            arguments.boundary.is_some() && format != Some(FormatName::Hybrid),
+            "for this format",
+            of_hybrid,
+        ),
+        ("--boundary", arguments.boundary.is_some() && !device.runs_kernels(), &on_cpu, rows),
+        ("--format", named && !device.runs_kernels(), &on_cpu, rows),
+        ("--single", arguments.single && !half && !device.runs_kernels(), &on_cpu, rows),
+        ("--no-race", arguments.no_race && !device.is_cuda(), &on_cpu, "candidates are timed on a card only"),
+    ] {
+        if given {
+            return Err(CommandError::NoEffect { option, place: place.into(), why: why.into() });
+        }
+    }
+    Ok(())
 }

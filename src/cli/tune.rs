@@ -3,15 +3,19 @@
 use super::Outcome;
 use super::arguments::TuneArguments;
 use super::error::CommandError;
+use super::family::Family;
 use super::output::print;
 use crate::exact::{Tuning, tune};
-use crate::input::ModelFile;
+use crate::input::InputFile;
 use eigenforge_runtime::Device;
 use std::fmt::Write;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &TuneArguments) -> Result<Outcome, CommandError> {
-    let file = ModelFile::read(&arguments.model)?;
+    let input = InputFile::read(&arguments.model)?;
+    let InputFile::Lattice(file) = &input else {
+        return Err(Family::of(&input).refusal("tune", "it times the shapes of a lattice model's multiply"));
+    };
     let model = file.to_model()?;
     let device = Device::parse(&arguments.device)?;
     if !arguments.json {

@@ -13,6 +13,7 @@ use super::error::DmrgError;
 use super::shapes::Shapes;
 use super::shares::Shares;
 use super::superblock::Superblock;
+use eigenforge_runtime::Device;
 use serde::Serialize;
 
 /// What the middle bond asks for.
@@ -37,8 +38,36 @@ pub struct Forecast {
     pub work: Work,
     /// A bond on the CPU.
     pub cpu: f64,
-    /// A bond on a card like an H200.
+    /// A bond on the card.
     pub card: f64,
+    /// Which card the last is of.
+    pub of_card: String,
+}
+
+/// The card that seconds are predicted for: one NVIDIA H200, whose rates were measured, or another by its attributes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Card {
+    /// As the line of the report names it.
+    name: String,
+    /// Operations a second in double precision, over an H200's.
+    speed: f64,
+}
+
+impl Card {
+    /// Operations a second that an H200's attributes promise: 132 multiprocessors, 64 units each, 1.98 GHz.
+    const H200: f64 = 33.5e12;
+
+    /// The card whose rates were measured, where none is here.
+    pub fn h200() -> Card {
+        Card { name: "one NVIDIA H200, whose rates these are".into(), speed: 1.0 }
+    }
+
+    /// A device: an H200's rates, products slower or quicker as its attributes say.
+    pub fn of(device: &Device) -> Card {
+        let Device::Cuda(card) = device else { return Card::h200() };
+        let name = format!("{}, by rates of an H200 and this card's double precision", card.name());
+        Card { name, speed: card.double_precision_rate().map_or(1.0, |rate| rate / Card::H200) }
+    }
 }
 
 /// Products with H of a bond of a settled sweep.
@@ -100,8 +129,8 @@ impl Processor {
     }
 }
 
-/// Seconds of a bond on a card, by rates of an H200.
-fn card_seconds(work: &Work) -> f64 {
+/// Seconds of a bond on a card, by rates of an H200; `speed` is its double precision over an H200's.
+fn card_seconds(work: &Work, speed: f64) -> f64 {
     /// Operations a second in products of blocks.
     const FLOPS: f64 = 15e12;
     /// Bytes a second of the vector kernels.
@@ -112,7 +141,7 @@ fn card_seconds(work: &Work) -> f64 {
     const BOND: f64 = 0.5e-3;
     /// Seconds that the host takes to plan a record and cut it into tiles.
     const RECORD: f64 = 2.5e-6;
-    let multiply = work.flops / FLOPS;
+    let multiply = work.flops / (FLOPS * speed);
     let vectors = PASSES * 8.0 * work.dimension as f64 / BYTES;
     // The block that grows is on either side in turn.
     let longest = work.sectors.iter().map(|(rows, columns)| (rows + columns) / 2).max().unwrap_or(0);
@@ -121,7 +150,7 @@ fn card_seconds(work: &Work) -> f64 {
         + PRODUCTS * ITERATION
         + BOND
         + RECORD * work.records as f64
-        + decomposition_seconds(longest)
+        + decomposition_seconds(longest) / speed.min(1.0)
 }
 
 /// Seconds of the eigenvectors of all density matrices of a bond: their launches are over when the longest matrix is done.
@@ -134,14 +163,14 @@ fn decomposition_seconds(longest: usize) -> f64 {
 }
 
 impl Forecast {
-    /// For the most states that a run keeps and so many threads of the CPU.
+    /// For the most states that a run keeps, so many threads of the CPU, and a card.
     ///
     /// # Errors
     /// None that is known.
-    pub fn of(chain: &Chain, states: usize, threads: usize) -> Result<Forecast, DmrgError> {
+    pub fn of(chain: &Chain, states: usize, threads: usize, card: &Card) -> Result<Forecast, DmrgError> {
         let work = work(chain, states)?;
-        let (cpu, card) = (Processor { threads: threads as f64 }.seconds(&work), card_seconds(&work));
-        Ok(Forecast { work, cpu, card })
+        let cpu = Processor { threads: threads as f64 }.seconds(&work);
+        Ok(Forecast { cpu, card: card_seconds(&work, card.speed), work, of_card: card.name.clone() })
     }
 
     /// Whether a card is predicted to be quicker.
@@ -151,9 +180,10 @@ impl Forecast {
 
     /// A line for the report.
     pub fn describe(&self) -> String {
-        let Forecast { work, cpu, card } = self;
+        let Forecast { work, cpu, card, of_card } = self;
         format!(
-            "a bond of {} states, {:.2e} flop a product in {} records: {:.1} ms predicted on this CPU, {:.1} ms on an H200",
+            "a bond of {} states, {:.2e} flop a product in {} records: {:.1} ms predicted on this CPU by rates \
+             of a Xeon, {:.1} ms on {of_card}",
             work.states,
             work.flops,
             work.records,
@@ -186,9 +216,13 @@ mod tests {
         let lattice = Lattice::chain(100).open();
         let operator = models::xxz(&lattice, &[1.0; 99], &[1.0; 99], &[0.0; 100], &[0.0; 100]);
         let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
-        let at = |states| Forecast::of(&chain, states, 16).unwrap();
+        let at = |states| Forecast::of(&chain, states, 16, &Card::h200()).unwrap();
         assert!(!at(32).prefers_the_card(), "{:?}", at(32));
         assert!(at(2048).prefers_the_card(), "{:?}", at(2048));
         assert!(at(2048).work.flops > 100.0 * at(128).work.flops);
+        // A card for pictures has a sixty-fourth of its single precision: the CPU beside it is quicker.
+        let small = Card { name: "small".into(), speed: 0.6e12 / Card::H200 };
+        assert!(!Forecast::of(&chain, 2048, 64, &small).unwrap().prefers_the_card());
+        assert!(at(2048).describe().contains("on one NVIDIA H200, whose rates these are"));
     }
 }

@@ -3,7 +3,7 @@
 use super::blocks::Side;
 use super::bond::Bond;
 use super::chain::Chain;
-use super::forecast::Forecast;
+use super::forecast::{Card, Forecast};
 use super::host::Host;
 use super::memory::{Asked, Budget, Processor};
 use super::operator_sum::Entry;
@@ -84,7 +84,7 @@ pub fn middle_bond(chain: &Chain, options: &Options, list_records: bool) -> Resu
     let _ = writeln!(out, "{summed} blocks of operators summed before (LR), all others in pieces (l-1-1-r)");
     let _ = writeln!(out, "one multiply: {:.3e} flop; by the ceilings of devices:", superblock.flops());
     out += &ceilings::table(superblock.flops());
-    let forecast = Forecast::of(chain, states, rayon::current_num_threads())?;
+    let forecast = Forecast::of(chain, states, rayon::current_num_threads(), &Card::h200())?;
     let _ = writeln!(out, "{}", forecast.describe());
     let everything = Budget { processor: Processor::Host, memory: u64::MAX, host: u64::MAX };
     let asked = Asked::first(options, states, options.first_whole(), options.sweeps);

@@ -114,11 +114,6 @@ impl Model {
         Ok(files)
     }
 
-    /// Those generated files whose name, or a kernel in them, is `kernel`; all without a name.
-    pub fn generated_named(&self, kernel: Option<&str>) -> Result<Vec<GeneratedFile>, InspectError> {
-        named(self.generated()?, kernel)
-    }
-
     /// The operator IR as data.
     pub fn ir(&self) -> OperatorIr {
         OperatorIr::of(self)

@@ -206,8 +206,8 @@ impl Wrong {
                 let near = if *two_sz > 0 { two_sz - 1 } else { two_sz + 1 };
                 format!("`two_sz` is twice the total Sz; choose an {expected} number such as {near}")
             }
-            Wrong::Molecule => "`eigenforge solve`, `spmv` and `inspect` take it".into(),
-            Wrong::Dmrg => "`eigenforge solve` and `inspect` take it".into(),
+            Wrong::Molecule => "`eigenforge solve`, `inspect`, `build` and `spmv` take it".into(),
+            Wrong::Dmrg => "`eigenforge solve`, `inspect` and `build` take it".into(),
             Wrong::ChainTooLong { most, .. } => format!("choose at most {most} sites"),
             Wrong::WrongType { .. }
             | Wrong::OutOfRange { .. }

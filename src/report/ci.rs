@@ -129,6 +129,11 @@ impl CiReport {
     }
 
     fn write_summary(&self, out: &mut String) -> std::fmt::Result {
+        let edited: Vec<&str> = self.kernels.iter().filter(|k| k.overridden).map(|k| k.name.as_str()).collect();
+        if !edited.is_empty() {
+            writeln!(out, "OVERRIDDEN: edited kernels ran in place of generated ones, and these are their numbers")?;
+            writeln!(out, "            {}\n", edited.join(", "))?;
+        }
         let [up, down] = self.electrons;
         let dimension = grouped(u128::from(self.dimension));
         writeln!(out, "{} of {up} + {down} electrons in {} orbitals", self.space, self.orbitals)?;

@@ -177,21 +177,20 @@ fn options_of_a_diagonalisation_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let input = chain(folder.path(), 8, "states = 16");
     for (options, said) in [
-        (vec!["--solver", "lanczos"], "--solver is not for a file with [dmrg]"),
+        (vec!["--solver", "lanczos"], "--solver is not available for DMRG (a file with [dmrg])"),
         (vec!["--states", "3"], "`states`, the states kept"),
-        (vec!["--vectors"], "--vectors is not for a file with [dmrg]"),
+        (vec!["--vectors"], "--vectors is not available for DMRG"),
         (vec!["--checkpoint", "saved", "--checkpoint-every", "5"], "DMRG saves after every"),
     ] {
         let output = run(&[&["solve", input.as_str()][..], &options].concat());
         assert_eq!(output.status.code(), Some(2));
-        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+        let text = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
+        assert!(text.contains(said), "{text}");
     }
     let output = run(&["inspect", &input, "--stage", "ir-ron"]);
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
-    assert!(said.contains("--stage ir, plan, cost, cuda, ptx, sass and resources"), "{said}");
-    let build = run(&["build", &input, "--arch", "sm_90"]);
-    assert_eq!(build.status.code(), Some(2), "{}", stderr(&build));
+    assert!(said.contains("--stage ir, plan, cost, cuda, ptx, sass, resources"), "{said}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn there_is_nothing_to_tune_where_nothing_is_generated() {
 
 #[test]
 fn a_run_without_generated_kernels_has_no_shape() {
-    let output = run(&["solve", "examples/hubbard_edges.toml", "--device", "cpu", "--json", "--no-tune"]);
+    let output = run(&["solve", "examples/hubbard_edges.toml", "--device", "cpu", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(RunReport::from_json(stdout(&output)).unwrap().shape, None);
 }

@@ -12,7 +12,9 @@ const SMALL_CARD: Target = Target { multiprocessors: 13, shared_bytes: 24 << 10,
 
 /// Rows as those of the paper's larger family, few of them.
 fn paper_like() -> Csr {
-    Synthetic { rows: 20_000, reference_columns: 2_000, reference: 30, expansion: 380_000, seed: 1 }.matrix().unwrap()
+    Synthetic { rows: 20_000, reference_columns: 2_000, reference: 600_000, expansion: 380_000, seed: 1 }
+        .matrix()
+        .unwrap()
 }
 
 fn choose(matrix: &Csr, target: Target, wish: Wish) -> Choice {
@@ -22,7 +24,8 @@ fn choose(matrix: &Csr, target: Target, wish: Wish) -> Choice {
 #[test]
 fn dense_columns_on_the_left_go_to_windows_and_uniform_ones_do_not() {
     // Two fifths of the paper's larger family, on as much of a card.
-    let part = Synthetic { rows: 400_000, reference_columns: 40_000, reference: 30, expansion: 7_600_000, seed: 1 };
+    let part =
+        Synthetic { rows: 400_000, reference_columns: 40_000, reference: 12_000_000, expansion: 7_600_000, seed: 1 };
     let target = Target { multiprocessors: 52, shared_bytes: 160 << 10, ..Target::H200 };
     let choice = choose(&part.matrix().unwrap(), target, Wish::default());
     let Format::Panels { width, windows } = choice.best().format else { panic!("{}", choice.reason) };
@@ -38,13 +41,17 @@ fn dense_columns_on_the_left_go_to_windows_and_uniform_ones_do_not() {
 #[test]
 fn a_boundary_is_where_every_row_still_has_non_zeros_or_what_was_asked_for() {
     let matrix = paper_like();
+    let (statistics, mut boundaries) = (RowStatistics::of(&matrix), vec![]);
+    assert!(statistics.shortest < 40 && statistics.longest > 60, "rows of different lengths");
     let wish = |boundary| Wish { format: Some(FormatName::Hybrid), boundary, ..Wish::default() };
     for candidate in choose(&matrix, Target::H200, wish(None)).candidates {
         let Format::Hybrid { boundary } = candidate.format else { panic!("{candidate:?}") };
-        // The rows are of equal length, so no boundary that is worth trying pads.
-        let shortest = (0..matrix.rows()).map(|row| matrix.row(row).0.len()).min().unwrap();
-        assert!(boundary as usize <= shortest, "{boundary}");
+        // No boundary that is worth trying pads, but that of ELLPACK alone.
+        let (shortest, longest) = (statistics.shortest, statistics.longest);
+        assert!(boundary <= shortest || boundary == longest, "{boundary} of {shortest} to {longest}");
+        boundaries.push(boundary);
     }
+    assert!(boundaries.len() > 2 && boundaries.contains(&statistics.shortest), "{boundaries:?}");
     let asked = choose(&matrix, Target::H200, wish(Some(17)));
     assert_eq!(asked.candidates.len(), 1);
     assert_eq!(asked.best().format, Format::Hybrid { boundary: 17 });
@@ -52,6 +59,21 @@ fn a_boundary_is_where_every_row_still_has_non_zeros_or_what_was_asked_for() {
     // A boundary past the longest row: everything in ELLPACK, and no tail.
     let whole = choose(&matrix, Target::H200, wish(Some(1_000)));
     assert_eq!(whole.best().layout.parts.len(), 1);
+}
+
+/// Few rows that are long: everything in ELLPACK would be nothing but padding, so the best boundary leaves their ends to CSR.
+#[test]
+fn a_hybrid_s_boundary_is_not_that_of_a_few_long_rows() {
+    let matrix = random(40_000, 5, |row| if row % 1000 == 7 { 3_000 } else { 20 + row % 3 });
+    let wish = Wish { format: Some(FormatName::Hybrid), ..Wish::default() };
+    let choice = choose(&matrix, Target::H200, wish);
+    let Format::Hybrid { boundary } = choice.best().format else { panic!("{}", choice.reason) };
+    assert!((1..=20).contains(&boundary), "{}", choice.reason);
+    let longest = choice.candidates.iter().find(|candidate| candidate.format == Format::Hybrid { boundary: 3_000 });
+    assert!(longest.is_none_or(|all| all.milliseconds > 20.0 * choice.best().milliseconds), "{}", choice.reason);
+    // And of all formats none that pads so.
+    let free = choose(&matrix, Target::H200, Wish::default());
+    assert!(free.best().bytes < 2 * 12 * matrix.non_zeros(), "{}", free.reason);
 }
 
 #[test]

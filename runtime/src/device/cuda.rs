@@ -194,6 +194,17 @@ impl Cuda {
         self.context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
     }
 
+    /// Operations a second in double precision that the card's attributes promise: a multiplication and an addition a clock and
+    /// unit, tensor cores left out. `None` if the driver does not say.
+    pub fn double_precision_rate(&self) -> Option<f64> {
+        let attribute = |which| self.context.attribute(which).ok().filter(|value| *value > 0).map(f64::from);
+        let kilohertz = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
+        let ratio = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO)?;
+        // Units of single precision of a multiprocessor: 64 of Volta, Turing and the A100, else 128.
+        let units = if [70, 72, 75, 80].contains(&self.arch.0) { 64.0 } else { 128.0 };
+        Some(2e3 * kilohertz * f64::from(self.multiprocessors) * units / ratio)
+    }
+
     /// Bytes of the L2 cache.
     pub fn l2_bytes(&self) -> Result<u64> {
         self.context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).map(u64::from)

@@ -17,45 +17,48 @@ use belt::{Belt, Shape};
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::Write;
 
-/// Arguments of `bench dmrg`.
+/// Arguments of `bench dmrg`. An option that needs another names what that conflicts with: clap does not ask for an option that
+/// conflicts with one that is there.
 #[derive(Clone, Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("of_chains").args(["sweeps", "growth"]).multiple(true))]
+#[command(group = clap::ArgGroup::new("of_shares").args(["sweeps", "projection"]).multiple(true))]
 pub struct DmrgArguments {
     /// auto, cpu, cuda or cuda:N
     #[arg(long, default_value = "auto")]
     pub device: String,
     /// Lengths of the vectors
-    #[arg(long, value_delimiter = ',', default_values_t = [500_000, 1_000_000, 4_000_000])]
+    #[arg(long, value_delimiter = ',', conflicts_with_all = ["sweeps", "growth", "projection"], default_values_t = [500_000, 1_000_000, 4_000_000])]
     pub lengths: Vec<usize>,
     /// Vectors of a belt
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24], value_parser = width)]
+    #[arg(long, value_delimiter = ',', conflicts_with_all = ["sweeps", "growth", "projection"], default_values_t = [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24], value_parser = width)]
     pub widths: Vec<usize>,
     /// Time sweeps on the CPU and the card in place of belts
     #[arg(long)]
     pub sweeps: bool,
     /// Grow chains at a fixed number of states on the card in place of belts
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sweeps")]
     pub growth: bool,
     /// Start each solve of `--growth` from a random vector, as the paper does
-    #[arg(long)]
+    #[arg(long, requires = "growth", conflicts_with_all = ["sweeps", "projection", "lengths", "widths", "repeats", "cpu_shares", "sizes"])]
     pub random: bool,
     /// Chains of `--sweeps` or `--growth` with their states; without, those of docs/performance.md
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', conflicts_with_all = ["projection", "lengths", "widths", "repeats", "sizes"], requires = "of_chains")]
     pub chains: Vec<sweeps::Case>,
     /// Seconds that each chain of `--sweeps` may take on each device, about
-    #[arg(long, default_value_t = 10.0)]
+    #[arg(long, default_value_t = 10.0, requires = "sweeps", conflicts_with_all = ["growth", "projection", "lengths", "widths", "repeats", "sizes"])]
     pub seconds: f64,
     /// H x in place of the belts: superblocks of the paper's size, as it has them and planned, by every strategy
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["sweeps", "growth"])]
     pub projection: bool,
     /// Shares of the CPU in H x beside the card, 0 to 1 or auto: with --sweeps a row each, with --projection a table in place of
     /// the strategies
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', conflicts_with_all = ["growth", "lengths", "widths"], requires = "of_shares")]
     pub cpu_shares: Vec<CpuShare>,
     /// Sizes of blocks for products of one size, with --projection
-    #[arg(long, value_delimiter = ',', default_values_t = [64, 128, 256, 300, 512, 768, 1024, 1704, 2048])]
+    #[arg(long, value_delimiter = ',', requires = "projection", conflicts_with_all = ["cpu_shares", "sweeps", "growth", "lengths", "widths"], default_values_t = [64, 128, 256, 300, 512, 768, 1024, 1704, 2048])]
     pub sizes: Vec<usize>,
     /// Timed samples
-    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 21, conflicts_with_all = ["sweeps", "growth"], value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
 }
 
@@ -68,7 +71,7 @@ fn width(text: &str) -> Result<usize, String> {
     }
 }
 
-/// The paper's chains: 7 steps of full size and 16.
+/// Chains at the paper's m of lengths that the paper does not give: 9 steps of full size and 18.
 const PAPER: [&str; 2] = ["heisenberg:40:4096", "hubbard:46:4096"];
 
 /// What was asked for, or the default.

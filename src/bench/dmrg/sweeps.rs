@@ -7,7 +7,7 @@
 use super::DmrgBenchError;
 use crate::basis::Sector;
 use crate::dmrg::engine::Engine;
-use crate::dmrg::forecast::Forecast;
+use crate::dmrg::forecast::{Card, Forecast};
 use crate::dmrg::host::Host;
 use crate::dmrg::options::START_STATES;
 use crate::dmrg::resident::Resident;
@@ -167,7 +167,8 @@ pub fn command(
     )?;
     writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
     for case in cases {
-        let forecast = Forecast::of(&case.chain()?, case.states, rayon::current_num_threads())?;
+        let threads = rayon::current_num_threads();
+        let forecast = Forecast::of(&case.chain()?, case.states, threads, &Card::of(device))?;
         let mut line = |name: &str, predicted: f64, found: Measured| {
             let Measured { part, shares, kept, dimension, products, flops, energy, .. } = found;
             let [plan, solve, truncate, carry] = shares.map(|share| 100.0 * share);

@@ -144,6 +144,15 @@ impl SpmvError {
     }
 }
 
+/// Timed samples where none are asked for: fewer where one takes long.
+pub fn samples(device: &Device) -> usize {
+    match device {
+        Device::Cuda(_) => 21,
+        Device::Cpu(_) => 11,
+        Device::Sim(_) => 1,
+    }
+}
+
 /// Chooses, multiplies, checks, times.
 ///
 /// # Errors
@@ -297,8 +306,7 @@ impl<'a> Problem<'a> {
         done?;
         let (runs, samples) = match self.device {
             Device::Cuda(_) => ((SAMPLE / single.max(1e-3)).ceil().clamp(1.0, 256.0) as usize, samples),
-            Device::Cpu(_) => (1, samples.min(11)),
-            Device::Sim(_) => (1, 1),
+            Device::Cpu(_) | Device::Sim(_) => (1, samples),
         };
         let mut times = Vec::with_capacity(samples);
         for _ in 0..samples {
@@ -385,7 +393,7 @@ impl<'a> Problem<'a> {
             started.elapsed().as_secs_f64() * 1e3
         };
         once();
-        let times: Vec<f64> = (0..options.repeats.min(11)).map(|_| once()).collect();
+        let times: Vec<f64> = (0..options.repeats).map(|_| once()).collect();
         self.agree("the plain loop", &y, PRECISION)?;
         let name = "plain loop over compressed rows".into();
         Ok(vec![Other { name, milliseconds: Some(median(&times)), note: None }])
@@ -416,7 +424,7 @@ mod tests {
     use crate::sparse::Synthetic;
 
     fn small() -> Csr {
-        Synthetic { rows: 200, reference_columns: 40, reference: 11, expansion: 900, seed: 2 }.matrix().unwrap()
+        Synthetic { rows: 200, reference_columns: 40, reference: 2_200, expansion: 900, seed: 2 }.matrix().unwrap()
     }
 
     fn options(compare: bool) -> SpmvOptions {

@@ -103,6 +103,15 @@ impl fmt::Display for SpmvReport {
             "  {:.2} x the floor of 12 bytes a non-zero at a copy's {:.0} GB/s; {:.2} x that of what is stored",
             self.multiple_of_floor, self.copy_gb_per_second, self.multiple_of_stored
         )?;
+        if self.multiple_of_stored < 1.0 {
+            writeln!(
+                f,
+                "  less than once what is stored at a copy's speed: the matrix stayed in a cache between multiplies, while the \
+                 copy is of memory"
+            )?;
+        } else if self.multiple_of_floor < 1.0 {
+            writeln!(f, "  below that floor because less than 12 bytes a non-zero are stored")?;
+        }
         for other in &self.others {
             match (other.milliseconds, &other.note) {
                 (Some(took), _) => {

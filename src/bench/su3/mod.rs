@@ -23,13 +23,13 @@ pub struct Su3Arguments {
     /// Spaces; 20 is 743 million elements and needs 40 GB of memory on the host
     #[arg(long, value_delimiter = ',', default_values_t = [8, 10, 12, 14], value_parser = clap::value_parser!(u32).range(0..=24))]
     pub n_max: Vec<u32>,
-    /// Largest N_max of the published sum
+    /// Largest N_max of the published sum, which runs where the transformation does
     #[arg(long, default_value_t = 12)]
     pub paper: u32,
     /// Channels: 3 for pn, pp, nn
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=3))]
     pub channels: u32,
-    /// Timed samples
+    /// Timed samples of what runs on the device; of the published sum and of a CPU beside a card one
     #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
 }

@@ -1,0 +1,224 @@
+//! Every verb × option × family: the option does what it says, or is refused by name with exit code 2.
+//!
+//! The options come from the command's own definition, so an option without a row fails here, as does a row without an option.
+
+#[path = "options/rows.rs"]
+mod rows;
+
+use super::command::{run, stderr, stdout};
+use super::gallery::root;
+use clap::{Arg, Command};
+use eigenforge_runtime::jit::{Jit, Settings};
+use rows::ROWS;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Output;
+
+/// A cell of the table: the command line without the option, the option as given, and what must come of it.
+pub struct Row {
+    pub verb: &'static str,
+    /// Without dashes; "" for the verb itself.
+    pub option: &'static str,
+    pub family: &'static str,
+    pub base: &'static [&'static str],
+    pub given: &'static [&'static str],
+    pub expected: Expected,
+}
+
+/// What an option must do.
+pub enum Expected {
+    /// Exit code 0 or 3, and this text is printed that is not printed without the option.
+    Shows(&'static str),
+    /// Exit code 0, and this text is printed; the verb does not run without the option, or does the same by default.
+    Runs(&'static str),
+    /// Exit code 0, and this file is there that was not there without the option.
+    Writes(&'static str),
+    /// Exit code 0, and the text without and with the option is as this says.
+    Changes(fn(&str, &str) -> bool),
+    /// As `Runs`, where NVRTC is on this machine.
+    Compiles(&'static str),
+    /// As `Runs`, where the tests run on a card; elsewhere the command line is parsed.
+    OnACard(&'static str),
+    /// Exit code 2, and the error has all these words.
+    Refused(&'static [&'static str]),
+}
+
+/// The families of a verb's input.
+fn families(verb: &str) -> &'static [&'static str] {
+    match verb {
+        "solve" | "inspect" | "build" | "tune" => &["lattice", "ci", "dmrg", "su3"],
+        "spmv" => &["ci", "lattice", "dmrg"],
+        "count" | "bench ci" => &["ci"],
+        "bench hubbard" => &["lattice"],
+        "bench dmrg" => &["dmrg"],
+        verb if verb.starts_with("su3") || verb == "bench su3" => &["su3"],
+        _ => &["any"],
+    }
+}
+
+/// Families whose file a verb does not take at all: one row says so.
+fn refuses_whole(verb: &str, family: &str) -> bool {
+    matches!((verb, family), ("tune", "ci" | "dmrg") | ("spmv", "lattice" | "dmrg"))
+        || family == "su3" && ["solve", "inspect", "build", "tune"].contains(&verb)
+}
+
+/// The verbs that do something, with their options.
+fn verbs(command: &Command, path: &str, out: &mut BTreeMap<String, Vec<String>>) {
+    let mut of_verb = command.get_subcommands().filter(|verb| verb.get_name() != "help").peekable();
+    if of_verb.peek().is_none() {
+        let long = |option: &Arg| option.get_long().map(str::to_string).filter(|_| !option.is_hide_set());
+        let options = command.get_arguments().filter_map(long).filter(|name| name != "help" && name != "version");
+        out.insert(path.trim().to_string(), options.collect());
+    }
+    of_verb.for_each(|verb| verbs(verb, &format!("{path} {}", verb.get_name()), out));
+}
+
+#[test]
+fn every_option_of_every_verb_has_a_row_for_every_family() {
+    let mut known = BTreeMap::new();
+    verbs(&eigenforge::cli::definition(), "", &mut known);
+    assert!(known.len() > 15, "{known:?}");
+    let mut wanted = BTreeSet::new();
+    for (verb, options) in &known {
+        for family in families(verb) {
+            wanted.insert((verb.clone(), String::new(), *family));
+            if !refuses_whole(verb, family) {
+                wanted.extend(options.iter().map(|option| (verb.clone(), option.clone(), *family)));
+            }
+        }
+    }
+    let found: BTreeSet<_> =
+        ROWS.iter().map(|row| (row.verb.to_string(), row.option.to_string(), row.family)).collect();
+    let missing: Vec<_> = wanted.difference(&found).collect();
+    let stale: Vec<_> = found.difference(&wanted).collect();
+    assert!(missing.is_empty(), "options without a row in tests/cli_and_input/options/rows.rs: {missing:#?}");
+    assert!(stale.is_empty(), "rows without an option: {stale:#?}");
+}
+
+/// What the rows' command lines name: `@L`, `@C`, `@D`, `@F` model files, `@x` a path in a folder of this test's own.
+struct Inputs(tempfile::TempDir);
+
+impl Inputs {
+    fn new() -> Inputs {
+        let inputs = Inputs(tempfile::tempdir().unwrap());
+        let write = |name: &str, text: &str| std::fs::write(inputs.0.path().join(name), text).unwrap();
+        let ring = "[lattice]\nkind = \"chain\"\nsize = 7\n[sector]\nup = 3\ndown = 3\n";
+        write("lattice.toml", &format!("[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n{ring}"));
+        let spins = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 8\n";
+        write("chain.toml", &format!("{spins}[sector]\ntwo_sz = 0\n[dmrg]\nstates = 16\n"));
+        let integrals = root().join("tests/data/ci/H2O_sto3g_0.96.FCIDUMP");
+        write("molecule.toml", &format!("[ci]\nfcidump = {integrals:?}\n"));
+        write("force.toml", "[force]\nkind = \"gaussians\"\n");
+        write("one.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1.0\n2 2 2.0\n");
+        let labels = "lambda1,mu1,kappa1,L1,lambda2,mu2,kappa2,L2,lambda3,mu3,kappa3,L3,rho\n";
+        write("coefficients.csv", &format!("{labels}1,0,1,1,1,0,1,1,2,0,1,0,1\n"));
+        write("symbols.csv", "type,twoj1,twoj2,twoj3,twoj4,twoj5,twoj6,twoj7,twoj8,twoj9\n6j,2,2,2,2,2,2,0,0,0\n");
+        for (model, edits) in [
+            ("@L", "@edits-l"),
+            ("@C", "@edits-c"),
+            ("@D", "@edits-d"),
+            ("@L", "@marked-l"),
+            ("@C", "@marked-c"),
+            ("@D", "@marked-d"),
+        ] {
+            let output = inputs.run(&["inspect", model, "--dump", edits]);
+            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+            let folder = inputs.word(edits);
+            let first = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+            let first = first.filter(|path| path.extension().is_some_and(|extension| extension == "cu")).min().unwrap();
+            let text = std::fs::read_to_string(&first).unwrap();
+            std::fs::write(&first, format!("{text}\n// edited by hand\n")).unwrap();
+        }
+        inputs
+    }
+
+    fn word(&self, word: &str) -> String {
+        let Some(name) = word.strip_prefix('@') else { return word.into() };
+        let name = match name {
+            "L" => "lattice.toml",
+            "C" => "molecule.toml",
+            "D" => "chain.toml",
+            "F" => "force.toml",
+            other => other,
+        };
+        self.0.path().join(name).to_str().unwrap().into()
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        let words: Vec<String> = words.iter().map(|word| self.word(word)).collect();
+        run(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+fn said(output: &Output) -> String {
+    let text = format!("{}{}", stdout(output), stderr(output));
+    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+impl Row {
+    /// What is wrong with the cell.
+    fn fault(&self, inputs: &Inputs) -> Option<String> {
+        let verb: Vec<&str> = self.verb.split(' ').collect();
+        let without = || inputs.run(&[&verb, self.base].concat());
+        let with = || inputs.run(&[&verb, self.base, self.given].concat());
+        let done = |output: &Output, codes: &[i32]| {
+            let code = output.status.code();
+            (!code.is_some_and(|code| codes.contains(&code))).then(|| format!("exit {code:?}: {}", said(output)))
+        };
+        match &self.expected {
+            Expected::Shows(text) => {
+                let before = said(&without());
+                let output = with();
+                let lacks = (!said(&output).contains(text)).then(|| format!("'{text}' is not in {}", said(&output)));
+                let already = before.contains(text).then(|| format!("'{text}' is printed without the option"));
+                done(&output, &[0, 3]).or(lacks).or(already)
+            }
+            Expected::Runs(text) => runs(&with(), text, done),
+            Expected::Compiles(text) => {
+                Jit::for_tests(&Settings::from_env().unwrap()).and_then(|_| runs(&with(), text, done))
+            }
+            Expected::OnACard(text) => {
+                if std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device.starts_with("cuda")) {
+                    return runs(&with(), text, done);
+                }
+                let words = [&["eigenforge"], &verb[..], self.base, self.given].concat();
+                let words = words.iter().map(|word| inputs.word(word));
+                eigenforge::cli::definition().try_get_matches_from(words).err().map(|error| error.to_string())
+            }
+            Expected::Writes(file) => {
+                without();
+                let path = inputs.word(file);
+                let early = Path::new(&path).exists().then(|| format!("{file} is there without the option"));
+                let output = with();
+                early.or(done(&output, &[0])).or((!Path::new(&path).exists()).then(|| format!("no {file}")))
+            }
+            Expected::Changes(as_wanted) => {
+                let (before, output) = (said(&without()), with());
+                let after = said(&output);
+                let same = || format!("not as wanted:\n{before}\n{after}");
+                done(&output, &[0]).or((!as_wanted(&before, &after)).then(same))
+            }
+            Expected::Refused(words) => {
+                let output = with();
+                let silent = words.iter().find(|word| !said(&output).contains(**word));
+                done(&output, &[2]).or(silent.map(|word| format!("'{word}' is not in {}", said(&output))))
+            }
+        }
+    }
+}
+
+fn runs(output: &Output, text: &str, done: impl Fn(&Output, &[i32]) -> Option<String>) -> Option<String> {
+    let lacks = (!said(output).contains(text)).then(|| format!("'{text}' is not in {}", said(output)));
+    done(output, &[0]).or(lacks)
+}
+
+#[test]
+fn an_option_does_what_it_says_or_is_refused_by_name() {
+    let inputs = Inputs::new();
+    let fault = |row: &Row| {
+        let why = row.fault(&inputs)?;
+        Some(format!("{} --{} of {} {:?} {:?}: {why}", row.verb, row.option, row.family, row.base, row.given))
+    };
+    let faults: Vec<String> = ROWS.iter().filter_map(fault).collect();
+    assert!(faults.is_empty(), "{} cells of {}:\n{}", faults.len(), ROWS.len(), faults.join("\n\n"));
+}
