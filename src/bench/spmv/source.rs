@@ -67,10 +67,7 @@ impl MatrixSource {
                 symmetric(path, matrix, instead)?
             }
             MatrixSource::Molecule(path) => {
-                let InputFile::Ci(file) = InputFile::read(path)? else {
-                    return Err(SpmvError::NoMolecule { file: path.clone() });
-                };
-                let molecule = Molecule::read(&file.ci)?;
+                let molecule = read_molecule(path)?;
                 ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?
             }
             MatrixSource::MatrixMarket(path) => {
@@ -83,6 +80,17 @@ impl MatrixSource {
             }
         })
     }
+}
+
+/// The molecule of a model file.
+///
+/// # Errors
+/// The file's.
+pub fn read_molecule(path: &Path) -> Result<Molecule, SpmvError> {
+    let InputFile::Ci(file) = InputFile::read(path)? else {
+        return Err(SpmvError::NoMolecule { file: path.into() });
+    };
+    Ok(Molecule::read(&file.ci)?)
 }
 
 /// A matrix of a file, if it is symmetric; `instead` says what may be written in its place.
