@@ -16,6 +16,8 @@ mod scalar;
 pub mod simulate;
 pub mod solvers;
 pub mod stretches;
+#[doc(hidden)]
+pub mod testing;
 pub mod trace;
 pub mod tune;
 pub mod vector_program;
