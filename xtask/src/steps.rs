@@ -154,7 +154,8 @@ impl<'a> Suite<'a> {
         let list = self.environment.iter().find(|(name, _)| *name == "LD_LIBRARY_PATH").map(|(_, list)| list.clone());
         let mut list = list.or_else(|| std::env::var_os("LD_LIBRARY_PATH")).unwrap_or_default();
         if let Some(sysroot) = sysroot.filter(|output| output.status.success()) {
-            list.push(format!(":{}/lib", String::from_utf8_lossy(&sysroot.stdout).trim()));
+            let colon = if list.is_empty() { "" } else { ":" };
+            list.push(format!("{colon}{}/lib", String::from_utf8_lossy(&sysroot.stdout).trim()));
         }
         let verdict = verdict(command.env("LD_LIBRARY_PATH", list));
         self.programs.push((built.name(), started.elapsed().as_secs_f64()));
