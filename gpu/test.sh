@@ -5,13 +5,15 @@
 #   gpu/test.sh            everything
 #   gpu/test.sh FILTER     only tests whose names contain FILTER
 #
-# MEMCHECK=0 leaves compute-sanitizer out. Each test program has its log in gpu/logs; all together are in tests.log, in
+# MEMCHECK=0 leaves compute-sanitizer out, LONG=0 the long runs that are ignored elsewhere (exact solutions by DMRG, larger tori). Each test program has its log in gpu/logs; all together are in tests.log, in
 # $OUT when that is set (one file, since only a few come back from there), else in gpu/logs.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export EIGENFORGE_ROOT=$PWD
 export EIGENFORGE_BIN=$PWD/gpu/bin/eigenforge
 export EIGENFORGE_TEST_DEVICE=cuda
+# Tests of the simulated device need a C++ compiler, which a machine for GPUs may lack.
+command -v g++ >/dev/null || command -v clang++ >/dev/null || command -v c++ >/dev/null || export EIGENFORGE_TEST_WITHOUT=compiler
 export EIGENFORGE_CACHE=${EIGENFORGE_CACHE:-$PWD/target/test-kernels}
 filter=${1:-}
 logs=$PWD/gpu/logs
@@ -51,6 +53,17 @@ while read -r name program; do
     "$program" $filter 2>&1 | tee "$log" | tee -a "$all" | grep -vE '^test .* \.\.\. ok$|^$'
     row "$name" tests "${PIPESTATUS[0]}" $((SECONDS - start)) "$log"
 done <gpu/bin/run-list
+
+if [ "${LONG:-1}" != 0 ] && [ -z "$filter" ]; then
+    while read -r name program; do
+        "$program" --list --ignored evidence:: anchors:: 2>/dev/null | grep -q ': test$' || continue
+        log=$logs/$name.long.log
+        echo "=== $name, long runs" | tee -a "$all"
+        start=$SECONDS
+        "$program" --ignored evidence:: anchors:: --test-threads 1 2>&1 | tee "$log" | tee -a "$all" | grep -vE '^test .* \.\.\. ok$|^$'
+        row "$name" long "${PIPESTATUS[0]}" $((SECONDS - start)) "$log"
+    done <gpu/bin/run-list
+fi
 
 if [ "${MEMCHECK:-1}" != 0 ]; then
     sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)

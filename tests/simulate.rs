@@ -17,20 +17,12 @@ mod shapes;
 #[path = "simulate/update.rs"]
 mod update;
 
-use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
-use eigenforge::runtime::{Checks, Device};
+use eigenforge::runtime::simulate::Schedule;
+use eigenforge::runtime::{Checks, Device, testing};
 
-/// A simulated device a schedule, every launch under both checks; none, after a printed line that says why, where there
-/// is no host compiler.
+/// A simulated device per schedule, every launch under both checks.
 fn devices() -> Vec<Device> {
-    match Simulator::find() {
-        Ok(simulator) => SCHEDULES.map(|order| Device::simulated_by(simulator.clone(), order, Checks::Every)).into(),
-        Err(error @ SimulateError::NoCompiler { .. }) => {
-            eprintln!("skipped: {error}");
-            Vec::new()
-        }
-        Err(error) => panic!("{error}"),
-    }
+    SCHEDULES.iter().filter_map(|order| testing::simulated(*order, Checks::Every)).collect()
 }
 
 const SCHEDULES: [Schedule; 3] = [Schedule::Forward, Schedule::Reverse, Schedule::Random { seed: 4 }];

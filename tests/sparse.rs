@@ -10,27 +10,11 @@ mod command;
 mod formats;
 #[path = "sparse/matrices.rs"]
 mod matrices;
+#[path = "sparse/model.rs"]
+mod model;
 #[path = "sparse/reference.rs"]
 mod reference;
 #[path = "sparse/resources.rs"]
 mod resources;
 #[path = "sparse/symmetric.rs"]
 mod symmetric;
-
-use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
-use eigenforge::runtime::{Checks, Device};
-
-/// A simulated device, every launch under both checks; the card where `EIGENFORGE_TEST_DEVICE=cuda` says there is one.
-/// None, after a printed line that says why, where there is no host compiler.
-fn kernel_devices(schedule: Schedule) -> Vec<Device> {
-    let mut devices = vec![];
-    match Simulator::find() {
-        Ok(simulator) => devices.push(Device::simulated_by(simulator, schedule, Checks::Every)),
-        Err(error @ SimulateError::NoCompiler { .. }) => eprintln!("skipped: {error}"),
-        Err(error) => panic!("{error}"),
-    }
-    if std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda") {
-        devices.push(Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device"));
-    }
-    devices
-}

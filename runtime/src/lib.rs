@@ -24,6 +24,8 @@ pub mod simulate;
 pub mod solvers;
 pub mod state_folder;
 pub mod stretches;
+#[doc(hidden)]
+pub mod testing;
 pub mod trace;
 pub mod tune;
 pub mod vector_program;

@@ -17,15 +17,4 @@ mod programs;
 #[path = "runtime/solvers.rs"]
 mod solvers;
 
-use eigenforge_runtime::Device;
-
-/// The CPU, and the GPU if EIGENFORGE_TEST_DEVICE asks for it (then its absence is a failure).
-fn test_devices() -> Vec<Device> {
-    let mut devices = vec![Device::cpu()];
-    if let Ok(name) = std::env::var("EIGENFORGE_TEST_DEVICE")
-        && name != "cpu"
-    {
-        devices.push(Device::parse(&name).expect("EIGENFORGE_TEST_DEVICE names a device that is here"));
-    }
-    devices
-}
+use eigenforge_runtime::testing::host_and_card as test_devices;

@@ -10,19 +10,12 @@ mod programs;
 mod seeded_bugs;
 
 use eigenforge_runtime::Scalar;
-use eigenforge_runtime::simulate::{Schedule, SimulateError, Simulator};
+use eigenforge_runtime::simulate::{Schedule, Simulator};
 use eigenforge_templates::KernelText;
 
-/// The host compiler, or a printed line that says why the test is skipped.
+/// The host compiler, with a time limit for what it makes.
 fn simulator() -> Option<Simulator> {
-    match Simulator::find() {
-        Ok(simulator) => Some(simulator.time_limit(120)),
-        Err(error @ SimulateError::NoCompiler { .. }) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    Some(eigenforge_runtime::testing::simulator()?.time_limit(120))
 }
 
 /// A hand-written file behind the prelude; entries in order.

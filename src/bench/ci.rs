@@ -4,6 +4,7 @@
 //! its multiple of the floor of 12 bytes a non-zero, the quickest other program in the same run, and what eight vectors at
 //! once take. Products are compared before a time is printed.
 
+use super::ci_direct;
 use super::spmv::{self, MatrixSource, SpmvError, SpmvOptions, SpmvReport};
 use crate::sparse::{Synthetic, Triangle, Wish};
 use eigenforge_runtime::Device;
@@ -44,6 +45,9 @@ pub struct CiArguments {
     /// The named .npz archives hold the upper triangle
     #[arg(long)]
     pub upper: bool,
+    /// Molecules (MODEL.toml) without a matrix: products by every shape of their kernel beside the stored matrix
+    #[arg(long, requires = "matrices", conflicts_with_all = ["seeds", "upper", "details"])]
+    pub direct: bool,
     /// Print what each matrix is stored as, and why
     #[arg(long)]
     pub details: bool,
@@ -73,6 +77,9 @@ fn by_default(seeds: u64) -> Vec<MatrixSource> {
 /// A matrix that cannot be read, a wrong product, a device that fails.
 pub fn command(arguments: &CiArguments, out: &mut dyn Write) -> Result<(), CiBenchError> {
     let device = Device::parse(&arguments.device).map_err(SpmvError::from)?;
+    if arguments.direct {
+        return direct(arguments, &device, out);
+    }
     let triangle = if arguments.upper { Triangle::Upper } else { Triangle::Full };
     let sources = if arguments.matrices.is_empty() { by_default(arguments.seeds) } else { arguments.matrices.clone() };
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
@@ -104,12 +111,27 @@ pub fn command(arguments: &CiArguments, out: &mut dyn Write) -> Result<(), CiBen
     Ok(())
 }
 
+/// The tables of [`ci_direct`], one per molecule.
+fn direct(arguments: &CiArguments, device: &Device, out: &mut dyn Write) -> Result<(), CiBenchError> {
+    for source in &arguments.matrices {
+        let MatrixSource::Molecule(file) = source else {
+            return Err(SpmvError::NoMolecule { file: source.to_string().into() }.into());
+        };
+        let molecule = spmv::read_molecule(file)?;
+        ci_direct::run(file, &molecule, device, arguments.repeats as usize, out)?;
+    }
+    Ok(())
+}
+
 /// Why there is no table.
 #[derive(Debug, thiserror::Error)]
 pub enum CiBenchError {
     /// A matrix or its multiply.
     #[error(transparent)]
     Spmv(#[from] SpmvError),
+    /// A product without a matrix.
+    #[error(transparent)]
+    Direct(#[from] ci_direct::DirectBenchError),
     /// The table could not be written.
     #[error("writing the result")]
     Write(#[from] std::io::Error),

@@ -5,6 +5,7 @@
 
 pub mod case;
 pub mod ci;
+pub mod ci_direct;
 pub mod dmrg;
 pub mod hubbard;
 pub mod kronecker;

@@ -4,6 +4,7 @@ use super::Outcome;
 use super::arguments::{BenchArguments, BenchSubject};
 use super::error::CommandError;
 use crate::bench::ci::CiBenchError;
+use crate::bench::ci_direct::DirectBenchError;
 use crate::bench::dmrg::DmrgBenchError;
 use crate::bench::spmv::MatrixSource;
 use crate::bench::su3::Su3BenchError;
@@ -44,7 +45,11 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<Outcome, CommandError> {
         BenchSubject::Ci(arguments) => {
             crate::bench::ci::command(arguments, &mut std::io::stdout().lock()).map_err(|error| match error {
                 CiBenchError::Spmv(error) => CommandError::from(error),
-                CiBenchError::Write(error) => CommandError::Output(error),
+                CiBenchError::Write(error) | CiBenchError::Direct(DirectBenchError::Write(error)) => {
+                    CommandError::Output(error)
+                }
+                CiBenchError::Direct(DirectBenchError::Device(error)) => CommandError::from(error),
+                CiBenchError::Direct(other) => CommandError::DirectBench(Box::new(other)),
             })?;
         }
         BenchSubject::Dmrg(arguments) => {

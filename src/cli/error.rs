@@ -1,6 +1,7 @@
 //! Everything that can stop the command, with its exit code.
 
 use super::family::Family;
+use crate::bench::ci_direct::DirectBenchError;
 use crate::bench::dmrg::DmrgBenchError;
 use crate::bench::hubbard::BenchError;
 use crate::bench::spmv::SpmvError;
@@ -81,6 +82,8 @@ pub(super) enum CommandError {
     Report(#[from] ReportError),
     #[error(transparent)]
     Bench(Box<BenchError>),
+    #[error(transparent)]
+    DirectBench(Box<DirectBenchError>),
     #[error(transparent)]
     DmrgBench(Box<DmrgBenchError>),
     #[error(transparent)]

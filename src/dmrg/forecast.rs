@@ -225,4 +225,22 @@ mod tests {
         assert!(!Forecast::of(&chain, 2048, 64, &small).unwrap().prefers_the_card());
         assert!(at(2048).describe().contains("on one NVIDIA H200, whose rates these are"));
     }
+
+    /// Milliseconds of a bond by clocks on an H200, 2026-11-22 (docs/performance.md, "Where a bond's time goes").
+    #[test]
+    fn a_bond_on_a_card_is_foretold_within_a_factor_of_what_clocks_said() {
+        let lattice = Lattice::chain(64).open();
+        let (one, none) = (vec![1.0; 63], vec![0.0; 64]);
+        let heisenberg = models::xxz(&lattice, &one, &one, &none, &none);
+        let hubbard = models::hubbard(&lattice, &one, &[4.0; 64], &none, 0.0, &[0.0; 63]);
+        let sectors = [Sector::Spins { two_sz: 0 }, Sector::Fermions { up: 32, down: 32 }];
+        for ((operator, sector), (states, measured)) in
+            [heisenberg, hubbard].iter().zip(sectors).zip([(128, 0.78e-3), (1024, 4.8e-3)])
+        {
+            let chain = Chain::new(operator, sector, None).unwrap();
+            let found = Forecast::of(&chain, states, 16).unwrap();
+            let ratio = found.card / measured;
+            assert!((0.4..2.5).contains(&ratio), "{ratio} of {measured} s: {found:?}");
+        }
+    }
 }

@@ -3,16 +3,9 @@
 use super::{Hamiltonian, Model};
 use crate::basis::{Down, Up};
 use crate::operator::{Operator, Spin, build};
+use eigenforge_runtime::testing::host_and_card as devices;
 use eigenforge_runtime::{Device, LinearOperator, Scalar, Vector};
 use proptest::prelude::*;
-
-fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::cpu()];
-    if std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda") {
-        devices.push(Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device"));
-    }
-    devices
-}
 
 /// Largest |y − H x| over |H x| for a random x and a poisoned y.
 fn error_of<T: Scalar>(model: &Model, device: &Device, seed: u64) -> f64 {

@@ -4,28 +4,12 @@
 use super::data;
 use super::random::Random;
 use eigenforge::ci::{self, DirectError, DirectFullCi, Integrals, Space, Storage};
-use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
-use eigenforge::runtime::{Checks, Device, LinearOperator};
+use eigenforge::runtime::simulate::Schedule;
+use eigenforge::runtime::testing::kernel_devices;
+use eigenforge::runtime::{Device, LinearOperator};
 use eigenforge::sparse::Target;
 use eigenforge_templates::ci::{Shape, Staging};
 use eigenforge_templates::exact::IndexWord;
-
-fn on_card() -> bool {
-    std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda")
-}
-
-pub(super) fn devices(schedule: Schedule) -> Vec<Device> {
-    let mut devices = vec![];
-    match Simulator::find() {
-        Ok(simulator) => devices.push(Device::simulated_by(simulator, schedule, Checks::Every)),
-        Err(error @ SimulateError::NoCompiler { .. }) => eprintln!("skipped: {error}"),
-        Err(error) => panic!("{error}"),
-    }
-    if on_card() {
-        devices.push(Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device"));
-    }
-    devices
-}
 
 /// σ and x·σ, written over NaN.
 fn product(operator: &DirectFullCi, x: &[f64]) -> (Vec<f64>, f64) {
@@ -75,7 +59,7 @@ fn shape(pair_tile: u32, columns: u32, chunk: u32, threads: u32, resident: u32, 
 #[test]
 fn random_integrals_with_few_electrons_and_many() {
     let mut random = Random(31);
-    for device in devices(Schedule::Forward) {
+    for device in kernel_devices(Schedule::Forward) {
         for (orbitals, up, down) in
             [(4, 2, 2), (5, 0, 2), (5, 3, 0), (4, 0, 0), (5, 1, 1), (5, 5, 2), (1, 1, 1), (6, 1, 4), (6, 3, 2)]
         {
@@ -91,7 +75,7 @@ fn every_shape_gives_the_same_product() {
     let mut random = Random(32);
     let integrals = random.integrals_with_irreps(7, 3, 4);
     let space = Space::full(7, 3, 4).unwrap();
-    for device in devices(Schedule::Reverse) {
+    for device in kernel_devices(Schedule::Reverse) {
         for (tile, columns, chunk, threads, resident) in
             [(4, 1, 3, 32, 32), (6, 2, 64, 32, 2), (12, 2, 5, 64, 1), (5, 3, 64, 32, 1), (16, 4, 2, 96, 2)]
         {
@@ -107,7 +91,7 @@ fn every_shape_gives_the_same_product() {
 fn the_whole_space_and_each_irrep() {
     let mut random = Random(33);
     let mut spaces = 0;
-    for device in devices(Schedule::Forward) {
+    for device in kernel_devices(Schedule::Forward) {
         for (orbitals, up, down) in [(5, 2, 3), (6, 4, 1), (6, 3, 3)] {
             let integrals = random.integrals_with_irreps(orbitals, up, down);
             let full = || Space::full(orbitals, up, down).unwrap();
@@ -127,7 +111,7 @@ fn the_whole_space_and_each_irrep() {
 /// Row by row to 1e-13 of Σ |H x| of the stored matrix's row; the name has compute-sanitizer run it.
 #[test]
 fn molecules_against_the_stored_matrix_under_memcheck() {
-    for device in devices(Schedule::Random { seed: 5 }) {
+    for device in kernel_devices(Schedule::Random { seed: 5 }) {
         for id in ["H2_631g_1.20", "LiH_sto3g_1.6", "BeH2_sto3g_1.33"] {
             let integrals = data::integrals(id);
             let (up, down) = integrals.spins();
@@ -186,7 +170,7 @@ fn more_strings_than_16_bits_tell_apart() {
         assert_eq!(space.len(), 75_582);
         let plan = DirectFullCi::plan(&integrals, &space, Target::H200).unwrap();
         assert_eq!((plan.link, plan.staging) == (IndexWord::U32, Staging::Global), down == electrons, "{plan:?}");
-        for device in devices(Schedule::Forward) {
+        for device in kernel_devices(Schedule::Forward) {
             // A block of threads for each of 75,582 strings takes the simulation minutes.
             if device.is_cuda() || down == electrons {
                 compare(&format!("{up} + {down}"), &integrals, &space, None, &device);
@@ -199,7 +183,7 @@ fn more_strings_than_16_bits_tell_apart() {
 fn shapes_that_cannot_be_are_refused() {
     let integrals = Random(35).integrals(4, 2, 2);
     let space = Space::full(4, 2, 2).unwrap();
-    let Some(device) = devices(Schedule::Forward).into_iter().next() else { return };
+    let Some(device) = kernel_devices(Schedule::Forward).into_iter().next() else { return };
     for (shape, part) in [
         (shape(4, 2, 4, 33, 1, Staging::Shared), "threads = 33; it must be a multiple of 32"),
         (shape(17, 2, 4, 32, 1, Staging::Shared), "pair_tile = 17; it must be 1 to 16"),
@@ -214,7 +198,7 @@ fn shapes_that_cannot_be_are_refused() {
 /// Full CI of the reference data (PySCF): small molecules in simulation, all of them on a card, which takes no matrix.
 #[test]
 fn energies_of_the_reference_data_without_a_matrix() {
-    for device in devices(Schedule::Forward) {
+    for device in kernel_devices(Schedule::Forward) {
         let most = if device.is_cuda() { u64::MAX } else { 40 };
         let mut solved = 0;
         for case in data::energies().iter().filter(|case| case.fci_dim <= most) {
@@ -230,63 +214,5 @@ fn energies_of_the_reference_data_without_a_matrix() {
             solved += 1;
         }
         assert!(solved >= 2, "{solved}");
-    }
-}
-
-/// Milliseconds of a product by shape, and of a matrix that is stored; on a card, by hand.
-#[test]
-#[ignore = "prints times: run it alone on a card"]
-fn times_of_shapes() {
-    let device = Device::cuda(0).unwrap();
-    for (id, irrep) in [("H2O_631g_fc_0.96", None), ("H2O_631g_fc_0.96", Some(1)), ("N2_631g_fc_cas10o_1.8", None)] {
-        let integrals = data::integrals(id);
-        let (up, down) = integrals.spins();
-        let full = Space::full(integrals.orbitals, up, down).unwrap();
-        let space = match irrep {
-            Some(irrep) => full.in_irrep(&integrals.irreps, irrep).unwrap(),
-            None => full,
-        };
-        let x = device.upload(&Random(9).vector(space.len())).unwrap();
-        let mut y = device.zeros::<f64>(x.len()).unwrap();
-        let mut time = |operator: &dyn LinearOperator<f64>| {
-            let best = (0..8).map(|_| {
-                let many = || (0..10).try_for_each(|_| operator.multiply(&x, &mut y));
-                let (done, milliseconds) = device.time(many).unwrap();
-                done.unwrap();
-                milliseconds / 10.0
-            });
-            best.fold(f64::INFINITY, f64::min)
-        };
-        let mut shapes = vec![None];
-        for (threads, columns) in [(128, 2), (256, 2), (512, 1)] {
-            for resident in [2, 3] {
-                for tile in [8, 10, 12] {
-                    shapes.push(shape(tile, columns, 64, threads, resident, Staging::Shared));
-                }
-            }
-            shapes.push(shape(10, columns, 64, threads, 2, Staging::Global));
-        }
-        let start = std::time::Instant::now();
-        let first = DirectFullCi::new(&integrals, &space, &device).unwrap();
-        println!("{id} irrep {irrep:?}: {} rows, ready in {:.3} s", space.len(), start.elapsed().as_secs_f64());
-        println!("  {:?}", DirectFullCi::plan(&integrals, &space, Target::of(&device)).unwrap());
-        println!("  model's shape {:.4} ms, {:.3e} flop", time(&first), first.cost().flops);
-        let mut times: Vec<(f64, Shape)> = vec![];
-        for shape in shapes.into_iter().flatten() {
-            match DirectFullCi::with_shape(&integrals, &space, Some(shape), &device) {
-                Ok(operator) => times.push((time(&operator), shape)),
-                Err(error) => println!("  {shape:?}: {error}"),
-            }
-        }
-        times.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (milliseconds, shape) in &times {
-            println!("  {milliseconds:.4} ms {shape:?}");
-        }
-        let best = times.iter().find(|(_, shape)| shape.staging == Staging::Global).unwrap();
-        println!("  field in device memory: {:.4} ms {:?}", best.0, best.1);
-        let start = std::time::Instant::now();
-        let matrix = std::sync::Arc::new(ci::matrix(&integrals, &space, ci::THRESHOLD).unwrap());
-        let stored = eigenforge::sparse::SparseOperator::new("ci", matrix, Default::default(), &device).unwrap();
-        println!("  stored: ready in {:.3} s, {:.4} ms", start.elapsed().as_secs_f64(), time(&stored));
     }
 }

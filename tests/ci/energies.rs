@@ -5,24 +5,17 @@ use super::data;
 use eigenforge::ci::{Integrals, Solution, Solve, Space, Storage, count};
 use eigenforge::runtime::Device;
 use eigenforge::runtime::solvers::StopReason;
+use eigenforge::runtime::testing::card;
 
 /// Largest spaces of several states and of one whose matrix the CPU's runs store; the GPU's runs store every one.
 const CPU_STORED: [u64; 2] = [3_100, 40_000];
-
-fn device() -> Option<Device> {
-    match std::env::var("EIGENFORGE_TEST_DEVICE").as_deref() {
-        Ok("cuda") => Some(Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device")),
-        Ok("cpu") | Err(_) => None,
-        Ok(other) => panic!("EIGENFORGE_TEST_DEVICE={other}: expected cpu or cuda"),
-    }
-}
 
 /// Every way to multiply on every device, a stored matrix on the CPU where it is not too large.
 fn ways(space: &Space, states: usize) -> Vec<(Device, Storage)> {
     let cpu = |storage| (Device::cpu(), storage);
     let stored = (space.len() <= CPU_STORED[usize::from(states == 1)]).then(|| cpu(Storage::Stored));
     let direct = space.is_complete().then(|| cpu(Storage::Direct));
-    let gpu = device().map(|device| (device, Storage::Auto));
+    let gpu = card().map(|device| (device, Storage::Auto));
     stored.into_iter().chain(direct).chain(gpu).collect()
 }
 

@@ -8,8 +8,9 @@ use eigenforge::ci::integrals::pair;
 use eigenforge::ci::{Integrals, LoweringError, OneElectron, Solve, Space, Storage, electrons};
 use eigenforge::exact::{Hamiltonian, Prepared};
 use eigenforge::prelude::*;
-use eigenforge::runtime::simulate::{Schedule, Simulator};
-use eigenforge::runtime::{Checks, LinearOperator};
+use eigenforge::runtime::LinearOperator;
+use eigenforge::runtime::simulate::Schedule;
+use eigenforge::runtime::testing::{card, kernel_devices};
 use eigenforge_templates::ScalarType;
 
 /// H as a user types it; [`electrons`] is the library's.
@@ -57,12 +58,6 @@ fn integrals_come_back_from_their_operator() {
 
 fn random_free(orbitals: usize) -> Integrals {
     Integrals { electrons: 1, two_sz: 1, ..Integrals::zero(orbitals) }
-}
-
-/// The card where EIGENFORGE_TEST_DEVICE=cuda says there is one.
-fn card() -> Option<Device> {
-    let asked = std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda");
-    asked.then(|| Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device"))
 }
 
 /// Reference energies, through both ways of one operator.
@@ -314,11 +309,7 @@ fn a_diagonal_from_integral_tables() {
     assert!(text.contains("sum += integrals_two_i_i_j_j * (n_total(i) - 1.0) * (n_total(j) - 1.0);"), "{text}");
     let x = Random(8).vector(model.dimension());
     let expected = model.dense().unwrap().dot(&ndarray::Array1::from(x.clone()));
-    let simulated = Simulator::find().map(|found| Device::simulated_by(found, Schedule::Forward, Checks::Every));
-    if let Err(error) = &simulated {
-        eprintln!("skipped: {error}");
-    }
-    for device in [Device::cpu()].into_iter().chain(simulated.ok()).chain(card()) {
+    for device in [Device::cpu()].into_iter().chain(kernel_devices(Schedule::Forward)) {
         let hamiltonian = Hamiltonian::with_plan(&model, prepared.clone(), &device).unwrap();
         let (x, mut y) = (device.upload(&x).unwrap(), device.upload(&vec![f64::NAN; x.len()]).unwrap());
         hamiltonian.apply(&x, &mut y).unwrap();
@@ -344,22 +335,4 @@ fn long_sums_do_not_keep_their_indices() {
     assert_eq!(operator.sums().iter().map(|sum| sum.rows.len()).collect::<Vec<_>>(), [2 * 144, 0]);
     integrals.core = 1.0;
     assert!(electrons(&integrals).sums().is_empty(), "with a constant added they are not the whole operator");
-}
-
-/// What a front end of four loops over orbitals takes.
-#[test]
-#[ignore = "a measurement"]
-fn seconds_by_orbitals() {
-    for orbitals in [10, 20, 30, 50] {
-        let integrals = Random(orbitals as u64).integrals(orbitals, 1, 1);
-        let start = std::time::Instant::now();
-        let operator = electrons(&integrals);
-        let built = start.elapsed().as_secs_f64();
-        let back = lower(&operator, (1, 1));
-        let lowered = start.elapsed().as_secs_f64() - built;
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let memory = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default().to_string();
-        println!("{orbitals} orbitals: {} terms in {built:.2} s, lowered in {lowered:.2} s, {memory}", operator.len());
-        assert_eq!(back.orbitals, orbitals);
-    }
 }

@@ -2,10 +2,10 @@
 //! where `EIGENFORGE_TEST_DEVICE=cuda`.
 
 use super::data;
-use super::direct_on_device::devices;
 use super::random::Random;
 use eigenforge::ci::{self, Integrals, OnTheFly, OnTheFlyError, Solve, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
+use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::runtime::{Device, LinearOperator};
 
 /// Row by row to 1e-13 of Σ |H x| of the stored matrix's row; x·σ, diagonal and norm beside it; the same bits again.
@@ -44,7 +44,7 @@ fn compare(what: &str, integrals: &Integrals, space: &Space, lanes: Option<u32>,
 }
 
 fn with_cpu(schedule: Schedule) -> Vec<Device> {
-    std::iter::once(Device::cpu()).chain(devices(schedule)).collect()
+    std::iter::once(Device::cpu()).chain(kernel_devices(schedule)).collect()
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn every_number_of_lanes_gives_the_same_product_under_memcheck() {
     let mut random = Random(42);
     let integrals = random.integrals_with_irreps(6, 3, 3);
     let space = Space::excitations(6, 3, 3, 3).unwrap();
-    for device in devices(Schedule::Random { seed: 6 }) {
+    for device in kernel_devices(Schedule::Random { seed: 6 }) {
         for lanes in [1, 2, 4, 8, 16, 32] {
             compare("6 orbitals, 3 + 3", &integrals, &space, Some(lanes), &device);
         }
@@ -96,7 +96,7 @@ fn lists_run_on_the_cpu_and_are_refused_where_kernels_run() {
     let list: Vec<_> = (0..full.len()).step_by(3).map(|row| full.determinant(row)).collect();
     let space = Space::from_determinants(7, &list).unwrap();
     compare("a list", &integrals, &space, None, &Device::cpu());
-    for device in devices(Schedule::Forward) {
+    for device in kernel_devices(Schedule::Forward) {
         let error = OnTheFly::new(&integrals, &space, &device).map(drop).unwrap_err();
         assert!(matches!(error, OnTheFlyError::List { rows: 409 }), "{error}");
         let solve = Solve::new(&integrals, &space).storage(Storage::Direct);
@@ -132,56 +132,4 @@ fn energies_by_level_of_the_reference_data_without_a_matrix() {
         }
     }
     assert!(solved >= 5, "{solved}");
-}
-
-/// Milliseconds of a product by lanes, and of a matrix that is stored; on a card, by hand.
-#[test]
-#[ignore = "prints times: run it alone on a card"]
-fn times_of_lanes() {
-    let device = Device::cuda(0).unwrap();
-    for (id, level, irrep) in [
-        ("H2O_631g_fc_0.96", 4, Some(1)),
-        ("H2O_631g_fc_0.96", 6, None),
-        ("N2_631g_fc_cas10o_1.8", 4, None),
-        // Long runs: 18 orbitals without irreps.
-        ("random", 4, None),
-    ] {
-        let integrals = if id == "random" { Random(44).integrals(18, 3, 3) } else { data::integrals(id) };
-        let (up, down) = integrals.spins();
-        let whole = Space::excitations(integrals.orbitals, up, down, level).unwrap();
-        let space = match irrep {
-            Some(irrep) => whole.in_irrep(&integrals.irreps, irrep).unwrap(),
-            None => whole,
-        };
-        let x = device.upload(&Random(9).vector(space.len())).unwrap();
-        let mut y = device.zeros::<f64>(x.len()).unwrap();
-        let mut time = |operator: &dyn LinearOperator<f64>| {
-            let best = (0..5).map(|_| {
-                let many = || (0..10).try_for_each(|_| operator.multiply(&x, &mut y));
-                let (done, milliseconds) = device.time(many).unwrap();
-                done.unwrap();
-                milliseconds / 10.0
-            });
-            best.fold(f64::INFINITY, f64::min)
-        };
-        let start = std::time::Instant::now();
-        let first = OnTheFly::new(&integrals, &space, &device).unwrap();
-        let ready = start.elapsed().as_secs_f64();
-        let plan = OnTheFly::plan(&integrals, &space, eigenforge::sparse::Target::of(&device)).unwrap();
-        let milliseconds = time(&first);
-        let rate = plan.elements as f64 / milliseconds / 1e6;
-        println!(
-            "{id} level {level} irrep {irrep:?}: {} rows, {} elements, ready in {ready:.3} s",
-            plan.rows, plan.elements
-        );
-        println!("  {plan}: {milliseconds:.4} ms, {rate:.1} G elements/s");
-        for lanes in [1, 2, 4, 8, 16, 32] {
-            let operator = OnTheFly::with_lanes(&integrals, &space, Some(lanes), &device).unwrap();
-            println!("  {lanes} lanes: {:.4} ms", time(&operator));
-        }
-        let start = std::time::Instant::now();
-        let matrix = std::sync::Arc::new(ci::matrix(&integrals, &space, ci::THRESHOLD).unwrap());
-        let stored = eigenforge::sparse::SparseOperator::new("ci", matrix, Default::default(), &device).unwrap();
-        println!("  stored: ready in {:.3} s, {:.4} ms", start.elapsed().as_secs_f64(), time(&stored));
-    }
 }

@@ -1,7 +1,7 @@
 //! A generated text that NVRTC refuses: the message names the term of the model, or the template, and says whose line it is.
 //!
-//! Each test breaks the text of a real model in one place and compiles it with the real compiler; without NVRTC they print a
-//! line and pass (`EIGENFORGE_TEST_NVRTC=required` makes that a failure).
+//! Each test breaks the text of a real model in one place and compiles it with the real compiler; without NVRTC they
+//! fail, unless `EIGENFORGE_TEST_WITHOUT=nvrtc` leaves them out.
 
 use eigenforge::exact::{Model, Prepared};
 use eigenforge::prelude::*;

@@ -1,6 +1,7 @@
 //! `eigenforge solve` on files with `[ci]`: energies, spins, files, and what is refused.
 
 use super::command::{run, stderr, stdout};
+use eigenforge::runtime::testing;
 use serde_json::Value;
 use std::path::Path;
 
@@ -62,8 +63,7 @@ fn stored_and_simulated_agree_with_direct() {
     let folder_of_half = tempfile::tempdir().unwrap();
     let half = file(folder_of_half.path(), "H2O_sto3g_0.96", wish);
     for device in ["cpu", "sim"] {
-        if device == "sim" && eigenforge::runtime::simulate::Simulator::find().is_err() {
-            eprintln!("skipped: no C++ compiler");
+        if device == "sim" && testing::simulator().is_none() {
             continue;
         }
         let found = solved(&[&stored, "--device", device, "--solver", "davidson"]);
@@ -76,7 +76,7 @@ fn stored_and_simulated_agree_with_direct() {
         assert!(items[0]["name"].as_str().unwrap().contains("half of a matrix"), "{items:?}");
     }
     // Where kernels run full CI takes none either, unless asked to, and says why; the plan of memory has its tables.
-    if eigenforge::runtime::simulate::Simulator::find().is_ok() {
+    if testing::simulator().is_some() {
         let input = file(folder.path(), "LiH_sto3g_1.6", "states = 2\nirrep = 1\n[solve]\nsolver = \"davidson\"\n");
         let (here, there) = (solved(&[&input, "--device", "cpu"]), solved(&[&input, "--device", "sim"]));
         near(&numbers(&there["energies"]), &numbers(&here["energies"]), 1e-9);

@@ -16,6 +16,7 @@ use eigenforge::dmrg::resident;
 use eigenforge::exact::{KernelFootprint, OperatorIr, footprints};
 use eigenforge::input::{InputFile, ModelFile, StorageChoice};
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
+use eigenforge::runtime::testing;
 use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Target, Wish};
 use eigenforge::su3;
 use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform};
@@ -294,9 +295,8 @@ fn tools(cache: &Path) -> Option<(Jit, Disassembler)> {
     let jit = Jit::for_tests(&settings)?;
     match Disassembler::find(&settings) {
         Ok(disassembler) => Some((jit, disassembler)),
-        Err(fault) if std::env::var("EIGENFORGE_TEST_NVRTC").is_ok_and(|v| v == "required") => panic!("{fault}"),
         Err(fault) => {
-            println!("skipped: {}", fault.to_string().lines().next().unwrap_or_default());
+            testing::missing(testing::Tool::Nvrtc, &fault);
             None
         }
     }

@@ -3,6 +3,7 @@
 use super::command::{command, run, stderr, stdout};
 use super::gallery::root;
 use eigenforge::report::RunReport;
+use eigenforge::runtime::testing::card_or_skip;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -142,7 +143,7 @@ fn every_solver_says_what_it_does() {
 /// On a machine with a GPU: what it did, on its own track and on the host's clock.
 #[test]
 fn a_gpu_has_a_track_of_its_own() {
-    if std::env::var("EIGENFORGE_TEST_DEVICE").as_deref() != Ok("cuda") {
+    if card_or_skip().is_none() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

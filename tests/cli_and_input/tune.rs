@@ -2,6 +2,7 @@
 
 use super::command::{command, run, stderr, stdout};
 use eigenforge::report::RunReport;
+use eigenforge::runtime::testing::card_or_skip;
 use serde_json::Value;
 use std::path::Path;
 
@@ -32,8 +33,7 @@ fn on_the_card(cache: &Path, arguments: &[&str]) -> Value {
 
 #[test]
 fn a_card_s_choice_is_kept_taken_and_reported() {
-    if !std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device.starts_with("cuda")) {
-        println!("skipped: EIGENFORGE_TEST_DEVICE is not cuda");
+    if card_or_skip().is_none() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -8,12 +8,7 @@ use eigenforge::dmrg::{Chain, Checkpoint, CpuShare, Found, Options, Strategy, ru
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::simulate::Schedule;
-
-/// The card that tests were asked to use.
-pub fn card() -> Option<Device> {
-    let name = std::env::var("EIGENFORGE_TEST_DEVICE").ok()?;
-    Device::parse(&name).ok().filter(Device::is_cuda)
-}
+use eigenforge::runtime::testing::{card_or_simulated, card_or_skip};
 
 fn heisenberg(sites: usize, two_s: u32) -> Operator {
     let lattice = Lattice::chain(sites).open();
@@ -47,7 +42,7 @@ fn agree(device: &Device, operator: &Operator, sector: Sector, options: &Options
 
 #[test]
 fn small_chains_with_noise_and_without_in_the_simulator_or_on_a_card() {
-    let device = card().unwrap_or_else(|| Device::simulated(Schedule::Forward).unwrap());
+    let Some(device) = card_or_simulated(Schedule::Forward) else { return };
     let options =
         Options { states: vec![4, 8], sweeps: 2, noise: Some(vec![1e-4]), tolerance: 1e-8, ..Options::default() };
     agree(&device, &heisenberg(4, 1), Sector::Spins { two_sz: 0 }, &options);
@@ -57,7 +52,7 @@ fn small_chains_with_noise_and_without_in_the_simulator_or_on_a_card() {
 /// is asked for at least, on a device as on the CPU.
 #[test]
 fn states_without_weight_are_kept_where_they_are_asked_for() {
-    let device = card().unwrap_or_else(|| Device::simulated(Schedule::Forward).unwrap());
+    let Some(device) = card_or_simulated(Schedule::Forward) else { return };
     let (j, none) = ([1.0, 0.0, 1.0], [0.0; 4]);
     let chain =
         Chain::new(&models::xxz(&Lattice::chain(4).open(), &j, &j, &none, &none), Sector::Spins { two_sz: 0 }, None)
@@ -103,7 +98,7 @@ fn disordered(sites: usize) -> Operator {
 
 #[test]
 fn states_above_the_lowest_in_the_simulator_or_on_a_card() {
-    let device = card().unwrap_or_else(|| Device::simulated(Schedule::Forward).unwrap());
+    let Some(device) = card_or_simulated(Schedule::Forward) else { return };
     let options = Options { states: vec![8], sweeps: 3, targets: 3, tolerance: 1e-9, ..Options::default() };
     levels_agree(&device, &disordered(4), Sector::Spins { two_sz: 0 }, &options);
 }
@@ -111,7 +106,7 @@ fn states_above_the_lowest_in_the_simulator_or_on_a_card() {
 /// The same states in one set of kept states, with noise in the first sweep.
 #[test]
 fn averaged_states_in_the_simulator_or_on_a_card() {
-    let device = card().unwrap_or_else(|| Device::simulated(Schedule::Forward).unwrap());
+    let Some(device) = card_or_simulated(Schedule::Forward) else { return };
     let weights = Some(vec![2.0, 1.0]);
     let noise = Some(vec![1e-4]);
     let options =
@@ -121,7 +116,7 @@ fn averaged_states_in_the_simulator_or_on_a_card() {
 
 #[test]
 fn several_states_of_longer_chains_as_on_the_cpu() {
-    let Some(device) = card() else { return };
+    let Some(device) = card_or_skip() else { return };
     let options = Options { states: vec![200], targets: 4, tolerance: 1e-11, ..Options::default() };
     levels_agree(&device, &disordered(14), Sector::Spins { two_sz: 0 }, &options);
     let polished = Options { polish: true, ..options.clone() };
@@ -144,7 +139,7 @@ fn more_states_than_a_basis_on_the_device_holds_are_refused() {
 
 #[test]
 fn what_does_not_fit_goes_to_host_memory_and_the_limit_is_kept_to() {
-    let Some(device) = card() else { return };
+    let Some(device) = card_or_skip() else { return };
     let chain = Chain::new(&heisenberg(60, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
     let plan = Options { states: vec![128], ..Options::default() }.plan(5);
     // V and W of some 15,000 elements take 5 MB, all blocks and states of 128 about as much.
@@ -169,7 +164,7 @@ fn what_does_not_fit_goes_to_host_memory_and_the_limit_is_kept_to() {
 
 #[test]
 fn energies_of_exact_solutions_on_a_card() {
-    let Some(device) = card() else { return };
+    let Some(device) = card_or_skip() else { return };
     let options = |states: usize| Options { states: vec![states], ..Options::default() };
     let spins = Sector::Spins { two_sz: 0 };
     // Bethe ansatz; Lieb and Wu.
@@ -187,7 +182,7 @@ fn energies_of_exact_solutions_on_a_card() {
 /// Of a card: H x through cuBLAS in the ways of the paper gives the energies of the generated kernel.
 #[test]
 fn every_strategy_gives_the_same_energy() {
-    let Some(device) = card() else { return };
+    let Some(device) = card_or_skip() else { return };
     let spins = Chain::new(&heisenberg(20, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
     let ladder = hubbard(&Lattice::ladder([2, 4]).open(), 8.0);
     let ladder = Chain::new(&ladder, Sector::Fermions { up: 4, down: 4 }, None).unwrap();
@@ -220,7 +215,7 @@ fn strategies_and_shares_of_a_card_are_refused_by_name_elsewhere() {
 /// Parts of H x on the CPU, of a random field's Heisenberg chain and a Hubbard chain: the energies of the CPU alone.
 #[test]
 fn a_share_of_the_cpu_leaves_the_energies_as_they_are_in_the_simulator_or_on_a_card() {
-    let device = card().unwrap_or_else(|| Device::simulated(Schedule::Reverse).unwrap());
+    let Some(device) = card_or_simulated(Schedule::Reverse) else { return };
     let fermions = hubbard(&Lattice::chain(4).open(), 3.0);
     for (operator, sector) in
         [(disordered(5), Sector::Spins { two_sz: 1 }), (fermions, Sector::Fermions { up: 2, down: 2 })]
@@ -239,7 +234,7 @@ fn a_share_of_the_cpu_leaves_the_energies_as_they_are_in_the_simulator_or_on_a_c
 /// The same on chains where sizes are timed and cuBLAS has the card's part.
 #[test]
 fn shares_of_longer_chains_and_of_the_paper_s_strategies_on_a_card() {
-    let Some(device) = card() else { return };
+    let Some(device) = card_or_skip() else { return };
     let chain = Chain::new(&hubbard(&Lattice::chain(16).open(), 4.0), Sector::Fermions { up: 8, down: 8 }, None);
     let chain = chain.unwrap();
     let options = Options { states: vec![300], tolerance: 1e-11, ..Options::default() };
@@ -254,7 +249,7 @@ fn shares_of_longer_chains_and_of_the_paper_s_strategies_on_a_card() {
 
 #[test]
 fn spin_one_chains_and_ladders_as_on_the_cpu() {
-    let Some(device) = card() else { return };
+    let Some(device) = card_or_skip() else { return };
     let options = Options { states: vec![100], ..Options::default() };
     agree(&device, &heisenberg(12, 2), Sector::Spins { two_sz: 2 }, &options);
     let ladder = hubbard(&Lattice::ladder([2, 4]).open(), 8.0);
@@ -263,7 +258,7 @@ fn spin_one_chains_and_ladders_as_on_the_cpu() {
 
 #[test]
 fn a_state_saved_on_a_card_goes_on_on_the_cpu() {
-    let Some(device) = card() else { return };
+    let Some(device) = card_or_skip() else { return };
     let folder = tempfile::tempdir().unwrap();
     let chain = Chain::new(&heisenberg(20, 1), Sector::Spins { two_sz: 0 }, None).unwrap();
     let checkpoint = |resume| Checkpoint { folder: folder.path().into(), resume };

@@ -6,13 +6,13 @@
 //! diagonalisation; 200 sites and the other Hubbard lengths by the same solution); XY, free fermions; the spin-1 chain and the
 //! ladders by converged runs of two other programs; flavours by exact diagonalisation (tests/data/dmrg/flavours.json).
 
-use super::devices::card;
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::resident::Resident;
 use eigenforge::dmrg::{Chain, Mode, Options, QuantumNumbers, ordering, run, run_on};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard, xxz};
 use eigenforge::operator::Operator;
+use eigenforge::runtime::testing::card;
 
 struct Case {
     name: String,

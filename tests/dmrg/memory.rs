@@ -13,6 +13,7 @@ use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::DeviceError;
 use eigenforge::runtime::simulate::Schedule;
+use eigenforge::runtime::testing::card_or_simulated;
 use std::path::Path;
 
 fn moments(sites: usize, two_s: u32) -> Chain {
@@ -34,9 +35,8 @@ fn options(states: usize) -> Options {
 }
 
 /// A card if tests were asked to use one, else the simulator.
-fn device() -> Device {
-    let card = std::env::var("EIGENFORGE_TEST_DEVICE").ok().and_then(|name| Device::parse(&name).ok());
-    card.filter(Device::is_cuda).unwrap_or_else(|| Device::simulated(Schedule::Forward).unwrap())
+fn device() -> Option<Device> {
+    card_or_simulated(Schedule::Forward)
 }
 
 /// What was taken of the memory where it computed is what was planned when the sectors were known, to 5 %.
@@ -67,7 +67,7 @@ fn what_is_held_on_the_cpu_is_what_was_planned() {
 
 #[test]
 fn what_is_taken_of_a_device_is_what_was_planned_and_nothing_leaves() {
-    let device = device();
+    let Some(device) = device() else { return };
     let chains = if device.is_cuda() {
         vec![
             ("Heisenberg, 40 sites", moments(40, 1), 128),
@@ -164,7 +164,7 @@ fn swept(device: &Device, chain: &Chain, (memory, host): (u64, u64), clears: boo
 
 #[test]
 fn numbers_that_left_a_device_are_the_same_numbers() {
-    let device = device();
+    let Some(device) = device() else { return };
     let chain = if device.is_cuda() { moments(60, 1) } else { moments(6, 1) };
     let (expected, stayed) = swept(&device, &chain, (1 << 30, u64::MAX), false).unwrap();
     assert_eq!((stayed.host, stayed.disk), (0, 0));
@@ -177,7 +177,7 @@ fn numbers_that_left_a_device_are_the_same_numbers() {
 /// Of a card: within parts of what everything takes, down to what one bond does.
 #[test]
 fn a_run_within_less_memory_takes_the_same_steps() {
-    let device = device();
+    let Some(device) = device() else { return };
     if !device.is_cuda() {
         return;
     }

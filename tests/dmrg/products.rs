@@ -4,7 +4,8 @@
 use eigenforge::bench::seeded;
 use eigenforge::dmrg::device::{DeviceBuffers, Loads, Products};
 use eigenforge::dmrg::records::{self, Action, Buffers, Group, Operand, Record, Space, Stage};
-use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
+use eigenforge::runtime::simulate::Schedule;
+use eigenforge::runtime::testing::{card, simulated};
 use eigenforge::runtime::{Checks, Device};
 use eigenforge_templates::dmrg::GroupedProductsPlan;
 
@@ -28,17 +29,7 @@ impl Random {
 }
 
 fn devices(schedule: Schedule) -> Vec<Device> {
-    let mut devices = vec![];
-    if std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda") {
-        devices.push(Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device"));
-        return devices;
-    }
-    match Simulator::find() {
-        Ok(simulator) => devices.push(Device::simulated_by(simulator, schedule, Checks::Every)),
-        Err(error @ SimulateError::NoCompiler { .. }) => eprintln!("skipped: {error}"),
-        Err(error) => panic!("{error}"),
-    }
-    devices
+    card().or_else(|| simulated(schedule, Checks::Every)).into_iter().collect()
 }
 
 const SPACES: [Space; 6] = [Space::Left, Space::LeftSum, Space::Right, Space::RightSum, Space::Input, Space::Between];

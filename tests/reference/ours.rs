@@ -17,22 +17,13 @@ use super::compare::TOLERANCE;
 pub use eigenforge::exact::Model;
 pub use eigenforge_runtime::Device;
 pub use eigenforge_runtime::solvers::Solver;
+/// The CPU, and the card where there is one.
+pub use eigenforge_runtime::testing::host_and_card as devices;
 
 /// Dimension up to which a solver for few states is not worth its start.
 const DENSE_LIMIT: usize = 300;
 /// Dimension up to which the CPU also runs block LOBPCG and Davidson for several states; Lanczos takes a third of their time.
 const CPU_BLOCK_LIMIT: usize = 50_000;
-
-/// The CPU, and the first CUDA device if EIGENFORGE_TEST_DEVICE=cuda.
-pub fn devices() -> Vec<Device> {
-    let mut devices = vec![Device::cpu()];
-    match std::env::var("EIGENFORGE_TEST_DEVICE").as_deref() {
-        Ok("cuda") => devices.push(Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device")),
-        Ok("cpu") | Err(_) => {}
-        Ok(other) => panic!("EIGENFORGE_TEST_DEVICE={other}: expected cpu or cuda"),
-    }
-    devices
-}
 
 /// −Σ w (c†c + h.c.) + Σ U n↑n↓ + Σ ε n in one sector.
 pub fn hubbard(

@@ -11,6 +11,7 @@ use super::multiply::{multiply, start};
 use super::update::run;
 use eigenforge::exact::{Hamiltonian, Model, Prepared};
 use eigenforge::runtime::jit::Settings;
+use eigenforge::runtime::testing::card_or_skip;
 use eigenforge::runtime::{Device, Scalar, solvers};
 use std::collections::BTreeMap;
 
@@ -98,8 +99,7 @@ fn the_simulation_has_the_recorded_bits() {
 
 #[test]
 fn a_card_that_contracts_nothing_has_the_recorded_bits() {
-    if !std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device.starts_with("cuda")) {
-        println!("skipped: EIGENFORGE_TEST_DEVICE is not cuda");
+    if card_or_skip().is_none() {
         return;
     }
     let mut settings = Settings::from_env().unwrap();

@@ -1,8 +1,8 @@
 //! Every storage with every column word, number of lanes, size of pack and number of vectors.
 
-use super::kernel_devices;
 use super::matrices::{Random, product, random, shapes, vector};
 use eigenforge::runtime::simulate::Schedule;
+use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
 use eigenforge::sparse::{
     Choice, Columns, Csr, Cut, FormatName, Layout, LayoutError, PartLayout, RowStatistics, SparseOperator, StorageKind,

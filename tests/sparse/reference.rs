@@ -1,10 +1,10 @@
 //! Configuration-interaction matrices of water made with PySCF (tests/data/ci_matrices; A without the nuclear
 //! repulsion, see the table), with x, y = A x summed in long double, and the lowest eigenvalues.
 
-use super::kernel_devices;
 use eigenforge::bench::spmv::MatrixSource;
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::solvers::{SolveOptions, Solver, solve};
+use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::runtime::{Device, LinearOperator, Vector};
 use eigenforge::sparse::{Csr, FormatName, SparseOperator, Triangle, Wish, read_npz, read_npz_vector};
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! The upper triangle of a symmetric matrix in place of all of it: fixed point, so the same bits everywhere.
 
-use super::kernel_devices;
 use super::matrices::{Random, product, random, vector};
 use eigenforge::runtime::simulate::Schedule;
+use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
 use eigenforge::sparse::{
     Choice, Csr, Cut, Format, FormatName, Layout, LayoutError, PartLayout, RowStatistics, SparseError, SparseOperator,

@@ -1,5 +1,6 @@
 //! `eigenforge su3` as a user runs it: output, files, exit codes, what bad files are told.
 
+use eigenforge::runtime::testing;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -75,13 +76,11 @@ fn tables_of_coefficients_and_symbols_get_a_column() {
 #[test]
 fn the_command_takes_a_device() {
     let folder = tempfile::tempdir().unwrap();
-    let device = match std::env::var("EIGENFORGE_TEST_DEVICE").as_deref() {
-        Ok("cuda") => "cuda",
-        _ => "sim",
-    };
-    if device == "sim" && eigenforge::runtime::simulate::Simulator::find().is_err() {
+    let card = testing::card_name();
+    if card.is_none() && testing::simulator().is_none() {
         return;
     }
+    let device = card.as_deref().unwrap_or("sim");
     let values = |path: &str| -> Vec<f64> {
         let text = std::fs::read_to_string(path).unwrap();
         text.lines().skip(1).map(|line| line.rsplit_once(',').unwrap().1.parse().unwrap()).collect()

@@ -3,28 +3,16 @@
 
 use super::random::random;
 use eigenforge::exact::footprints;
+use eigenforge::runtime::Device;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
-use eigenforge::runtime::simulate::{Schedule, SimulateError, Simulator};
-use eigenforge::runtime::{Checks, Device};
+use eigenforge::runtime::simulate::Schedule;
+use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::su3::device::{
     DeviceCoefficients, DevicePaper, DeviceTransform, Direction, memory_plan, part_of, transform,
 };
 use eigenforge::su3::space::Space;
 use eigenforge::su3::{ByChannel, Channel, Plan, Tables, forward, inverse};
 use eigenforge_su3::Coupler;
-
-pub fn devices(schedule: Schedule) -> Vec<Device> {
-    let mut devices = vec![];
-    match Simulator::find() {
-        Ok(simulator) => devices.push(Device::simulated_by(simulator, schedule, Checks::Every)),
-        Err(error @ SimulateError::NoCompiler { .. }) => eprintln!("skipped: {error}"),
-        Err(error) => panic!("{error}"),
-    }
-    if std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda") {
-        devices.push(Device::cuda(0).expect("EIGENFORGE_TEST_DEVICE=cuda needs a CUDA device"));
-    }
-    devices
-}
 
 /// ‖a − b‖_∞ relative to ‖b‖_∞.
 fn difference(found: &[f64], expected: &[f64]) -> f64 {
@@ -64,7 +52,7 @@ fn compare(n_max: u32, channels: usize, most_in_text: Option<usize>, device: &De
 
 #[test]
 fn small_spaces_on_the_device() {
-    for device in devices(Schedule::Forward) {
+    for device in kernel_devices(Schedule::Forward) {
         for (n_max, channels) in [(0, 1), (1, 2), (2, 3)] {
             compare(n_max, channels, None, &device);
         }
@@ -75,7 +63,7 @@ fn small_spaces_on_the_device() {
 /// Slabs of several classes; ranges of labels as tables. The name has compute-sanitizer run it.
 #[test]
 fn larger_slabs_and_tables_under_memcheck() {
-    for device in devices(Schedule::Random { seed: 3 }) {
+    for device in kernel_devices(Schedule::Random { seed: 3 }) {
         compare(3, 1, Some(0), &device);
         compare(4, 1, None, &device);
         // Slabs of every class, with more than 48 KB of shared memory.
@@ -96,7 +84,7 @@ fn a_part_of_a_plan_on_the_device() {
     let (all, group) = (forward(&whole, &tables, &u), |at: &usize| &whole.groups[*at]);
     let gather =
         |x: &[f64]| groups.iter().map(group).flat_map(|g| x[g.start..][..g.length].to_vec()).collect::<Vec<_>>();
-    for device in devices(Schedule::Forward) {
+    for device in kernel_devices(Schedule::Forward) {
         let input = ByChannel { vectors: vec![(Channel::Pn, gather(&u))], left_out: 0 };
         let found = transform(&plan, &tables, &input, Direction::Forward, &device).unwrap();
         assert!(difference(&found.vectors[0].1, &gather(&all)) < 1e-13);
@@ -108,7 +96,7 @@ fn a_part_of_a_plan_on_the_device() {
 /// The published sum as a kernel, over NaN.
 #[test]
 fn the_published_sum_on_the_device() {
-    for device in devices(Schedule::Reverse) {
+    for device in kernel_devices(Schedule::Reverse) {
         for n_max in [1, 2] {
             let plan = Plan::new(Space { n_max });
             let tables = Tables::new(&plan).unwrap();
@@ -126,7 +114,7 @@ fn the_published_sum_on_the_device() {
 /// All W⁰ of a space against the CPU's, over NaN; the measured defect beside.
 #[test]
 fn coefficients_on_the_device_under_memcheck() {
-    for device in devices(Schedule::Random { seed: 11 }) {
+    for device in kernel_devices(Schedule::Random { seed: 11 }) {
         let most = if device.is_cuda() { 10 } else { 3 };
         for n_max in [0, 1, most] {
             let plan = Plan::new(Space { n_max });

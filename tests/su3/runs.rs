@@ -2,6 +2,7 @@
 
 use super::command::{command, path, root, succeed, text};
 use std::os::unix::process::ExitStatusExt;
+use eigenforge::runtime::testing;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -221,8 +222,8 @@ fn mpi_gives_the_same_bits() {
         return;
     }
     // The kernels' text as well, a few groups at a time, on the card where there is one.
-    let on_card = std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device == "cuda");
-    let kernels = if on_card { "cuda" } else { "sim" };
+    let card = testing::card_name();
+    let kernels = card.as_deref().unwrap_or("sim");
     for (device, n_max, teams) in [("cpu", "4", &["2", "4"][..]), (kernels, "1", &["3"])] {
         let one = format!("one-{device}.bin");
         done(transform(folder, n_max, &one, &["--device", device]));

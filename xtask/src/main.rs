@@ -1,12 +1,14 @@
 //! Developer commands, with nothing but Cargo: `cargo xtask setup`, `test`, `fuzz`, `gpu-test-binaries`.
 //!
-//! `setup` fetches NVIDIA's run-time compiler and disassemblers from PyPI into `target/cuda-tools`, so that every kernel is
-//! compiled in the tests on machines with no GPU and no CUDA toolkit. `test` is what the README and `.ci/run` run: set-up,
-//! format, lints, documentation and tests, with a table of the steps at the end. All heavy steps use the release profile,
-//! so that nothing is compiled in two profiles. `fuzz` feeds nearly valid files to every reader. `gpu-test-binaries` builds what
-//! `gpu/test.sh` and `gpu/bench.sh` run on a machine that has a GPU and no Rust.
+//! `setup` fetches NVIDIA's run-time compiler and disassemblers, and an MPI with libclang, from PyPI into the target folder, so
+//! that every kernel is compiled and every feature built on machines with no GPU, no CUDA toolkit and no MPI. `test` is what
+//! the README and `.ci/run` run: set-up, format, lints, documentation and tests, with tables of the steps and of the slowest test
+//! programs at the end. Its heavy steps use one profile, `suite`, which compiles quickly. `fuzz` feeds nearly valid files to every reader.
+//! `gpu-test-binaries` builds what `gpu/test.sh` and `gpu/bench.sh` run on a machine that has a GPU and no Rust.
 
 mod gpu;
+mod mpi;
+mod programs;
 mod setup;
 mod steps;
 
@@ -15,8 +17,12 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
-  setup               fetch NVRTC, nvdisasm and cuobjdump from PyPI into target/cuda-tools (needs python3 and network)
-  test                setup, format, lints, documentation and all tests; a table of the steps at the end
+  setup               fetch NVRTC, nvdisasm, cuobjdump, Open MPI and libclang from PyPI into target/cuda-tools and
+                      target/mpi-tools (needs python3 and network)
+  test [--without TOOLS]
+                      setup, format, lints, documentation and all tests; tables of the steps and of the slowest test
+                      programs at the end. A machine that lacks one of compiler, nvrtc, mpi fails, unless TOOLS (a
+                      list with commas) names it
   fuzz [--minutes N]  nearly valid files for every reader, N minutes long [default: 10]
   gpu-test-binaries   build the tests and the command in release and put them into gpu/bin, for gpu/test.sh";
 
@@ -25,10 +31,14 @@ fn main() -> ExitCode {
     let project = Project::find();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["setup"] => {
-            println!("{}", setup::run(&project));
-            ExitCode::SUCCESS
+            let kits = [setup::CUDA, setup::MPI].map(|kit| setup::run(&project, &kit));
+            kits.iter().for_each(|outcome| println!("{outcome}"));
+            if kits.iter().all(|outcome| outcome.folder().is_some()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
-        ["test"] => steps::test(&project),
+        ["test"] => steps::test(&project, ""),
+        ["test", "--without", tools] if tools.split(',').all(|tool| steps::TOOLS.contains(&tool)) => {
+            steps::test(&project, tools)
+        }
         ["fuzz"] => fuzz(&project, "10"),
         ["fuzz", "--minutes", minutes] => fuzz(&project, minutes),
         ["gpu-test-binaries"] => match gpu::test_binaries(&project) {

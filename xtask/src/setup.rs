@@ -1,7 +1,8 @@
-//! `cargo xtask setup`: NVRTC, nvdisasm and cuobjdump from PyPI into `<target>/cuda-tools`.
+//! `cargo xtask setup`: tools from PyPI, in folders of Cargo's target folder.
 //!
-//! Idempotent and quick once done: a stamp file names what was fetched. The folder appears by renaming, so an interrupted
-//! set-up leaves nothing half done. Without Python or network it says so, and everything that needs no NVRTC goes on.
+//! `cuda-tools` has NVRTC, nvdisasm and cuobjdump; `mpi-tools` has Open MPI and libclang, which the feature `mpi` is built
+//! with. Idempotent and quick once done: a stamp file names what was fetched. A folder appears by renaming, so an
+//! interrupted set-up leaves nothing half done.
 
 use crate::Project;
 use std::fmt;
@@ -9,76 +10,101 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Wheels that go into one folder.
+pub struct Kit {
+    /// For people.
+    pub name: &'static str,
+    /// In the target folder.
+    pub folder: &'static str,
+    /// Names and versions on PyPI.
+    packages: &'static [&'static str],
+    /// pip's option for the place: `--target` puts Python's packages there, `--prefix` also `bin`, `include` and `lib`.
+    place: &'static str,
+}
+
 /// NVIDIA's wheels, of one major version of CUDA.
-const PACKAGES: [&str; 3] =
-    ["nvidia-cuda-nvrtc>=13,<14", "nvidia-cuda-nvdisasm>=13,<14", "nvidia-cuda-cuobjdump>=13,<14"];
+pub const CUDA: Kit = Kit {
+    name: "NVRTC and the disassemblers",
+    folder: "cuda-tools",
+    packages: &["nvidia-cuda-nvrtc>=13,<14", "nvidia-cuda-nvdisasm>=13,<14", "nvidia-cuda-cuobjdump>=13,<14"],
+    place: "--target",
+};
+/// An MPI with its compiler and launcher, and the library that reads its header.
+pub const MPI: Kit = Kit {
+    name: "Open MPI and libclang",
+    folder: "mpi-tools",
+    packages: &["openmpi>=5,<6", "libclang>=18,<19"],
+    place: "--prefix",
+};
 /// Written last; holds the packages' names.
 const STAMP: &str = "eigenforge-setup.txt";
 
-/// How the set-up ended.
+/// How the set-up of a kit ended.
 pub enum Outcome {
     /// Everything was there already.
-    Ready(PathBuf),
+    Ready(&'static str, PathBuf),
     /// Fetched now.
-    Fetched(PathBuf),
+    Fetched(&'static str, PathBuf),
     /// Not to be had; what each way said.
-    Absent(Vec<String>),
+    Absent(&'static str, Vec<String>),
 }
 
 impl Outcome {
-    /// Whether the tools are there.
-    pub fn is_ready(&self) -> bool {
-        !matches!(self, Outcome::Absent(_))
+    /// Where the tools are.
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            Outcome::Ready(_, folder) | Outcome::Fetched(_, folder) => Some(folder),
+            Outcome::Absent(..) => None,
+        }
     }
 }
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Outcome::Ready(folder) => write!(f, "NVRTC and the disassemblers are in {}", folder.display()),
-            Outcome::Fetched(folder) => {
-                write!(f, "NVRTC and the disassemblers were fetched from PyPI into {}", folder.display())
-            }
-            Outcome::Absent(reasons) => write!(
+            Outcome::Ready(name, folder) => write!(f, "{name} are in {}", folder.display()),
+            Outcome::Fetched(name, folder) => write!(f, "{name} were fetched from PyPI into {}", folder.display()),
+            Outcome::Absent(name, reasons) => write!(
                 f,
-                "NVRTC and the disassemblers could not be fetched from PyPI (python3 with pip and a network are needed), \
-                 so tests that need them are skipped unless a CUDA toolkit is there:\n  {}",
+                "{name} could not be fetched from PyPI (python3 with pip and a network are needed):\n  {}",
                 reasons.join("\n  ")
             ),
         }
     }
 }
 
-/// Fetches what is missing.
-pub fn run(project: &Project) -> Outcome {
-    let folder = project.target.join("cuda-tools");
-    let wanted = PACKAGES.join("\n") + "\n";
+/// Fetches what is missing of a kit.
+pub fn run(project: &Project, kit: &Kit) -> Outcome {
+    let folder = project.target.join(kit.folder);
+    let wanted = kit.packages.join("\n") + "\n";
     if fs::read_to_string(folder.join(STAMP)).is_ok_and(|found| found == wanted) {
-        return Outcome::Ready(folder);
+        return Outcome::Ready(kit.name, folder);
     }
-    let fresh = project.target.join(format!("cuda-tools.{}.tmp", std::process::id()));
+    let fresh = project.target.join(format!("{}.{}.tmp", kit.folder, std::process::id()));
     let mut reasons = Vec::new();
     for installer in [&["python3", "-m", "pip"][..], &["python", "-m", "pip"], &["uv", "pip"]] {
         fs::remove_dir_all(&fresh).ok();
-        let outcome = install(installer, &fresh)
+        let outcome = install(installer, kit, &fresh)
             .and_then(|()| fs::write(fresh.join(STAMP), &wanted).map_err(|e| e.to_string()))
             .and_then(|()| put(&fresh, &folder).map_err(|e| e.to_string()));
         match outcome {
-            Ok(()) => return Outcome::Fetched(folder),
+            Ok(()) => return Outcome::Fetched(kit.name, folder),
             Err(reason) => reasons.push(format!("{}: {reason}", installer.join(" "))),
         }
     }
     fs::remove_dir_all(&fresh).ok();
-    Outcome::Absent(reasons)
+    Outcome::Absent(kit.name, reasons)
 }
 
 /// Installs the packages into a folder; the text of the error is what the installer said last.
-fn install(installer: &[&str], folder: &Path) -> Result<(), String> {
+fn install(installer: &[&str], kit: &Kit, folder: &Path) -> Result<(), String> {
     let mut command = Command::new(installer[0]);
-    command.args(&installer[1..]).args(["install", "--quiet", "--no-deps", "--target"]).arg(folder).args(PACKAGES);
+    command.args(&installer[1..]).args(["install", "--quiet", "--no-deps", kit.place]).arg(folder).args(kit.packages);
     if installer.last() == Some(&"pip") && installer[0] != "uv" {
         command.args([
             "--disable-pip-version-check",
+            "--ignore-installed",
+            "--no-warn-script-location",
             "--no-input",
             "--only-binary=:all:",
             "--retries",

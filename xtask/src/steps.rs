@@ -1,8 +1,18 @@
-//! `cargo xtask test`: the steps, one after the other, each also when an earlier one failed, and a table of them at the end.
+//! `cargo xtask test`: the steps, one after the other, each also when an earlier one failed, with a table of them and one of
+//! the slowest test programs at the end.
 
-use crate::{Project, setup};
+use crate::programs::{Built, build};
+use crate::{Project, mpi, setup};
+use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
+
+/// What `--without` may name; the tests read it as `EIGENFORGE_TEST_WITHOUT`.
+pub const TOOLS: [&str; 3] = ["compiler", "nvrtc", "mpi"];
+/// The profile of all heavy steps.
+const PROFILE: [&str; 2] = ["--profile", "suite"];
+/// Test programs that are listed.
+const LISTED: usize = 10;
 
 /// How a step ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,65 +30,169 @@ struct Step {
     seconds: f64,
 }
 
-/// Runs all steps.
-pub fn test(project: &Project) -> ExitCode {
-    let mut steps = Vec::new();
-
-    announce("setup");
-    let started = Instant::now();
-    let tools = setup::run(project);
-    println!("{tools}");
-    let verdict = if tools.is_ready() { Verdict::Passed } else { Verdict::Skipped };
-    steps.push(Step { name: "setup", verdict, seconds: started.elapsed().as_secs_f64() });
-
-    let component =
-        |name: &str| project.cargo(&[name, "--version"]).output().is_ok_and(|output| output.status.success());
-    let mut run = |name: &'static str, present: bool, command: &mut Command| {
-        announce(name);
-        let started = Instant::now();
-        let verdict = match present.then(|| command.status()) {
-            None => Verdict::Skipped,
-            Some(Ok(status)) if status.success() => Verdict::Passed,
-            Some(Ok(_)) => Verdict::Failed,
-            Some(Err(fault)) => {
-                println!("cannot be started: {fault}");
-                Verdict::Failed
-            }
-        };
-        steps.push(Step { name, verdict, seconds: started.elapsed().as_secs_f64() });
-    };
-
-    run("format", component("fmt"), &mut project.cargo(&["fmt", "--all", "--check"]));
-    let clippy = ["clippy", "--workspace", "--all-targets", "--release", "--", "-D", "warnings"];
-    run("lints", component("clippy"), &mut project.cargo(&clippy));
-    let mut documentation = project.cargo(&["doc", "--workspace", "--no-deps", "--release"]);
-    run("documentation", true, documentation.env("RUSTDOCFLAGS", "-D warnings"));
-    let mut tests = project.cargo(&["test", "--workspace", "--release"]);
-    if tools.is_ready() {
-        tests.env("EIGENFORGE_TEST_NVRTC", "required");
-    }
-    // The user's own kernel cache is neither used nor filled.
-    if std::env::var_os("EIGENFORGE_CACHE").is_none() {
-        tests.env("EIGENFORGE_CACHE", project.target.join("test-kernels"));
-    }
-    tests.env("EIGENFORGE_ROOT", &project.root);
-    run("tests", true, &mut tests);
-
-    println!("\n{:<14} {:>9} {:>9}", "step", "verdict", "seconds");
-    for step in &steps {
-        let verdict = match step.verdict {
-            Verdict::Passed => "passed",
-            Verdict::Failed => "FAILED",
-            Verdict::Skipped => "skipped",
-        };
-        println!("{:<14} {verdict:>9} {:>9.1}", step.name, step.seconds);
-    }
-    let total: f64 = steps.iter().map(|step| step.seconds).sum();
-    println!("{:<14} {:>9} {total:>9.1}", "all", "");
-    let failed = steps.iter().any(|step| step.verdict == Verdict::Failed);
-    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+/// All that the steps share.
+struct Suite<'a> {
+    project: &'a Project,
+    /// For Cargo and the test programs.
+    environment: Vec<(&'static str, OsString)>,
+    /// `--features mpi` where there is one.
+    features: Vec<&'static str>,
+    steps: Vec<Step>,
+    /// Test programs with the seconds of each.
+    programs: Vec<(String, f64)>,
 }
 
-fn announce(name: &str) {
-    println!("\n=== {name}");
+/// Runs all steps; `without` names the tools that the machine may lack.
+pub fn test(project: &Project, without: &str) -> ExitCode {
+    let (environment, features) = (vec![("EIGENFORGE_TEST_WITHOUT", without.into())], Vec::new());
+    let mut suite = Suite { project, environment, features, steps: Vec::new(), programs: Vec::new() };
+    suite.step("setup", |suite| suite.set_up(without));
+    suite.cargo("format", Some("fmt"), &["fmt", "--all", "--check"], &[]);
+    let clippy = suite.heavy(&["clippy", "--workspace", "--all-targets"]);
+    suite.cargo("lints", Some("clippy"), &[&clippy[..], &["--", "-D", "warnings"]].concat(), &[]);
+    let documentation = suite.heavy(&["doc", "--workspace", "--no-deps"]);
+    suite.cargo("documentation", None, &documentation, &[("RUSTDOCFLAGS", "-D warnings".into())]);
+    suite.tests();
+    suite.report()
+}
+
+impl<'a> Suite<'a> {
+    /// Runs a step and notes how it ended.
+    fn step<T>(&mut self, name: &'static str, run: impl FnOnce(&mut Self) -> (Verdict, T)) -> T {
+        println!("\n=== {name}");
+        let started = Instant::now();
+        let (verdict, result) = run(self);
+        self.steps.push(Step { name, verdict, seconds: started.elapsed().as_secs_f64() });
+        result
+    }
+
+    /// Fetches the tools.
+    fn set_up(&mut self, without: &str) -> (Verdict, ()) {
+        let may_lack = |tool: &str| without.split(',').any(|name| name == tool);
+        let mut verdict = Verdict::Passed;
+        let mut note = |tool: &str, fault: &str| {
+            println!("{fault}");
+            if may_lack(tool) {
+                println!("tests of {tool} are left out");
+            } else {
+                println!("`cargo xtask test --without {tool}` goes on without");
+                verdict = Verdict::Failed;
+            }
+        };
+        // Where a CUDA toolkit is installed the tests find it, and fail by themselves where none is.
+        println!("{}", setup::run(self.project, &setup::CUDA));
+        let tools = (!may_lack("mpi")).then(|| setup::run(self.project, &setup::MPI));
+        match tools.as_ref().map(|tools| tools.folder().map(mpi::environment).ok_or_else(|| tools.to_string())) {
+            None => note("mpi", "the feature `mpi` is not built"),
+            Some(Ok(Ok(environment))) => {
+                self.environment.extend(environment);
+                self.features.extend(["--features", "eigenforge/mpi"]);
+                tools.iter().for_each(|tools| println!("{tools}"));
+            }
+            Some(Ok(Err(fault)) | Err(fault)) => note("mpi", &fault),
+        }
+        (verdict, ())
+    }
+
+    /// Arguments of Cargo with the profile and the features.
+    fn heavy<'b>(&self, arguments: &[&'b str]) -> Vec<&'b str>
+    where
+        'a: 'b,
+    {
+        [arguments, &PROFILE, &self.features].concat()
+    }
+
+    /// A step that is one Cargo command, left out where Cargo lacks the component.
+    fn cargo(&mut self, name: &'static str, component: Option<&str>, arguments: &[&str], more: &[(&str, OsString)]) {
+        self.step(name, |suite| {
+            let asked = |name| suite.project.cargo(&[name, "--version"]).output();
+            if component.is_some_and(|name| !asked(name).is_ok_and(|output| output.status.success())) {
+                return (Verdict::Skipped, ());
+            }
+            let mut command = suite.project.cargo(arguments);
+            command.envs(suite.environment.iter().map(|(name, value)| (name, value)));
+            command.envs(more.iter().map(|(name, value)| (name, value)));
+            (verdict(&mut command), ())
+        });
+    }
+
+    /// Builds the test programs, runs one after the other, and then the examples in the documentation.
+    fn tests(&mut self) {
+        let arguments = self.heavy(&["test", "--workspace", "--no-run"]);
+        let built = self.step("build of tests", |suite| match build(suite.project, &arguments, &suite.environment) {
+            Ok(built) => (Verdict::Passed, built),
+            Err(fault) => {
+                println!("{fault}");
+                (Verdict::Failed, Vec::new())
+            }
+        });
+        self.environment.push(("EIGENFORGE_ROOT", self.project.root.clone().into()));
+        // The user's own kernel cache is neither used nor filled.
+        if std::env::var_os("EIGENFORGE_CACHE").is_none() {
+            self.environment.push(("EIGENFORGE_CACHE", self.project.target.join("test-kernels").into()));
+        }
+        self.step("tests", |suite| {
+            let failed: Vec<String> =
+                built.iter().filter(|built| built.is_test).filter_map(|built| suite.run(built)).collect();
+            failed.iter().for_each(|name| println!("FAILED: {name}"));
+            (if failed.is_empty() { Verdict::Passed } else { Verdict::Failed }, ())
+        });
+        let arguments = self.heavy(&["test", "--workspace", "--doc"]);
+        self.cargo("examples in docs", None, &arguments, &[]);
+    }
+
+    /// Runs a test program in the folder of its package, as Cargo does; its name if it failed.
+    fn run(&mut self, built: &Built) -> Option<String> {
+        println!("\n--- {}", built.name());
+        let started = Instant::now();
+        let mut command = Command::new(&built.file);
+        command.current_dir(self.project.root.join(&built.package));
+        command.env("CARGO", &self.project.cargo).env("CARGO_TARGET_DIR", &self.project.target);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        // A test program of procedural macros is linked with the compiler's library.
+        let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().ok();
+        let list = self.environment.iter().find(|(name, _)| *name == "LD_LIBRARY_PATH").map(|(_, list)| list.clone());
+        let mut list = list.or_else(|| std::env::var_os("LD_LIBRARY_PATH")).unwrap_or_default();
+        if let Some(sysroot) = sysroot.filter(|output| output.status.success()) {
+            let colon = if list.is_empty() { "" } else { ":" };
+            list.push(format!("{colon}{}/lib", String::from_utf8_lossy(&sysroot.stdout).trim()));
+        }
+        let verdict = verdict(command.env("LD_LIBRARY_PATH", list));
+        self.programs.push((built.name(), started.elapsed().as_secs_f64()));
+        (verdict != Verdict::Passed).then(|| built.name())
+    }
+
+    /// Prints both tables.
+    fn report(mut self) -> ExitCode {
+        self.programs.sort_by(|a, b| b.1.total_cmp(&a.1));
+        println!("\n{:<40} {:>9}", "slowest test programs", "seconds");
+        for (name, seconds) in self.programs.iter().take(LISTED) {
+            println!("{name:<40} {seconds:>9.1}");
+        }
+        println!("\n{:<30} {:>9} {:>9}", "step", "verdict", "seconds");
+        for step in &self.steps {
+            let verdict = match step.verdict {
+                Verdict::Passed => "passed",
+                Verdict::Failed => "FAILED",
+                Verdict::Skipped => "skipped",
+            };
+            println!("{:<30} {verdict:>9} {:>9.1}", step.name, step.seconds);
+        }
+        let total: f64 = self.steps.iter().map(|step| step.seconds).sum();
+        println!("{:<30} {:>9} {total:>9.1}", "all", "");
+        let failed = self.steps.iter().any(|step| step.verdict == Verdict::Failed);
+        if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+}
+
+/// Runs a command to its end.
+fn verdict(command: &mut Command) -> Verdict {
+    match command.status() {
+        Ok(status) if status.success() => Verdict::Passed,
+        Ok(_) => Verdict::Failed,
+        Err(fault) => {
+            println!("cannot be started: {fault}");
+            Verdict::Failed
+        }
+    }
 }

@@ -157,10 +157,7 @@ mod tests {
     use super::*;
 
     fn device() -> Device {
-        match std::env::var("EIGENFORGE_TEST_DEVICE") {
-            Ok(name) => Device::parse(&name).unwrap(),
-            Err(_) => Device::cpu(),
-        }
+        crate::testing::card().unwrap_or(Device::cpu())
     }
 
     #[test]

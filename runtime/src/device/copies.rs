@@ -209,10 +209,7 @@ mod tests {
 
     #[test]
     fn numbers_go_and_come_back_beside_other_work() {
-        let device = match std::env::var("EIGENFORGE_TEST_DEVICE") {
-            Ok(name) => Device::parse(&name).unwrap(),
-            Err(_) => Device::cpu(),
-        };
+        let device = crate::testing::card().unwrap_or(Device::cpu());
         let copies = Copies::new(&device).unwrap();
         let mut under_way = Vec::new();
         for k in 0..6usize {

@@ -208,10 +208,7 @@ mod tests {
 
     #[test]
     fn eigenvectors_of_several_matrices_in_place() {
-        let device = match std::env::var("EIGENFORGE_TEST_DEVICE") {
-            Ok(name) => Device::parse(&name).unwrap(),
-            Err(_) => Device::cpu(),
-        };
+        let device = crate::testing::card().unwrap_or(Device::cpu());
         let sizes = [1usize, 7, 40, 130];
         let (mut list, mut all, mut at, mut next) = (Vec::new(), vec![f64::NAN; 3], 5, 1u64);
         for size in sizes {

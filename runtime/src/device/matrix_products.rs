@@ -384,13 +384,7 @@ mod tests {
     /// On a card: products, transposes and sums from device and host memory, two blocks on each of three streams.
     #[test]
     fn products_and_sums_as_loops_give_them() {
-        let Some(device) = std::env::var("EIGENFORGE_TEST_DEVICE").ok().map(|name| Device::parse(&name).unwrap())
-        else {
-            return;
-        };
-        if !device.is_cuda() {
-            return;
-        }
+        let Some(device) = crate::testing::card_or_skip() else { return };
         let (a, b) = (random(4000, 1), random(5000, 2));
         let (on_card, offset) = (device.upload(&[&[f64::NAN; 17][..], &a].concat()).unwrap(), 17);
         let mut in_host = device.pinned(b.len()).unwrap();

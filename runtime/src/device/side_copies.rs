@@ -182,10 +182,7 @@ mod tests {
     /// The name has a card run it.
     #[test]
     fn memcheck_parts_arrive_side_by_side_and_nothing_else_does() {
-        let device = match std::env::var("EIGENFORGE_TEST_DEVICE") {
-            Ok(name) => Device::parse(&name).unwrap(),
-            Err(_) => Device::simulated(Schedule::Forward).unwrap(),
-        };
+        let Some(device) = crate::testing::card_or_simulated(Schedule::Forward) else { return };
         let copies = SideCopies::new(&device).unwrap();
         let values: Vec<f64> = (0..100_000).map(|k| f64::from(k) + 0.25).collect();
         let vector = device.upload(&values).unwrap();

@@ -107,10 +107,7 @@ mod tests {
     /// On a card: more than the ring holds, queued without a wait, from a source that is overwritten at once.
     #[test]
     fn copies_arrive_as_they_were_when_they_were_queued() {
-        let Some(device) = std::env::var("EIGENFORGE_TEST_DEVICE").ok().map(|name| Device::parse(&name).unwrap())
-        else {
-            return;
-        };
+        let Some(device) = crate::testing::card_or_skip() else { return };
         let lengths = [1, 7, PART / 8, 100_000, PART / 8 + 1, 3, 90_000, PART / 8 - 3];
         let numbers = |length: usize, seed: usize| (0..length).map(|i| (i * 7 + seed) as u64).collect::<Vec<u64>>();
         let (mut buffers, mut expected, mut source) = (Vec::new(), Vec::new(), Vec::new());

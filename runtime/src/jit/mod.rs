@@ -57,6 +57,7 @@ pub use resources::KernelResources;
 pub use settings::{CacheFolder, DEFAULT_CACHE_LIMIT, Settings, parse_bytes};
 pub use upkeep::{Entry, Verdict};
 
+use crate::testing;
 use cache::{Build, Ingredients};
 use eigenforge_templates::KernelText;
 use nvrtc::{Failure, Product};
@@ -118,14 +119,13 @@ impl Jit {
     }
 
     /// For tests: the compiler, or `None` after a printed line when this machine has none, so that the test is skipped.
-    /// With `EIGENFORGE_TEST_NVRTC=required`, which `cargo xtask test` sets once it has fetched one, that is a panic.
+    /// Without `EIGENFORGE_TEST_WITHOUT=nvrtc` that is a panic.
     #[doc(hidden)]
     pub fn for_tests(settings: &Settings) -> Option<Jit> {
         match Jit::with_settings(settings) {
             Ok(jit) => Some(jit),
-            Err(fault) if std::env::var("EIGENFORGE_TEST_NVRTC").is_ok_and(|v| v == "required") => panic!("{fault}"),
             Err(fault) => {
-                crate::say!("skipped: {}", fault.to_string().lines().next().unwrap_or_default());
+                testing::missing(testing::Tool::Nvrtc, &fault);
                 None
             }
         }

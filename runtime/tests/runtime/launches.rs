@@ -1,7 +1,7 @@
 //! Launches: what is compared before one, each mismatch with its names and numbers, and what the comparison costs.
 
 use crate::test_devices;
-use eigenforge_runtime::simulate::{Schedule, SimulateError};
+use eigenforge_runtime::simulate::Schedule;
 use eigenforge_runtime::*;
 use eigenforge_templates::launch::{Access, Element, Launch, Number, Parameter};
 use eigenforge_templates::{KernelText, LaunchError};
@@ -10,11 +10,7 @@ use std::time::Instant;
 /// The devices of the other tests, and the CPU in place of a GPU where there is a host compiler.
 fn devices() -> Vec<Device> {
     let mut devices = test_devices();
-    match Device::simulated(Schedule::Reverse) {
-        Ok(device) => devices.push(device),
-        Err(DeviceError::Simulate(error @ SimulateError::NoCompiler { .. })) => println!("skipped: {error}"),
-        Err(error) => panic!("{error}"),
-    }
+    devices.extend(testing::simulated(Schedule::Reverse, Checks::First));
     devices
 }
 

@@ -9,7 +9,7 @@ mod report;
 mod source;
 
 pub use report::{Other, SpmvReport, TimedCandidate, table};
-pub use source::{FormatWish, MatrixSource};
+pub use source::{FormatWish, MatrixSource, read_molecule};
 
 use super::hubbard::chain;
 use super::memory_limit::copy_bandwidth;

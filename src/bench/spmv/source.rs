@@ -72,10 +72,7 @@ impl MatrixSource {
                 symmetric(path, matrix, instead)?
             }
             MatrixSource::Molecule(path) => {
-                let input::InputFile::Ci(file) = input::InputFile::read(path)? else {
-                    return Err(SpmvError::NoMolecule { file: path.clone() });
-                };
-                let molecule = Molecule::read(&file.ci)?;
+                let molecule = read_molecule(path)?;
                 ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?
             }
             MatrixSource::MatrixMarket(path) => {
@@ -102,6 +99,17 @@ impl MatrixSource {
             _ => MatrixSource::Molecule(path),
         })
     }
+}
+
+/// The molecule of a model file.
+///
+/// # Errors
+/// The file's.
+pub fn read_molecule(path: &Path) -> Result<Molecule, SpmvError> {
+    let input::InputFile::Ci(file) = input::InputFile::read(path)? else {
+        return Err(SpmvError::NoMolecule { file: path.into() });
+    };
+    Ok(Molecule::read(&file.ci)?)
 }
 
 /// A matrix of a file, if it is symmetric; `instead` says what may be written in its place.

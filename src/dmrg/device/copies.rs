@@ -101,10 +101,7 @@ mod tests {
     /// The name has compute-sanitizer run it.
     #[test]
     fn memcheck_copies_are_even_turned_and_preceded_by_zeros() {
-        let device = match std::env::var("EIGENFORGE_TEST_DEVICE") {
-            Ok(name) => Device::parse(&name).unwrap(),
-            Err(_) => Device::simulated(Schedule::Reverse).unwrap(),
-        };
+        let Some(device) = eigenforge_runtime::testing::card_or_simulated(Schedule::Reverse) else { return };
         let copying = Copying::new(&device, "test").unwrap();
         let (data, first) = (vector(40_000, 3), 7);
         let whole = device.upload(&[&vec![f64::NAN; first][..], &data].concat()).unwrap();

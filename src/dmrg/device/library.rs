@@ -262,13 +262,7 @@ mod tests {
     /// On a card, by each strategy, into the middle of a vector.
     #[test]
     fn cublas_gives_what_the_records_give() {
-        let Some(device) = std::env::var("EIGENFORGE_TEST_DEVICE").ok().map(|name| Device::parse(&name).unwrap())
-        else {
-            return;
-        };
-        if !device.is_cuda() {
-            return;
-        }
+        let Some(device) = eigenforge_runtime::testing::card_or_skip() else { return };
         let data: Vec<Vec<f64>> = (0..SPACES).map(|space| vector(400, 60 + space as u64)).collect();
         let host = SPACE_LIST.iter().zip(&data).fold(Buffers::default(), |b, (space, data)| b.with(*space, data));
         let uploaded = |data: &Vec<f64>| device.upload(&[&[f64::NAN; 5][..], data].concat()).unwrap();

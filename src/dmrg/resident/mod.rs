@@ -249,9 +249,6 @@ impl Engine for Resident {
 
 /// The device that tests of this folder run on: a card if one is asked for, else the simulator.
 #[cfg(test)]
-fn test_device() -> Device {
-    match std::env::var("EIGENFORGE_TEST_DEVICE") {
-        Ok(name) => Device::parse(&name).unwrap(),
-        Err(_) => Device::simulated(eigenforge_runtime::simulate::Schedule::Forward).unwrap(),
-    }
+fn test_device() -> Option<Device> {
+    eigenforge_runtime::testing::card_or_simulated(eigenforge_runtime::simulate::Schedule::Forward)
 }

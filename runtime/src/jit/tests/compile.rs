@@ -288,7 +288,7 @@ fn the_log_is_whole_however_often_a_text_was_compiled() {
 #[test]
 fn memcheck_what_is_compiled_runs_on_the_gpu() {
     use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
-    if std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device.starts_with("cuda")) {
+    if crate::testing::card_or_skip().is_some() {
         let folder = tempfile::tempdir().unwrap();
         let jit = Jit::with_settings(&settings(folder.path())).unwrap();
         jit.check_driver(crate::jit::driver_version().unwrap()).unwrap();
@@ -307,7 +307,5 @@ fn memcheck_what_is_compiled_runs_on_the_gpu() {
             .unwrap();
         let y = stream.clone_dtoh(&y).unwrap();
         assert!(y.iter().enumerate().all(|(i, &y)| y == 2.0 * i as f64 + 1.0));
-    } else {
-        println!("skipped: EIGENFORGE_TEST_DEVICE is not cuda");
     }
 }

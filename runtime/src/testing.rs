@@ -1,0 +1,130 @@
+//! For tests: the devices and tools that they run on, and what happens where one is missing.
+//!
+//! A card is used where `EIGENFORGE_TEST_DEVICE` names one (`cuda`, `cuda:N`) and, where that is not set, wherever a driver
+//! made a card's device file; `cpu` leaves it out. A card that cannot be opened fails the test. So does a missing tool
+//! (host compiler, NVRTC, MPI), unless `EIGENFORGE_TEST_WITHOUT` names it, as `cargo xtask test --without compiler,nvrtc,mpi`
+//! does: then the test is skipped with a line on standard error, past the harness, which hides what passing tests print.
+
+use crate::device::{Checks, Device};
+use crate::simulate::{Schedule, SimulateError, Simulator};
+use std::fmt::Display;
+use std::io::Write;
+
+/// What a machine may be said to lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// A C++ compiler, for the simulated device.
+    Compiler,
+    /// NVRTC and the disassemblers.
+    Nvrtc,
+    /// `mpirun`, and a build with the feature `mpi`.
+    Mpi,
+}
+
+impl Tool {
+    /// As `EIGENFORGE_TEST_WITHOUT` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tool::Compiler => "compiler",
+            Tool::Nvrtc => "nvrtc",
+            Tool::Mpi => "mpi",
+        }
+    }
+
+    /// Whether this machine may lack it.
+    pub fn may_be_missing(self) -> bool {
+        std::env::var("EIGENFORGE_TEST_WITHOUT").is_ok_and(|all| all.split(',').any(|name| name.trim() == self.name()))
+    }
+}
+
+/// A tool is missing, and why: the test is skipped if that may be.
+///
+/// # Panics
+/// It may not be.
+#[track_caller]
+pub fn missing(tool: Tool, reason: &dyn Display) {
+    let name = tool.name();
+    assert!(
+        tool.may_be_missing(),
+        "{reason}\nThis test needs it. `cargo xtask test --without {name}`, or EIGENFORGE_TEST_WITHOUT={name}, leaves such tests out."
+    );
+    skipped(&reason.to_string());
+}
+
+/// Says that the test that runs on this thread is skipped, in one line.
+pub fn skipped(reason: &str) {
+    let (thread, reason) = (std::thread::current(), reason.lines().next().unwrap_or_default());
+    let _ = writeln!(std::io::stderr(), "skipped: {reason} ({})", thread.name().unwrap_or("a test"));
+}
+
+/// The host compiler; `None` where it is missing and may be.
+#[track_caller]
+pub fn simulator() -> Option<Simulator> {
+    match Simulator::find() {
+        Ok(simulator) => Some(simulator),
+        Err(error @ SimulateError::NoCompiler { .. }) => {
+            missing(Tool::Compiler, &error);
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A simulated device; `None` where there is no host compiler and need be none.
+#[track_caller]
+pub fn simulated(schedule: Schedule, checks: Checks) -> Option<Device> {
+    Some(Device::simulated_by(simulator()?, schedule, checks))
+}
+
+/// The card's name for `--device`; `None` where there is no card to use.
+#[track_caller]
+pub fn card_name() -> Option<String> {
+    match std::env::var("EIGENFORGE_TEST_DEVICE") {
+        Ok(name) if name == "cpu" => None,
+        Ok(name) if name == "cuda" || name.starts_with("cuda:") => Some(name),
+        Ok(other) => panic!("EIGENFORGE_TEST_DEVICE={other}: expected cpu, cuda or cuda:N"),
+        Err(_) => driver_has_a_card().then(|| "cuda".into()),
+    }
+}
+
+/// The card; `None` where there is none to use.
+#[track_caller]
+pub fn card() -> Option<Device> {
+    let name = card_name()?;
+    Some(Device::parse(&name).unwrap_or_else(|fault| {
+        panic!("the card {name} cannot be opened (EIGENFORGE_TEST_DEVICE=cpu leaves it out): {fault}")
+    }))
+}
+
+/// The card, or a line that says that the test is skipped.
+#[track_caller]
+pub fn card_or_skip() -> Option<Device> {
+    let card = card();
+    if card.is_none() {
+        skipped("no card");
+    }
+    card
+}
+
+/// The card, else a simulated device.
+#[track_caller]
+pub fn card_or_simulated(schedule: Schedule) -> Option<Device> {
+    card().or_else(|| simulated(schedule, Checks::First))
+}
+
+/// A simulated device, every launch under both checks, and the card.
+#[track_caller]
+pub fn kernel_devices(schedule: Schedule) -> Vec<Device> {
+    simulated(schedule, Checks::Every).into_iter().chain(card()).collect()
+}
+
+/// The CPU and the card.
+#[track_caller]
+pub fn host_and_card() -> Vec<Device> {
+    std::iter::once(Device::cpu()).chain(card()).collect()
+}
+
+/// Whether the system has a file of an NVIDIA card.
+fn driver_has_a_card() -> bool {
+    (0..16).any(|card| std::path::Path::new(&format!("/dev/nvidia{card}")).exists())
+}
