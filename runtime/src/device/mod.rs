@@ -253,6 +253,21 @@ impl Device {
         }
     }
 
+    /// [`Device::compile`] of several files, each in a thread of its own.
+    ///
+    /// # Errors
+    /// Of the first file that fails.
+    pub fn compile_all(&self, texts: &[KernelText]) -> Result<Vec<Kernel>> {
+        if let Some(library) = self.library() {
+            library.reserve(texts)?;
+        }
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = texts.iter().map(|text| scope.spawn(|| self.compile(text))).collect();
+            let joined = threads.into_iter().map(|thread| thread.join());
+            joined.map(|kernel| kernel.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
+    }
+
     /// The kernel files; none where no kernels run.
     fn library(&self) -> Option<&Library> {
         match self {

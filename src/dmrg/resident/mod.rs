@@ -44,6 +44,7 @@ use super::truncate::{Limits as Keep, Truncated, Wave};
 use davidson::Davidson;
 use decompose::Decomposer;
 use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_templates::KernelText;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -82,6 +83,13 @@ impl Resident {
     /// # Errors
     /// Those of [`Resident::new`].
     pub fn within(device: &Device, limits: Limits) -> Result<Resident, DmrgError> {
+        // All files at once: one after another they take as long as a sweep.
+        if let Device::Cuda(cuda) = device
+            && cuda.has_tensor_memory_accelerator()
+        {
+            let texts: Vec<KernelText> = generated()?.into_iter().map(|(text, _)| text).collect();
+            device.compile_all(&texts)?;
+        }
         let pool = Pool::new(device, limits)?;
         let room = pool.clone();
         let products = Products::new(device)?.with_memory(move |len| room.vector(len));
