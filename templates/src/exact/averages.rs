@@ -58,6 +58,9 @@ pub struct AveragesSizes {
 /// Threads of a block: a thread a low site must be there, and four blocks of 128 registers a thread fit.
 const THREADS: u32 = 128;
 
+/// High sites whose sums, two numbers each, fit 128 registers beside the rest.
+const MOST_LEAN: u32 = 20;
+
 impl AveragesPlan {
     /// Fixes the shape.
     pub fn new(
@@ -89,6 +92,7 @@ impl AveragesPlan {
             levels: &'a str,
             level_note: &'a str,
             level_mask: String,
+            row_blocks: u32,
         }
         let AveragesPlan { low_sites, high_sites, width, .. } = self;
         let view = View {
@@ -99,6 +103,8 @@ impl AveragesPlan {
             levels: if *width == 1 { "0 or 1" } else { "Sz + S" },
             level_note: if *width == 1 { " = 1, or whether it is occupied" } else { "" },
             level_mask: format!("{:#x}", (1u64 << width) - 1),
+            // 128 registers a thread, or 255 for the sums of many high sites.
+            row_blocks: if *high_sites <= MOST_LEAN { 4 } else { 2 },
         };
         let text = render("averages.cu.jinja", include_str!("../../cuda/averages.cu.jinja"), &view)?;
         let entries = ["row_moments", "column_weights", "transition_sums"].map(String::from).to_vec();
