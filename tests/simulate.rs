@@ -1,5 +1,7 @@
 //! The generated multiply and update, unmodified, on a CPU: every shape against the dense matrix.
 
+#[path = "simulate/averages.rs"]
+mod averages;
 #[path = "simulate/bits.rs"]
 mod bits;
 #[path = "simulate/gallery.rs"]

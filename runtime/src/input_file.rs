@@ -104,6 +104,22 @@ impl InputFile {
     pub fn size(&self) -> u64 {
         self.bytes
     }
+
+    /// Fills `buffer` with the bytes from `offset` on, wherever the file was read to before; many threads may do so at once.
+    ///
+    /// # Errors
+    /// A file that ends before them, or that cannot be read.
+    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        match &self.source {
+            Source::File(file) => std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset),
+            Source::Memory(bytes) => {
+                let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get_ref().get(offset..));
+                let found = rest.and_then(|rest| rest.get(..buffer.len()));
+                buffer.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
+        }
+    }
 }
 
 impl Read for InputFile {

@@ -134,12 +134,20 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     let format = format_of(&arguments.output, direction.output(), arguments.format)?;
     let started = Instant::now();
     let mut stages = Stages::new();
-    let Prepared { plan, algorithm, source, tables, room, piece, .. } = Prepared::new(arguments, &mut stages)?;
-    let device = device_for(arguments, team.as_ref().map(|_| 0))?;
+    let worker = team.as_ref().map(|_| 0);
+    // A driver takes most of a second to start; what needs no device is done meanwhile.
+    let (prepared, device, input) = std::thread::scope(|scope| {
+        let device = scope.spawn(|| device_for(arguments, worker));
+        let input = scope.spawn(|| interaction::fingerprint(&arguments.interaction));
+        let prepared = Prepared::new(arguments, &mut stages);
+        (prepared, joined(device), joined(input))
+    });
+    let Prepared { plan, algorithm, source, tables, room, piece, .. } = prepared?;
+    let (device, input) = (device?, input?);
     let (plan, channels) = (&plan, source.channels());
     let mut job = Job { plan, source: &*source, tables, direction, algorithm, spent: Spent::default() };
 
-    let name = run_name(arguments, direction, &device)?;
+    let name = run_name(arguments, direction, &device, &input);
     let run = Run { plan, kind: direction.output(), channels: &channels, name };
     let failed = |source| ReportError::Write { file: arguments.output.clone(), source };
     let mut partial = Partial::open(&arguments.output, &run).map_err(failed)?;
@@ -355,22 +363,22 @@ fn finish(output: &Path, plan: &Plan, mut partial: Partial, kind: Kind, format: 
     Ok(partial.discard(output).map_err(failed)?)
 }
 
-/// A name of everything that determines the numbers.
-fn run_name(arguments: &Su3TransformArguments, direction: Direction, device: &Device) -> Result<String, CommandError> {
-    let path = &arguments.interaction;
-    let mut hasher = blake3::Hasher::new();
-    let read = InputFile::open(path, FileKind::INTERACTION).and_then(|file| hasher.update_reader(file).map(|_| ()));
-    read.map_err(|source| crate::su3::TableError::Read { path: path.clone(), source })?;
+/// What a thread of a scope gave.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// A name of everything that determines the numbers; `input` is the fingerprint of the interaction.
+fn run_name(arguments: &Su3TransformArguments, direction: Direction, device: &Device, input: &str) -> String {
     // Kernels sum in another order than the CPU: other bits.
     let how = if device.runs_kernels() { "kernels" } else { "CPU" };
-    Ok(format!(
-        "eigenforge {} su3 {} N_max {} {:?} by {how} of {}",
+    format!(
+        "eigenforge {} su3 {} N_max {} {:?} by {how} of {input}",
         env!("CARGO_PKG_VERSION"),
         direction.output().word(),
         arguments.n_max,
-        arguments.algorithm,
-        hasher.finalize().to_hex()
-    ))
+        arguments.algorithm
+    )
 }
 
 /// What may be held.

@@ -1,5 +1,6 @@
 //! Every stage of a model's path as text, on any machine: what `eigenforge inspect` prints.
 
+use super::averages;
 use super::footprint::footprints;
 use super::{Model, OperatorIr, PrepareError, Prepared};
 use eigenforge_runtime::DeviceError;
@@ -91,7 +92,7 @@ impl GeneratedFile {
 }
 
 impl Model {
-    /// All generated files of a solve by LOBPCG in f64: the multiply, and the solver's fused vector programs.
+    /// All generated files of a solve by LOBPCG in f64: the multiply, the solver's fused vector programs, the averages.
     pub fn generated(&self) -> Result<Vec<GeneratedFile>, InspectError> {
         self.generated_for(ScalarType::F64)
     }
@@ -111,6 +112,7 @@ impl Model {
             let launches = vec![program.launch(n, scalar, &functions).map_err(refused)?];
             files.push(GeneratedFile { text, launches, cost: program.cost(n, scalar), edited: None });
         }
+        files.push(averages::generated(self, scalar)?);
         Ok(files)
     }
 

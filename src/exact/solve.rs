@@ -1,5 +1,6 @@
 //! Solving a model: `Lobpcg::new(&model).tolerance(1e-8).run(&device)` and its kin.
 
+use super::averages;
 use super::{Hamiltonian, Model, Observables, PrepareError, Prepared, ShapeSource};
 use crate::operator::OperatorError;
 use crate::solve_options::solve_options;
@@ -177,6 +178,11 @@ impl<'m> Solve<'m> {
             false => (Prepared::new(self.model, <f64 as Scalar>::TYPE)?, ShapeSource::Rule),
         };
         let shape = prepared.shape();
+        if device.is_cuda() {
+            // The compiler takes both at once, and averages are nearly always wanted.
+            let averages = averages::generated(self.model, <f64 as Scalar>::TYPE)?;
+            device.compile_all(&[prepared.text().map_err(PrepareError::from)?, averages.text])?;
+        }
         let hamiltonian = Hamiltonian::with_plan(self.model, prepared, device)?;
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
@@ -291,10 +297,7 @@ impl Solution<'_> {
     /// Averages over the whole ground multiplet of the sector, as far as it is known.
     pub fn observables(&self) -> Result<Observables, RunError> {
         let _observing = trace::span("observables", "observables");
-        let multiplet = self.pairs.ground_multiplet();
-        let vectors = multiplet.iter().map(|vector| vector.download()).collect::<Result<Vec<_>, _>>()?;
-        let slices: Vec<&[f64]> = vectors.iter().map(Vec::as_slice).collect();
-        Ok(Observables::of(self.model, &slices)?)
+        Ok(Observables::of_vectors(self.model, &self.pairs.ground_multiplet(), &self.device)?)
     }
 }
 

@@ -8,9 +8,8 @@ use super::csv::TableError;
 use super::plan::{Group, Plan};
 use super::source::{Source, whole};
 use eigenforge_runtime::input_file::{FileKind, InputFile};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 const MAGIC: &[u8; 8] = b"EIGENSU3";
 const VERSION: u32 = 1;
@@ -100,7 +99,7 @@ pub fn read(path: &Path, plan: &Plan, kind: Kind) -> Result<ByChannel, TableErro
 #[derive(Debug)]
 pub struct BinaryFile {
     path: PathBuf,
-    file: Mutex<InputFile>,
+    file: InputFile,
     channels: Vec<Channel>,
     /// Numbers a channel.
     length: usize,
@@ -134,14 +133,12 @@ impl BinaryFile {
                 return Err(TableError::Binary { path, what, expected, found });
             }
         }
-        Ok(BinaryFile { path: path.to_path_buf(), file: Mutex::new(file), channels, length: plan.length })
+        Ok(BinaryFile { path: path.to_path_buf(), file, channels, length: plan.length })
     }
 
     fn bytes(&self, group: &Group, at: usize) -> std::io::Result<Vec<u8>> {
         let mut bytes = vec![0; 8 * group.length];
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(HEADER + 8 * (at * self.length + group.start) as u64))?;
-        file.read_exact(&mut bytes)?;
+        self.file.read_exact_at(&mut bytes, HEADER + 8 * (at * self.length + group.start) as u64)?;
         Ok(bytes)
     }
 }

@@ -12,7 +12,9 @@ use super::table_cache::TableCache;
 use super::work::Direction;
 use super::{binary, elements, h2, strengths};
 use eigenforge_runtime::input_file::{FileKind, InputFile};
+use eigenforge_runtime::trace;
 use eigenforge_su3::LabelError;
+use rayon::prelude::*;
 use std::path::Path;
 
 /// Why an interaction cannot be had.
@@ -68,4 +70,30 @@ pub fn open(
 
 fn rotated(interaction: Relative, plan: &Plan, cache: &TableCache) -> Result<Box<dyn Source>, InteractionError> {
     Ok(Box::new(RotatedElements::new(interaction, plan, cache)?))
+}
+
+/// Bytes that one task hashes.
+const HASHED_AT_ONCE: u64 = 8 << 20;
+
+/// A name of a file's content, made on all cores: blake3 of the hashes of its parts of 8 MiB.
+///
+/// # Errors
+///
+/// A file that cannot be read.
+pub fn fingerprint(path: &Path) -> Result<String, TableError> {
+    let _hashing = trace::span("set up", "name the input");
+    let failed = |source| TableError::Read { path: path.to_path_buf(), source };
+    let file = InputFile::open(path, FileKind::INTERACTION).map_err(failed)?;
+    let length = file.size();
+    let part = |at: u64| {
+        let first = at * HASHED_AT_ONCE;
+        let mut bytes = vec![0; HASHED_AT_ONCE.min(length - first) as usize];
+        file.read_exact_at(&mut bytes, first).map(|()| blake3::hash(&bytes))
+    };
+    let parts = (0..length.div_ceil(HASHED_AT_ONCE)).into_par_iter().map(part).collect::<std::io::Result<Vec<_>>>();
+    let mut whole = blake3::Hasher::new();
+    for part in parts.map_err(failed)? {
+        whole.update(part.as_bytes());
+    }
+    Ok(whole.finalize().to_hex().to_string())
 }

@@ -130,6 +130,11 @@ impl Tables {
         self.pairs.values().map(of_pair).sum::<usize>() as u64
     }
 
+    /// What makes them.
+    pub fn coupler(&self) -> &Coupler {
+        &self.coupler
+    }
+
     /// Where tables are kept.
     pub fn cache(&self) -> &TableCache {
         &self.cache

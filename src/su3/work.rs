@@ -13,7 +13,7 @@ use super::source::Source;
 use super::summary::Share;
 use super::tables::Tables;
 use super::{binary, exchange, paper};
-use eigenforge_runtime::Device;
+use eigenforge_runtime::{Device, trace};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -154,10 +154,10 @@ impl Job<'_> {
     }
 }
 
-/// Groups of a result that was computed for all of a plan at once, as a device does; W⁰ of all groups must be taken up.
+/// Groups of a result that was computed for all of a plan at once, as a device does, with the defect of each group's W⁰.
 pub fn of_whole(
     plan: &Plan,
-    tables: &Tables,
+    defects: &[f64],
     direction: Direction,
     input: &ByChannel,
     output: &ByChannel,
@@ -167,7 +167,7 @@ pub fn of_whole(
         let vectors: Vec<Vec<f64>> = output.vectors.iter().map(|(_, vector)| part(vector)).collect();
         let pairs = input.vectors.iter().zip(&vectors);
         let shares = pairs.map(|((_, input), output)| direction.share(group, &part(input), output)).collect();
-        Finished { group: at, vectors, defect: tables.defect_of(group), shares }
+        Finished { group: at, vectors, defect: defects[at], shares }
     };
     plan.groups.par_iter().enumerate().map(of).collect()
 }
@@ -182,24 +182,44 @@ pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec
     let mut clock = Instant::now();
     let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64();
     let part = device::part_of(job.plan, groups);
-    let read: Vec<Vec<Vec<f64>>> = of.par_iter().map(|group| job.source.group(group)).collect::<Result<_, _>>()?;
-    let vector = |at: usize| read.iter().flat_map(|group| group[at].iter().copied()).collect();
-    let vectors = job.source.channels().into_iter().enumerate().map(|(at, channel)| (channel, vector(at)));
-    let input = ByChannel { vectors: vectors.collect(), left_out: 0 };
-    drop(read);
-    job.spent.input += lap();
-    job.tables.take_up(&of);
-    job.spent.tables += lap();
     let way = match (job.direction, job.algorithm) {
         (Direction::Inverse, _) => device::Direction::Inverse,
         (Direction::Forward, Algorithm::Factorised) => device::Direction::Forward,
         (Direction::Forward, Algorithm::Paper) => device::Direction::Paper,
     };
-    let output = device::transform(&part, &job.tables, &input, way, device)?;
-    let mut finished = of_whole(&part, &job.tables, job.direction, &input, &output);
+    if way == device::Direction::Paper {
+        job.tables.take_up(&of);
+    }
+    let channels = job.source.channels();
+    // The compiler keeps one core busy for each file; the others read.
+    let (ready, input, reading) = std::thread::scope(|scope| {
+        let (part, tables, count) = (&part, &job.tables, channels.len());
+        let ready = scope.spawn(move || device::Channels::new(part, tables, count, way, device));
+        let (started, input) = (Instant::now(), read(job.source, &of));
+        let reading = started.elapsed().as_secs_f64();
+        (ready.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), input, reading)
+    });
+    let (ready, vectors) = (ready?, input?);
+    let input = ByChannel { vectors: channels.into_iter().zip(vectors).collect(), left_out: 0 };
+    job.spent.input += reading;
+    job.spent.tables += (lap() - reading).max(0.0);
+    let output = ready.transform(&input)?;
+    let mut finished = of_whole(&part, ready.defects(), job.direction, &input, &output);
     finished.iter_mut().for_each(|finished| finished.group = groups[finished.group]);
     job.spent.transform += lap();
     Ok(finished)
+}
+
+/// Some groups, one after another in a vector a channel.
+fn read(source: &dyn Source, groups: &[&Group]) -> Result<Vec<Vec<f64>>, TableError> {
+    let _reading = trace::span("set up", "read the input");
+    let parts: Vec<Vec<Vec<f64>>> = groups.par_iter().map(|group| source.group(group)).collect::<Result<_, _>>()?;
+    let whole = |at: usize| -> Vec<f64> {
+        let mut vector = Vec::with_capacity(groups.iter().map(|group| group.length).sum());
+        parts.iter().for_each(|part| vector.extend_from_slice(&part[at]));
+        vector
+    };
+    Ok((0..source.channels().len()).into_par_iter().map(whole).collect())
 }
 
 /// Why a device did not do its groups.
@@ -264,7 +284,9 @@ mod tests {
             let mut job = Job { plan: &plan, source, tables, direction, algorithm, spent: Spent::default() };
             let pieces = pieces(&plan, 0..plan.groups.len(), 1, 0);
             let done: Vec<Finished> = pieces.iter().flat_map(|piece| job.work(piece).expect("in memory")).collect();
-            assert_eq!(done, of_whole(&plan, &Tables::new(&plan).expect("small labels"), direction, &input, output));
+            let tables = Tables::new(&plan).expect("small labels");
+            let defects: Vec<f64> = plan.groups.iter().map(|group| tables.defect_of(group)).collect();
+            assert_eq!(done, of_whole(&plan, &defects, direction, &input, output));
         }
     }
 

@@ -47,6 +47,25 @@ fn diagonals() -> Vec<DiagonalPlan> {
 }
 
 #[test]
+fn averages_of_one_bit_and_of_several() {
+    for (sites, width) in [([0, 1], 1), ([3, 4], 1), ([2, 3], 2), ([32, 32], 1)] {
+        for scalar in [ScalarType::F64, ScalarType::F32] {
+            let plan = AveragesPlan::new(scalar, sites, width, 100, 1e4);
+            let text = whole(plan.text());
+            let sizes = AveragesSizes { tasks: 3, columns: 10, operators: 6, chunks: 2, ..AveragesSizes::default() };
+            let launches = plan.launches(&sizes).unwrap();
+            for launch in &launches {
+                let signature = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry).unwrap();
+                signature.check(launch).unwrap();
+                assert_eq!(signature.threads, Some(launch.block), "{}", launch.entry);
+            }
+            assert_eq!(launches.map(|launch| launch.grid[0]), [3, 3, 12]);
+            assert!(plan.cost().flops >= 2e4 && plan.cost().bytes == 100.0 * scalar.bytes() as f64);
+        }
+    }
+}
+
+#[test]
 fn the_general_multiply() {
     let term = |sign| MaskedTerm { care: 3, pattern: 1, sign, amplitude: 0.5 };
     let group = |flip| FlipGroup { flip, terms: vec![term(0), term(4)] };

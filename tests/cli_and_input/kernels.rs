@@ -28,6 +28,10 @@ use std::sync::OnceLock;
 
 /// Problems whose multiply is kept in single precision too: one of each structure.
 const SINGLE: [&str; 2] = ["hubbard_4x4_paper", "heisenberg_triangular"];
+/// Problems whose averages are kept: fermions, spins of one bit and of two.
+const AVERAGED: [&str; 3] = ["hubbard_4x4_paper", "heisenberg_triangular", "spin_one_chain"];
+/// What their names begin with.
+const AVERAGES: &str = "averages";
 /// The folder of the text that all problems share, which is its kernel's name too.
 const UPDATE: &str = "lobpcg_update";
 /// The architecture of the budgets.
@@ -147,7 +151,8 @@ fn texts(model: &eigenforge::exact::Model, name: Option<&str>, single: bool) -> 
         let at = name.map_or(0, |name| files.iter().position(|file| file.text.name.starts_with(name)).unwrap());
         let file = files.swap_remove(at);
         let stem = format!("{}{suffix}", name.unwrap_or("multiply"));
-        Text { stem, plan: format!("plan{suffix}.ron"), text: file.text, launches: file.launches }
+        let plan = if name == Some(AVERAGES) { "plan_averages.ron".into() } else { format!("plan{suffix}.ron") };
+        Text { stem, plan, text: file.text, launches: file.launches }
     };
     kept.map(text).collect()
 }
@@ -173,7 +178,11 @@ fn generate() -> Vec<Folder> {
         let model = model_of(&path);
         let single = SINGLE.iter().any(|name| path.ends_with(name));
         let files = vec![("ir.ron".to_string(), model.ir().to_ron())];
-        found.push(Folder { texts: texts(&model, None, single), path, files });
+        let mut texts_of = texts(&model, None, single);
+        if AVERAGED.iter().any(|name| path.ends_with(name)) {
+            texts_of.extend(texts(&model, Some(AVERAGES), false));
+        }
+        found.push(Folder { texts: texts_of, path, files });
     }
     for path in folders_with("molecule.toml") {
         found.push(Folder { texts: vec![of_molecule(&path)], path, files: Vec::new() });

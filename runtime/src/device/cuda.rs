@@ -234,10 +234,6 @@ impl Cuda {
         self.library.kernel(text, |chosen| self.load(chosen))
     }
 
-    pub(super) fn kernels(&self, texts: &[&KernelText]) -> Result<()> {
-        self.library.kernels(texts, |chosen| self.load(chosen))
-    }
-
     fn load(&self, chosen: &Chosen<'_>) -> Result<(Kernel, KernelRecord)> {
         let text = &*chosen.text;
         let start = std::time::Instant::now();

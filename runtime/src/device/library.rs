@@ -1,14 +1,12 @@
 //! The kernel files of a device: the text that stands for a name, each text compiled and loaded once, and what the report
-//! says of it. The same for a card and for the CPU in place of one; how a text is loaded is theirs.
+//! says of it. Threads compile different texts at the same time. The same for a card and for the CPU in place of one; how a text is loaded is theirs.
 
 use super::kernel::{Kernel, KernelRecord};
 use crate::error::Result;
 use crate::jit::{Chosen, JitError, Overrides};
 use eigenforge_templates::KernelText;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Default)]
 pub(super) struct Library {
@@ -18,9 +16,26 @@ pub(super) struct Library {
 
 #[derive(Default)]
 struct Loaded {
-    /// By name and text.
-    kernels: HashMap<(String, String), Kernel>,
-    records: Vec<KernelRecord>,
+    /// By name and text, in the order of first use.
+    slots: Vec<Arc<Slot>>,
+    places: HashMap<(String, String), usize>,
+}
+
+/// One text: locked while it is compiled, so that other texts may be compiled meanwhile and the same one is not.
+#[derive(Default)]
+struct Slot {
+    kernel: Mutex<Option<(Kernel, KernelRecord)>>,
+}
+
+impl Loaded {
+    fn slot(&mut self, name: &str, text: &str) -> Arc<Slot> {
+        let next = self.slots.len();
+        let place = *self.places.entry((name.into(), text.into())).or_insert(next);
+        if place == next {
+            self.slots.push(Arc::default());
+        }
+        self.slots[place].clone()
+    }
 }
 
 impl Library {
@@ -36,49 +51,28 @@ impl Library {
     ) -> Result<Kernel> {
         let overrides = self.overrides();
         let chosen = overrides.apply(text).map_err(JitError::from)?;
-        let id = (chosen.text.name.clone(), chosen.text.text.clone());
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.kernels.get(&id) {
+        let slot = self.loaded().slot(&chosen.text.name, &chosen.text.text);
+        let mut held = slot.kernel.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((kernel, _)) = &*held {
             return Ok(kernel.clone());
         }
         let (kernel, record) = load(&chosen)?;
-        loaded.records.push(record);
-        loaded.kernels.insert(id, kernel.clone());
+        *held = Some((kernel.clone(), record));
         Ok(kernel)
     }
 
-    /// Loads several texts at once, each in a thread of its own; those that are loaded already are left out. The records
-    /// come in the order of `texts`.
-    pub(super) fn kernels(
-        &self,
-        texts: &[&KernelText],
-        load: impl Fn(&Chosen<'_>) -> Result<(Kernel, KernelRecord)> + Sync,
-    ) -> Result<()> {
+    /// Gives texts their places in the order of first use, before threads compile them in any order.
+    pub(super) fn reserve(&self, texts: &[KernelText]) -> Result<()> {
         let overrides = self.overrides();
-        let mut fresh: Vec<((String, String), Chosen<'_>)> = Vec::new();
         for text in texts {
             let chosen = overrides.apply(text).map_err(JitError::from)?;
-            let id = (chosen.text.name.clone(), chosen.text.text.clone());
-            let known = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).kernels.contains_key(&id);
-            if !known && fresh.iter().all(|(other, _)| *other != id) {
-                fresh.push((id, chosen));
-            }
-        }
-        let results: Vec<Result<(Kernel, KernelRecord)>> = std::thread::scope(|scope| {
-            let load = &load;
-            let threads: Vec<_> = fresh.iter().map(|(_, chosen)| scope.spawn(move || load(chosen))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-        });
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        for ((id, _), result) in fresh.into_iter().zip(results) {
-            let (kernel, record) = result?;
-            // Another thread may have been quicker.
-            if let Entry::Vacant(place) = loaded.kernels.entry(id) {
-                place.insert(kernel);
-                loaded.records.push(record);
-            }
+            self.loaded().slot(&chosen.text.name, &chosen.text.text);
         }
         Ok(())
+    }
+
+    fn loaded(&self) -> MutexGuard<'_, Loaded> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Edited texts in place of those loaded from now on.
@@ -92,6 +86,11 @@ impl Library {
 
     /// What was loaded so far, in the order of first use.
     pub(super) fn records(&self) -> Vec<KernelRecord> {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).records.clone()
+        let slots = self.loaded().slots.clone();
+        let record = |slot: &Arc<Slot>| {
+            let held = slot.kernel.lock().unwrap_or_else(PoisonError::into_inner);
+            held.as_ref().map(|(_, record)| record.clone())
+        };
+        slots.iter().filter_map(record).collect()
     }
 }

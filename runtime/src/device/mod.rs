@@ -253,17 +253,19 @@ impl Device {
         }
     }
 
-    /// Compiles and loads several generated CUDA files at once, each on a core of its own, so that [`Device::compile`] of
-    /// any of them later finds it; does nothing on the CPU.
+    /// [`Device::compile`] of several files, each in a thread of its own.
     ///
     /// # Errors
-    /// Those of [`Device::compile`], for the first text that has one.
-    pub fn compile_together(&self, texts: &[&KernelText]) -> Result<()> {
-        match self {
-            Device::Cpu(_) => Ok(()),
-            Device::Cuda(cuda) => cuda.kernels(texts),
-            Device::Sim(sim) => sim.kernels(texts),
+    /// Of the first file that fails.
+    pub fn compile_all(&self, texts: &[KernelText]) -> Result<Vec<Kernel>> {
+        if let Some(library) = self.library() {
+            library.reserve(texts)?;
         }
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = texts.iter().map(|text| scope.spawn(|| self.compile(text))).collect();
+            let joined = threads.into_iter().map(|thread| thread.join());
+            joined.map(|kernel| kernel.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
     }
 
     /// The kernel files; none where no kernels run.

@@ -7,7 +7,7 @@
 use super::super::plan::{Plan, tensor_labels};
 use super::super::tables::Tables;
 use super::DeviceTransformError;
-use super::layout::{Blocks, irreps};
+use super::layout::{irreps, w0_of_tables};
 use super::numbers::{Numbers, OnCard};
 use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
 use eigenforge_su3::{Branching, Coupler, Extremal, Irrep, product};
@@ -37,17 +37,21 @@ impl DeviceCoefficients {
     /// # Errors
     /// Memory that the device does not have, with the numbers; a device that compiles or runs no kernels.
     pub fn new(plan: &Plan, coupler: &Coupler, device: &Device) -> Result<Self, DeviceTransformError> {
-        let (plan, tables) = lay_out(plan, coupler);
+        DeviceCoefficients::of_layout(&CoefficientsLayout::new(plan, coupler), device)
+    }
+
+    pub(super) fn of_layout(layout: &CoefficientsLayout, device: &Device) -> Result<Self, DeviceTransformError> {
+        let CoefficientsLayout { plan, tables } = layout;
         device.check_memory(&format!("{} coefficients W0 of N_max = {}", plan.w0, plan.n_max), 8 * plan.w0)?;
         let kernel = device.compile(&plan.text()?)?;
         let upload = |(name, numbers): &(&'static str, Numbers)| Ok((*name, numbers.upload(device)?));
         let tables = tables.iter().map(upload).collect::<Result<HashMap<_, _>, DeviceError>>()?;
-        Ok(DeviceCoefficients { device: device.clone(), plan, kernel, tables })
+        Ok(DeviceCoefficients { device: device.clone(), plan: plan.clone(), kernel, tables })
     }
 
     /// The plan of the kernels without a device, for their text.
     pub fn plan_of(plan: &Plan, coupler: &Coupler) -> CoefficientsPlan {
-        lay_out(plan, coupler).0
+        CoefficientsLayout::new(plan, coupler).plan
     }
 
     /// The plan.
@@ -87,6 +91,14 @@ impl DeviceCoefficients {
     /// # Errors
     /// A device that fails.
     pub fn defect(&self, w0: &Vector<f64>) -> Result<f64, DeviceTransformError> {
+        Ok(largest(&self.defects(w0)?))
+    }
+
+    /// The same of each product of irreps and S0, in the order of the plan.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn defects(&self, w0: &Vector<f64>) -> Result<Vec<f64>, DeviceTransformError> {
         let launch = self.plan.defect_launch()?;
         let mut defects: Vector<f64> = self.device.zeros(3 * self.plan.products as usize)?;
         let mut arguments = Arguments::new().read("w0", w0).write("defect", &mut defects);
@@ -96,14 +108,18 @@ impl DeviceCoefficients {
             }
         }
         self.kernel.launch(&launch, arguments)?;
-        // not f64::max, which would drop a NaN
-        Ok(defects.download()?.into_iter().fold(0.0, |most, x| if x > most || x.is_nan() { x } else { most }))
+        Ok(defects.download()?)
     }
+}
+
+/// Not f64::max, which would drop a NaN.
+pub(super) fn largest(defects: &[f64]) -> f64 {
+    defects.iter().fold(0.0, |most, x| if *x > most || x.is_nan() { *x } else { most })
 }
 
 /// The same numbers as the CPU has computed them, in the same order.
 pub fn coefficients_on_cpu(plan: &Plan, tables: &Tables) -> Vec<f64> {
-    Blocks::new(plan, tables).w0
+    w0_of_tables(plan, tables)
 }
 
 /// One triple of irreps, before its seeds.
@@ -137,6 +153,20 @@ struct Products {
     row_start: Vec<u32>,
     w0: u64,
     most_pairs: usize,
+}
+
+/// The plan of the kernels, and every table that it names.
+pub(super) struct CoefficientsLayout {
+    pub plan: CoefficientsPlan,
+    tables: Vec<(&'static str, Numbers)>,
+}
+
+impl CoefficientsLayout {
+    /// What is exact and small, on all cores.
+    pub fn new(plan: &Plan, coupler: &Coupler) -> CoefficientsLayout {
+        let (plan, tables) = lay_out(plan, coupler);
+        CoefficientsLayout { plan, tables }
+    }
 }
 
 fn lay_out(plan: &Plan, coupler: &Coupler) -> (CoefficientsPlan, Vec<(&'static str, Numbers)>) {

@@ -4,8 +4,10 @@
 
 use super::super::plan::{Plan, SPINS};
 use super::super::tables::Tables;
+use super::DeviceTransformError;
 use super::numbers::Numbers;
 use super::pair_tables::ByPair;
+use eigenforge_runtime::Device;
 use eigenforge_su3::Irrep;
 use eigenforge_templates::su3::{LAYOUT, LayoutTable, MOST_IN_TEXT, SlabClass, TableCounts, TileClass, TransformPlan};
 
@@ -29,7 +31,7 @@ impl Layout {
     pub fn new(plan: &Plan, tables: &Tables, channels: u32, most_in_text: Option<usize>) -> Layout {
         let pairs = ByPair::new(plan, tables);
         let quadruples = Quadruples::new(plan, &pairs);
-        let blocks = Blocks::new(plan, tables);
+        let blocks = Blocks::new(plan);
         let (slabs, slab_classes) = quadruples.sorted_slabs(&pairs);
         let (tiles, tile_classes) = blocks.tiles();
         let (irreps, irrep_first, states_below) = irreps(plan);
@@ -60,7 +62,7 @@ impl Layout {
             jj_states: pairs.back_o.len() as u64 / 4,
             quadruples: quadruples.bra.len() as u64,
             products: blocks.start.len() as u64 / 3,
-            w0: blocks.w0.len() as u64,
+            w0: blocks.w0,
             slabs: slabs.len() as u64,
             tiles: tiles.len() as u64,
         };
@@ -91,6 +93,21 @@ impl Layout {
         numbers.extend(quadruples.into_numbers());
         numbers.extend(blocks.into_numbers());
         Layout { plan: device_plan, tables: numbers }
+    }
+
+    /// Refuses what the device has no memory for.
+    pub fn check(&self, device: &Device) -> Result<(), DeviceTransformError> {
+        let plan = &self.plan;
+        plan.check()?;
+        let bytes = 16 * plan.all_numbers() + plan.table_bytes();
+        let what = format!(
+            "{} channels of N_max = {}: twice {} numbers, and tables of {} bytes",
+            plan.channels,
+            plan.n_max,
+            plan.all_numbers(),
+            plan.table_bytes()
+        );
+        Ok(device.check_memory(&what, bytes)?)
     }
 }
 
@@ -240,6 +257,13 @@ fn slab_flops(pairs: &ByPair, rows: usize, ket: usize, lf: usize, width: usize) 
     flops as f64
 }
 
+/// W⁰ as the CPU has computed it, in the order of [`Blocks`]; all groups must be taken up.
+pub(super) fn w0_of_tables(plan: &Plan, tables: &Tables) -> Vec<f64> {
+    let products = plan.groups.iter().flat_map(|group| &group.products);
+    let squares = products.flat_map(|product| &tables.products[&[product.bra_irrep(), product.ket_irrep()]]);
+    squares.flat_map(|square| square.values.iter().copied()).collect()
+}
+
 /// Tables by product of irreps and S0.
 #[derive(Default)]
 pub(super) struct Blocks {
@@ -248,23 +272,31 @@ pub(super) struct Blocks {
     columns: Vec<u32>,
     row_start: Vec<u32>,
     w0_start: Vec<u64>,
-    pub w0: Vec<f64>,
+    /// Numbers W⁰.
+    pub w0: u64,
 }
 
 impl Blocks {
-    pub fn new(plan: &Plan, tables: &Tables) -> Blocks {
-        let mut blocks = Blocks::default();
+    pub fn new(plan: &Plan) -> Blocks {
+        let (mut blocks, l_count) = (Blocks::default(), plan.n_max as usize + 3);
+        let (_, irrep_first, states_below) = irreps(plan);
+        let below = |irrep: u32| &states_below[irrep as usize * (l_count + 1)..][..l_count + 1];
         for group in &plan.groups {
             for product in &group.products {
-                let squares = &tables.products[&[product.bra_irrep(), product.ket_irrep()]];
-                for (square, block) in squares.iter().zip(&product.tensors) {
+                let bra = below(irrep_first[group.bra_quanta as usize] + product.bra[1]);
+                let ket = below(irrep_first[group.ket_quanta as usize] + product.ket[0]);
+                for (s0, block) in product.tensors.iter().enumerate() {
                     blocks.start.push((group.start + product.offset + block.offset) as u64);
                     blocks.rows.push(block.rows as u32);
                     blocks.columns.push(block.columns as u32);
-                    blocks.w0_start.push(blocks.w0.len() as u64);
-                    blocks.w0.extend(&square.values);
-                    for lf in 0..plan.n_max + 3 {
-                        blocks.row_start.push(square.rows.partition_point(|row| row.l1 < lf) as u32);
+                    blocks.w0_start.push(blocks.w0);
+                    blocks.w0 += (block.rows * block.rows) as u64;
+                    let mut row = 0;
+                    for lf in 0..l_count {
+                        blocks.row_start.push(row);
+                        // κf Lf, each with the κi Li that couple with Lf to S0
+                        let partners = ket[(lf + s0 + 1).min(l_count)] - ket[lf.abs_diff(s0).min(l_count)];
+                        row += (bra[lf + 1] - bra[lf]) * partners;
                     }
                 }
             }
@@ -306,14 +338,13 @@ impl Blocks {
         self.rows.iter().zip(&self.columns).map(|(p, b)| 2.0 * f64::from(*p) * f64::from(*p) * f64::from(*b)).sum()
     }
 
-    pub fn into_numbers(self) -> [(&'static str, Numbers); 6] {
+    pub fn into_numbers(self) -> [(&'static str, Numbers); 5] {
         [
             ("block_start", Numbers::U64(self.start)),
             ("block_rows", Numbers::U32(self.rows)),
             ("block_columns", Numbers::U32(self.columns)),
             ("row_start", Numbers::U32(self.row_start)),
             ("w0_start", Numbers::U64(self.w0_start)),
-            ("w0", Numbers::F64(self.w0)),
         ]
     }
 }

@@ -14,12 +14,12 @@ use super::plan::Plan;
 use super::tables::Tables;
 pub use coefficients::{DeviceCoefficients, coefficients_on_cpu};
 use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
-use eigenforge_templates::su3::{TransformPlan, TransformPlanError};
+use eigenforge_templates::su3::{TransformPlan, TransformPlanError, Ways};
 use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
-use layout::Layout;
+use layout::{Layout, w0_of_tables};
 use numbers::OnCard;
 pub use paper::DevicePaper;
-pub use run::{DeviceMemory, Direction, memory_plan, part_of, transform};
+pub use run::{Channels, DeviceMemory, Direction, memory_plan, part_of, transform};
 use std::collections::HashMap;
 
 /// Why a device does not transform.
@@ -45,6 +45,7 @@ pub struct DeviceTransform {
     plan: TransformPlan,
     kernel: Kernel,
     tables: HashMap<&'static str, OnCard>,
+    w0: OnCard,
 }
 
 impl DeviceTransform {
@@ -67,20 +68,17 @@ impl DeviceTransform {
         most_in_text: Option<usize>,
         device: &Device,
     ) -> Result<Self, DeviceTransformError> {
-        let Layout { plan, tables } = Layout::new(plan, tables, channels as u32, most_in_text);
-        plan.check()?;
-        let bytes = 16 * plan.all_numbers() + plan.table_bytes();
-        let what = format!(
-            "{channels} channels of N_max = {}: twice {} numbers, and tables of {} bytes",
-            plan.n_max,
-            plan.all_numbers(),
-            plan.table_bytes()
-        );
-        device.check_memory(&what, bytes)?;
-        let kernel = device.compile(&plan.text()?)?;
+        let layout = Layout::new(plan, tables, channels as u32, most_in_text);
+        layout.check(device)?;
+        let w0 = OnCard::F64(device.buffer(&w0_of_tables(plan, tables))?);
+        DeviceTransform::of_layout(&layout, Ways::Both, w0, device)
+    }
+
+    fn of_layout(layout: &Layout, ways: Ways, w0: OnCard, device: &Device) -> Result<Self, DeviceTransformError> {
+        let kernel = device.compile(&layout.plan.text_of(ways)?)?;
         let upload = |(name, numbers): &(&'static str, numbers::Numbers)| Ok((*name, numbers.upload(device)?));
-        let tables = tables.iter().map(upload).collect::<Result<HashMap<_, _>, DeviceError>>()?;
-        Ok(DeviceTransform { device: device.clone(), plan, kernel, tables })
+        let tables = layout.tables.iter().map(upload).collect::<Result<HashMap<_, _>, DeviceError>>()?;
+        Ok(DeviceTransform { device: device.clone(), plan: layout.plan.clone(), kernel, tables, w0 })
     }
 
     /// The plan of a transformation without a device, for its text.
@@ -164,7 +162,8 @@ impl DeviceTransform {
         for (at, parameter) in launch.parameters.iter().enumerate() {
             let name = parameter.name.as_str();
             let scalar = scalars.iter().find(|(other, _)| *other == name);
-            arguments = match (at, to.take_if(|_| at == 1), scalar, self.tables.get(name)) {
+            let table = if name == "w0" { Some(&self.w0) } else { self.tables.get(name) };
+            arguments = match (at, to.take_if(|_| at == 1), scalar, table) {
                 (0, ..) => arguments.read(name, from),
                 (1, Some(to), ..) => arguments.write(name, to),
                 (_, _, Some((_, value)), _) if name == "half" => arguments.i32(name, *value as i32),

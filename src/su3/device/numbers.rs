@@ -1,6 +1,6 @@
 //! Tables of several types, on the host and on a device.
 
-use eigenforge_runtime::{Buffer, Device, OnDevice, Result};
+use eigenforge_runtime::{Buffer, Device, OnDevice, Result, Vector};
 use eigenforge_templates::launch::Element;
 
 /// On the host.
@@ -17,6 +17,8 @@ pub(super) enum OnCard {
     U32(Buffer<u32>),
     U64(Buffer<u64>),
     F64(Buffer<f64>),
+    /// What a kernel has made.
+    Made(Vector<f64>),
 }
 
 impl Numbers {
@@ -47,6 +49,7 @@ impl OnCard {
             OnCard::U32(buffer) => buffer,
             OnCard::U64(buffer) => buffer,
             OnCard::F64(buffer) => buffer,
+            OnCard::Made(vector) => vector,
         }
     }
 }

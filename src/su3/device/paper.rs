@@ -5,7 +5,7 @@
 use super::super::plan::{Plan, tensor_labels};
 use super::super::tables::Tables;
 use super::DeviceTransformError;
-use super::layout::{Blocks, Quadruples, irreps, spin_factors};
+use super::layout::{Blocks, Quadruples, irreps, spin_factors, w0_of_tables};
 use super::numbers::{Numbers, OnCard};
 use super::pair_tables::ByPair;
 use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
@@ -67,7 +67,7 @@ impl DevicePaper {
 fn lay_out(plan: &Plan, tables: &Tables, channels: u32) -> (PaperPlan, Vec<(&'static str, Numbers)>) {
     let pairs = ByPair::new(plan, tables);
     let quadruples = Quadruples::new(plan, &pairs);
-    let blocks = Blocks::new(plan, tables);
+    let blocks = Blocks::new(plan);
     let (irrep_count, irrep_first, states_below) = irreps(plan);
     let tensors = Tensors::new(plan);
     let counts = TableCounts {
@@ -78,7 +78,7 @@ fn lay_out(plan: &Plan, tables: &Tables, channels: u32) -> (PaperPlan, Vec<(&'st
         jj_states: pairs.back_o.len() as u64 / 4,
         quadruples: quadruples.bra.len() as u64,
         products: blocks.start.len() as u64 / 3,
-        w0: blocks.w0.len() as u64,
+        w0: blocks.w0,
         ..TableCounts::default()
     };
     let paper = PaperPlan {
@@ -116,6 +116,7 @@ fn lay_out(plan: &Plan, tables: &Tables, channels: u32) -> (PaperPlan, Vec<(&'st
     numbers.extend(pairs.into_numbers());
     numbers.extend(quadruples.into_numbers());
     numbers.extend(blocks.into_numbers());
+    numbers.push(("w0", Numbers::F64(w0_of_tables(plan, tables))));
     (paper, numbers)
 }
 

@@ -4,10 +4,14 @@
 //! callers who keep theirs on the device.
 
 use super::super::channel::ByChannel;
-use super::super::plan::Plan;
+use super::super::plan::{Group, Plan};
 use super::super::tables::Tables;
-use super::{DevicePaper, DeviceTransform, DeviceTransformError};
-use eigenforge_runtime::Device;
+use super::coefficients::{CoefficientsLayout, largest};
+use super::layout::Layout;
+use super::numbers::OnCard;
+use super::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError};
+use eigenforge_runtime::{Device, trace};
+use eigenforge_templates::su3::Ways;
 
 /// What to do with the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,10 +24,104 @@ pub enum Direction {
     Paper,
 }
 
-/// Transforms every channel.
+/// A transformation of some channels on a device: kernels, tables and W⁰, everything but the numbers.
+pub struct Channels {
+    chain: Chain,
+    direction: Direction,
+    /// Channels at once.
+    at_once: usize,
+    /// Numbers of one.
+    length: usize,
+    device: Device,
+    defects: Vec<f64>,
+}
+
+enum Chain {
+    Products(Box<DeviceTransform>),
+    Paper(Box<DevicePaper>),
+}
+
+impl Channels {
+    /// Compiles the kernels, all files at once, and makes W⁰ on the device. The published sum reads those of the CPU, of which
+    /// all groups must be taken up.
+    ///
+    /// # Errors
+    /// Memory that the device does not have even for one channel, with the numbers; a device that compiles or runs no kernels.
+    pub fn new(
+        plan: &Plan,
+        tables: &Tables,
+        channels: usize,
+        direction: Direction,
+        device: &Device,
+    ) -> Result<Channels, DeviceTransformError> {
+        let _preparing = trace::span("set up", "kernels, tables and W0");
+        let (length, device) = (plan.length, device.clone());
+        if direction == Direction::Paper {
+            let chain = Chain::Paper(Box::new(DevicePaper::new(plan, tables, channels, &device)?));
+            let defects = plan.groups.iter().map(|group| tables.defect_of(group)).collect();
+            return Ok(Channels { chain, direction, at_once: channels, length, device, defects });
+        }
+        let at_once = memory_plan(plan, channels, &device).channels;
+        let (coefficients, layout) = rayon::join(
+            || CoefficientsLayout::new(plan, tables.coupler()),
+            || Layout::new(plan, tables, at_once as u32, None),
+        );
+        layout.check(&device)?;
+        let ways = if direction == Direction::Inverse { Ways::Back } else { Ways::Forward };
+        device.compile_all(&[coefficients.plan.text()?, layout.plan.text_of(ways)?])?;
+        let made = DeviceCoefficients::of_layout(&coefficients, &device)?;
+        let mut w0 = made.room()?;
+        made.compute(&mut w0)?;
+        let of_blocks = made.defects(&w0)?;
+        let mut of_blocks = of_blocks.chunks(3);
+        let of_group = |group: &Group| {
+            largest(&of_blocks.by_ref().take(group.products.len()).flatten().copied().collect::<Vec<_>>())
+        };
+        let defects = plan.groups.iter().map(of_group).collect();
+        let chain = Chain::Products(Box::new(DeviceTransform::of_layout(&layout, ways, OnCard::Made(w0), &device)?));
+        Ok(Channels { chain, direction, at_once, length, device, defects })
+    }
+
+    /// The largest deviation of W⁰ from orthogonality, of each group.
+    pub fn defects(&self) -> &[f64] {
+        &self.defects
+    }
+
+    /// Transforms every channel.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn transform(&self, input: &ByChannel) -> Result<ByChannel, DeviceTransformError> {
+        let _transforming = trace::span("solve", "transform");
+        let (length, device) = (self.length, &self.device);
+        let mut output = ByChannel { vectors: Vec::with_capacity(input.vectors.len()), left_out: 0 };
+        let (mut numbers, mut work) = (device.zeros(self.at_once * length)?, device.zeros(self.at_once * length)?);
+        for part in input.vectors.chunks(self.at_once) {
+            for (at, (_, vector)) in part.iter().enumerate() {
+                numbers.write_part(at * length, vector)?;
+            }
+            match (&self.chain, self.direction) {
+                (Chain::Products(chain), Direction::Inverse) => chain.inverse(&mut numbers, &mut work)?,
+                (Chain::Products(chain), _) => chain.forward(&mut numbers, &mut work)?,
+                (Chain::Paper(paper), _) => {
+                    paper.forward(&numbers, &mut work)?;
+                    std::mem::swap(&mut numbers, &mut work);
+                }
+            }
+            for (at, (channel, _)) in part.iter().enumerate() {
+                let mut vector = vec![0.0; length];
+                numbers.read_part(at * length, &mut vector)?;
+                output.vectors.push((*channel, vector));
+            }
+        }
+        Ok(output)
+    }
+}
+
+/// Transforms every channel with kernels made for it.
 ///
 /// # Errors
-/// Memory that the device does not have even for one channel, with the numbers; a device that compiles or runs no kernels.
+/// As of [`Channels::new`].
 pub fn transform(
     plan: &Plan,
     tables: &Tables,
@@ -31,41 +129,7 @@ pub fn transform(
     direction: Direction,
     device: &Device,
 ) -> Result<ByChannel, DeviceTransformError> {
-    let mut output = ByChannel { vectors: Vec::with_capacity(input.vectors.len()), left_out: 0 };
-    let at_once = match direction {
-        Direction::Paper => input.vectors.len(),
-        _ => memory_plan(plan, input.vectors.len(), device).channels,
-    };
-    let paper = match direction {
-        Direction::Paper => Some(DevicePaper::new(plan, tables, at_once, device)?),
-        _ => None,
-    };
-    let chain = match paper {
-        Some(_) => None,
-        None => Some(DeviceTransform::new(plan, tables, at_once, device)?),
-    };
-    let length = plan.length;
-    let (mut numbers, mut work) = (device.zeros(at_once * length)?, device.zeros(at_once * length)?);
-    for part in input.vectors.chunks(at_once) {
-        for (at, (_, vector)) in part.iter().enumerate() {
-            numbers.write_part(at * length, vector)?;
-        }
-        match (&chain, &paper) {
-            (Some(chain), _) if direction == Direction::Inverse => chain.inverse(&mut numbers, &mut work)?,
-            (Some(chain), _) => chain.forward(&mut numbers, &mut work)?,
-            (None, Some(paper)) => {
-                paper.forward(&numbers, &mut work)?;
-                std::mem::swap(&mut numbers, &mut work);
-            }
-            (None, None) => {}
-        }
-        for (at, (channel, _)) in part.iter().enumerate() {
-            let mut vector = vec![0.0; length];
-            numbers.read_part(at * length, &mut vector)?;
-            output.vectors.push((*channel, vector));
-        }
-    }
-    Ok(output)
+    Channels::new(plan, tables, input.vectors.len(), direction, device)?.transform(input)
 }
 
 /// What a device is to hold.

@@ -2,8 +2,10 @@
 //!
 //! * [`KroneckerPlan`]: H = D + I ⊗ A↑ + A↓ ⊗ I, for models whose hops stay within one spin species.
 //! * [`GeneralPlan`]: any Hermitian operator, matrix-free: transitions grouped by flip mask, ranks by Lin tables.
+//! * [`AveragesPlan`]: what expectation values of all pairs of sites need, from the vector on its device.
 //! * [`DiagonalPlan`]: the diagonal, computed from the state words wherever it is needed and never stored.
 
+mod averages;
 mod diagonal;
 mod expression;
 mod general;
@@ -13,6 +15,7 @@ mod runs;
 mod runs_text;
 mod shape;
 
+pub use averages::{AveragesPlan, AveragesSizes};
 pub use diagonal::{CountGroup, DiagonalPlan, LevelTerm, ProductTerm, StateWord};
 pub use expression::{ExpressionParameter, ExpressionPlan};
 pub use general::{FlipGroup, GeneralPlan, MaskedTerm, TableSizes};

@@ -20,3 +20,4 @@ pub use coefficients::{CoefficientsPlan, TripleClass};
 pub use paper::PaperPlan;
 pub use plan::{JJ_THREADS, SLAB_THREADS, SlabClass, TableCounts, TileClass, TransformPlan};
 pub use tables::{LAYOUT, LayoutTable, MOST_IN_TEXT};
+pub use text::Ways;

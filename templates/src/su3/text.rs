@@ -9,9 +9,24 @@ use serde::Serialize;
 /// Rows of Z that a tile takes at once.
 const STEP: u32 = 16;
 
+/// Which kernels a text has: a run goes one way, and the other half would be compiled for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ways {
+    /// Elements into strengths.
+    Forward,
+    /// Strengths into elements.
+    Back,
+    /// Either.
+    Both,
+}
+
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a TransformPlan,
+    forward: bool,
+    back: bool,
+    /// Endings of the names of the tiles' kernels.
+    directions: Vec<&'static str>,
     prelude: &'a str,
     l_count: u64,
     j_count: u64,
@@ -62,9 +77,23 @@ impl TransformPlan {
     /// # Errors
     /// A fault of the template.
     pub fn text(&self) -> Result<KernelText, TextError> {
+        self.text_of(Ways::Both)
+    }
+
+    /// The text of the kernels that go these ways.
+    ///
+    /// # Errors
+    /// A fault of the template.
+    pub fn text_of(&self, ways: Ways) -> Result<KernelText, TextError> {
         let layout = self.layout_tables();
+        let (forward, back) = (ways != Ways::Back, ways != Ways::Forward);
+        let directions: Vec<&str> =
+            [(forward, ""), (back, "_back")].into_iter().filter(|way| way.0).map(|way| way.1).collect();
         let view = View {
             plan: self,
+            forward,
+            back,
+            directions: directions.clone(),
             prelude: PRELUDE,
             l_count: self.l_count(),
             j_count: self.j_count(),
@@ -85,10 +114,13 @@ impl TransformPlan {
             cost: self.cost(),
         };
         let text = render("su3_transform.cu.jinja", include_str!("../../cuda/su3_transform.cu.jinja"), &view)?;
-        let mut entries = vec!["jj_to_irreps".to_string(), "irreps_to_ls".into(), "ls_to_jj".into()];
+        let slabs = [(forward, "jj_to_irreps"), (back, "irreps_to_ls"), (back, "ls_to_jj")];
+        let mut entries: Vec<String> = slabs.into_iter().filter(|slab| slab.0).map(|slab| slab.1.to_string()).collect();
         for class in &self.tiles {
-            entries.extend(["couple", "couple_back"].map(|name| format!("{name}_{}", class.rows)));
+            entries.extend(directions.iter().map(|direction| format!("couple{direction}_{}", class.rows)));
         }
-        Ok(KernelText { name: self.name.clone(), text, plan: ron_of_depth(self, 2), entries })
+        let ending = ["", "_forward", "_back"][usize::from(!back) + 2 * usize::from(!forward)];
+        let name = format!("{}{ending}", self.name);
+        Ok(KernelText { name, text, plan: ron_of_depth(self, 2), entries })
     }
 }

@@ -1,0 +1,310 @@
+//! The sums in generated kernels, on the device that has the vectors; what comes back is sums of blocks, added here in order.
+
+use super::halves::Halves;
+use super::moves::{MoveTables, batches, exchanges};
+use super::{PairSums, Weights};
+use crate::basis::Sector;
+use crate::basis::combinations::count;
+use crate::exact::{GeneratedFile, Model, PrepareError};
+use crate::operator::OperatorError;
+use crate::operator::transition::Word;
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
+use eigenforge_templates::ScalarType;
+use eigenforge_templates::exact::{AveragesPlan, AveragesSizes};
+use ndarray::ArrayView2;
+
+/// Blocks of a launch where the sector is large enough: fifteen on each multiprocessor of an H200.
+const BLOCKS: usize = 2048;
+/// States from which an operator is given another block.
+const STATES_A_BLOCK: u64 = 1 << 14;
+
+/// One block of `row_moments`: some rows and some columns of a class.
+struct Task {
+    low: u64,
+    row: u64,
+    rows: u64,
+    column: u64,
+    columns: u64,
+    weights: u64,
+}
+
+/// Cuts the classes: into tiles of a row for each thread, and these by columns where there are few tiles; several tiles
+/// one after the other where there are many.
+fn tasks(halves: &Halves, threads: usize) -> Vec<Task> {
+    let tiles: usize = halves.classes.iter().map(|class| class.lows.len().div_ceil(threads)).sum();
+    let (rows_at_once, parts) = (threads * tiles.div_ceil(BLOCKS).max(1), (BLOCKS / tiles.max(1)).max(1));
+    let (mut tasks, mut weights) = (Vec::new(), 0);
+    for class in &halves.classes {
+        let columns_at_once = class.columns.len().div_ceil(parts).max(64);
+        for row in (0..class.lows.len()).step_by(rows_at_once) {
+            for column in class.columns.clone().step_by(columns_at_once) {
+                let rows = rows_at_once.min(class.lows.len() - row) as u64;
+                let columns = columns_at_once.min(class.columns.end - column) as u64;
+                let (low, row, column) = ((class.lows.start + row) as u64, row as u64, column as u64);
+                tasks.push(Task { low, row, rows, column, columns, weights });
+                weights += rows;
+            }
+        }
+    }
+    tasks
+}
+
+/// Σ over pairs of sites of the states on which S⁺ᵢS⁻ⱼ does not vanish.
+fn products(model: &Model) -> f64 {
+    let (sites, two_s) = (model.sites(), model.operator().two_s() as usize);
+    let pairs = (sites * sites.saturating_sub(1) / 2) as f64;
+    match model.sector() {
+        Sector::Fermions { up, down } => {
+            let others = |electrons: usize| match electrons {
+                0 => 0.0,
+                electrons => count(sites.saturating_sub(2), electrons - 1) as f64,
+            };
+            pairs * others(up) * others(down)
+        }
+        Sector::Spins { two_sz } => {
+            let total = (i128::from(two_sz) + (sites * two_s) as i128) / 2;
+            match usize::try_from(total) {
+                Ok(total) if total <= MOST_LEVELS => pairs * states_moved(sites, two_s, total),
+                _ => pairs * model.dimension() as f64,
+            }
+        }
+    }
+}
+
+/// Levels added up, beyond which every state counts as one that S⁺ᵢS⁻ⱼ moves.
+const MOST_LEVELS: usize = 1 << 20;
+
+/// Words of `sites` levels from 0 to `two_s` that add up to `total`, the first below the top and the second above the bottom.
+fn states_moved(sites: usize, two_s: usize, total: usize) -> f64 {
+    // Words of all sites but two, by their levels added up.
+    let mut words = vec![0.0; total + 1];
+    words[0] = 1.0;
+    for _ in 2..sites {
+        let mut window = 0.0;
+        let sums = |(sum, count): (usize, &f64)| {
+            window += count;
+            if sum > two_s {
+                window -= words[sum - two_s - 1];
+            }
+            window
+        };
+        words = words.iter().enumerate().map(sums).collect();
+    }
+    // So many pairs of levels of the two add up to `both`.
+    let pairs = |both: usize| both.min(2 * two_s - both) as f64;
+    (1..2 * two_s.max(1)).filter(|both| *both <= total).map(|both| pairs(both) * words[total - both]).sum()
+}
+
+fn plan_of(model: &Model, scalar: ScalarType) -> Result<AveragesPlan, OperatorError> {
+    let (sites, width) = match model.basis().word() {
+        Word::Fermions { sites } => ([sites as u32; 2], 1),
+        Word::Spins { sites, width, .. } => {
+            let low = model.basis().lin_tables()?.low_bits / width;
+            ([low, sites as u32 - low], width)
+        }
+    };
+    Ok(AveragesPlan::new(scalar, sites, width, model.dimension(), products(model)))
+}
+
+/// The generated file of a model's averages. The lengths of its tables are left out.
+///
+/// # Errors
+/// A sector without tables; a text that its plan does not fit.
+pub(in crate::exact) fn generated(model: &Model, scalar: ScalarType) -> Result<GeneratedFile, PrepareError> {
+    let plan = plan_of(model, scalar)?;
+    let launches = plan.launches(&AveragesSizes::default()).map_err(DeviceError::from)?;
+    Ok(GeneratedFile { text: plan.text()?, launches: launches.to_vec(), cost: plan.cost(), edited: None })
+}
+
+/// Lengths of the tables of the sector; those of the moves are zero.
+fn sizes_of(halves: &Halves, tasks: &[Task]) -> AveragesSizes {
+    AveragesSizes {
+        low_words: halves.lows.len() as u64,
+        columns: halves.columns.len() as u64,
+        tasks: tasks.len() as u64,
+        row_weights: tasks.iter().map(|task| task.rows).sum(),
+        ..AveragesSizes::default()
+    }
+}
+
+/// The kernels of one model, compiled.
+struct Kernels<'a> {
+    device: &'a Device,
+    halves: &'a Halves,
+    plan: AveragesPlan,
+    kernel: Kernel,
+}
+
+/// The sums over orthonormal vectors on a device that runs kernels.
+///
+/// # Errors
+/// A text that does not compile; memory for the tables (some 100 MB at most for a large sector).
+pub(in crate::exact) fn on_device(
+    model: &Model,
+    multiplet: &[&Vector<f64>],
+    device: &Device,
+) -> Result<PairSums, PrepareError> {
+    let halves = &Halves::new(model.basis())?;
+    let plan = plan_of(model, ScalarType::F64)?;
+    let kernel = device.compile(&plan.text()?)?;
+    let kernels = Kernels { device, halves, plan, kernel };
+    let (mut sums, share) = (PairSums::new(halves, model.sites()), 1.0 / multiplet.len().max(1) as f64);
+    for vector in multiplet {
+        sums.add_weights(halves, &kernels.weights(vector)?, share);
+    }
+    for part in batches(halves, &exchanges(halves)) {
+        let moves = Moves::new(device, MoveTables::new(halves, part))?;
+        for vector in multiplet {
+            sums.add_exchanges(part, &kernels.transitions(&moves, vector)?, share);
+        }
+    }
+    Ok(sums)
+}
+
+impl Kernels<'_> {
+    fn weights(&self, vector: &Vector<f64>) -> Result<Weights, DeviceError> {
+        let (device, halves) = (self.device, self.halves);
+        let tasks = tasks(halves, self.plan.threads as usize);
+        let sizes = sizes_of(halves, &tasks);
+        let table = |of: fn(&Task) -> u64| device.buffer(&tasks.iter().map(of).collect::<Vec<u64>>());
+        let column = |of: &dyn Fn(&super::halves::Column) -> u64| {
+            device.buffer(&halves.columns.iter().map(of).collect::<Vec<u64>>())
+        };
+        let (start, word) = (column(&|column| column.start as u64)?, column(&|column| column.word)?);
+        let rows = column(&|column| halves.classes[column.class].lows.len() as u64)?;
+        let mut moments = device.buffer(&vec![0.0; tasks.len() * self.plan.moments() as usize])?;
+        let mut row_weights = device.buffer(&vec![0.0; sizes.row_weights as usize])?;
+        let mut column_weights = device.buffer(&vec![0.0; halves.columns.len()])?;
+        let [row_launch, column_launch, _] = self.plan.launches(&sizes)?;
+        self.kernel.launch(
+            &row_launch,
+            Arguments::new()
+                .read("x", vector)
+                .write("moments", &mut moments)
+                .write("row_weights", &mut row_weights)
+                .read("task_low", &table(|task| task.low)?)
+                .read("task_row", &table(|task| task.row)?)
+                .read("task_rows", &table(|task| task.rows)?)
+                .read("task_column", &table(|task| task.column)?)
+                .read("task_columns", &table(|task| task.columns)?)
+                .read("task_weights", &table(|task| task.weights)?)
+                .read("column_start", &start)
+                .read("column_word", &word)
+                .read("low_words", &device.buffer(&halves.lows)?),
+        )?;
+        let arguments = Arguments::new()
+            .read("x", vector)
+            .write("weights", &mut column_weights)
+            .i64("columns", halves.columns.len() as i64)
+            .read("column_start", &start)
+            .read("column_rows", &rows);
+        self.kernel.launch(&column_launch, arguments)?;
+        let mut weights = Weights::new(halves);
+        weights.columns = column_weights.download()?;
+        let (moments, of_rows) = (moments.download()?, row_weights.download()?);
+        let shape = weights.moments.raw_dim();
+        let length = weights.moments.len();
+        for (task, found) in tasks.iter().zip(moments.chunks_exact(length)) {
+            let found = ArrayView2::from_shape(shape, found).unwrap_or_else(|_| unreachable!("cut to this shape"));
+            weights.moments += &found;
+            let (first, low) = (task.weights as usize, task.low as usize);
+            let found = &of_rows[first..first + task.rows as usize];
+            weights.rows[low..].iter_mut().zip(found).for_each(|(sum, weight)| *sum += weight);
+        }
+        Ok(weights)
+    }
+
+    fn transitions(&self, moves: &Moves, vector: &Vector<f64>) -> Result<Vec<f64>, DeviceError> {
+        let operators = moves.operator_high.len();
+        let by_states = self.plan.dimension.div_ceil(STATES_A_BLOCK) as usize;
+        let chunks = BLOCKS.div_ceil(operators).min(by_states).max(1);
+        let sizes = AveragesSizes { chunks: chunks as u64, ..moves.sizes() };
+        let [_, _, launch] = self.plan.launches(&sizes)?;
+        let mut sums = self.device.buffer(&vec![0.0; operators * chunks])?;
+        let arguments = Arguments::new()
+            .read("x", vector)
+            .write("sums", &mut sums)
+            .i64("chunks", chunks as i64)
+            .i64("classes", self.halves.classes.len() as i64);
+        self.kernel.launch(&launch, moves.pass(arguments))?;
+        Ok(sums.download()?.chunks_exact(chunks).map(|parts| parts.iter().sum()).collect())
+    }
+}
+
+/// [`MoveTables`] on the device.
+struct Moves {
+    operator_high: Buffer<u32>,
+    operator_low: Buffer<u32>,
+    high_start: Buffer<u32>,
+    high_from: Buffer<u64>,
+    high_to: Buffer<u64>,
+    high_class: Buffer<u32>,
+    high_amplitude: Buffer<f64>,
+    low_lists: Buffer<u32>,
+    list_start: Buffer<u32>,
+    list_amplitude: Buffer<f64>,
+    row_pairs: Buffer<u64>,
+}
+
+impl Moves {
+    fn new(device: &Device, tables: MoveTables) -> Result<Moves, DeviceError> {
+        Ok(Moves {
+            operator_high: device.buffer(&tables.operator_high)?,
+            operator_low: device.buffer(&tables.operator_low)?,
+            high_start: device.buffer(&tables.high_start)?,
+            high_from: device.buffer(&tables.high_from)?,
+            high_to: device.buffer(&tables.high_to)?,
+            high_class: device.buffer(&tables.high_class)?,
+            high_amplitude: device.buffer(&tables.high_amplitude)?,
+            low_lists: device.buffer(&tables.low_lists)?,
+            list_start: device.buffer(&tables.list_start)?,
+            list_amplitude: device.buffer(&tables.list_amplitude)?,
+            row_pairs: device.buffer(&tables.row_pairs)?,
+        })
+    }
+
+    fn sizes(&self) -> AveragesSizes {
+        AveragesSizes {
+            operators: self.operator_high.len() as u64,
+            high_moves: self.high_start.len() as u64 - 1,
+            high_entries: self.high_from.len() as u64,
+            low_cells: self.low_lists.len() as u64 - 1,
+            lists: self.list_amplitude.len() as u64,
+            row_pairs: self.row_pairs.len() as u64,
+            ..AveragesSizes::default()
+        }
+    }
+
+    fn pass<'a>(&'a self, arguments: Arguments<'a>) -> Arguments<'a> {
+        arguments
+            .read("operator_high", &self.operator_high)
+            .read("operator_low", &self.operator_low)
+            .read("high_start", &self.high_start)
+            .read("high_from", &self.high_from)
+            .read("high_to", &self.high_to)
+            .read("high_class", &self.high_class)
+            .read("high_amplitude", &self.high_amplitude)
+            .read("low_lists", &self.low_lists)
+            .read("list_start", &self.list_start)
+            .read("list_amplitude", &self.list_amplitude)
+            .read("row_pairs", &self.row_pairs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::states_moved;
+
+    #[test]
+    fn states_that_an_exchange_moves_are_counted() {
+        for (sites, two_s) in [(2, 1), (5, 1), (4, 2), (3, 3)] {
+            let words: Vec<Vec<usize>> = (0..(two_s + 1usize).pow(sites as u32))
+                .map(|word| (0..sites as u32).map(|site| word / (two_s + 1).pow(site) % (two_s + 1)).collect())
+                .collect();
+            for total in 0..=sites * two_s {
+                let moved = |word: &&Vec<usize>| word.iter().sum::<usize>() == total && word[0] < two_s && word[1] > 0;
+                assert_eq!(states_moved(sites, two_s, total), words.iter().filter(moved).count() as f64);
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A sector as a matrix: a column for each high word, a row for each low word that completes the column's charge.
+//!
+//! Fermions: the low word is that of the up electrons, the high word that of the down electrons, and every column has the
+//! same rows. Local moments: the state word is cut between two sites as in [`crate::basis::LinTables`]; the columns that leave
+//! the same charge to the low word share their rows and are a class.
+
+use crate::basis::{Basis, LinTables};
+use crate::operator::OperatorError;
+use crate::operator::transition::Word;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The rows of some columns.
+#[derive(Debug)]
+pub struct Class {
+    /// Where its low words are in [`Halves::lows`].
+    pub lows: Range<usize>,
+    /// Its columns in [`Halves::columns`].
+    pub columns: Range<usize>,
+}
+
+/// One column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// The high word.
+    pub word: u64,
+    /// Index of its first state.
+    pub start: usize,
+    /// Its class.
+    pub class: usize,
+}
+
+/// The sector as a matrix.
+#[derive(Debug)]
+pub struct Halves {
+    /// Whether a move of one electron takes the sign of those it passes.
+    pub fermions: bool,
+    /// Twice the spin of a site; 1 for the occupation of fermions.
+    pub two_s: u32,
+    /// Bits a site.
+    pub width: u32,
+    /// Sites of the low and of the high word.
+    pub sites: [usize; 2],
+    /// Low words, class by class, ascending in each.
+    pub lows: Vec<u64>,
+    /// The classes.
+    pub classes: Vec<Class>,
+    /// The columns, class by class, ascending in each.
+    pub columns: Vec<Column>,
+    /// Columns by their words.
+    by_word: Vec<u32>,
+    /// Classes by the charge of their low words.
+    by_charge: BTreeMap<u64, usize>,
+}
+
+impl Halves {
+    /// Of a basis.
+    pub fn new(basis: &Basis) -> Result<Halves, OperatorError> {
+        let tables;
+        let (fermions, two_s, width, sites, lin) = match basis.word() {
+            Word::Fermions { sites } => (true, 1, 1, [sites, sites], None),
+            Word::Spins { sites, two_s, width } => {
+                tables = basis.lin_tables()?;
+                let low = (tables.low_bits / width) as usize;
+                (false, two_s, width, [low, sites - low], Some(&tables))
+            }
+        };
+        let (lows, mut parts) = match (lin, basis.species()) {
+            (Some(tables), _) => of_tables(tables),
+            (None, Some((up, down))) => of_species(up, down),
+            (None, None) => unreachable!("fermions have species"),
+        };
+        parts.sort_by_key(|(class, word, _)| (*class, *word));
+        let columns: Vec<Column> =
+            parts.iter().map(|(class, word, start)| Column { word: *word, start: *start, class: *class }).collect();
+        let mut classes = Vec::with_capacity(lows.len());
+        let (mut words, mut first_column) = (Vec::new(), 0);
+        for (class, low_words) in lows.into_iter().enumerate() {
+            let count = columns[first_column..].iter().take_while(|column| column.class == class).count();
+            let lows = words.len()..words.len() + low_words.len();
+            words.extend(low_words);
+            classes.push(Class { lows, columns: first_column..first_column + count });
+            first_column += count;
+        }
+        let mut by_word: Vec<u32> = (0..columns.len() as u32).collect();
+        by_word.sort_unstable_by_key(|column| columns[*column as usize].word);
+        let mut halves = Halves {
+            fermions,
+            two_s,
+            width,
+            sites,
+            lows: words,
+            classes,
+            columns,
+            by_word,
+            by_charge: BTreeMap::new(),
+        };
+        let charges = halves.classes.iter().enumerate();
+        halves.by_charge = charges.map(|(class, rows)| (halves.charge(halves.lows[rows.lows.start]), class)).collect();
+        Ok(halves)
+    }
+
+    /// Level of a site in a word of either half: 0 to 2S, or the occupation.
+    pub fn level(&self, word: u64, site: usize) -> u32 {
+        (word >> (site as u32 * self.width) & (u64::MAX >> (u64::BITS - self.width))) as u32
+    }
+
+    /// Levels of a low word added up.
+    fn charge(&self, low: u64) -> u64 {
+        if self.width == 1 {
+            return low.count_ones().into();
+        }
+        (0..self.sites[0]).map(|site| u64::from(self.level(low, site))).sum()
+    }
+
+    /// Rows of a class.
+    pub fn rows(&self, class: usize) -> &[u64] {
+        &self.lows[self.classes[class].lows.clone()]
+    }
+
+    /// The elements of a column.
+    pub fn elements(&self, column: &Column) -> Range<usize> {
+        column.start..column.start + self.classes[column.class].lows.len()
+    }
+
+    /// The column of a high word.
+    pub fn column_of(&self, word: u64) -> Option<&Column> {
+        let found = self.by_word.binary_search_by_key(&word, |column| self.columns[*column as usize].word).ok()?;
+        Some(&self.columns[self.by_word[found] as usize])
+    }
+
+    /// The class and row of a low word.
+    pub fn row_of(&self, low: u64) -> Option<(usize, usize)> {
+        let class = *self.by_charge.get(&self.charge(low))?;
+        Some((class, self.rows(class).binary_search(&low).ok()?))
+    }
+}
+
+/// The low words of each class, and (class, word, first index) of each column.
+type Parts = (Vec<Vec<u64>>, Vec<(usize, u64, usize)>);
+
+fn of_species(up: &[u64], down: &[u64]) -> Parts {
+    let columns = down.iter().enumerate().map(|(k, word)| (0, *word, k * up.len())).collect();
+    (vec![up.to_vec()], columns)
+}
+
+fn of_tables(tables: &LinTables) -> Parts {
+    let mut firsts: Vec<(u64, u64)> = tables.parts.iter().map(|part| (part.first_low, part.count)).collect();
+    firsts.sort_unstable();
+    firsts.dedup();
+    let words = |(first, count): &(u64, u64)| tables.low_states[*first as usize..(first + count) as usize].to_vec();
+    let column = |part: &crate::basis::HighPart| {
+        let class = firsts.partition_point(|(first, _)| *first < part.first_low);
+        (class, part.high, part.start as usize)
+    };
+    let columns = tables.parts.iter().map(column).collect();
+    (firsts.iter().map(words).collect(), columns)
+}

@@ -1,0 +1,186 @@
+//! The averages over a state that all pairs of sites need: densities, ⟨n n⟩ or ⟨SᶻSᶻ⟩, and ⟨S⁺ᵢS⁻ⱼ⟩.
+//!
+//! A vector of a sector is a matrix: columns are the high words of the basis, rows the low words that complete each one's
+//! charge ("class"). Weights v² are read twice, once along rows and once along columns; whatever moves something is one
+//! move of the low word and one of the high word, so the moves are short lists and no state is ranked on the device.
+
+use crate::ScalarType;
+use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::text::{Cost, KernelText, PRELUDE, TextError, render, ron};
+use serde::{Deserialize, Serialize};
+
+/// Every number of the kernels for averages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AveragesPlan {
+    /// Number type of the vector.
+    pub scalar: ScalarType,
+    /// Sites of the low word.
+    pub low_sites: u32,
+    /// Sites of the high word.
+    pub high_sites: u32,
+    /// Bits a site.
+    pub width: u32,
+    /// States of the sector.
+    pub dimension: u64,
+    /// Products v(h, l) v(h', l') of all operators together.
+    pub products: f64,
+    /// Threads a block.
+    pub threads: u32,
+}
+
+/// Lengths of the tables, which follow from the sector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AveragesSizes {
+    /// Low words, by class.
+    pub low_words: u64,
+    /// Columns.
+    pub columns: u64,
+    /// Blocks of `row_moments`.
+    pub tasks: u64,
+    /// Weights of rows that they leave, all blocks together.
+    pub row_weights: u64,
+    /// Pairs of moves whose products are summed.
+    pub operators: u64,
+    /// Blocks of `transition_sums` for each of them.
+    pub chunks: u64,
+    /// Different moves of the high word.
+    pub high_moves: u64,
+    /// Pairs of columns, all high moves together.
+    pub high_entries: u64,
+    /// Different moves of the low word, times the classes.
+    pub low_cells: u64,
+    /// Lists of row pairs of one amplitude.
+    pub lists: u64,
+    /// Row pairs, all lists together.
+    pub row_pairs: u64,
+}
+
+/// Threads of a block: a thread a low site must be there, and four blocks of 128 registers a thread fit.
+const THREADS: u32 = 128;
+
+/// High sites whose sums, two numbers each, fit 128 registers beside the rest.
+const MOST_LEAN: u32 = 20;
+
+impl AveragesPlan {
+    /// Fixes the shape.
+    pub fn new(
+        scalar: ScalarType,
+        [low_sites, high_sites]: [u32; 2],
+        width: u32,
+        dimension: u64,
+        products: f64,
+    ) -> AveragesPlan {
+        AveragesPlan { scalar, low_sites, high_sites, width, dimension, products, threads: THREADS }
+    }
+
+    /// Two additions a product; a square and an addition for each high site a state. The vector is read once for the
+    /// weights; how often the products read it depends on the caches, so its two numbers count once each here.
+    pub fn cost(&self) -> Cost {
+        let n = self.dimension as f64;
+        let flops = 2.0 * self.products + n * (2.0 + f64::from(self.high_sites));
+        Cost { flops, bytes: n * self.scalar.bytes() as f64 }
+    }
+
+    /// The CUDA text.
+    pub fn text(&self) -> Result<KernelText, TextError> {
+        #[derive(Serialize)]
+        struct View<'a> {
+            plan: &'a AveragesPlan,
+            prelude: &'a str,
+            real: &'a str,
+            sites: String,
+            levels: &'a str,
+            level_note: &'a str,
+            level_mask: String,
+            row_blocks: u32,
+        }
+        let AveragesPlan { low_sites, high_sites, width, .. } = self;
+        let view = View {
+            plan: self,
+            prelude: PRELUDE,
+            real: self.scalar.cuda(),
+            sites: format!("{low_sites} low and {high_sites} high sites of {width} bit{}", plural(*width)),
+            levels: if *width == 1 { "0 or 1" } else { "Sz + S" },
+            level_note: if *width == 1 { " = 1, or whether it is occupied" } else { "" },
+            level_mask: format!("{:#x}", (1u64 << width) - 1),
+            // 128 registers a thread, or 255 for the sums of many high sites.
+            row_blocks: if *high_sites <= MOST_LEAN { 4 } else { 2 },
+        };
+        let text = render("averages.cu.jinja", include_str!("../../cuda/averages.cu.jinja"), &view)?;
+        let entries = ["row_moments", "column_weights", "transition_sums"].map(String::from).to_vec();
+        Ok(KernelText {
+            name: format!("averages_{low_sites}_{high_sites}_sites_{width}"),
+            text,
+            plan: ron(self),
+            entries,
+        })
+    }
+
+    /// The launches, in the order of the text.
+    pub fn launches(&self, sizes: &AveragesSizes) -> Result<[Launch; 3], LaunchError> {
+        Ok([self.row_moments(sizes)?, self.column_weights(sizes)?, self.transition_sums(sizes)?])
+    }
+
+    fn vector(&self) -> Parameter {
+        Parameter::table("x", self.scalar.element(), self.dimension)
+    }
+
+    /// Numbers that one block of `row_moments` leaves.
+    pub fn moments(&self) -> u64 {
+        u64::from(self.low_sites + 1) * u64::from(self.high_sites + 1)
+    }
+
+    fn row_moments(&self, sizes: &AveragesSizes) -> Result<Launch, LaunchError> {
+        let mut parameters = vec![
+            self.vector(),
+            Parameter::memory("moments", Element::F64, Access::Out, sizes.tasks * self.moments()),
+            Parameter::memory("row_weights", Element::F64, Access::Out, sizes.row_weights),
+        ];
+        let tasks = ["task_low", "task_row", "task_rows", "task_column", "task_columns", "task_weights"];
+        parameters.extend(tasks.map(|name| Parameter::table(name, Element::U64, sizes.tasks)));
+        parameters.extend([
+            Parameter::table("column_start", Element::U64, sizes.columns),
+            Parameter::table("column_word", Element::U64, sizes.columns),
+            Parameter::table("low_words", Element::U64, sizes.low_words),
+        ]);
+        Launch::new("row_moments", sizes.tasks, self.threads, 0, parameters)
+    }
+
+    fn column_weights(&self, sizes: &AveragesSizes) -> Result<Launch, LaunchError> {
+        let parameters = vec![
+            self.vector(),
+            Parameter::memory("weights", Element::F64, Access::Out, sizes.columns),
+            Parameter::number("columns", Number::I64),
+            Parameter::table("column_start", Element::U64, sizes.columns),
+            Parameter::table("column_rows", Element::U64, sizes.columns),
+        ];
+        let blocks = sizes.columns.div_ceil(u64::from(self.threads / 32));
+        Launch::new("column_weights", blocks, self.threads, 0, parameters)
+    }
+
+    fn transition_sums(&self, sizes: &AveragesSizes) -> Result<Launch, LaunchError> {
+        let blocks = sizes.operators * sizes.chunks;
+        let parameters = vec![
+            self.vector(),
+            Parameter::memory("sums", Element::F64, Access::Out, blocks),
+            Parameter::number("chunks", Number::I64),
+            Parameter::number("classes", Number::I64),
+            Parameter::table("operator_high", Element::U32, sizes.operators),
+            Parameter::table("operator_low", Element::U32, sizes.operators),
+            Parameter::table("high_start", Element::U32, sizes.high_moves + 1),
+            Parameter::table("high_from", Element::U64, sizes.high_entries),
+            Parameter::table("high_to", Element::U64, sizes.high_entries),
+            Parameter::table("high_class", Element::U32, sizes.high_entries),
+            Parameter::table("high_amplitude", Element::F64, sizes.high_entries),
+            Parameter::table("low_lists", Element::U32, sizes.low_cells + 1),
+            Parameter::table("list_start", Element::U32, sizes.lists + 1),
+            Parameter::table("list_amplitude", Element::F64, sizes.lists),
+            Parameter::table("row_pairs", Element::U64, sizes.row_pairs),
+        ];
+        Launch::new("transition_sums", blocks, self.threads, 0, parameters)
+    }
+}
+
+fn plural(count: u32) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
