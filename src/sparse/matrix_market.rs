@@ -169,9 +169,9 @@ fn next<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<(usize, &str)>, Matri
 
 /// Rows and non-zeros.
 fn sizes(lines: &mut Lines<impl BufRead>) -> Result<(u64, u64), MatrixMarketError> {
-    let at = lines.number() as usize;
     let Some((line, sizes)) = next(lines)? else {
-        return Err(MatrixMarketError::Sizes { line: at + 1, found: "the end of the file".into() });
+        let line = lines.number() as usize + 1;
+        return Err(MatrixMarketError::Sizes { line, found: "the end of the file".into() });
     };
     let numbers: Vec<Option<u64>> = sizes.split_whitespace().map(|word| word.parse().ok()).collect();
     let [Some(rows), Some(columns), Some(expected)] = numbers[..] else {

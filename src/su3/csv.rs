@@ -8,6 +8,9 @@ use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
+/// A label of ten digits is a slip of the pen, and no space has a quantum number beyond this.
+pub const LARGEST_LABEL: u32 = 10_000;
+
 /// Why a table cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
@@ -312,6 +315,16 @@ impl Row<'_> {
     /// It is something else.
     pub fn whole(&self, index: usize) -> Result<u32, TableError> {
         self.text(index).parse().map_err(|_| self.wrong(index, "a whole number, 0 or more"))
+    }
+
+    /// A label: a whole number whose sums and products with others stay within 32 bits.
+    ///
+    /// # Errors
+    ///
+    /// It is something else, or above [`LARGEST_LABEL`].
+    pub fn label(&self, index: usize) -> Result<u32, TableError> {
+        let label = self.whole(index)?;
+        if label <= LARGEST_LABEL { Ok(label) } else { Err(self.wrong(index, &format!("a label up to {LARGEST_LABEL}"))) }
     }
 
     /// A whole number of either sign.

@@ -31,7 +31,7 @@ pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
         let [bra, ket] = pairs(&row, 1)?;
         largest = largest.max(Some(bra.quanta().max(ket.quanta())));
         let [left, right] = [state(&row, bra, 5)?, state(&row, ket, 9)?];
-        let (j, value) = (row.whole(13)?, row.real(14)?);
+        let (j, value) = (row.label(13)?, row.real(14)?);
         if bra.quanta() % 2 != ket.quanta() % 2 {
             return Err(row.labels("bra and ket differ in parity: na + nb and nc + nd must both be even or odd"));
         }
@@ -140,15 +140,15 @@ pub(super) fn channel(row: &Row, index: usize) -> Result<Channel, TableError> {
 /// na, nb, nc, nd from a column on.
 pub(super) fn pairs(row: &Row, index: usize) -> Result<[ShellPair; 2], TableError> {
     Ok([
-        ShellPair { a: row.whole(index)?, b: row.whole(index + 1)? },
-        ShellPair { a: row.whole(index + 2)?, b: row.whole(index + 3)? },
+        ShellPair { a: row.label(index)?, b: row.label(index + 1)? },
+        ShellPair { a: row.label(index + 2)?, b: row.label(index + 3)? },
     ])
 }
 
 /// l, 2j, l, 2j from a column on, each checked against its shell.
 fn state(row: &Row, pair: ShellPair, index: usize) -> Result<JjState, TableError> {
     let orbit = |n: u32, index: usize| {
-        let (l, two_j) = (row.whole(index)?, row.whole(index + 1)?);
+        let (l, two_j) = (row.label(index)?, row.label(index + 1)?);
         if l > n || !(n - l).is_multiple_of(2) {
             let all: Vec<String> = momenta(n).map(|l| l.to_string()).collect();
             return Err(row.wrong(index, &format!("l = {} of the shell n = {n}", all.join(", "))));

@@ -98,20 +98,12 @@ fn request(row: &Row, index: usize) -> Result<(([Irrep; 3], u32), Request), Tabl
     let mut irreps = [Irrep::new(0, 0); 3];
     let mut states = [[0; 2]; 3];
     for (at, (irrep, state)) in irreps.iter_mut().zip(&mut states).enumerate() {
-        *irrep = Irrep::new(row.whole(4 * at)?, row.whole(4 * at + 1)?);
-        *state = [row.whole(4 * at + 2)?, row.whole(4 * at + 3)?];
-        // A label of ten digits is a slip of the pen; sums of labels must not leave 32 bits.
-        let beyond = [irrep.lambda, irrep.mu, state[0], state[1]].into_iter().position(|label| label > LARGEST_LABEL);
-        if let Some(column) = beyond {
-            return Err(row.wrong(4 * at + column, &format!("a label up to {LARGEST_LABEL}")));
-        }
+        *irrep = Irrep::new(row.label(4 * at)?, row.label(4 * at + 1)?);
+        *state = [row.label(4 * at + 2)?, row.label(4 * at + 3)?];
     }
     let request = Request { index, number: row.number(), states, rho: row.whole(12)? };
     Ok(((irreps, states[2][1]), request))
 }
-
-/// Beyond it one irrep's table would fill any memory.
-const LARGEST_LABEL: u32 = 10_000;
 
 /// Refuses irreps whose tables do not fit, before they are made.
 fn check_memory(row: &Row, [first, second, _]: [Irrep; 3], memory: u64) -> Result<(), TableError> {

@@ -13,7 +13,7 @@
 
 use super::brackets::{Brackets, RelativeState};
 use super::channel::{ByChannel, Channel};
-use super::csv::TableError;
+use super::csv::{LARGEST_LABEL, TableError};
 use super::matrices::multiply_by_transpose;
 use super::plan::{Group, Plan};
 use super::source::{Source, whole};
@@ -156,7 +156,8 @@ fn element(words: &[&str], limits: &Relative) -> Result<Element, String> {
     let expected = "T0 N' L' S' J' T' N L S J T value";
     let wrong =
         || format!("expected `{expected}`, ten whole numbers after T0 and a finite value, found `{}`", words.join(" "));
-    let labels: Vec<u32> = words.iter().take(11).map_while(|word| word.parse().ok()).collect();
+    let label = |word: &&str| word.parse().ok().filter(|label| *label <= LARGEST_LABEL);
+    let labels: Vec<u32> = words.iter().take(11).map_while(label).collect();
     let value = words.get(11).and_then(|word| word.parse().ok()).filter(|value: &f64| value.is_finite());
     let ([t0, n, l, s, j, t, n2, l2, s2, j2, t2], Some(value), 12) = (&labels[..], value, words.len()) else {
         return Err(wrong());

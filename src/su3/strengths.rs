@@ -186,10 +186,10 @@ pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     while let Some(row) = reader.next_row()? {
         let channel = channel(&row, 0)?;
         let pairs = pairs(&row, 1)?;
-        let irrep = |index: usize| Ok::<_, TableError>(Irrep::new(row.whole(index)?, row.whole(index + 1)?));
+        let irrep = |index: usize| Ok::<_, TableError>(Irrep::new(row.label(index)?, row.label(index + 1)?));
         let irreps = [irrep(5)?, irrep(7)?, irrep(9)?];
-        let spins = [row.whole(11)?, row.whole(12)?, row.whole(13)?];
-        let label = Label { pairs, irreps, spins, kappa: row.whole(14)?, rho: row.whole(15)? };
+        let spins = [row.label(11)?, row.label(12)?, row.label(13)?];
+        let label = Label { pairs, irreps, spins, kappa: row.label(14)?, rho: row.label(15)? };
         let value = row.real(16)?;
         largest = largest.max(Some(pairs[0].quanta().max(pairs[1].quanta())));
         if !pairs.iter().all(|pair| plan.space().contains(*pair)) {
