@@ -118,7 +118,13 @@ fn direct(arguments: &CiArguments, device: &Device, out: &mut dyn Write) -> Resu
             return Err(SpmvError::NoMolecule { file: source.to_string().into() }.into());
         };
         let molecule = spmv::read_molecule(file)?;
-        ci_direct::run(file, &molecule, device, arguments.repeats as usize, out)?;
+        ci_direct::run(
+            file,
+            &molecule,
+            device,
+            arguments.repeats.map_or_else(|| spmv::samples(device), |repeats| repeats as usize),
+            out,
+        )?;
     }
     Ok(())
 }

@@ -25,7 +25,6 @@ use crate::su3::work::{
 };
 use crate::su3::{Plan, Space, Summary, TableCache, Tables};
 use eigenforge_runtime::Device;
-use eigenforge_runtime::input_file::{FileKind, InputFile};
 use eigenforge_runtime::interrupt::{self, Saving};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::lock::Lock;

@@ -238,7 +238,7 @@ mod tests {
             [heisenberg, hubbard].iter().zip(sectors).zip([(128, 0.78e-3), (1024, 4.8e-3)])
         {
             let chain = Chain::new(operator, sector, None).unwrap();
-            let found = Forecast::of(&chain, states, 16).unwrap();
+            let found = Forecast::of(&chain, states, 16, &Card::h200()).unwrap();
             let ratio = found.card / measured;
             assert!((0.4..2.5).contains(&ratio), "{ratio} of {measured} s: {found:?}");
         }

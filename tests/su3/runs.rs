@@ -1,8 +1,8 @@
 //! Runs of `su3 transform` beyond one process and one piece: killed and gone on with, cached tables, memory, formats, MPI.
 
 use super::command::{command, path, root, succeed, text};
-use std::os::unix::process::ExitStatusExt;
 use eigenforge::runtime::testing;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -102,7 +102,6 @@ impl Staging {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Device;
 
     /// On a card: more than the ring holds, queued without a wait, from a source that is overwritten at once.
     #[test]
