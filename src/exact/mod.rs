@@ -6,6 +6,7 @@
 //! ```
 
 mod averages;
+mod constant;
 mod footprint;
 mod general_cpu;
 mod inspect;
