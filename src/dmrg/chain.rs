@@ -12,7 +12,8 @@ use super::error::DmrgError;
 use super::operator_sum::OperatorSum;
 use super::ordering;
 use super::site::Site;
-use super::terms::Terms;
+use super::terms::{Term, Terms};
+use super::units::{self, Units};
 use crate::operator::{Operator, OperatorError};
 
 /// The problem along the chain.
@@ -21,8 +22,12 @@ pub struct Chain {
     pub sites: usize,
     /// What each of them is.
     pub site: Site,
-    /// H.
+    /// H in [`units`](Chain::units) of its own.
     pub sum: OperatorSum,
+    /// The terms that it is the sum of.
+    pub(super) terms: Vec<Term>,
+    /// What its numbers stand for.
+    pub units: Units,
     /// The charges that are fixed.
     pub numbers: QuantumNumbers,
     /// Their values for the whole chain.
@@ -62,15 +67,19 @@ impl Chain {
         }
         let site = Site::of(&operator, &numbers.charges());
         let order = ordering::checked(order, sites)?;
-        let terms = Terms::of(&operator, &site, &ordering::positions(&order))?;
-        let sum = OperatorSum::new(terms, sites);
+        let (rest, shared) = units::without_shared(&operator, &numbers);
+        let mut terms = Terms::of(&rest, &site, &ordering::positions(&order))?;
         let total = numbers.total();
+        let units = units::normalise(&mut terms, shared, total);
+        let list = terms.list.clone();
+        let sum = OperatorSum::new(terms, sites);
         let reachable = Reachable::new(&site, sites, total);
         if reachable.at(0).is_empty() {
             let reason = "no configuration of the sites has these charges together".into();
             return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
         }
-        Ok(Chain { sites, site, sum, numbers, total, reachable, order, warnings: operator.warnings() })
+        let warnings = operator.warnings();
+        Ok(Chain { sites, site, sum, terms: list, units, numbers, total, reachable, order, warnings })
     }
 
     /// The block that ends at cut `p` and the site next to it.

@@ -63,15 +63,17 @@ impl Chain {
             sites: [&self.sum.sites[..left], &self.sum.sites[from..]].concat(),
             cuts: [&self.sum.cuts[..=left], &self.sum.cuts[from + 1..]].concat(),
             operators: self.sum.operators.clone(),
-            constant: self.sum.constant * (left + right) as f64 / self.sites as f64,
             range: self.sum.range,
         };
+        let total = self.share(left + right);
         Chain {
             sites: left + right,
             site: self.site.clone(),
             sum,
+            terms: Vec::new(),
+            units: self.units.of_part((left + right) as f64 / self.sites as f64, total),
             numbers: self.numbers.clone(),
-            total: self.share(left + right),
+            total,
             reachable: Reachable::everything(),
             order: ends(&self.order),
             warnings: self.warnings.clone(),
