@@ -12,8 +12,8 @@ use crate::dmrg::forecast::{Card, Forecast};
 use crate::dmrg::memory::{Asked, Budget, MemoryPlan, size};
 use crate::dmrg::resident::{self, Resident};
 use crate::dmrg::{
-    self, Chain, Checkpoint, Correlations, Found, Mode, Options, StartVectors, Stop, Strategy, Told, memory,
-    ordering, site::Kind,
+    self, Chain, Checkpoint, Correlations, Found, Mode, Options, StartVectors, Stop, Strategy, Told, memory, ordering,
+    site::Kind,
 };
 use crate::input::DmrgFile;
 use crate::report::{DmrgReport, DmrgSeconds, MemoryItem, MemoryRecord, ModelRecord, SiteAverages};

@@ -14,7 +14,7 @@ use super::ordering;
 use super::site::Site;
 use super::terms::{Term, Terms};
 use super::units::{self, Units};
-use crate::operator::{Operator, OperatorError};
+use crate::operator::{Factor, Operator, OperatorError};
 
 /// The problem along the chain.
 pub struct Chain {
@@ -24,6 +24,8 @@ pub struct Chain {
     pub site: Site,
     /// H in [`units`](Chain::units) of its own.
     pub sum: OperatorSum,
+    /// H as an operator, in the units of the model, without what is constant in the sector.
+    pub(super) operator: Operator,
     /// The terms that it is the sum of.
     pub(super) terms: Vec<Term>,
     /// What its numbers stand for.
@@ -79,7 +81,47 @@ impl Chain {
             return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
         }
         let warnings = operator.warnings();
-        Ok(Chain { sites, site, sum, terms: list, units, numbers, total, reachable, order, warnings })
+        Ok(Chain { sites, site, sum, operator: rest, terms: list, units, numbers, total, reachable, order, warnings })
+    }
+
+    /// The same chain with hops between neighbours of this size, in units of the largest term, added to H.
+    ///
+    /// # Errors
+    /// Those of [`Chain::new`].
+    pub(super) fn joined(&self, size: f64) -> Result<Chain, DmrgError> {
+        let mut operator = self.operator.clone();
+        for pair in self.order.windows(2) {
+            operator = operator + self.hop(pair[0], pair[1]) * (-size * self.units.largest * self.units.scale);
+        }
+        let mut terms = Terms::of(&operator, &self.site, &ordering::positions(&self.order))?;
+        terms.list.iter_mut().for_each(|term| term.coefficient /= self.units.scale);
+        let list = terms.list.clone();
+        Ok(Chain {
+            sites: self.sites,
+            site: self.site.clone(),
+            sum: OperatorSum::new(terms, self.sites),
+            operator,
+            terms: list,
+            units: self.units.clone(),
+            numbers: self.numbers.clone(),
+            total: self.total,
+            reachable: self.reachable.clone(),
+            order: self.order.clone(),
+            warnings: Vec::new(),
+        })
+    }
+
+    /// Σ c†_i c_j + h.c. of every mode, or S⁺_i S⁻_j + h.c.
+    fn hop(&self, i: usize, j: usize) -> Operator {
+        let modes = self.site.kind.modes();
+        let there: Vec<Operator> = match modes.as_slice() {
+            [] => vec![Operator::product(&[Factor::Raise(i), Factor::Lower(j)])],
+            modes => modes
+                .iter()
+                .map(|mode| Operator::product(&[Factor::Create(*mode, i), Factor::Annihilate(*mode, j)]))
+                .collect(),
+        };
+        there.into_iter().map(|hop| hop.adjoint() + hop).sum()
     }
 
     /// The block that ends at cut `p` and the site next to it.

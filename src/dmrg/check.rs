@@ -16,8 +16,10 @@ use std::time::Instant;
 
 /// Elements of the matrix at most: what takes a part of a second.
 const ELEMENTS: f64 = 4e6;
-/// The same where charge is hindered from moving, or several states are wanted, and sweeps may well be wrong.
+/// The same where charge is hindered from moving, and sweeps may well be wrong.
 const MOST_ELEMENTS: f64 = 6e7;
+/// Levels at most: each is searched orthogonal to all below it.
+const MOST_TARGETS: usize = 16;
 /// Configurations at most.
 const MOST_STATES: f64 = 5e5;
 /// A level is missed by more than this part of the norm of H,
@@ -55,6 +57,15 @@ pub(super) struct Check<'c> {
 }
 
 impl<'c> Check<'c> {
+    /// Whether the sector of a chain is small enough.
+    pub fn is_possible(chain: &Chain, options: &Options) -> bool {
+        let dimension = chain.reachable.dimension(&chain.site, chain.sites);
+        let moving = chain.terms.iter().filter(|term| chain.sum.operators.moves(term)).count();
+        let elements = dimension * (1 + moving) as f64;
+        let most = if Mobility::of(chain).is_hindered() { MOST_ELEMENTS } else { ELEMENTS };
+        elements <= most && dimension <= MOST_STATES && options.targets <= MOST_TARGETS
+    }
+
     /// Diagonalises the sector of a chain if it is small enough.
     ///
     /// # Errors
@@ -62,12 +73,7 @@ impl<'c> Check<'c> {
     pub fn new(chain: &'c Chain, options: &Options) -> Result<Check<'c>, DmrgError> {
         let begun = Instant::now();
         let mut check = Check { chain, whole: None, sector: None, restarts: Vec::new() };
-        let dimension = chain.reachable.dimension(&chain.site, chain.sites);
-        let moving = chain.terms.iter().filter(|term| chain.sum.operators.moves(term)).count();
-        let elements = dimension * (1 + moving) as f64;
-        let likely = options.targets > 1 || Mobility::of(chain).is_hindered();
-        let most = if likely { MOST_ELEMENTS } else { ELEMENTS };
-        if elements.is_nan() || elements > most || dimension > MOST_STATES {
+        if !Check::is_possible(chain, options) {
             return Ok(check);
         }
         let Some(sector) = WholeSector::new(chain, MOST_STATES as usize) else { return Ok(check) };

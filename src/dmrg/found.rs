@@ -196,7 +196,8 @@ impl SweepRecord {
 impl Found {
     /// From the units of the chain to those of the model.
     pub(super) fn in_units(&mut self, units: &Units) {
-        let energies = |sweeps: &mut Vec<SweepRecord>| sweeps.iter_mut().for_each(|sweep| *sweep = sweep.in_units(units));
+        let energies =
+            |sweeps: &mut Vec<SweepRecord>| sweeps.iter_mut().for_each(|sweep| *sweep = sweep.in_units(units));
         let polished = |polish: &mut Option<PolishRecord>| {
             *polish = polish.map(|polish| PolishRecord {
                 energy: units.energy(polish.energy),

@@ -28,7 +28,13 @@ pub fn operator_sum(chain: &Chain) -> String {
         let _ = writeln!(out);
         for entry in table {
             let name = &chain.sum.operators.get(entry.operator).name;
-            let _ = writeln!(out, "  {:>4} {:>4}  {:>+18.12}  {name}", entry.from, entry.to, chain.units.scale * entry.coefficient);
+            let _ = writeln!(
+                out,
+                "  {:>4} {:>4}  {:>+18.12}  {name}",
+                entry.from,
+                entry.to,
+                chain.units.scale * entry.coefficient
+            );
         }
         before = Some(table);
     }

@@ -28,6 +28,10 @@
 //! * At the end one-site sweeps may [polish](mod@polish) the state at the kept width.
 //! * **States above** the lowest are searched orthogonal to [those below](mod@reference), or all together in one set of kept
 //!   states, those of an [averaged] density matrix.
+//! * H is solved in [units] of its largest term, without what is constant in the sector.
+//! * A variance of zero proves an eigenstate, not the lowest. A sector that is small enough is diagonalised whole, and sweeps that
+//!   ended above it are done again from there ([check], [whole]); in a larger one the charges that H conserves beside those of the
+//!   sector are counted ([mobility]), and where there are any the search begins from an annealed state and the report says so.
 //! * **Sectors** fix any [charges] that the model conserves.
 //! * **[Memory](memory)** is planned by a [rehearsal](shapes) without numbers; what a sweep has left behind may lie in host memory
 //!   or on disk ([`storage`]).
@@ -52,6 +56,7 @@
 //! # Ok(()) }
 //! ```
 
+mod anneal;
 pub mod averaged;
 pub mod blocks;
 pub mod bond;

@@ -131,12 +131,8 @@ impl OperatorSum {
             .iter()
             .map(|term| Pending { from: 0, coefficient: term.coefficient, rest: rests.of(term) })
             .collect();
-        let mut sum = OperatorSum {
-            sites: Vec::with_capacity(sites),
-            cuts: vec![Cut::end()],
-            operators: terms.operators,
-            range,
-        };
+        let mut sum =
+            OperatorSum { sites: Vec::with_capacity(sites), cuts: vec![Cut::end()], operators: terms.operators, range };
         for position in 0..sites {
             pending = sum.pass(position, position + 1 == sites, &rests, pending);
         }

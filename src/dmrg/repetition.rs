@@ -8,6 +8,7 @@ use super::chain::Chain;
 use super::charges::{Charges, Reachable};
 use super::error::DmrgError;
 use super::operator_sum::OperatorSum;
+use crate::operator::Operator;
 
 /// The sites from which tables repeat.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,6 +71,7 @@ impl Chain {
             sites: left + right,
             site: self.site.clone(),
             sum,
+            operator: Operator::zero(),
             terms: Vec::new(),
             units: self.units.of_part((left + right) as f64 / self.sites as f64, total),
             numbers: self.numbers.clone(),

@@ -11,7 +11,7 @@ use super::check::{Check, Restart};
 use super::checkpoint::Checkpoint;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::found::{Excited, Found};
+use super::found::{Excited, Found, Stop};
 use super::measure::{self, Walked};
 use super::options::Options;
 use super::reference::Reference;
@@ -54,6 +54,7 @@ pub fn run_on<E: Engine>(
     let mut engine = engine;
     engine.take_up(options.strategy, options.cpu_share)?;
     check_targets(chain, options, engine.most_against())?;
+    let _lock = checkpoint.map(Checkpoint::lock).transpose()?;
     let own = options.in_units(&chain.units);
     let mut tell = |told: &Told<'_>| {
         let (bond, record) = (told.bond.in_units(&chain.units), told.record.in_units(&chain.units));
@@ -175,7 +176,8 @@ impl<'c> Run<'_, 'c> {
             Some(check) => check,
             None => check.insert(Check::new(chain, options)?),
         };
-        if options.sweeps == 0 || !check.is_missed(target, &[searched.energy], searched.discarded()) {
+        let is_missed = check.is_missed(target, &[searched.energy], searched.discarded());
+        if searched.stop != Stop::Converged || !is_missed {
             return Ok((sweeper, searched));
         }
         let options = &options.prepared();
@@ -193,10 +195,11 @@ impl<'c> Run<'_, 'c> {
         tell: &mut impl FnMut(&Told<'_>),
     ) -> Result<(Found, Check<'c>), DmrgError> {
         let Run { chain, options, checkpoint, start } = *self;
-        let search = |options, prepared| Search { chain, options, target: 0, start, below: Vec::new(), sums: &[], prepared };
+        let search =
+            |options, prepared| Search { chain, options, target: 0, start, below: Vec::new(), sums: &[], prepared };
         let (mut sweeper, mut searched) = search(options, None).run(engine, checkpoint, tell)?;
         let mut check = Check::new(chain, options)?;
-        if options.sweeps > 0 && check.is_missed(0, sweeper.levels(), searched.discarded()) {
+        if searched.stop == Stop::Converged && check.is_missed(0, sweeper.levels(), searched.discarded()) {
             let energy_before = searched.energy;
             check.restarts.push(Restart { state: 0, energy_before });
             let options = &options.prepared();

@@ -3,20 +3,23 @@
 //! In: the chain, the options in its [units](super::units), the states below. Out: the sweeper with ψ at the first bond, and what
 //! the sweeps did. Energies are in the units of the chain.
 
+use super::anneal;
 use super::blocks::Side;
 use super::chain::Chain;
+use super::check::Check;
 use super::checkpoint::{Checkpoint, Progress, Saver};
 use super::engine::Engine;
 use super::error::DmrgError;
 use super::found::{Stop, SweepRecord};
 use super::growth::{Grown, grow};
 use super::memory::MemoryPlan;
-use super::options::{Mode, Options, START_STATES};
+use super::mobility::Mobility;
+use super::options::{Mode, Options, START_STATES, StartVectors};
 use super::polish::PolishRecord;
 use super::prepared::Prepared;
 use super::reference::Reference;
 use super::refine::Planner;
-use super::sweep::{BondRecord, Sweeper};
+use super::sweep::{BondRecord, SweepPlan, Sweeper};
 use eigenforge_runtime::trace;
 use std::time::Instant;
 
@@ -42,6 +45,9 @@ pub struct Told<'a> {
     /// Seconds since the run began.
     pub elapsed: f64,
 }
+
+/// A sweep whose solves are as tight as they become.
+const LAST: usize = 9;
 
 /// The search for one state, or for several that share their kept states.
 pub(super) struct Search<'a, 'c, B> {
@@ -96,6 +102,7 @@ impl<'c, B> Search<'_, 'c, B> {
             }
             None => (None, None),
         };
+        let is_prepared = self.prepared.is_some();
         let mut engine = engine;
         let mut planner = Planner::begin(&mut engine, chain, options)?;
         let (kept, waves, bond, mut progress) = match (saved, self.prepared.take()) {
@@ -116,14 +123,22 @@ impl<'c, B> Search<'_, 'c, B> {
             sweeper.share_among(weights, options.seed, waves)?;
         }
         let below = std::mem::take(&mut self.below);
-        sweeper.stay_orthogonal_to(below, if progress.half.is_some() { chain.sites - 2 } else { 0 })?;
+        sweeper.stay_orthogonal_to(below, progress.bond(chain.sites))?;
         planner.watch(&mut sweeper);
+        saver.iter_mut().for_each(Saver::hold_signals);
         let resumed = progress.sweeps.len();
         let mut stop = settled(options, &progress.sweeps);
         while stop.is_none() {
-            self.sweep(&mut sweeper, &mut progress, &mut planner, saver.as_mut(), tell)?;
+            let sweep = progress.sweeps.len();
+            let mut plan = options.plan(sweep);
+            if is_prepared {
+                // Nothing of a good state is given away to coarse solves.
+                plan.davidson = options.davidson(sweep.max(LAST));
+            }
+            self.sweep(&plan, &mut sweeper, &mut progress, &mut planner, saver.as_mut(), tell)?;
             stop = settled(options, &progress.sweeps);
         }
+        saver.as_mut().map_or(Ok(()), Saver::let_signals_end)?;
         let limits = options.davidson(options.sweeps.max(progress.sweeps.len()));
         let (energy, polish) = if options.polish {
             let states = options.states.last().copied().unwrap_or(1);
@@ -140,6 +155,7 @@ impl<'c, B> Search<'_, 'c, B> {
     /// One sweep, there and back, or what is left of it.
     fn sweep<E: Engine<Buffer = B>>(
         &self,
+        plan: &SweepPlan,
         sweeper: &mut Sweeper<'c, E>,
         progress: &mut Progress,
         planner: &mut Planner,
@@ -149,16 +165,12 @@ impl<'c, B> Search<'_, 'c, B> {
         let (chain, options, sweep) = (self.chain, self.options, progress.sweeps.len());
         let _sweeping = trace::span("dmrg", "sweep");
         let begun = Instant::now();
-        let half = progress.half.take();
-        let before = half.map_or(0.0, |record| record.seconds);
-        let mut record = half.unwrap_or_else(|| SweepRecord::begin(options, sweep));
-        let plan = options.plan(sweep);
+        let (begun_before, done_before) = (progress.part.take(), std::mem::take(&mut progress.done));
+        let before = begun_before.map_or(0.0, |record| record.seconds);
+        let mut record = begun_before.unwrap_or_else(|| SweepRecord::begin(options, sweep));
         let bonds = 2 * (chain.sites - 2);
-        for (done, (p, grows)) in Sweeper::<E>::path(chain.sites).enumerate() {
-            if half.is_some() && grows == Side::Left {
-                continue;
-            }
-            let bond = sweeper.step(p, grows, &plan)?;
+        for (done, (p, grows)) in Sweeper::<E>::path(chain.sites).enumerate().skip(done_before) {
+            let bond = sweeper.step(p, grows, plan)?;
             record.add(&bond);
             record.seconds = before + begun.elapsed().as_secs_f64();
             let part = (done + 1) as f64 / bonds as f64;
@@ -166,8 +178,11 @@ impl<'c, B> Search<'_, 'c, B> {
             let planned = if done + 1 == bonds { planner.after(sweeper, options, sweep)? } else { None };
             let (grown, memory) = (None, planned.as_ref());
             tell(&Told { sweep, sweeps, part, target, grown, bond: &bond, record: &record, memory, elapsed });
-            if let (Some(saver), true) = (&mut saver, 2 * (done + 1) == bonds) {
-                saver.save(sweeper, &Progress { half: Some(record), ..progress.clone() })?;
+            if let Some(saver) = &mut saver
+                && done + 1 < bonds
+                && (2 * (done + 1) == bonds || saver.is_interrupted())
+            {
+                saver.save(sweeper, &Progress { part: Some(record), done: done + 1, ..progress.clone() })?;
             }
         }
         progress.sweeps.push(record);
@@ -185,6 +200,10 @@ impl<'c, B> Search<'_, 'c, B> {
         if options.mode == Mode::Finite || self.target > 0 {
             let _warming = trace::span("dmrg", "random start");
             let seed = options.seed.wrapping_add(self.target as u64);
+            let is_plain = options.start == StartVectors::Carried && self.target == 0 && options.weights.is_none();
+            if is_plain && Mobility::of(chain).is_hindered() && !Check::is_possible(chain, options) {
+                return Ok((anneal::start(engine, chain, options, seed)?, Progress::default()));
+            }
             return Ok((Sweeper::random(engine, chain, START_STATES, seed)?, Progress::default()));
         }
         let _growing = trace::span("dmrg", "growth");

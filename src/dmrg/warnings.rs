@@ -38,9 +38,9 @@ impl Found {
             ));
         }
         match self.variance {
-            None => self.warnings.push(
-                "the variance was not computed: the operator sum of this model is too wide to be squared".into(),
-            ),
+            None => self
+                .warnings
+                .push("the variance was not computed: the operator sum of this model is too wide to be squared".into()),
             Some(variance) => self.warnings.extend(of_variance("", variance, last.discarded, chain)),
         }
         for (number, state) in self.excited.iter().enumerate() {

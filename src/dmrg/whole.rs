@@ -17,7 +17,7 @@ use crate::sparse::Csr;
 use rayon::prelude::*;
 
 /// Dimensions up to this are diagonalised densely.
-const DENSE: usize = 200;
+const DENSE: usize = 300;
 /// Residual norms of levels, in the units of the chain times its norm.
 const RESIDUAL: f64 = 1e-11;
 /// Products for one level at most.
@@ -54,9 +54,12 @@ impl WholeSector {
         for p in 0..chain.sites {
             let grow = |(code, charges): &(u128, Charges)| {
                 let (code, charges) = (*code, *charges);
-                let next = chain.site.charges().iter().enumerate().map(move |(state, own)| {
-                    (code << bits | state as u128, charges + *own)
-                });
+                let next = chain
+                    .site
+                    .charges()
+                    .iter()
+                    .enumerate()
+                    .map(move |(state, own)| (code << bits | state as u128, charges + *own));
                 next.filter(|(_, charges)| chain.reachable.allows(p + 1, *charges)).collect::<Vec<_>>()
             };
             codes = codes.iter().flat_map(grow).collect();

@@ -52,7 +52,6 @@ pub use sector::SectorSpec;
 pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice, StartChoice};
 
 use crate::basis::Sector;
-use crate::lattice::Lattice;
 use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, ordering};
 use crate::operator::OperatorError;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};

@@ -97,10 +97,13 @@ pub fn model_file(seed: u64, case: u64) -> String {
             let potential = list(fields(&mut dice));
             let mu = unit * if dice.one_in(4) { 1e3 * dice.number() } else { 0.0 };
             let (up, down) = (1 + dice.below(sites - 1), dice.below(sites));
-            writeln!(text, "[model]\nname = \"hubbard\"\nt = {t}\nu = {u}\nv = {v}\npotential = {potential}\nmu = {mu:?}\n")
-                .and_then(|()| {
-                    writeln!(text, "[lattice]\nsites = {sites}\nedges = {edges:?}\n\n[sector]\nup = {up}\ndown = {down}\n")
-                })
+            writeln!(
+                text,
+                "[model]\nname = \"hubbard\"\nt = {t}\nu = {u}\nv = {v}\npotential = {potential}\nmu = {mu:?}\n"
+            )
+            .and_then(|()| {
+                writeln!(text, "[lattice]\nsites = {sites}\nedges = {edges:?}\n\n[sector]\nup = {up}\ndown = {down}\n")
+            })
         }
     };
     text + &dmrg_section(&mut dice, sites)
@@ -285,7 +288,10 @@ pub fn many(seed: u64, first: u64, count: u64, out: &mut dyn Write) -> Result<Ta
         };
         if !matches!(outcome.verdict, Verdict::Right | Verdict::Skipped) {
             let Outcome { verdict, error, warnings, .. } = &outcome;
-            writeln!(out, "case {case} of seed {seed}: {verdict:?}, off by {error:.1e} of the norm; {warnings:?}\n{text}")?;
+            writeln!(
+                out,
+                "case {case} of seed {seed}: {verdict:?}, off by {error:.1e} of the norm; {warnings:?}\n{text}"
+            )?;
         }
         tally.add(&outcome);
     }
