@@ -16,6 +16,7 @@ mod dmrg {
     mod excited;
     mod full_block;
     mod infinite;
+    mod lowest;
     mod memory;
     mod operator_sum;
     mod products;

@@ -7,16 +7,15 @@ use super::family::Family;
 use super::output::{print, span};
 use super::overrides;
 use super::record::{kernel_records, versions, warnings_of};
-use crate::basis::Sector;
 use crate::dmrg::bounded::Bounded;
 use crate::dmrg::forecast::{Card, Forecast};
 use crate::dmrg::memory::{Asked, Budget, MemoryPlan, size};
 use crate::dmrg::resident::{self, Resident};
 use crate::dmrg::{
-    self, Chain, Checkpoint, Correlations, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, Stop,
-    Strategy, Told, memory, ordering, site::Kind,
+    self, Chain, Checkpoint, Correlations, Found, Mode, Options, StartVectors, Stop, Strategy, Told, memory, ordering,
+    site::Kind,
 };
-use crate::input::{DmrgFile, SectorSpec};
+use crate::input::DmrgFile;
 use crate::report::{DmrgReport, DmrgSeconds, MemoryItem, MemoryRecord, ModelRecord, SiteAverages};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::say;
@@ -24,39 +23,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// The chain of a file.
-pub(super) fn chain(file: &DmrgFile) -> Result<Chain, DmrgError> {
-    let numbers = match &file.model.sector {
-        SectorSpec::Fermions { up, down } => Sector::Fermions { up: *up, down: *down }.into(),
-        SectorSpec::Flavours { flavours } => QuantumNumbers::flavours(flavours),
-        SectorSpec::Spins { two_sz } => Sector::Spins { two_sz: *two_sz }.into(),
-    };
-    let order = file.dmrg.order.clone().unwrap_or_else(|| ordering::narrow(&file.model.lattice));
-    Chain::new(&file.model.operator(), numbers, Some(order))
-}
-
-/// What the file asks for.
-pub(super) fn options(file: &DmrgFile) -> Options {
-    let spec = &file.dmrg;
-    Options {
-        states: spec.states.clone(),
-        sweeps: spec.sweeps,
-        discarded: spec.discarded,
-        least: spec.min_states,
-        noise: spec.noise.clone(),
-        tolerance: spec.tolerance,
-        seed: spec.seed,
-        correlations: spec.correlations,
-        mode: spec.mode,
-        start: spec.start,
-        targets: spec.targets,
-        weights: spec.weights.clone(),
-        polish: spec.polish,
-        strategy: spec.strategy,
-        cpu_share: spec.cpu_share,
-    }
-}
 
 /// What is about to be solved, with every convention and default in the open.
 pub(super) fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
@@ -84,12 +50,13 @@ pub(super) fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> Str
         format!("dmrg     {} states, no sweeps; seed {}{vectors}\n", options.states_of(0), options.seed)
     } else {
         format!(
-            "dmrg     states by sweep {}; noise {}; at most {} sweeps, until the energy changes by less than {:e}; seed \
-             {}{vectors}\n",
+            "dmrg     states by sweep {}; noise {}; at most {} sweeps, until the energy changes by less than {:e} \
+             of the norm of H, {:.1e}; seed {}{vectors}\n",
             list(&|sweep| options.states_of(sweep).to_string(), until),
             list(&|sweep| scientific(options.noise_of(sweep)), until),
             options.sweeps,
             options.tolerance,
+            options.tolerance * chain.units.scale * chain.units.norm,
             options.seed,
         )
     };
@@ -131,7 +98,7 @@ fn refuse(arguments: &SolveArguments) -> Result<(), CommandError> {
 /// Solves and reports; `start` is when the verb began.
 pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant) -> Result<Outcome, CommandError> {
     refuse(arguments)?;
-    let (chain, options) = (chain(file)?, options(file));
+    let (chain, options) = (file.chain()?, file.options());
     options.check()?;
     let (device, why) = device(&arguments.device, &chain, &options)?;
     overrides::give(&device, arguments.overrides.as_deref())?;
@@ -270,6 +237,7 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
         order: chain.order.clone(),
         longest_bond: ordering::bandwidth(&model.lattice, &chain.order),
         operator_sum_width: chain.sum.width(),
+        norm: chain.units.scale * chain.units.norm,
         energy: found.energy,
         average: found.average,
         variance: found.variance,
@@ -289,6 +257,8 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
         excited: found.excited,
         flops,
         sweeps: found.sweeps,
+        check: found.check,
+        restarts: found.restarts,
         resumed_sweeps: found.resumed,
         cuts: found.cuts,
         sites,

@@ -2,14 +2,14 @@
 //! bond and their cost.
 
 use super::arguments::StageName;
-use super::dmrg::{chain, describe, options};
+use super::dmrg::describe;
 use super::error::CommandError;
 use crate::dmrg::inspect;
 use crate::input::DmrgFile;
 
 /// A stage before the generated files.
 pub(super) fn text(file: &DmrgFile, stage: StageName) -> Result<String, CommandError> {
-    let (chain, options) = (chain(file)?, options(file));
+    let (chain, options) = (file.chain()?, file.options());
     options.check()?;
     Ok(match stage {
         StageName::Ir => format!("{}\n{}", file.model.operator(), inspect::operator_sum(&chain)),

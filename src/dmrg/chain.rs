@@ -12,8 +12,9 @@ use super::error::DmrgError;
 use super::operator_sum::OperatorSum;
 use super::ordering;
 use super::site::Site;
-use super::terms::Terms;
-use crate::operator::{Operator, OperatorError};
+use super::terms::{Term, Terms};
+use super::units::{self, Units};
+use crate::operator::{Factor, Operator, OperatorError};
 
 /// Charges of all cuts together that are listed at most: 2 to 3 GB.
 const MOST_LABELS: u128 = 1 << 24;
@@ -24,8 +25,14 @@ pub struct Chain {
     pub sites: usize,
     /// What each of them is.
     pub site: Site,
-    /// H.
+    /// H in [`units`](Chain::units) of its own.
     pub sum: OperatorSum,
+    /// H as an operator, in the units of the model, without what is constant in the sector.
+    pub(super) operator: Operator,
+    /// The terms that it is the sum of.
+    pub(super) terms: Vec<Term>,
+    /// What its numbers stand for.
+    pub units: Units,
     /// The charges that are fixed.
     pub numbers: QuantumNumbers,
     /// Their values for the whole chain.
@@ -70,14 +77,58 @@ impl Chain {
             return Err(DmrgError::TooManyLabels { sites, labels, most: MOST_LABELS });
         }
         let order = ordering::checked(order, sites)?;
-        let terms = Terms::of(&operator, &site, &ordering::positions(&order))?;
+        let (rest, shared) = units::without_shared(&operator, &numbers);
+        let mut terms = Terms::of(&rest, &site, &ordering::positions(&order))?;
+        let units = units::normalise(&mut terms, shared, total);
+        let list = terms.list.clone();
         let sum = OperatorSum::new(terms, sites);
         let reachable = Reachable::new(&site, sites, total);
         if reachable.at(0).is_empty() {
             let reason = "no configuration of the sites has these charges together".into();
             return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
         }
-        Ok(Chain { sites, site, sum, numbers, total, reachable, order, warnings: operator.warnings() })
+        let warnings = operator.warnings();
+        Ok(Chain { sites, site, sum, operator: rest, terms: list, units, numbers, total, reachable, order, warnings })
+    }
+
+    /// The same chain with hops between neighbours of this size, in units of the largest term, added to H.
+    ///
+    /// # Errors
+    /// Those of [`Chain::new`].
+    pub(super) fn joined(&self, size: f64) -> Result<Chain, DmrgError> {
+        let mut operator = self.operator.clone();
+        for pair in self.order.windows(2) {
+            operator = operator + self.hop(pair[0], pair[1]) * (-size * self.units.largest * self.units.scale);
+        }
+        let mut terms = Terms::of(&operator, &self.site, &ordering::positions(&self.order))?;
+        terms.list.iter_mut().for_each(|term| term.coefficient /= self.units.scale);
+        let list = terms.list.clone();
+        Ok(Chain {
+            sites: self.sites,
+            site: self.site.clone(),
+            sum: OperatorSum::new(terms, self.sites),
+            operator,
+            terms: list,
+            units: self.units.clone(),
+            numbers: self.numbers.clone(),
+            total: self.total,
+            reachable: self.reachable.clone(),
+            order: self.order.clone(),
+            warnings: Vec::new(),
+        })
+    }
+
+    /// Σ c†_i c_j + h.c. of every mode, or S⁺_i S⁻_j + h.c.
+    fn hop(&self, i: usize, j: usize) -> Operator {
+        let modes = self.site.kind.modes();
+        let there: Vec<Operator> = match modes.as_slice() {
+            [] => vec![Operator::product(&[Factor::Raise(i), Factor::Lower(j)])],
+            modes => modes
+                .iter()
+                .map(|mode| Operator::product(&[Factor::Create(*mode, i), Factor::Annihilate(*mode, j)]))
+                .collect(),
+        };
+        there.into_iter().map(|hop| hop.adjoint() + hop).sum()
     }
 
     /// The block that ends at cut `p` and the site next to it.

@@ -12,6 +12,10 @@ use super::tall::{add_columns, dot, project};
 
 /// Basis vectors before a restart; the paper's runs keep 20.
 pub const WIDTH: usize = 20;
+/// A correction of which less than this part is outside the basis says nothing: the residual, which is orthogonal to it, does.
+const IN_SPAN: f64 = 0.1;
+/// What is left of a vector below this part is rounding.
+const ROUNDING: f64 = 1e-13;
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,9 +178,13 @@ impl Davidson {
                 width = projected.len();
             }
             self.precondition(diagonal, found.value);
-            if !self.append(width) {
-                combine(vector, &self.basis, &best);
-                return Ok(found);
+            if !self.append(width, IN_SPAN) {
+                // Of a mixture of eigenvectors that the diagonal describes well, the correction is the mixture itself.
+                self.ritz(&best, found.value);
+                if !self.append(width, ROUNDING) {
+                    combine(vector, &self.basis, &best);
+                    return Ok(found);
+                }
             }
         }
     }
@@ -208,8 +216,8 @@ impl Davidson {
         }
     }
 
-    /// Orthonormalises the correction and makes it a basis vector; false if nothing is left of it.
-    fn append(&mut self, width: usize) -> bool {
+    /// Orthonormalises the correction and makes it a basis vector; false if less than this part of it is left.
+    fn append(&mut self, width: usize, least: f64) -> bool {
         let before = dot(&self.residual, &self.residual).sqrt();
         let mut norm = before;
         for _ in 0..2 {
@@ -222,7 +230,7 @@ impl Davidson {
                 break;
             }
         }
-        if norm.partial_cmp(&(1e-13 * before)) != Some(std::cmp::Ordering::Greater) {
+        if norm.partial_cmp(&(least * before)) != Some(std::cmp::Ordering::Greater) {
             return false;
         }
         scale(&mut self.residual, 1.0 / norm);

@@ -1,13 +1,16 @@
-//! What a run found, sweep by sweep and in the end, and what a careful reader must be told of it.
+//! What a run found, sweep by sweep and in the end.
 
+use super::check::{Restart, SectorCheck};
 use super::correlations::Correlations;
-use super::extrapolate::Extrapolated;
+use super::extrapolate::{Extrapolated, extrapolate};
 use super::growth::GrowthRecord;
-use super::measure::{Cut, SiteAverages};
+use super::measure::{Cut, SiteAverages, Walked};
 use super::options::Options;
 use super::polish::PolishRecord;
 use super::refine::MemoryHeld;
+use super::search::Searched;
 use super::sweep::BondRecord;
+use super::units::Units;
 use serde::{Deserialize, Serialize};
 
 /// A sweep, there and back.
@@ -90,7 +93,7 @@ pub struct Found {
     pub polish: Option<PolishRecord>,
     /// Σ w_i E_i, if states were asked for that share their kept states.
     pub average: Option<f64>,
-    /// The states above this one, if they were asked for, ascending as they were found.
+    /// The states above this one, if they were asked for, ascending.
     pub excited: Vec<Excited>,
     /// The cuts, left to right.
     pub cuts: Vec<Cut>,
@@ -98,6 +101,10 @@ pub struct Found {
     pub sites: Vec<SiteAverages>,
     /// Correlations by position, if they were asked for.
     pub correlations: Option<Correlations>,
+    /// The lowest levels of the whole sector, where it is small enough to be diagonalised beside the sweeps.
+    pub check: Option<SectorCheck>,
+    /// Searches that had ended above their states and were done again.
+    pub restarts: Vec<Restart>,
     /// What a careful reader must know.
     pub warnings: Vec<String>,
     /// The memory plan and what was taken and held, if the engine counts.
@@ -143,130 +150,86 @@ pub(super) fn settled_points(options: &Options, sweeps: &[SweepRecord]) -> Vec<(
     points.into_iter().map(|(_, discarded, energy)| (discarded, energy)).collect()
 }
 
-/// An eigenstate that is only truncated has a variance of some hundred times the weight dropped at a cut (open Heisenberg
-/// and Hubbard chains of 16 to 100 sites, m = 16 to 128: 36 to 373 times); far more means that it is none.
-const VARIANCE_OF_DISCARDED: f64 = 1e4;
-
-/// A state that has lost more than this at a cut is a sketch, whatever its energy settled to.
-const MUCH_DISCARDED: f64 = 1e-4;
-
-impl Found {
-    /// Takes up a state above; says where it is none, or below what was called the lowest.
-    pub(super) fn add(&mut self, excited: Excited, target: usize, options: &Options) {
-        let below = self.excited.last().map_or(self.energy, |last| last.energy);
-        if excited.energy < below - options.tolerance.max(1e-9) {
-            self.warnings.push(format!(
-                "state {target} has the energy {:.10}, below state {}: the search for that one was stuck; give more noise, \
-                 states or another seed",
-                excited.energy,
-                target - 1
-            ));
-        }
-        if excited.stop == Stop::Sweeps && !excited.sweeps.is_empty() {
-            self.warnings.push(format!("state {target} stopped without settling; raise `sweeps`"));
-        }
-        let discarded = excited.sweeps.last().or(self.sweeps.last()).map_or(0.0, |sweep| sweep.discarded);
-        if excited.variance.is_some_and(|variance| variance > 1e-6 + VARIANCE_OF_DISCARDED * discarded) {
-            self.warnings.push(format!("state {target} is no eigenstate to what its discarded weight explains"));
-        }
-        self.excited.push(excited);
-    }
-
-    pub(super) fn warn(&mut self, options: &Options) {
-        let grown = self.growth.last().map(|_| self.growth.iter().map(|step| step.discarded).fold(0.0, f64::max));
-        let grown = SweepRecord { discarded: grown.unwrap_or(0.0), ..SweepRecord::default() };
-        let last = self.sweeps.last().copied().unwrap_or(grown);
-        if self.stop == Stop::Sweeps {
-            let change = match self.sweeps.as_slice() {
-                [.., a, b] => format!("the last one changed the energy by {:.1e}", (a.energy - b.energy).abs()),
-                _ => "there was only one".into(),
-            };
-            let sweeps = self.sweeps.len();
-            self.warnings.push(format!(
-                "stopped after {sweeps} sweeps without settling to {:.0e}: {change}; raise `sweeps`",
-                options.tolerance
-            ));
-        }
-        if last.discarded > MUCH_DISCARDED {
-            self.warnings.push(format!(
-                "a cut drops {:.1e} of the weight: {} states are too few for this state; raise `states`, or try another `order`",
-                last.discarded, last.kept
-            ));
-        }
-        match self.variance {
-            None => self.warnings.push(
-                "the variance was not computed: the operator sum of this model is too wide to be squared".into(),
-            ),
-            Some(variance) if variance > 1e-6 + VARIANCE_OF_DISCARDED * last.discarded => self.warnings.push(format!(
-                "the variance {variance:.1e} is far above what the discarded weight {:.1e} explains: the sweeps are stuck \
-                 in a state that is no eigenstate; give noise for more sweeps, such as noise = [1e-3, 1e-4, 1e-5], or \
-                 another seed",
-                last.discarded
-            )),
-            Some(_) => {}
+impl Searched {
+    /// What one search found, without what is known of other states.
+    pub(super) fn found(self, options: &Options, variance: Option<f64>, walked: Walked) -> Found {
+        Found {
+            energy: self.energy,
+            polish: self.polish,
+            average: None,
+            variance,
+            extrapolated: extrapolate(&settled_points(options, &self.progress.sweeps)),
+            growth: self.progress.growth,
+            sweeps: self.progress.sweeps,
+            stop: self.stop,
+            excited: Vec::new(),
+            cuts: walked.cuts,
+            sites: walked.sites,
+            correlations: walked.correlations,
+            check: None,
+            restarts: Vec::new(),
+            warnings: Vec::new(),
+            memory: None,
+            resumed: self.resumed,
+            sweeping: 0.0,
+            measuring: 0.0,
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What is said of a run whose last sweep discarded so much and whose state has this variance.
-    fn warnings(variance: Option<f64>, discarded: f64, stop: Stop) -> Vec<String> {
-        let sweep = SweepRecord { discarded, kept: 64, energy: -1.0, ..SweepRecord::default() };
-        let mut found = Found { variance, sweeps: vec![sweep, sweep], stop, ..empty() };
-        found.warn(&Options::default());
-        found.warnings
+impl BondRecord {
+    /// The same in the units of the model.
+    pub(super) fn in_units(&self, units: &Units) -> BondRecord {
+        let (energy, average) = (units.energy(self.energy), self.average.map(|average| units.energy(average)));
+        BondRecord { energy, average, residual: units.scale * self.residual, ..*self }
     }
+}
 
-    #[test]
-    fn a_variance_that_the_discarded_weight_does_not_explain_is_said_to_be_stuck() {
-        let stuck = warnings(Some(1e-3), 1e-10, Stop::Converged);
-        assert!(stuck.len() == 1 && stuck[0].contains("stuck"), "{stuck:?}");
-        assert!(warnings(Some(1e-3), 1e-5, Stop::Converged).is_empty(), "explained by truncation");
-        assert!(warnings(Some(1e-10), 0.0, Stop::Converged).is_empty(), "an eigenstate");
-        let few = warnings(Some(0.5), 0.2, Stop::Converged);
-        assert!(few.len() == 1 && few[0].contains("64 states are too few"), "{few:?}");
-        assert!(warnings(None, 0.0, Stop::Sweeps).iter().any(|said| said.contains("raise `sweeps`")));
+impl SweepRecord {
+    /// The same in the units of the model.
+    pub(super) fn in_units(&self, units: &Units) -> SweepRecord {
+        let (energy, average) = (units.energy(self.energy), self.average.map(|average| units.energy(average)));
+        SweepRecord { energy, average, residual: units.scale * self.residual, ..*self }
     }
+}
 
-    #[test]
-    fn a_state_above_that_lies_below_betrays_a_search_that_was_stuck() {
-        let mut found = empty();
-        let above = |energy| Excited {
-            energy,
-            variance: Some(0.0),
-            overlap: 0.0,
-            stop: Stop::Converged,
-            polish: None,
-            sweeps: Vec::new(),
+impl Found {
+    /// From the units of the chain to those of the model.
+    pub(super) fn in_units(&mut self, units: &Units) {
+        let energies =
+            |sweeps: &mut Vec<SweepRecord>| sweeps.iter_mut().for_each(|sweep| *sweep = sweep.in_units(units));
+        let polished = |polish: &mut Option<PolishRecord>| {
+            *polish = polish.map(|polish| PolishRecord {
+                energy: units.energy(polish.energy),
+                change: units.scale * polish.change,
+                residual: units.scale * polish.residual,
+                ..polish
+            });
         };
-        found.add(above(-0.5), 1, &Options::default());
-        assert!(found.warnings.is_empty());
-        found.add(above(-1.5), 2, &Options::default());
-        assert!(found.warnings[0].contains("below state 1"), "{:?}", found.warnings);
-    }
-
-    fn empty() -> Found {
-        Found {
-            energy: -1.0,
-            average: None,
-            variance: None,
-            extrapolated: None,
-            sweeps: Vec::new(),
-            growth: Vec::new(),
-            stop: Stop::Converged,
-            polish: None,
-            excited: Vec::new(),
-            cuts: Vec::new(),
-            sites: Vec::new(),
-            correlations: None,
-            warnings: Vec::new(),
-            memory: None,
-            resumed: 0,
-            sweeping: 0.0,
-            measuring: 0.0,
+        self.energy = units.energy(self.energy);
+        self.variance = self.variance.map(|variance| units.square(variance));
+        self.average = self.average.map(|average| units.energy(average));
+        self.extrapolated = self.extrapolated.map(|found| Extrapolated {
+            energy: units.energy(found.energy),
+            error: units.scale * found.error,
+            ..found
+        });
+        energies(&mut self.sweeps);
+        polished(&mut self.polish);
+        for step in &mut self.growth {
+            step.energy = units.energy(step.energy);
+            step.energy_per_site = step.energy_per_site.map(|energy| units.scale * energy);
+            step.residual *= units.scale;
         }
+        for state in &mut self.excited {
+            state.energy = units.energy(state.energy);
+            state.variance = state.variance.map(|variance| units.square(variance));
+            energies(&mut state.sweeps);
+            polished(&mut state.polish);
+        }
+        if let Some(check) = &mut self.check {
+            check.energies.iter_mut().for_each(|energy| *energy = units.energy(*energy));
+        }
+        self.restarts.iter_mut().for_each(|restart| restart.energy_before = units.energy(restart.energy_before));
     }
 }

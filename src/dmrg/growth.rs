@@ -131,7 +131,8 @@ pub fn grow<E: Engine>(
         let operands = bond.operands(&left.block, &right.block);
         let diagonal = engine.diagonal(&bond, &left.block, &right.block)?;
         let found = engine.solve(&superblock, operands, &diagonal, &mut wave, options.growth_davidson())?;
-        let energy = found.value + short.sum.constant;
+        // Constants of a shorter chain are part of what a site adds.
+        let energy = found.value + short.units.beyond(&chain.units);
         if !energy.is_finite() {
             return Err(DmrgError::NotFinite { first: short.order[p], second: short.order[p + 1] });
         }

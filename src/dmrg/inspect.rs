@@ -28,11 +28,20 @@ pub fn operator_sum(chain: &Chain) -> String {
         let _ = writeln!(out);
         for entry in table {
             let name = &chain.sum.operators.get(entry.operator).name;
-            let _ = writeln!(out, "  {:>4} {:>4}  {:>+18.12}  {name}", entry.from, entry.to, entry.coefficient);
+            let _ = writeln!(
+                out,
+                "  {:>4} {:>4}  {:>+18.12}  {name}",
+                entry.from,
+                entry.to,
+                chain.units.scale * entry.coefficient
+            );
         }
         before = Some(table);
     }
-    let _ = writeln!(out, "constant {:+}", chain.sum.constant);
+    let _ = writeln!(out, "constant {:+}", chain.units.constant);
+    for ((charge, value), mu) in chain.numbers.0.iter().zip(&chain.units.shared).filter(|(_, mu)| **mu != 0.0) {
+        let _ = writeln!(out, "constant in the sector {:+} ({mu:+} times {charge}, {value})", mu * *value as f64);
+    }
     out
 }
 

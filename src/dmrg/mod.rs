@@ -28,6 +28,10 @@
 //! * At the end one-site sweeps may [polish](mod@polish) the state at the kept width.
 //! * **States above** the lowest are searched orthogonal to [those below](mod@reference), or all together in one set of kept
 //!   states, those of an [averaged] density matrix.
+//! * H is solved in [units] of its largest term, without what is constant in the sector.
+//! * A variance of zero proves an eigenstate, not the lowest. A sector that is small enough is diagonalised whole, and sweeps that
+//!   ended above it are done again from there ([check], [whole]); in a larger one the charges that H conserves beside those of the
+//!   sector are counted ([mobility]), and where there are any the search begins from an annealed state and the report says so.
 //! * **Sectors** fix any [charges] that the model conserves.
 //! * **[Memory](memory)** is planned by a [rehearsal](shapes) without numbers; what a sweep has left behind may lie in host memory
 //!   or on disk ([`storage`]).
@@ -52,6 +56,7 @@
 //! # Ok(()) }
 //! ```
 
+mod anneal;
 pub mod averaged;
 pub mod blocks;
 pub mod bond;
@@ -59,6 +64,7 @@ pub mod bounded;
 pub mod ceilings;
 pub mod chain;
 pub mod charges;
+pub mod check;
 pub mod checkpoint;
 pub mod correlations;
 mod cover;
@@ -80,11 +86,13 @@ pub mod inspect;
 mod left_behind;
 pub mod measure;
 pub mod memory;
+pub mod mobility;
 pub mod operator_sum;
 pub mod options;
 pub mod ordering;
 pub mod polish;
 pub mod predict;
+mod prepared;
 pub mod records;
 pub mod reference;
 pub mod refine;
@@ -92,6 +100,7 @@ pub mod repetition;
 pub mod resident;
 mod restored;
 pub mod run;
+mod search;
 pub mod shapes;
 pub mod shares;
 pub mod site;
@@ -105,12 +114,16 @@ pub mod tall;
 pub mod terms;
 pub mod transform;
 pub mod truncate;
+pub mod units;
+mod warnings;
+pub mod whole;
 
 /// The most sites of a chain: each sweep passes all of them, and each has its place in every table.
 pub const MOST_SITES: usize = 1 << 13;
 
 pub use chain::Chain;
 pub use charges::QuantumNumbers;
+pub use check::{Restart, SectorCheck};
 pub use checkpoint::Checkpoint;
 pub use correlations::Correlations;
 pub use cpu_share::CpuShare;

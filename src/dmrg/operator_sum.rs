@@ -60,8 +60,6 @@ pub struct OperatorSum {
     pub cuts: Vec<Cut>,
     /// The one-site operators.
     pub operators: LocalOperators,
-    /// The multiple of the identity that is in no table.
-    pub constant: f64,
     /// Sites that the longest term spans beyond its first.
     pub range: usize,
 }
@@ -133,13 +131,8 @@ impl OperatorSum {
             .iter()
             .map(|term| Pending { from: 0, coefficient: term.coefficient, rest: rests.of(term) })
             .collect();
-        let mut sum = OperatorSum {
-            sites: Vec::with_capacity(sites),
-            cuts: vec![Cut::end()],
-            operators: terms.operators,
-            constant: terms.constant,
-            range,
-        };
+        let mut sum =
+            OperatorSum { sites: Vec::with_capacity(sites), cuts: vec![Cut::end()], operators: terms.operators, range };
         for position in 0..sites {
             pending = sum.pass(position, position + 1 == sites, &rests, pending);
         }
@@ -252,6 +245,6 @@ impl OperatorSum {
             }
             sites.push(squared);
         }
-        OperatorSum { sites, cuts, operators, constant: 0.0, range: self.range }
+        OperatorSum { sites, cuts, operators, range: self.range }
     }
 }

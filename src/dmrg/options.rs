@@ -11,6 +11,7 @@ use super::error::DmrgError;
 use super::strategy::Strategy;
 use super::sweep::SweepPlan;
 use super::truncate;
+use super::units::Units;
 use serde::Serialize;
 
 /// Everything that can be asked for.
@@ -26,7 +27,8 @@ pub struct Options {
     pub least: usize,
     /// Relative perturbation of the density matrices, one a sweep; `None` for the default of a single number of states.
     pub noise: Option<Vec<f64>>,
-    /// The run ends when a sweep without noise changes the energy by less.
+    /// The run ends when a sweep without noise changes the energy by less than this part of the norm of H
+    /// ([`Units::norm`](super::units::Units::norm)).
     pub tolerance: f64,
     /// Of the random start.
     pub seed: u64,
@@ -78,7 +80,7 @@ impl Default for Options {
             discarded: 0.0,
             least: 1,
             noise: None,
-            tolerance: 1e-9,
+            tolerance: 1e-11,
             seed: 1,
             correlations: false,
             mode: Mode::default(),
@@ -98,6 +100,8 @@ const NOISE: [f64; 3] = [1e-4, 1e-5, 1e-6];
 const FEW: usize = 16;
 /// Products from a random start at most: the paper's runs need 60 to 122.
 const RANDOM_PRODUCTS: usize = 300;
+/// Changes of the energy below this part of the norm of H are rounding.
+const FINEST: f64 = 1e-14;
 /// States of the random start.
 pub const START_STATES: usize = 16;
 
@@ -141,12 +145,25 @@ impl Options {
             return wrong("noise", "from 0 to below 1", noise.to_string());
         }
         if self.tolerance.is_nan() || self.tolerance <= 0.0 {
-            return wrong("tolerance", "a positive number such as 1e-9", self.tolerance.to_string());
+            return wrong("tolerance", "a positive number such as 1e-11", self.tolerance.to_string());
         }
         if let (CpuShare::Part(part), false) = (self.cpu_share, self.cpu_share.is_possible()) {
             return wrong("cpu_share", CpuShare::EXPECTED, part.to_string());
         }
         Ok(())
+    }
+
+    /// The same with a tolerance in the units of a chain, no finer than what rounding leaves of its energy.
+    pub(super) fn in_units(&self, units: &Units) -> Options {
+        let norm = if units.norm > 0.0 { units.norm } else { 1.0 };
+        Options { tolerance: norm * self.tolerance.max(FINEST), ..self.clone() }
+    }
+
+    /// The same for a search that begins with a good state: all states from the first sweep on, and nothing that perturbs it.
+    pub(super) fn prepared(&self) -> Options {
+        let most = self.states.iter().copied().max().unwrap_or(1);
+        let (mode, start) = (Mode::Finite, StartVectors::Carried);
+        Options { states: vec![most, most], noise: Some(Vec::new()), mode, start, ..self.clone() }
     }
 
     /// States kept in a sweep.

@@ -270,7 +270,7 @@ impl<E: Engine> Sweeper<'_, E> {
         let below: Vec<&E::Buffer> = against.iter().take(room).collect();
         let operands = bond.operands(left, right);
         let found = self.engine.solve_against(&superblock, operands, &diagonal, &mut self.wave, limits, &below)?;
-        record.energy = found.value + self.chain.sum.constant;
+        record.energy = found.value;
         record.residual = found.residual;
         record.products += found.products;
         record.flops += found.products as f64 * superblock.flops();

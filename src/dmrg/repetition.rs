@@ -8,6 +8,7 @@ use super::chain::Chain;
 use super::charges::{Charges, Reachable};
 use super::error::DmrgError;
 use super::operator_sum::OperatorSum;
+use crate::operator::Operator;
 
 /// The sites from which tables repeat.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,15 +64,18 @@ impl Chain {
             sites: [&self.sum.sites[..left], &self.sum.sites[from..]].concat(),
             cuts: [&self.sum.cuts[..=left], &self.sum.cuts[from + 1..]].concat(),
             operators: self.sum.operators.clone(),
-            constant: self.sum.constant * (left + right) as f64 / self.sites as f64,
             range: self.sum.range,
         };
+        let total = self.share(left + right);
         Chain {
             sites: left + right,
             site: self.site.clone(),
             sum,
+            operator: Operator::zero(),
+            terms: Vec::new(),
+            units: self.units.of_part((left + right) as f64 / self.sites as f64, total),
             numbers: self.numbers.clone(),
-            total: self.share(left + right),
+            total,
             reachable: Reachable::everything(),
             order: ends(&self.order),
             warnings: self.warnings.clone(),

@@ -51,6 +51,15 @@ impl Matrix {
         Matrix { dimension: d, values: (0..d * d).map(element).collect() }
     }
 
+    /// An upper bound of its norm: the root of its largest column sum times its largest row sum, exact for ladders and diagonals.
+    pub fn norm_bound(&self) -> f64 {
+        let d = self.dimension;
+        let largest = |sum: &dyn Fn(usize) -> f64| (0..d).map(sum).fold(0.0, f64::max);
+        let rows = largest(&|row| (0..d).map(|column| self.at(row, column).abs()).sum());
+        let columns = largest(&|column| (0..d).map(|row| self.at(row, column).abs()).sum());
+        (rows * columns).sqrt()
+    }
+
     /// The elements that are not zero: (row, column, value).
     pub fn nonzeros(&self) -> Vec<(usize, usize, f64)> {
         let d = self.dimension;

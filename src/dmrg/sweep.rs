@@ -42,7 +42,7 @@ pub struct SweepPlan {
 pub struct BondRecord {
     /// Its left site's position.
     pub bond: usize,
-    /// The lowest eigenvalue of the superblock.
+    /// The lowest eigenvalue of the superblock, in the [units](super::units) of the chain.
     pub energy: f64,
     /// The average of the energies, of states that share their kept states; `None` where they do not all fit.
     pub average: Option<f64>,
@@ -257,9 +257,9 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let levels: Vec<f64> = found.iter().map(|found| found.value).collect();
         let average = others.and_then(|averaged| {
             averaged.levels.clone_from(&levels);
-            averaged.average().map(|average| average + self.chain.sum.constant)
+            averaged.average()
         });
-        let energy = levels[0] + self.chain.sum.constant;
+        let energy = levels[0];
         if !energy.is_finite() {
             return Err(DmrgError::NotFinite { first: self.chain.order[p], second: self.chain.order[p + 1] });
         }

@@ -45,6 +45,17 @@ impl LocalOperators {
         &self.list[id]
     }
 
+    /// The size of a term: |coefficient| Π ‖one-site operator‖, a bound of its norm.
+    pub fn size(&self, term: &Term) -> f64 {
+        term.coefficient.abs() * term.operators.iter().map(|(_, id)| self.get(*id).matrix.norm_bound()).product::<f64>()
+    }
+
+    /// Whether a term is off the diagonal.
+    pub fn moves(&self, term: &Term) -> bool {
+        let moves = |id: OperatorId| self.get(id).matrix.nonzeros().iter().any(|(row, column, _)| row != column);
+        term.operators.iter().any(|(_, id)| moves(*id))
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.list.len()

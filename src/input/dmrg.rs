@@ -6,9 +6,9 @@
 //! | `mode` | `"finite"`: sweeps from a random state; `"infinite"`: the chain is grown from both ends to its length, then swept | `"finite"` |
 //! | `sweeps` | sweeps, there and back, at most; 0 with `mode = "infinite"` for growth alone | 20 |
 //! | `start` | what a bond's solve starts from: `"auto"`, ψ of the last bond transformed or predicted, or `"random"` | `"auto"` |
-//! | `targets` | the lowest states wanted, each found orthogonal to those below | 1 |
+//! | `targets` | the lowest states wanted, each found orthogonal to those before; ascending in the report | 1 |
 //! | `weights` | state-averaged: all targets in one set of kept states, those of Σ w_i ρ_i; one positive number a target, or one for all | a search of its own for each |
-//! | `tolerance` | the run ends when a sweep without noise changes the energy by less | 1e-9 |
+//! | `tolerance` | the run ends when a sweep without noise changes the energy by less than this part of the norm of H (Σ of the sizes of its terms, without what is constant in the sector) | 1e-11 |
 //! | `discarded` | weight that a truncation may drop although more states would be allowed | 0 |
 //! | `min_states` | states kept at least, whatever their weight | 1 |
 //! | `noise` | relative perturbation of the density matrices: a list of one a sweep, none after its end; 0 for none | [1e-4, 1e-5, 1e-6] |
@@ -101,7 +101,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     }
     let spec = DmrgSpec {
         sweeps,
-        tolerance: fraction(&section, "tolerance", false).unwrap_or(1e-9),
+        tolerance: fraction(&section, "tolerance", false).unwrap_or(1e-11),
         discarded: fraction(&section, "discarded", true).unwrap_or(0.0),
         min_states: min_states.map_or(1, |least| least.value),
         noise: noise(&section),
@@ -128,7 +128,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
 fn fraction(section: &Section<'_>, key: &'static str, or_zero: bool) -> Option<f64> {
     let Placed { value, span: _ } = section.number(key)?;
     if !(0.0..1.0).contains(&value) || value == 0.0 && !or_zero {
-        let expected = if or_zero { "from 0 to below 1" } else { "between 0 and 1, such as 1e-9" };
+        let expected = if or_zero { "from 0 to below 1" } else { "between 0 and 1, such as 1e-11" };
         section
             .problem(key, Wrong::OutOfRange { key: key.into(), expected: expected.into(), found: value.to_string() });
     }

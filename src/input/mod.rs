@@ -51,7 +51,8 @@ pub use problem::{InputError, Problem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
 pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice, StartChoice};
 
-use crate::lattice::Lattice;
+use crate::basis::Sector;
+use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, ordering};
 use crate::operator::OperatorError;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
 use miette::NamedSource;
@@ -264,6 +265,42 @@ impl DmrgFile {
             }
             Some(DmrgFile { model, dmrg })
         })
+    }
+
+    /// The model along the chain, in the order of the file or one of short bonds.
+    ///
+    /// # Errors
+    /// A model that cannot be laid out as a chain.
+    pub fn chain(&self) -> Result<Chain, DmrgError> {
+        let numbers = match &self.model.sector {
+            SectorSpec::Fermions { up, down } => Sector::Fermions { up: *up, down: *down }.into(),
+            SectorSpec::Flavours { flavours } => QuantumNumbers::flavours(flavours),
+            SectorSpec::Spins { two_sz } => Sector::Spins { two_sz: *two_sz }.into(),
+        };
+        let order = self.dmrg.order.clone().unwrap_or_else(|| ordering::narrow(&self.model.lattice));
+        Chain::new(&self.model.operator(), numbers, Some(order))
+    }
+
+    /// What the file asks for.
+    pub fn options(&self) -> Options {
+        let spec = &self.dmrg;
+        Options {
+            states: spec.states.clone(),
+            sweeps: spec.sweeps,
+            discarded: spec.discarded,
+            least: spec.min_states,
+            noise: spec.noise.clone(),
+            tolerance: spec.tolerance,
+            seed: spec.seed,
+            correlations: spec.correlations,
+            mode: spec.mode,
+            start: spec.start,
+            targets: spec.targets,
+            weights: spec.weights.clone(),
+            polish: spec.polish,
+            strategy: spec.strategy,
+            cpu_share: spec.cpu_share,
+        }
     }
 }
 

@@ -5,7 +5,9 @@
 
 use super::{KernelRecord, MemoryRecord, ModelRecord, ReportError, text_file};
 use crate::dmrg::refine::MemoryHeld;
-use crate::dmrg::{Correlations, Cut, Excited, Extrapolated, GrowthRecord, PolishRecord, Stop, SweepRecord};
+use crate::dmrg::{
+    Correlations, Cut, Excited, Extrapolated, GrowthRecord, PolishRecord, Restart, SectorCheck, Stop, SweepRecord,
+};
 use crate::input::{DmrgSpec, SectorSpec};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -29,6 +31,8 @@ pub struct DmrgReport {
     pub longest_bond: usize,
     /// Most operators at a cut.
     pub operator_sum_width: usize,
+    /// An upper bound of the norm of H without its constants, Σ |coefficient| Π ‖one-site operator‖: what `tolerance` is relative to.
+    pub norm: f64,
     /// ⟨H⟩ of the state that was found: an upper bound.
     pub energy: f64,
     /// Σ w_i E_i of states that share their kept states; `null` where each has its own.
@@ -49,6 +53,10 @@ pub struct DmrgReport {
     pub polish: Option<PolishRecord>,
     /// The states above the lowest, if they were asked for.
     pub excited: Vec<Excited>,
+    /// The lowest levels of the whole sector, where it was small enough to be diagonalised beside the sweeps; else `null`.
+    pub check: Option<SectorCheck>,
+    /// Searches that had ended above their states and were done again from the exact ones.
+    pub restarts: Vec<Restart>,
     /// Sweeps that came from a checkpoint.
     pub resumed_sweeps: usize,
     /// One a cut, from left to right: entropy and the largest weights.
@@ -188,6 +196,7 @@ impl DmrgReport {
             Some(variance) => writeln!(out, "variance     {variance:>17.2e}")?,
             None => writeln!(out, "variance     not computed")?,
         }
+        self.write_table_energy(out)?;
         if let Some(polish) = self.polish {
             writeln!(
                 out,
@@ -205,6 +214,7 @@ impl DmrgReport {
         if let Some(Extrapolated { energy, error, points }) = self.extrapolated {
             writeln!(out, "extrapolated {energy:>17.10} +- {error:.1e} from {points} numbers of states")?;
         }
+        self.write_check(out)?;
         let most = self
             .cuts
             .iter()
@@ -241,6 +251,37 @@ impl DmrgReport {
             }
         }
         self.warnings.iter().try_for_each(|warning| writeln!(out, "warning: {warning}"))
+    }
+
+    /// Why the table ends with another energy, where it does.
+    fn write_table_energy(&self, out: &mut String) -> std::fmt::Result {
+        let Some(last) = self.sweeps.last().filter(|last| (last.energy - self.energy).abs() > 1e-9 * self.norm) else {
+            return Ok(());
+        };
+        writeln!(
+            out,
+            "             the sweeps' {:.10} is the lowest of a bond whose two sites are not truncated;\n\
+             \x20            {:.10} is <H> of the state that is kept, of which all else is measured",
+            last.energy, self.energy
+        )
+    }
+
+    /// What is known of the sector by another path, and what was done about it.
+    fn write_check(&self, out: &mut String) -> std::fmt::Result {
+        let Some(check) = &self.check else { return Ok(()) };
+        let energies: Vec<String> = check.energies.iter().map(|energy| format!("{energy:.10}")).collect();
+        writeln!(
+            out,
+            "checked      by exact diagonalisation of the sector's {} states: {}",
+            check.dimension,
+            energies.join(", ")
+        )?;
+        self.restarts.iter().try_for_each(|Restart { state, energy_before }| {
+            writeln!(
+                out,
+                "             state {state}: the sweeps had ended at {energy_before:.10} and were done again from the exact state"
+            )
+        })
     }
 
     fn write_averages(&self, out: &mut String) -> std::fmt::Result {

@@ -28,7 +28,12 @@ fn multiplied_out(chain: &Chain) -> Vec<f64> {
         (matrices, size) = (next, grown);
     }
     let mut whole = matrices.into_iter().next().unwrap_or_else(|| vec![0.0; size * size]);
-    (0..size).for_each(|k| whole[k * (size + 1)] += chain.sum.constant);
+    whole.iter_mut().for_each(|value| *value *= chain.units.scale);
+    for k in 0..size {
+        let charges = states(chain, k).into_iter().map(|state| chain.site.charges()[state].0);
+        let shared = charges.flat_map(|own| own.into_iter().zip(&chain.units.shared).map(|(q, mu)| f64::from(q) * mu));
+        whole[k * (size + 1)] += chain.units.constant + shared.sum::<f64>();
+    }
     whole
 }
 

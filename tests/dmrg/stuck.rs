@@ -9,26 +9,23 @@ use eigenforge::models::xxz;
 use eigenforge::runtime::Device;
 
 /// Nine random products on ten sites keep charges that no label knows, and from some seeds without noise the sweeps settle in
-/// an excited state: an eigenstate, so its variance says nothing. A state orthogonal to it lies below, and that is said.
+/// an excited state: an eigenstate, so its variance says nothing. The sector, diagonalised whole, does, and they are done again.
 #[test]
-fn an_eigenstate_that_is_not_the_lowest_is_betrayed_by_the_next() {
+fn an_eigenstate_that_is_not_the_lowest_is_left() {
     let operator = spin_operator(&mut Random::new(1), 10, 1, 9);
     let sector = Sector::Spins { two_sz: 0 };
     let model = Model::new(operator.clone(), sector).unwrap();
     let lowest = Lanczos::new(&model).tolerance(1e-9).run(&Device::cpu()).unwrap().energy();
     let chain = Chain::new(&operator, sector, None).unwrap();
-    let (mut stuck, mut betrayed) = (0, 0);
+    let mut again = 0;
     for seed in 1..7 {
         let (states, noise) = (vec![200, 200], Some(Vec::new()));
         let options = Options { states, noise, sweeps: 12, targets: 3, seed, ..Options::default() };
         let found = run(&chain, &options, None, |_| {}).unwrap();
-        let is_stuck = found.energy > lowest + 1e-6;
-        let said = found.warnings.iter().any(|said| said.contains("below state"));
-        assert!(found.variance.unwrap().abs() < 1e-9 && found.energy > lowest - 1e-8, "seed {seed}");
-        (stuck, betrayed) = (stuck + usize::from(is_stuck), betrayed + usize::from(is_stuck && said));
+        assert!((found.energy - lowest).abs() < 1e-8, "seed {seed}: {} is not {lowest}", found.energy);
+        again += found.restarts.len();
     }
-    assert!(stuck > 0, "no search was stuck");
-    assert!(betrayed > 0, "{stuck} searches were stuck, and nothing was said of any");
+    assert!(again > 0, "no search was stuck");
 }
 
 /// Eight singlets across the middle need 256 states there; with 100 the energy settles, and the weight that is lost is said.

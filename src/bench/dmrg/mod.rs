@@ -2,13 +2,14 @@
 //!
 //! In: a device. Out: tables that begin with `|`: the belts, inner products of a vector with all vectors of Davidson's
 //! space ([`belt`]); with `--projection` H x by operation records ([`projection`]); with `--sweeps` whole sweeps on CPU and
-//! card ([`sweeps`]); with `--cpu-shares` beside either, at these shares of the CPU ([`cpu_shares`]); with `--growth` chains
+//! card ([`sweeps`]); with `--random-chains` random models beside exact diagonalisation ([`random_chains`]); with `--cpu-shares` beside either, at these shares of the CPU ([`cpu_shares`]); with `--growth` chains
 //! that grow at a fixed m ([`growth`]).
 
 pub mod belt;
 pub mod cpu_shares;
 pub mod growth;
 pub mod projection;
+pub mod random_chains;
 pub mod sweeps;
 
 use super::vendor::VendorError;
@@ -57,6 +58,12 @@ pub struct DmrgArguments {
     /// Sizes of blocks for products of one size, with --projection
     #[arg(long, value_delimiter = ',', requires = "projection", conflicts_with_all = ["cpu_shares", "sweeps", "growth", "lengths", "widths"], default_values_t = [64, 128, 256, 300, 512, 768, 1024, 1704, 2048])]
     pub sizes: Vec<usize>,
+    /// Compare so many random chains and graphs of 4 to 12 sites with exact diagonalisation, in place of timing
+    #[arg(long, value_name = "N")]
+    pub random_chains: Option<u64>,
+    /// Of `--random-chains`
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
     /// Timed samples
     #[arg(long, default_value_t = 21, conflicts_with_all = ["sweeps", "growth"], value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
@@ -128,6 +135,9 @@ pub enum DmrgBenchError {
         /// Ours.
         expected: f64,
     },
+    /// A random chain that could not be compared, or came out wrong.
+    #[error("random chains: {0}")]
+    RandomChain(String),
     /// The table could not be written.
     #[error("writing the result")]
     Write(#[from] std::io::Error),
@@ -141,6 +151,9 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     let device = Device::parse(&arguments.device)?;
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     writeln!(out, "{}", device.name())?;
+    if let Some(count) = arguments.random_chains {
+        return random_chains::command(count, arguments.seed, out);
+    }
     if arguments.sweeps {
         let chains = chains(&arguments.chains, &["heisenberg:100:128", "heisenberg:100:512", "hubbard:40:256"]);
         return sweeps::command(&chains, &arguments.cpu_shares, arguments.seconds, &device, out);

@@ -1,0 +1,100 @@
+//! A start for sweeps that cannot bring charge where it belongs, in a sector too large to be [looked at whole](super::check).
+//!
+//! In: a chain that conserves charges nobody declared, or moves some by weak terms alone. Out: a sweeper with ψ at the first bond.
+//! Hops between neighbours along the chain are added to H, as large as its largest term and from sweep to sweep weaker (annealing
+//! by quantum fluctuations: Kadowaki, Nishimori, Phys. Rev. E 58, 5355 (1998)): they carry charge over what H cannot, and when they
+//! are gone the state holds the shares of least energy. It is compared with a random start after as many sweeps of H itself, and
+//! the lower of the two goes on. This finds the lowest state of most chains and proves it of none.
+
+use super::chain::Chain;
+use super::davidson;
+use super::engine::Engine;
+use super::error::DmrgError;
+use super::left_behind::Item;
+use super::options::{Options, START_STATES};
+use super::state::Isometry;
+use super::sweep::{SweepPlan, Sweeper};
+use super::truncate::Limits;
+
+/// The added hops, in units of the largest term, one sweep each.
+const HOPS: [f64; 9] = [1.0, 0.6, 0.4, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003];
+/// States kept at most: a start, not a result.
+const STATES: usize = 64;
+/// Sweeps of H itself before two starts are compared, the first of them with noise.
+const COMPARED: usize = 3;
+const NOISE: f64 = 1e-4;
+
+/// A state between two sweeps, on the host.
+struct Snapshot {
+    kept: Vec<Option<Isometry>>,
+    wave: Vec<f64>,
+    energy: f64,
+}
+
+/// The better of an annealed and a random start.
+///
+/// # Errors
+/// Those of the engine.
+pub(super) fn start<'c, E: Engine>(
+    engine: E,
+    chain: &'c Chain,
+    options: &Options,
+    seed: u64,
+) -> Result<Sweeper<'c, E>, DmrgError> {
+    let most = options.states.iter().copied().max().unwrap_or(1).min(STATES);
+    let mut sweeper = Sweeper::random(engine, chain, START_STATES, seed)?;
+    let random = settle(&mut sweeper, most)?;
+    let mut engine = sweeper.into_engine();
+    let mut sweeper = Sweeper::random(engine, chain, START_STATES, seed)?;
+    let mut state = sweeper.snapshot(f64::INFINITY)?;
+    engine = sweeper.into_engine();
+    for hops in HOPS {
+        let joined = chain.joined(hops)?;
+        let mut sweeper = Sweeper::restored(engine, &joined, state.kept, state.wave, 0)?;
+        sweep(&mut sweeper, most, 0.0)?;
+        state = sweeper.snapshot(f64::INFINITY)?;
+        engine = sweeper.into_engine();
+    }
+    let mut sweeper = Sweeper::restored(engine, chain, state.kept, state.wave, 0)?;
+    let annealed = settle(&mut sweeper, most)?;
+    if annealed.energy <= random.energy {
+        return Ok(sweeper);
+    }
+    Sweeper::restored(sweeper.into_engine(), chain, random.kept, random.wave, 0)
+}
+
+/// Some sweeps of H itself.
+fn settle<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize) -> Result<Snapshot, DmrgError> {
+    let mut energy = f64::INFINITY;
+    for number in 0..COMPARED {
+        energy = sweep(sweeper, most, if number == 0 { NOISE } else { 0.0 })?;
+    }
+    sweeper.snapshot(energy)
+}
+
+/// One sweep; the lowest energy of a bond.
+fn sweep<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize, noise: f64) -> Result<f64, DmrgError> {
+    let limits = Limits { most, least: 1, discarded: 0.0 };
+    let davidson = davidson::Limits { tolerance: 1e-5, products: 40 };
+    let plan = SweepPlan { limits, noise, davidson, random: None };
+    Sweeper::<E>::path(sweeper.chain.sites)
+        .try_fold(f64::INFINITY, |lowest, (p, grows)| Ok(lowest.min(sweeper.step(p, grows, &plan)?.energy)))
+}
+
+impl<E: Engine> Sweeper<'_, E> {
+    /// The state, with ψ at the first bond, on the host.
+    fn snapshot(&mut self, energy: f64) -> Result<Snapshot, DmrgError> {
+        let mut kept = Vec::with_capacity(self.chain.sites);
+        for site in 0..self.chain.sites {
+            self.arrive(Item::Kept(site))?;
+            let copy = |own: &Isometry<E::Buffer>| {
+                let data = self.engine.download(&own.data)?.into_owned();
+                own.tables().carried(|_| Ok::<_, DmrgError>(data))
+            };
+            kept.push(self.kept[site].as_ref().map(copy).transpose()?);
+            self.leave_behind(&[Item::Kept(site)])?;
+        }
+        let wave = self.engine.download(&self.wave)?.into_owned();
+        Ok(Snapshot { kept, wave, energy })
+    }
+}

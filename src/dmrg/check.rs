@@ -1,0 +1,122 @@
+//! Whether the states that sweeps found are the lowest, where that can be known: a sector that is small enough is diagonalised
+//! whole, by another path from the same terms.
+//!
+//! In: the chain, the levels that searches ended at. Out: which of them lie above where they should be, and a start from the
+//! eigenvectors for sweeps that do better. A variance of zero proves an eigenstate, not the lowest one; this proves the lowest.
+
+use super::chain::Chain;
+use super::error::DmrgError;
+use super::mobility::Mobility;
+use super::options::Options;
+use super::prepared::Prepared;
+use super::start::Random;
+use super::whole::{Levels, WholeSector};
+use serde::Serialize;
+use std::time::Instant;
+
+/// Elements of the matrix at most: what takes a part of a second.
+const ELEMENTS: f64 = 4e6;
+/// The same where charge is hindered from moving, and sweeps may well be wrong.
+const MOST_ELEMENTS: f64 = 6e7;
+/// Levels at most: each is searched orthogonal to all below it.
+const MOST_TARGETS: usize = 16;
+/// Configurations at most.
+const MOST_STATES: f64 = 5e5;
+/// A level is missed by more than this part of the norm of H,
+const MISSED: f64 = 1e-9;
+/// and by more than the discarded weight explains: an energy is off by some hundred times of it.
+const OF_DISCARDED: f64 = 1e3;
+
+/// What is known of a sector that was diagonalised whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SectorCheck {
+    /// Its number of states.
+    pub dimension: usize,
+    /// Its lowest energies, as many as were asked for.
+    pub energies: Vec<f64>,
+    /// Wall-clock time.
+    pub seconds: f64,
+}
+
+/// A search that had ended above the state it was for, and was done again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Restart {
+    /// The state, 0 the lowest.
+    pub state: usize,
+    /// The energy that the first search had ended at.
+    pub energy_before: f64,
+}
+
+/// A sector and its lowest levels, if it is small enough.
+pub(super) struct Check<'c> {
+    chain: &'c Chain,
+    whole: Option<(WholeSector, Levels)>,
+    /// Energies in the units of the chain.
+    pub sector: Option<SectorCheck>,
+    pub restarts: Vec<Restart>,
+}
+
+impl<'c> Check<'c> {
+    /// Whether the sector of a chain is small enough.
+    pub fn is_possible(chain: &Chain, options: &Options) -> bool {
+        let dimension = chain.reachable.dimension(&chain.site, chain.sites);
+        let moving = chain.terms.iter().filter(|term| chain.sum.operators.moves(term)).count();
+        let elements = dimension * (1 + moving) as f64;
+        let most = if Mobility::of(chain).is_hindered() { MOST_ELEMENTS } else { ELEMENTS };
+        elements <= most && dimension <= MOST_STATES && options.targets <= MOST_TARGETS
+    }
+
+    /// Diagonalises the sector of a chain if it is small enough.
+    ///
+    /// # Errors
+    /// Numbers that are not finite.
+    pub fn new(chain: &'c Chain, options: &Options) -> Result<Check<'c>, DmrgError> {
+        let begun = Instant::now();
+        let mut check = Check { chain, whole: None, sector: None, restarts: Vec::new() };
+        if !Check::is_possible(chain, options) {
+            return Ok(check);
+        }
+        let Some(sector) = WholeSector::new(chain, MOST_STATES as usize) else { return Ok(check) };
+        let Some(levels) = sector.lowest(chain, options.targets)? else { return Ok(check) };
+        let (dimension, energies) = (sector.dimension(), levels.values.clone());
+        check.sector = Some(SectorCheck { dimension, energies, seconds: begun.elapsed().as_secs_f64() });
+        check.whole = Some((sector, levels));
+        Ok(check)
+    }
+
+    /// Whether one of these levels, of states number `first` on, lies above where it should be by more than the discarded weight
+    /// explains.
+    pub fn is_missed(&self, first: usize, found: &[f64], discarded: f64) -> bool {
+        let Some((_, levels)) = &self.whole else { return false };
+        let allowed = MISSED * self.chain.units.norm + OF_DISCARDED * discarded * self.chain.units.largest;
+        let exact = levels.values.iter().skip(first);
+        found.iter().zip(exact).any(|(found, exact)| *found > exact + allowed)
+    }
+
+    /// A start for the state of a number, orthogonal to those below whatever they are: a mixture of the levels up to its own.
+    ///
+    /// # Errors
+    /// Numbers that are not finite.
+    pub fn start_of(&self, state: usize, options: &Options) -> Result<Option<Prepared>, DmrgError> {
+        let Some(mut prepared) = self.start_of_all(state + 1, options)? else { return Ok(None) };
+        let mut random = Random::new(options.seed);
+        let mut mixture = vec![0.0; prepared.waves.first().map_or(0, Vec::len)];
+        for wave in &prepared.waves {
+            let part = 1.0 + 0.5 * random.number();
+            mixture.iter_mut().zip(wave).for_each(|(sum, x)| *sum += part * x);
+        }
+        prepared.waves = vec![mixture];
+        Ok(Some(prepared))
+    }
+
+    /// A start for the lowest states together.
+    ///
+    /// # Errors
+    /// Numbers that are not finite.
+    pub fn start_of_all(&self, count: usize, options: &Options) -> Result<Option<Prepared>, DmrgError> {
+        let Some((sector, levels)) = &self.whole else { return Ok(None) };
+        let vectors: Vec<&[f64]> = levels.vectors.iter().take(count).map(Vec::as_slice).collect();
+        let most = options.states.iter().copied().max().unwrap_or(1);
+        Prepared::new(self.chain, sector, &vectors, most).map(Some)
+    }
+}

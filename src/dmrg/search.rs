@@ -1,0 +1,241 @@
+//! One search: growth, a random state or a prepared one, and sweeps by plan until the energy settles.
+//!
+//! In: the chain, the options in its [units](super::units), the states below. Out: the sweeper with ψ at the first bond, and what
+//! the sweeps did. Energies are in the units of the chain.
+
+use super::anneal;
+use super::blocks::Side;
+use super::chain::Chain;
+use super::check::Check;
+use super::checkpoint::{Checkpoint, Progress, Saver};
+use super::engine::Engine;
+use super::error::DmrgError;
+use super::found::{Stop, SweepRecord};
+use super::growth::{Grown, grow};
+use super::memory::MemoryPlan;
+use super::mobility::Mobility;
+use super::options::{Mode, Options, START_STATES, StartVectors};
+use super::polish::PolishRecord;
+use super::prepared::Prepared;
+use super::reference::Reference;
+use super::refine::Planner;
+use super::sweep::{BondRecord, SweepPlan, Sweeper};
+use eigenforge_runtime::trace;
+use std::time::Instant;
+
+/// What is told while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// The sweep, from 0.
+    pub sweep: usize,
+    /// Sweeps at most.
+    pub sweeps: usize,
+    /// The part of the sweep that is done.
+    pub part: f64,
+    /// The state that is sought, from 0.
+    pub target: usize,
+    /// Sites of the chain while it grows.
+    pub grown: Option<usize>,
+    /// The bond just solved.
+    pub bond: &'a BondRecord,
+    /// The sweep so far; whole if `part` is 1.
+    pub record: &'a SweepRecord,
+    /// A memory plan that was made just now.
+    pub memory: Option<&'a MemoryPlan>,
+    /// Seconds since the run began.
+    pub elapsed: f64,
+}
+
+/// A sweep whose solves are as tight as they become.
+const LAST: usize = 9;
+
+/// The search for one state, or for several that share their kept states.
+pub(super) struct Search<'a, 'c, B> {
+    pub chain: &'c Chain,
+    pub options: &'a Options,
+    pub target: usize,
+    pub start: Instant,
+    /// The states below it.
+    pub below: Vec<Reference<B>>,
+    /// What was saved of each of them last.
+    pub sums: &'a [Option<String>],
+    /// What it begins with, whatever a checkpoint holds.
+    pub prepared: Option<Prepared>,
+}
+
+/// What it gave.
+pub(super) struct Searched {
+    pub progress: Progress,
+    pub energy: f64,
+    pub polish: Option<PolishRecord>,
+    pub stop: Stop,
+    pub resumed: usize,
+    /// What was saved of it last.
+    pub saved: Option<String>,
+    pub planner: Planner,
+}
+
+impl Searched {
+    /// The largest weight that the last sweep dropped at a cut, or growth where there was no sweep.
+    pub fn discarded(&self) -> f64 {
+        match self.progress.sweeps.last() {
+            Some(sweep) => sweep.discarded,
+            None => self.progress.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
+        }
+    }
+}
+
+impl<'c, B> Search<'_, 'c, B> {
+    pub fn run<E: Engine<Buffer = B>>(
+        mut self,
+        engine: E,
+        checkpoint: Option<&Checkpoint>,
+        tell: &mut impl FnMut(&Told<'_>),
+    ) -> Result<(Sweeper<'c, E>, Searched), DmrgError> {
+        let (chain, options) = (self.chain, self.options);
+        let (mut saver, saved) = match checkpoint {
+            Some(checkpoint) => {
+                let own = checkpoint.of_state(self.target);
+                let own = Checkpoint { resume: own.resume && self.prepared.is_none(), ..own };
+                let (saver, saved) = Saver::open(&own, chain, self.sums)?;
+                (Some(saver), saved)
+            }
+            None => (None, None),
+        };
+        let is_prepared = self.prepared.is_some();
+        let mut engine = engine;
+        let mut planner = Planner::begin(&mut engine, chain, options)?;
+        let (kept, waves, bond, mut progress) = match (saved, self.prepared.take()) {
+            (Some(saved), _) => (Some(saved.kept), saved.waves, saved.bond, saved.progress),
+            (None, Some(prepared)) => (Some(prepared.kept), prepared.waves, 0, Progress::default()),
+            (None, None) => (None, Vec::new(), 0, Progress::default()),
+        };
+        let mut waves = waves.into_iter();
+        let mut sweeper = match kept {
+            Some(kept) => Sweeper::restored(engine, chain, kept, waves.next().unwrap_or_default(), bond)?,
+            None => {
+                let (sweeper, begun) = self.first_state(engine, tell)?;
+                progress = begun;
+                sweeper
+            }
+        };
+        if let Some(weights) = &options.weights {
+            sweeper.share_among(weights, options.seed, waves)?;
+        }
+        let below = std::mem::take(&mut self.below);
+        sweeper.stay_orthogonal_to(below, progress.bond(chain.sites))?;
+        planner.watch(&mut sweeper);
+        saver.iter_mut().for_each(Saver::hold_signals);
+        let resumed = progress.sweeps.len();
+        let mut stop = settled(options, &progress.sweeps);
+        while stop.is_none() {
+            let sweep = progress.sweeps.len();
+            let mut plan = options.plan(sweep);
+            if is_prepared {
+                // Nothing of a good state is given away to coarse solves.
+                plan.davidson = options.davidson(sweep.max(LAST));
+            }
+            self.sweep(&plan, &mut sweeper, &mut progress, &mut planner, saver.as_mut(), tell)?;
+            stop = settled(options, &progress.sweeps);
+        }
+        saver.as_mut().map_or(Ok(()), Saver::let_signals_end)?;
+        let limits = options.davidson(options.sweeps.max(progress.sweeps.len()));
+        let (energy, polish) = if options.polish {
+            let states = options.states.last().copied().unwrap_or(1);
+            let polished = sweeper.polish(states, limits, options.tolerance)?;
+            (polished.energy, Some(polished))
+        } else {
+            (sweeper.finish(limits)?.energy, None)
+        };
+        let saved = saver.and_then(|saver| saver.last().map(String::from));
+        let stop = stop.unwrap_or(Stop::Sweeps);
+        Ok((sweeper, Searched { progress, energy, polish, stop, resumed, saved, planner }))
+    }
+
+    /// One sweep, there and back, or what is left of it.
+    fn sweep<E: Engine<Buffer = B>>(
+        &self,
+        plan: &SweepPlan,
+        sweeper: &mut Sweeper<'c, E>,
+        progress: &mut Progress,
+        planner: &mut Planner,
+        mut saver: Option<&mut Saver>,
+        tell: &mut impl FnMut(&Told<'_>),
+    ) -> Result<(), DmrgError> {
+        let (chain, options, sweep) = (self.chain, self.options, progress.sweeps.len());
+        let _sweeping = trace::span("dmrg", "sweep");
+        let begun = Instant::now();
+        let (begun_before, done_before) = (progress.part.take(), std::mem::take(&mut progress.done));
+        let before = begun_before.map_or(0.0, |record| record.seconds);
+        let mut record = begun_before.unwrap_or_else(|| SweepRecord::begin(options, sweep));
+        let bonds = 2 * (chain.sites - 2);
+        for (done, (p, grows)) in Sweeper::<E>::path(chain.sites).enumerate().skip(done_before) {
+            let bond = sweeper.step(p, grows, plan)?;
+            record.add(&bond);
+            record.seconds = before + begun.elapsed().as_secs_f64();
+            let part = (done + 1) as f64 / bonds as f64;
+            let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
+            let planned = if done + 1 == bonds { planner.after(sweeper, options, sweep)? } else { None };
+            let (grown, memory) = (None, planned.as_ref());
+            tell(&Told { sweep, sweeps, part, target, grown, bond: &bond, record: &record, memory, elapsed });
+            if let Some(saver) = &mut saver
+                && done + 1 < bonds
+                && (2 * (done + 1) == bonds || saver.is_interrupted())
+            {
+                saver.save(sweeper, &Progress { part: Some(record), done: done + 1, ..progress.clone() })?;
+            }
+        }
+        progress.sweeps.push(record);
+        saver.map_or(Ok(()), |saver| saver.save(sweeper, progress))
+    }
+
+    /// A random state, or one that is grown and carried to the first bond.
+    fn first_state<E: Engine<Buffer = B>>(
+        &self,
+        mut engine: E,
+        tell: &mut impl FnMut(&Told<'_>),
+    ) -> Result<(Sweeper<'c, E>, Progress), DmrgError> {
+        let (chain, options) = (self.chain, self.options);
+        // A state above the lowest is not what growth finds.
+        if options.mode == Mode::Finite || self.target > 0 {
+            let _warming = trace::span("dmrg", "random start");
+            let seed = options.seed.wrapping_add(self.target as u64);
+            let is_plain = options.start == StartVectors::Carried && self.target == 0 && options.weights.is_none();
+            if is_plain && Mobility::of(chain).is_hindered() && !Check::is_possible(chain, options) {
+                return Ok((anneal::start(engine, chain, options, seed)?, Progress::default()));
+            }
+            return Ok((Sweeper::random(engine, chain, START_STATES, seed)?, Progress::default()));
+        }
+        let _growing = trace::span("dmrg", "growth");
+        let Grown { records: growth, kept, wave, bond } = grow(&mut engine, chain, options, |step| {
+            let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
+            let part = step.sites as f64 / chain.sites as f64;
+            let grown = Some(step.sites);
+            let (bond, record) = (&step.bond(), &step.sweep());
+            tell(&Told { sweep: 0, sweeps, part, target, grown, bond, record, memory: None, elapsed });
+        })?;
+        let mut sweeper = Sweeper::restored(engine, chain, kept, wave, bond)?;
+        let mut plan = options.plan(options.sweeps);
+        (plan.davidson.products, plan.noise, plan.random) = (1, 0.0, None);
+        for p in (1..=bond).rev() {
+            sweeper.step(p, Side::Right, &plan)?;
+        }
+        Ok((sweeper, Progress { growth, ..Progress::default() }))
+    }
+}
+
+/// Whether the sweeps done are enough.
+fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<Stop> {
+    if options.sweeps == 0 {
+        return Some(Stop::Grown);
+    }
+    if let [.., before, last] = sweeps {
+        let comparable = options.is_settled(sweeps.len() - 2);
+        let change = |before: f64, last: f64| (before - last).abs();
+        let average = before.average.zip(last.average).map_or(0.0, |(before, last)| change(before, last));
+        if comparable && change(before.energy, last.energy).max(average) < options.tolerance {
+            return Some(Stop::Converged);
+        }
+    }
+    (sweeps.len() >= options.sweeps).then_some(Stop::Sweeps)
+}
