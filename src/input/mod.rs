@@ -53,6 +53,7 @@ pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice, Start
 
 use crate::basis::Sector;
 use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, ordering};
+use crate::lattice::Lattice;
 use crate::operator::OperatorError;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
 use miette::NamedSource;
