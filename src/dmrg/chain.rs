@@ -15,6 +15,9 @@ use super::site::Site;
 use super::terms::Terms;
 use crate::operator::{Operator, OperatorError};
 
+/// Charges of all cuts together that are listed at most: 2 to 3 GB.
+const MOST_LABELS: u128 = 1 << 24;
+
 /// The problem along the chain.
 pub struct Chain {
     /// Number of sites.
@@ -61,10 +64,14 @@ impl Chain {
             return Err(DmrgError::TooShort { sites });
         }
         let site = Site::of(&operator, &numbers.charges());
+        let total = numbers.total();
+        let labels = Reachable::labels(&site, sites, total);
+        if labels > MOST_LABELS {
+            return Err(DmrgError::TooManyLabels { sites, labels, most: MOST_LABELS });
+        }
         let order = ordering::checked(order, sites)?;
         let terms = Terms::of(&operator, &site, &ordering::positions(&order))?;
         let sum = OperatorSum::new(terms, sites);
-        let total = numbers.total();
         let reachable = Reachable::new(&site, sites, total);
         if reachable.at(0).is_empty() {
             let reason = "no configuration of the sites has these charges together".into();

@@ -35,6 +35,18 @@ pub enum DmrgError {
         /// The limit, [`super::MOST_SITES`].
         most: usize,
     },
+    /// More charges at the cuts of a chain than can be listed.
+    #[error(
+        "the cuts of this chain of {sites} sites have up to {labels} charges in this sector, and at most {most} are listed: take fewer sites, or a sector of fewer particles"
+    )]
+    TooManyLabels {
+        /// Number of sites.
+        sites: usize,
+        /// Charges of all cuts together, at most.
+        labels: u128,
+        /// The limit.
+        most: u128,
+    },
     /// A chain whose middle is not the same site after site.
     #[error(
         "mode = \"infinite\" grows a chain by one site at each end, so its bulk must repeat every one or two sites; this chain \

@@ -107,7 +107,7 @@ pub mod transform;
 pub mod truncate;
 
 /// The most sites of a chain: each sweep passes all of them, and each has its place in every table.
-pub const MOST_SITES: usize = 1 << 14;
+pub const MOST_SITES: usize = 1 << 13;
 
 pub use chain::Chain;
 pub use charges::QuantumNumbers;

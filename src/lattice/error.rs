@@ -17,7 +17,7 @@ pub enum LatticeError {
     #[error("a lattice needs at least one site, found sites = 0")]
     NoSites,
     /// More sites than `Lattice` is made for.
-    #[error("{sites} sites: a lattice holds at most {most} (an exact vector ends near 40, a DMRG chain near 10,000)")]
+    #[error("{sites} sites: a lattice holds at most {most} (an exact vector ends at 64, a DMRG chain at 8,192)")]
     TooManySites {
         /// Sites asked for (saturated at `usize::MAX`).
         sites: usize,

@@ -61,7 +61,7 @@ use std::ops::Range;
 /// The most sites a lattice may have.
 pub const MOST_SITES: usize = 1 << 20;
 
-/// The most shells of further neighbours that may be given a weight: each distance of the longest chain of DMRG.
+/// The most shells of further neighbours that may be given a weight: twice the distances of the longest chain of DMRG.
 pub const MOST_SHELLS: usize = 1 << 14;
 
 /// The most bonds that further neighbours may make: all pairs of some 2,900 sites.

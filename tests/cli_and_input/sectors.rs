@@ -58,7 +58,7 @@ fn absurd_counts_are_refused_at_once() {
         assert_eq!(output.status.code(), Some(2), "{text}");
         let told = stderr(&output);
         assert!(
-            told.contains("need 1000000 bits") || told.contains("need 270000 bits") || told.contains("at most 16384")
+            told.contains("need 1000000 bits") || told.contains("need 270000 bits") || told.contains("at most 8192")
         );
         assert!(time < Duration::from_secs(5), "{time:?}: {text}");
     }

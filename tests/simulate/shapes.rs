@@ -207,6 +207,23 @@ fn spins_in_a_disordered_field_keep_the_user_s_expression() {
     }
 }
 
+/// |i − 3| of a 64-bit difference, in the user's words.
+#[eigenforge::gpu_operator(conserves(Sz))]
+fn graded_field(lattice: &Lattice, h: f64) -> Operator {
+    sum!(<i, j> in lattice.bonds(); 0.5 * (sp(i) * sm(j) + h.c.))
+        + sum!(<i, j> in lattice.bonds(); sz(i) * sz(j))
+        + sum!(i in lattice.sites(); h * (i as i64 - 3).abs() as f64 * sz(i))
+}
+
+#[test]
+fn absolute_values_of_integers_are_those_of_rust() {
+    let model = graded_field(&Lattice::chain(13), 0.7).two_sz(9).unwrap();
+    general(&model, |plan| {
+        let text = format!("{:?}", plan.diagonal.expressions);
+        assert!(text.contains("abs("), "{text}");
+    });
+}
+
 #[test]
 fn fermions_that_do_not_split() {
     let sites = 5;
