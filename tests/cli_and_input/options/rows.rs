@@ -137,7 +137,7 @@ pub const ROWS: &[Row] = &[
     row("inspect", "arch", L, &["@L", "--stage", "ptx"], &["--arch", "sm_80"], Compiles(".target sm_80")),
     row("inspect", "arch", L, &["@L"], &["--arch", "sm_80"], Refused(&["--arch", "--stage cuda", "lattice"])),
     row("inspect", "arch", C, &["@C", "--stage", "ptx"], &["--arch", "sm_80"], Compiles(".target sm_80")),
-    row("inspect", "arch", C, &["@C"], &["--arch", "sm_12345"], Refused(&["--arch", "--stage cuda", "[ci]"])),
+    row("inspect", "arch", C, &["@C"], &["--arch", "sm_80"], Refused(&["--arch", "--stage cuda", "[ci]"])),
     row("inspect", "arch", D, &["@D", "--stage", "ptx", "--kernel", "corrected"], &["--arch", "sm_80"], Compiles(".target sm_80")),
     row("inspect", "arch", D, &["@D", "--stage", "plan"], &["--arch", "sm_80"], Refused(&["--arch", "--stage plan", "[dmrg]"])),
     row("inspect", "dump", L, &["@L"], &["--dump", "@dump-l"], Writes("@dump-l/lobpcg_update.cu")),
