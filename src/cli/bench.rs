@@ -18,7 +18,7 @@ fn check(subject: &BenchSubject) -> Result<(), CommandError> {
             Err(CommandError::NoEffect { option: "--no-vendor", place, why })
         }
         BenchSubject::Ci(arguments) if arguments.upper => {
-            let archive = |source: &MatrixSource| matches!(source, MatrixSource::Npz(_));
+            let archive = |source: &MatrixSource| matches!(source, MatrixSource::Npz(_) | MatrixSource::StandardInput);
             if arguments.matrices.iter().any(archive) {
                 return Ok(());
             }

@@ -50,7 +50,7 @@ fn check(arguments: &SpmvArguments, device: &Device) -> Result<(), CommandError>
     for (option, given, place, why) in [
         (
             "--upper",
-            arguments.upper && !matches!(arguments.matrix, MatrixSource::Npz(_)),
+            arguments.upper && !matches!(arguments.matrix, MatrixSource::Npz(_) | MatrixSource::StandardInput),
             "for this matrix",
             "it is for a .npz",
         ),
