@@ -19,9 +19,6 @@ use crate::operator::{Factor, Operator, OperatorError};
 /// Charges of all cuts together that are listed at most: 2 to 3 GB.
 const MOST_LABELS: u128 = 1 << 24;
 
-/// Charges of all cuts together that are listed at most: 2 to 3 GB.
-const MOST_LABELS: u128 = 1 << 24;
-
 /// The problem along the chain.
 pub struct Chain {
     /// Number of sites.
