@@ -9,6 +9,7 @@ use super::command::{run, stderr, stdout};
 use super::gallery::root;
 use clap::{Arg, Command};
 use eigenforge_runtime::jit::{Jit, Settings};
+use eigenforge_runtime::testing;
 use rows::ROWS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -178,7 +179,7 @@ impl Row {
                 Jit::for_tests(&Settings::from_env().unwrap()).and_then(|_| runs(&with(), text, done))
             }
             Expected::OnACard(text) => {
-                if std::env::var("EIGENFORGE_TEST_DEVICE").is_ok_and(|device| device.starts_with("cuda")) {
+                if testing::card().is_some() {
                     return runs(&with(), text, done);
                 }
                 let words = [&["eigenforge"], &verb[..], self.base, self.given].concat();

@@ -26,8 +26,7 @@ fn folders_below(folder: &Path) -> Vec<PathBuf> {
 /// A script in place of a compiled simulation must not run, whoever put it there.
 #[test]
 fn a_planted_program_is_not_run() {
-    use eigenforge_runtime::simulate::{SimulateError, Simulator};
-    if let Err(SimulateError::NoCompiler { .. }) = Simulator::find() {
+    if eigenforge_runtime::testing::simulator().is_none() {
         return;
     }
     let root = tempfile::tempdir().unwrap();

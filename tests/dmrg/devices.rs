@@ -7,8 +7,9 @@ use eigenforge::dmrg::sweep::Sweeper;
 use eigenforge::dmrg::{Chain, Checkpoint, CpuShare, Found, Options, Strategy, run, run_on};
 use eigenforge::models;
 use eigenforge::prelude::*;
+use eigenforge::runtime::Checks;
 use eigenforge::runtime::simulate::Schedule;
-use eigenforge::runtime::testing::{card_or_simulated, card_or_skip};
+use eigenforge::runtime::testing::{card_or_simulated, card_or_skip, simulated};
 
 fn heisenberg(sites: usize, two_s: u32) -> Operator {
     let lattice = Lattice::chain(sites).open();
@@ -130,7 +131,7 @@ fn several_states_of_longer_chains_as_on_the_cpu() {
 
 #[test]
 fn more_states_than_a_basis_on_the_device_holds_are_refused() {
-    let device = Device::simulated(Schedule::Forward).unwrap();
+    let Some(device) = simulated(Schedule::Forward, Checks::First) else { return };
     let chain = Chain::new(&disordered(8), Sector::Spins { two_sz: 0 }, None).unwrap();
     let options = Options { states: vec![4], targets: 18, ..Options::default() };
     let said = run_on(Resident::new(&device).unwrap(), &chain, &options, None, |_| {}).map(|_| ()).unwrap_err();
@@ -206,7 +207,7 @@ fn strategies_and_shares_of_a_card_are_refused_by_name_elsewhere() {
     let shared = Options { states: vec![4], cpu_share: CpuShare::Part(0.2), ..Options::default() };
     let said = run(&chain, &shared, None, |_| {}).map(|_| ()).unwrap_err().to_string();
     assert!(said.contains("cpu_share = 0.2") && said.contains("--device cuda:0"), "{said}");
-    let simulated = Device::simulated(Schedule::Forward).unwrap();
+    let Some(simulated) = simulated(Schedule::Forward, Checks::First) else { return };
     let engine = Resident::new(&simulated).unwrap();
     let said = run_on(engine, &chain, &options, None, |_| {}).map(|_| ()).unwrap_err().to_string();
     assert!(said.contains("needs a card, found") && said.contains(&simulated.name()), "{said}");
