@@ -244,8 +244,8 @@ impl Saver {
     /// The engine; a signal that waited for this.
     pub fn save<E: Engine>(&mut self, sweeper: &Sweeper<'_, E>, progress: &Progress) -> Result<(), DmrgError> {
         let Some(states) = &mut self.states else { return Ok(()) };
-        let (problem, below, last) = (self.problem.clone(), self.below.clone(), &mut self.last);
-        states.save(|folder| {
+        let (problem, below, mut written) = (self.problem.clone(), self.below.clone(), None);
+        let saved = states.save(|folder| {
             let path = folder.join("data.bin");
             let engine = sweeper.engine();
             let mut numbers = Numbers::create(&path).map_err(NotWritten::at(&path))?;
@@ -263,10 +263,13 @@ impl Saver {
                 waves.push(wave.len());
             }
             let sum = numbers.finish().map_err(NotWritten::at(&path))?;
-            *last = Some(sum.clone());
+            written = Some(sum.clone());
             Ok(Header { schema: SCHEMA, problem, below, progress: progress.clone(), kept, waves, sum })
-        })?;
-        Ok(())
+        });
+        if let Ok(true) = saved {
+            self.last = written;
+        }
+        saved.map(drop)
     }
 }
 
