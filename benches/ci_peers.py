@@ -140,12 +140,15 @@ def solve(program, told, case, folder):
     irrep = f"irrep = {told['irrep']}\n" if "irrep" in told else ""
     file.write_text(
         f'[ci]\nfcidump = "{path}"\nspace = "fci"\nstates = 1\n{irrep}\n'
-        f'[solve]\nsolver = "davidson"\ntolerance = {TOLERANCE}\ncertify = false\n'
+        '[solve]\nsolver = "davidson"\ncertify = false\n'
     )
     binary = ROOT / "target" / "release" / "eigenforge"
     if not binary.exists():
         raise SystemExit("target/release/eigenforge is missing; build it first: cargo build --release")
-    out, process = run([binary, "solve", file, "--device", "cpu", "--json"])
+    command = [binary, "solve", file, "--device", "cpu", "--json", "--tolerance"]
+    # The tolerance is a share of the norm of H, which any solve tells.
+    norm = json.loads(run([*command, "0.5"])[0])["norm"]
+    out, process = run([*command, str(TOLERANCE / norm)])
     record = json.loads(out)
     seconds = record["seconds"]["setup"] + record["seconds"]["solve"]
     return dict(energy=record["energies"][0], residual=record["residuals"][0], products=record["multiplies"],

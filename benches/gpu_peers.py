@@ -140,9 +140,10 @@ def eigenforge(problem, table, arguments):
         model.write_text(
             f'[model]\nname = "hubbard"\nt = 1.0\nu = 4.0\n\n[lattice]\nkind = "square"\nsize = [{length_x}, {length_y}]\n'
             f'boundary = ["open", "open"]\n\n[sector]\nup = {up}\ndown = {down}\n\n[solve]\ncertify = false\nstart = "random"\n')
-        solve = ["solve", str(model), "--solver", "lanczos", "--tolerance", str(arguments.tolerance)]
-        run(*solve)  # compiles and keeps the kernels
-        report = run(*solve)
+        solve = ["solve", str(model), "--solver", "lanczos", "--tolerance"]
+        # Compiles and keeps the kernels; and tells the norm of H, which the tolerance is a share of.
+        norm = run(*solve, "0.5")["norm"]
+        report = run(*solve, str(arguments.tolerance / norm))
     table.solve("eigenforge, lanczos", report["seconds"]["solve"], report["energies"][0], report["residuals"][0])
 
 

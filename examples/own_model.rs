@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let model = hubbard(&Lattice::square([3, 3]).open(), 1.0, &u).sector(Up(4), Down(4))?.named("graded_hubbard");
 
     let device = Device::best()?;
-    let ground = Lobpcg::new(&model).tolerance(1e-8).run(&device)?;
+    let ground = Lobpcg::new(&model).tolerance(1e-10).run(&device)?;
     println!("{} states on {}", model.dimension(), device.name());
     println!("E0 = {:.10}, residual {:.1e}", ground.energy(), ground.residuals()[0]);
     let level = &ground.levels()[0];

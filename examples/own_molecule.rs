@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut occupation = 0.0;
     for shift in [-0.001, 0.0, 0.001] {
         let integrals = Integrals::from_operator(&shifted(&water, orbital, shift), Up(up), Down(down))?;
-        let solution = Solve::new(&integrals, &space).tolerance(1e-9).run(&device)?;
+        let solution = Solve::new(&integrals, &space).tolerance(1e-10).run(&device)?;
         println!("shift {shift:>6}: E0 = {:.10}, residual {:.1e}", solution.energies()[0], solution.residuals()[0]);
         energies.push(solution.energies()[0]);
         if shift == 0.0 {

@@ -16,7 +16,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let model = hubbard(&Lattice::chain(6).periodic(), 1.0, &[4.0; 6]).sector(Up(3), Down(3))?;
-//! let ground = Lobpcg::new(&model).tolerance(1e-8).run(&Device::cpu())?;
+//! let ground = Lobpcg::new(&model).tolerance(1e-10).run(&Device::cpu())?;
 //! assert!((ground.energy() + 3.6687061788729576).abs() < 1e-8); // Bethe ansatz (Lieb, Wu 1968)
 //! assert_eq!(ground.levels()[0].multiplicity, 1);
 //! assert!(ground.residuals()[0] < 1e-8);

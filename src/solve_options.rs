@@ -10,7 +10,8 @@ macro_rules! solve_options {
             self
         }
 
-        /// On the residual norm ‖Hx − λx‖, in the units of H.
+        /// On the residual norm ‖Hx − λx‖ of each state, in parts of the norm of H (without what is the same on all
+        /// states): between 0 and 1, 1e-10 unless given.
         pub fn tolerance(mut self, tolerance: f64) -> Self {
             self.options.tolerance = tolerance;
             self

@@ -14,4 +14,5 @@ mod reference {
     mod hubbard;
     mod random;
     mod spins;
+    mod units;
 }

@@ -5,7 +5,7 @@
 // H is real and symmetric, so the amplitude from s to s ^ f serves for both directions.
 // model: built-in xxz:1  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
 // model: built-in xxz:2  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
-// least work: 340460.0 flop, 9280.0 bytes
+// least work: 330020.0 flop, 9280.0 bytes
 // specialised: dimension, cut of the state word; 60 flip masks run over tables (too many to write out)
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.

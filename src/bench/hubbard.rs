@@ -248,10 +248,11 @@ fn hamiltonian(file: &ModelFile, device: &Device) -> Result<Hamiltonian, BenchEr
     Ok(Hamiltonian::new(&file.to_model()?, ScalarType::F64, device)?)
 }
 
-fn options(arguments: &HubbardArguments, max_iterations: usize) -> SolveOptions {
+/// To the residual norm of the arguments, which is the baseline's too: ours are told it as a share of the norm.
+fn options(arguments: &HubbardArguments, norm: f64, max_iterations: usize) -> SolveOptions {
     SolveOptions {
         states: 1,
-        tolerance: arguments.tolerance,
+        tolerance: arguments.tolerance / norm,
         max_iterations,
         seed: arguments.seed,
         preconditioner: Preconditioner::None,
@@ -292,8 +293,9 @@ fn ours(file: &ModelFile, device: &Device, arguments: &HubbardArguments, copy: f
     if arguments.multiply_only || too_long {
         return Ok((multiply, check, [None, None], notes));
     }
+    let norm = LinearOperator::<f64>::norm_bound(&operator);
     let solved = |solver, start| -> Result<SolveTime, SolveError> {
-        let options = |iterations| SolveOptions { start, ..options(arguments, iterations) };
+        let options = |iterations| SolveOptions { start, ..options(arguments, norm, iterations) };
         solve::<f64>(&operator, solver, &options(2))?; // compiles what the solver needs
         let found = solve::<f64>(&operator, solver, &options(arguments.max_iterations))?;
         let iteration_milliseconds = 1e3 * found.seconds / found.iterations.max(1) as f64;

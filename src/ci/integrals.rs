@@ -57,6 +57,13 @@ impl Integrals {
         self.two[pair(pair(p, q), pair(r, s))]
     }
 
+    /// What small integrals are compared with: the largest |(pq|rs)|, or the largest |h_pq| where there is none.
+    pub fn unit(&self) -> f64 {
+        let largest = |values: &[f64]| values.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+        let two = largest(&self.two);
+        if two > 0.0 { two } else { largest(&self.one) }
+    }
+
     /// n_α and n_β: (N + 2Sz) / 2 and (N − 2Sz) / 2, and never below 0.
     pub fn spins(&self) -> (usize, usize) {
         let electrons = self.electrons as i64;

@@ -19,10 +19,11 @@ use crate::sparse::{Csr, CsrError};
 use eigenforge_runtime::{Device, DeviceError};
 use rayon::prelude::*;
 
-/// Elements up to this are left out unless a caller says otherwise.
+/// Elements up to this are left out unless a caller says otherwise, in parts of [`Integrals::unit`].
 pub const THRESHOLD: f64 = 1e-12;
 
-/// Integrals up to this that symmetry forbids are rounding errors of the program that wrote them.
+/// Integrals up to this that symmetry forbids are rounding errors of the program that wrote them, in parts of
+/// [`Integrals::unit`].
 pub(super) const FORBIDDEN: f64 = 1e-8;
 
 /// Rows that a task works on.
@@ -72,7 +73,7 @@ pub enum MatrixError {
     /// The space is cut by irreps that the integrals do not have.
     #[error(
         "a space of one irrep needs integrals that keep it, but one that the orbitals' irreps forbid is {largest:e} \
-         (at most {limit:e} is taken for rounding): ORBSYM does not fit the integrals; take the space without irrep",
+         (at most {limit:e} of the largest integral is taken for rounding): ORBSYM does not fit the integrals; take the space without irrep",
         limit = FORBIDDEN
     )]
     Irreps {
@@ -114,7 +115,8 @@ struct Pair {
     down: Vec<usize>,
 }
 
-/// The matrix of H in a space, without the core energy; elements up to `threshold` (see [`THRESHOLD`]) are left out.
+/// The matrix of H in a space, without the core energy; elements up to `threshold` times
+/// [`Integrals::unit`] (see [`THRESHOLD`]) are left out.
 pub fn matrix(integrals: &Integrals, space: &Space, threshold: f64) -> Result<Csr, MatrixError> {
     Hamiltonian::new(integrals, space, threshold)?.matrix()
 }
@@ -133,8 +135,9 @@ impl<'a> Hamiltonian<'a> {
         if !(threshold >= 0.0 && threshold.is_finite()) {
             return Err(MatrixError::Threshold { found: threshold });
         }
+        let threshold = threshold * integrals.unit();
         let largest = space.irreps().map_or(0.0, |irreps| integrals.largest_forbidden(irreps));
-        if largest > FORBIDDEN {
+        if largest > FORBIDDEN * integrals.unit() {
             return Err(MatrixError::Irreps { largest });
         }
         let pairs = triangle(orbitals);

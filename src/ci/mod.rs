@@ -97,6 +97,7 @@
 //! | `density` | what are ⟨a†_p a_q⟩ and ⟨a†_p a†_r a_s a_q⟩? |
 //! | `natural` | which orbitals diagonalise γ, and how full are they? |
 
+mod constant;
 pub mod count;
 pub mod density;
 mod device_table;

@@ -20,6 +20,7 @@
 //! tables, in a generated kernel's format where kernels run; or straight from the integrals, full CI by dense products of
 //! its own, other spaces row by row. A plan of memory and time ([`Solve::storage_plan`]) says which, before anything is made.
 
+use super::constant;
 use super::direct::{DirectError, DirectFullCi};
 use super::matrix::{Hamiltonian, MatrixError, THRESHOLD};
 use super::on_the_fly::{OnTheFly, OnTheFlyError};
@@ -31,6 +32,9 @@ use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopRe
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
 use std::sync::Arc;
 use std::time::Instant;
+
+/// The largest space that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a tenth of a second.
+const SMALL: u64 = 400;
 
 /// Why there is no solution; a solve that did not converge is none of these, its [`Solution`] says so.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +97,7 @@ impl CiError {
     }
 }
 
-/// A solve being put together. Defaults: one state by Davidson, tolerance 1e-8 on ‖Hx − Ex‖, certified.
+/// A solve being put together. Defaults: one state by Davidson, tolerance 1e-10 on ‖Hx − Ex‖ / ‖H‖, certified.
 #[derive(Clone)]
 pub struct Solve<'a> {
     integrals: &'a Integrals,
@@ -110,6 +114,11 @@ impl<'a> Solve<'a> {
         let options = SolveOptions::default();
         let wish = Wish::default();
         Solve { integrals, space, solver: Solver::Davidson, storage: Storage::Auto, wish, options }
+    }
+
+    /// The solver that suits a space: the whole spectrum of up to 400 determinants, else Davidson's method.
+    pub fn choose(space: &Space) -> Solver {
+        if space.len() <= SMALL { Solver::Dense } else { Solver::Davidson }
     }
 
     /// Another solver.
@@ -193,39 +202,52 @@ impl<'a> Solve<'a> {
         }
         let plan = self.storage_plan(device)?;
         let start = Instant::now();
+        let (integrals, constant) =
+            constant::take_out(self.integrals, self.space.alpha().electrons() + self.space.beta().electrons());
         let setting_up = trace::span("set up", "set up");
         let (operator, how) = match plan.way {
-            Way::Direct => self.direct(device, plan.reason)?,
-            Way::Stored => self.stored(device)?,
+            Way::Direct => self.direct(&integrals, device, plan.reason)?,
+            Way::Stored => self.stored(&integrals, device)?,
         };
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let _solving = trace::span("solver", "solve");
-        let pairs = solvers::solve::<f64>(&*operator, self.solver, &self.options)?;
+        let options = SolveOptions { taken_out: constant, ..self.options.clone() };
+        let pairs = solvers::solve::<f64>(&*operator, self.solver, &options)?;
         Ok(Solution {
             integrals: self.integrals,
             space: self.space,
             device: device.clone(),
-            energies: pairs.values.iter().map(|value| value + self.integrals.core).collect(),
+            energies: pairs.values.iter().map(|value| value + constant).collect(),
+            constant,
             pairs,
             how,
             setup_seconds,
         })
     }
 
-    fn direct(&self, device: &Device, reason: String) -> Result<(Box<dyn LinearOperator<f64> + 'a>, How), CiError> {
+    fn direct(
+        &self,
+        integrals: &Integrals,
+        device: &Device,
+        reason: String,
+    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, How), CiError> {
         let _listing = trace::span("set up", "moves of the strings");
         let operator: Box<dyn LinearOperator<f64> + 'a> = match self.space.is_complete() {
-            true => Box::new(DirectFullCi::new(self.integrals, self.space, device)?),
-            false => Box::new(OnTheFly::new(self.integrals, self.space, device)?),
+            true => Box::new(DirectFullCi::new(integrals, self.space, device)?),
+            false => Box::new(OnTheFly::new(integrals, self.space, device)?),
         };
         let reason = device.runs_kernels().then_some(reason);
         Ok((operator, How { storage: "direct", format: None, reason, non_zeros: None }))
     }
 
-    fn stored(&self, device: &Device) -> Result<(Box<dyn LinearOperator<f64> + 'a>, How), CiError> {
+    fn stored(
+        &self,
+        integrals: &Integrals,
+        device: &Device,
+    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, How), CiError> {
         let making = trace::span("set up", "matrix elements");
-        let matrix = Arc::new(Hamiltonian::new(self.integrals, self.space, THRESHOLD)?.matrix()?);
+        let matrix = Arc::new(Hamiltonian::new(integrals, self.space, THRESHOLD)?.matrix()?);
         drop(making);
         let non_zeros = Some(matrix.non_zeros());
         if !device.runs_kernels() && self.wish.format != Some(FormatName::Symmetric) {
@@ -262,6 +284,7 @@ pub struct Solution<'a> {
     space: &'a Space,
     device: Device,
     energies: Vec<f64>,
+    constant: f64,
     pairs: Eigenpairs<f64>,
     how: How,
     setup_seconds: f64,
@@ -283,7 +306,13 @@ impl<'a> Solution<'a> {
         self.pairs.stop
     }
 
-    /// Everything the solver reports; its values leave out the core energy.
+    /// What all determinants have in common: the core energy, and the energy of a potential of all orbitals alike where
+    /// the integrals hold one. Part of the energies, not of the values of [`Solution::eigenpairs`].
+    pub fn constant(&self) -> f64 {
+        self.constant
+    }
+
+    /// Everything the solver reports; its values leave out [`Solution::constant`].
     pub fn eigenpairs(&self) -> &Eigenpairs<f64> {
         &self.pairs
     }

@@ -55,7 +55,7 @@ pub(super) struct SolveArguments {
     /// How many of the lowest eigenstates
     #[arg(long, value_name = "K", value_parser = at_least_one)]
     pub states: Option<usize>,
-    /// On the residual norm |Hx - λx|, in the units of H
+    /// On the residual norm |Hx - λx|, in parts of the norm of H [default: 1e-10]; of DMRG on the energy
     #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
     /// Iterations of one search
@@ -412,7 +412,10 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let inside = |number: &f64| *number > 0.0 && *number < 1.0;
-    text.parse().ok().filter(inside).ok_or_else(|| "expected a number between 0 and 1, such as 1e-8".into())
+    text.parse()
+        .ok()
+        .filter(inside)
+        .ok_or_else(|| "expected a number between 0 and 1, a share of the norm of H, such as 1e-10".into())
 }
 
 fn size(text: &str) -> Result<u64, String> {

@@ -15,7 +15,7 @@ use crate::ci::{
 use crate::input::{CiFile, FormatChoice, PreconditionerChoice, SolverChoice, StorageChoice};
 use crate::report::{
     BasisStates, CiReport, CiSeconds, HistoryPoint, LevelRecord, MemoryRecord, ModelRecord, RunReport, VectorFile,
-    state_warnings,
+    energy_text,
 };
 use crate::sparse::FormatName;
 use eigenforge_runtime::say;
@@ -41,12 +41,12 @@ fn describe(file: &CiFile, molecule: &Molecule) -> String {
     let states = if solve.states == 1 { "1 state".into() } else { format!("{} states", solve.states) };
     format!(
         "model    H = E_core + sum h_pq a+_p a_q + 1/2 sum (pq|rs) a+_p a+_r a_s a_q, real orbitals, in Hartree\n         \
-         {}: {} orbitals, core energy {:.10}\n\
+         {}: {} orbitals, core energy {}\n\
          space    {}\n\
-         solve    solver {}, {states}, tolerance {:e} on |Hx - Ex|, at most {} iterations, seed {}{}\n",
+         solve    solver {}, {states}, tolerance {:e} on |Hx - Ex| / |H|, at most {} iterations, seed {}{}\n",
         file.ci.fcidump.display(),
         molecule.integrals.orbitals,
-        molecule.integrals.core,
+        energy_text(molecule.integrals.core, 0.0),
         molecule.describe(),
         solve.solver.name(),
         solve.tolerance,
@@ -64,7 +64,7 @@ pub(super) fn solve(arguments: &SolveArguments, file: &CiFile, start: Instant) -
         print(&describe(file, &molecule))?;
     }
     let (device, on_cpu) = open_device(arguments)?;
-    let display = Arc::new(Display::new(file.solve.tolerance));
+    let display = Arc::new(Display::new());
     let solve = options(arguments, file, &molecule, &display);
     let memory = memory_record(&device, solve.memory_plan(&device));
     if !arguments.json {
@@ -163,7 +163,8 @@ impl Properties {
 fn options<'m>(arguments: &SolveArguments, file: &CiFile, molecule: &'m Molecule, display: &Arc<Display>) -> Solve<'m> {
     let (spec, shown) = (&file.solve, Arc::clone(display));
     let solver = match spec.solver {
-        SolverChoice::Auto | SolverChoice::Davidson => Solver::Davidson,
+        SolverChoice::Auto => Solve::choose(&molecule.space),
+        SolverChoice::Davidson => Solver::Davidson,
         SolverChoice::Lobpcg => Solver::Lobpcg,
         SolverChoice::Lanczos => Solver::Lanczos,
         SolverChoice::Dense => Solver::Dense,
@@ -214,12 +215,12 @@ pub(super) fn format(choice: FormatChoice) -> Option<FormatName> {
 
 /// The report without spins, densities and times.
 fn record(file: &CiFile, molecule: &Molecule, solution: &Solution<'_>, memory: MemoryRecord) -> CiReport {
-    let (pairs, core, how) = (solution.eigenpairs(), molecule.integrals.core, solution.how());
+    let (pairs, constant, how) = (solution.eigenpairs(), solution.constant(), solution.how());
     let levels: Vec<LevelRecord> = pairs
         .levels
         .iter()
         .map(|level| LevelRecord {
-            energy: level.value + core,
+            energy: level.value + constant,
             multiplicity: level.multiplicity,
             returned: level.returned,
             complete: level.complete,
@@ -227,19 +228,20 @@ fn record(file: &CiFile, molecule: &Molecule, solution: &Solution<'_>, memory: M
         .collect();
     let (up, down) = molecule.integrals.spins();
     let stop = stop_word(pairs.stop);
-    let mut warnings = warnings_of(pairs.notes.clone(), solution.device());
-    warnings.extend(state_warnings(&levels, &pairs.residuals, file.solve.tolerance, stop));
     let history = pairs.history.iter();
-    CiReport {
+    let mut report = CiReport {
         model: ModelRecord { name: "ci".into(), file: file.name.clone(), text: file.text.clone() },
         ci: file.ci.clone(),
         space: molecule.words.clone(),
         orbitals: molecule.integrals.orbitals,
         electrons: [up, down],
         dimension: molecule.space.len(),
-        core_energy: core,
+        core_energy: molecule.integrals.core,
         energies: solution.energies().to_vec(),
         residuals: pairs.residuals.clone(),
+        uncertainties: pairs.uncertainties(),
+        constant,
+        energies_without_constant: pairs.values.clone(),
         s_squared: Vec::new(),
         multiplicities: RunReport::multiplicities_of(&levels),
         levels,
@@ -265,8 +267,14 @@ fn record(file: &CiFile, molecule: &Molecule, solution: &Solution<'_>, memory: M
         versions: versions(solution.device()),
         seed: file.solve.seed,
         tolerance: file.solve.tolerance,
-        warnings,
+        norm: pairs.norm,
+        warnings: warnings_of(pairs.notes.clone(), solution.device()),
         memory,
-        history: history.map(|&(iteration, energy, residual)| HistoryPoint { iteration, energy, residual }).collect(),
-    }
+        history: history
+            .map(|&(iteration, energy, residual)| HistoryPoint { iteration, energy: energy + constant, residual })
+            .collect(),
+    };
+    let found = report.states().warnings();
+    report.warnings.extend(found);
+    report
 }

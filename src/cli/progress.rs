@@ -5,6 +5,7 @@
 //! report.
 
 use super::output::span;
+use crate::report::energy_text;
 use eigenforge_runtime::say;
 use eigenforge_runtime::solvers::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -19,7 +20,6 @@ const STEPS: u64 = 1000;
 /// Shows progress; shared with the solver.
 pub(super) struct Display {
     bar: Option<ProgressBar>,
-    tolerance: f64,
     state: Mutex<State>,
 }
 
@@ -34,14 +34,14 @@ struct State {
 
 impl Display {
     /// A bar if standard error is a terminal.
-    pub fn new(tolerance: f64) -> Display {
+    pub fn new() -> Display {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(8));
             let style = ProgressStyle::with_template("{prefix:>8} [{bar:24}] {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
             bar
         });
-        Display { bar, tolerance, state: Mutex::default() }
+        Display { bar, state: Mutex::default() }
     }
 
     /// Called by the solver.
@@ -55,7 +55,7 @@ impl Display {
         }
         if let Some(bar) = &self.bar {
             bar.set_prefix(progress.phase);
-            bar.set_position(self.way(state.first_residual, progress.residual));
+            bar.set_position(way(state.first_residual, progress.residual, progress.tolerance));
             bar.set_message(line(progress));
             return;
         }
@@ -83,18 +83,18 @@ impl Display {
             .filter(|((name, _), _)| *name == phase)
             .fold(0.0, |seconds, ((_, start), end)| seconds + (end - start).max(0.0))
     }
+}
 
-    /// Thousandths of the way from the first residual down to the tolerance, in logarithms.
-    fn way(&self, first: f64, now: f64) -> u64 {
-        let whole = (first / self.tolerance).ln();
-        let come = (first / now).ln();
-        let part = come / whole;
-        if part.is_finite() { (part.clamp(0.0, 1.0) * STEPS as f64) as u64 } else { 0 }
-    }
+/// Thousandths of the way from the first residual down to the tolerance, in logarithms.
+fn way(first: f64, now: f64, tolerance: f64) -> u64 {
+    let whole = (first / tolerance).ln();
+    let come = (first / now).ln();
+    let part = come / whole;
+    if part.is_finite() { (part.clamp(0.0, 1.0) * STEPS as f64) as u64 } else { 0 }
 }
 
 fn line(progress: &Progress) -> String {
-    let Some(energy) = progress.energies.first().map(|energy| format!("{energy:.10}")) else {
+    let Some(energy) = progress.energies.first().map(|energy| energy_text(*energy, 0.0)) else {
         return span(progress.elapsed); // a phase without iterations
     };
     let left = progress.remaining.map_or(String::new(), |seconds| format!(", {} left", span(seconds)));
@@ -111,7 +111,15 @@ mod tests {
     use super::*;
 
     fn progress(phase: &'static str, elapsed: f64, residual: f64) -> Progress {
-        Progress { phase, iteration: 7, energies: vec![-1.5], residual, elapsed, remaining: Some(30.0) }
+        Progress {
+            phase,
+            iteration: 7,
+            energies: vec![-1.5],
+            residual,
+            tolerance: 1e-8,
+            elapsed,
+            remaining: Some(30.0),
+        }
     }
 
     #[test]
@@ -122,17 +130,17 @@ mod tests {
 
     #[test]
     fn the_bar_moves_with_the_logarithm_of_the_residual() {
-        let display = Display::new(1e-8);
-        assert_eq!(display.way(1.0, 1e-4), 500);
-        assert_eq!(display.way(1.0, 1e-9), 1000);
-        assert_eq!(display.way(1.0, 3.0), 0);
-        assert_eq!(display.way(f64::NAN, 1.0), 0);
-        assert_eq!(display.way(1.0, 0.0), 0, "no residual at all is no division by zero");
+        assert_eq!(way(1.0, 1e-4, 1e-8), 500);
+        assert_eq!(way(1.0, 1e-9, 1e-8), 1000);
+        assert_eq!(way(1.0, 3.0, 1e-8), 0);
+        assert_eq!(way(f64::NAN, 1.0, 1e-8), 0);
+        assert_eq!(way(1.0, 0.0, 1e-8), 0, "no residual at all is no division by zero");
+        assert_eq!(way(1.0, 0.5, 0.0), 0, "nor is a norm of 0");
     }
 
     #[test]
     fn seconds_are_told_apart_by_phase() {
-        let display = Display::new(1e-8);
+        let display = Display::new();
         for (phase, elapsed) in [("lobpcg", 0.0), ("lobpcg", 2.0), ("certify", 3.0), ("certify", 4.0)] {
             display.show(&progress(phase, elapsed, 0.1));
         }

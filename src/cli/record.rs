@@ -22,8 +22,8 @@ pub(super) fn record(
     memory: MemoryRecord,
 ) -> RunReport {
     let pairs = solution.eigenpairs();
-    let levels: Vec<LevelRecord> = pairs
-        .levels
+    let levels: Vec<LevelRecord> = solution
+        .levels()
         .iter()
         .map(|level| LevelRecord {
             energy: level.value,
@@ -33,25 +33,30 @@ pub(super) fn record(
         })
         .collect();
     let warnings = warnings_of(pairs.notes.clone(), solution.device());
-    let history =
-        pairs.history.iter().map(|&(iteration, energy, residual)| HistoryPoint { iteration, energy, residual });
+    let constant = solution.constant();
+    let history = pairs.history.iter().map(|&(iteration, energy, residual)| HistoryPoint {
+        iteration,
+        energy: energy + constant,
+        residual,
+    });
     let cost = solution.cost();
     RunReport {
         model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },
         lattice: file.lattice.describe(),
         sector: file.sector.clone(),
         dimension: file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX),
-        energies: pairs.values.clone(),
+        energies: solution.energies().to_vec(),
         residuals: pairs.residuals.clone(),
+        uncertainties: pairs.uncertainties(),
+        constant,
+        energies_without_constant: pairs.values.clone(),
         multiplicities: RunReport::multiplicities_of(&levels),
         levels,
         observables: observables(averages, pairs.ground_multiplet().len()),
         iterations: pairs.iterations,
         multiplies: pairs.multiplies,
         stop: stop_word(pairs.stop).into(),
-        // Whatever was asked for, a small matrix is diagonalised whole.
         solver: match solver {
-            _ if pairs.stop == StopReason::Dense => "dense",
             Solver::Lobpcg => "lobpcg",
             Solver::Lanczos => "lanczos",
             Solver::Davidson => "davidson",
@@ -67,6 +72,7 @@ pub(super) fn record(
         seed: file.solve.seed,
         start: pairs.start.into(),
         tolerance: file.solve.tolerance,
+        norm: pairs.norm,
         warnings,
         memory,
         cost: CostRecord { multiply_flops: cost.flops, multiply_bytes: cost.bytes, ..CostRecord::default() },

@@ -75,7 +75,7 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
         print(&format!("{file}\n\n"))?;
     }
     let (device, on_cpu) = open_device(arguments)?;
-    let display = Arc::new(Display::new(file.solve.tolerance));
+    let display = Arc::new(Display::new());
     let shown = Arc::clone(&display);
     let named = match file.solve.solver {
         SolverChoice::Lobpcg => Some(Solver::Lobpcg),

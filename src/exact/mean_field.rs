@@ -45,6 +45,11 @@ impl MeanField {
                 _ => {}
             }
         }
+        // A potential of all sites alike changes no orbital, and would cost digits.
+        for h in &mut h {
+            let mean = (0..sites).map(|i| h[i * sites + i]).sum::<f64>() / sites.max(1) as f64;
+            (0..sites).for_each(|i| h[i * sites + i] -= mean);
+        }
         let occupied = |h: &[f64], n: usize| Some(symmetric_eigen(sites, h).ok()?.1.into_iter().take(n).collect());
         Some(MeanField { orbitals: [occupied(&h[0], particles[0])?, occupied(&h[1], particles[1])?] })
     }

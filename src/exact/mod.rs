@@ -5,6 +5,7 @@
 //!                     model.rs  structure.rs    multiply.rs                                   solve.rs
 //! ```
 
+mod constant;
 mod footprint;
 mod general_cpu;
 mod inspect;

@@ -64,7 +64,7 @@ impl Model {
         }?;
         let sites = operator.sites();
         // Words that are too long are refused before the basis is listed.
-        let structure = Structure::of(&operator, Word::of(sites, operator.two_s(), sector)?)?;
+        let structure = Structure::of(&operator, Word::of(sites, operator.two_s(), sector)?, sector)?;
         let basis = Basis::new(sites, operator.two_s(), sector)?;
         let name = match sector {
             Sector::Fermions { up, down } => format!("fermions_{sites}sites_{up}up_{down}down"),
@@ -113,6 +113,12 @@ impl Model {
     /// Number of states.
     pub fn dimension(&self) -> u64 {
         self.basis.dimension()
+    }
+
+    /// What H adds to every state of the sector alike, such as −μN. Solvers work without it and add it to the energies
+    /// afterwards, so that its size costs no digits.
+    pub fn constant(&self) -> f64 {
+        self.structure.constant
     }
 
     /// Diagonal and off-diagonal parts.

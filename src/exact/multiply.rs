@@ -78,12 +78,13 @@ pub enum PrepareError {
 }
 
 impl Hamiltonian {
-    /// Plans the multiply, generates and compiles its kernels (where kernels run) and uploads its tables.
+    /// Plans the multiply by all of H, generates and compiles its kernels (where kernels run) and uploads its tables.
     pub fn new(model: &Model, scalar: ScalarType, device: &Device) -> Result<Hamiltonian, PrepareError> {
-        Hamiltonian::with_plan(model, Prepared::new(model, scalar)?, device)
+        Hamiltonian::with_plan(model, Prepared::whole(model, scalar)?, device)
     }
 
-    /// The same for a plan of one's own, such as another shape of tile: it must be of this model.
+    /// The multiply of a plan of one's own, such as another shape of tile: it must be of this model. A plan by
+    /// [`Prepared::new`] leaves out the model's [constant](Model::constant), as solvers do.
     pub fn with_plan(model: &Model, prepared: Prepared, device: &Device) -> Result<Hamiltonian, PrepareError> {
         let text = prepared.text()?;
         Hamiltonian::with_text(model, prepared, &text, device)

@@ -8,7 +8,7 @@ use super::structure::Moves;
 use crate::basis::{LinTables, Sector};
 use crate::operator::OperatorError;
 use eigenforge_runtime::trace;
-use eigenforge_templates::exact::{DownShape, GeneralPlan, KroneckerPlan, NeighbourWords, TableSizes};
+use eigenforge_templates::exact::{DownShape, FlipGroup, GeneralPlan, KroneckerPlan, NeighbourWords, TableSizes};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, LaunchError, ScalarType, TextError};
 
 /// Everything fixed about the multiply of one model: its plan, and the tables that go with it.
@@ -33,7 +33,19 @@ pub enum Prepared {
 }
 
 impl Prepared {
-    /// Plans the multiply of a model for vectors of `scalar`.
+    /// Plans the multiply of all of H, the [constant](Model::constant) of the sector included.
+    pub fn whole(model: &Model, scalar: ScalarType) -> Result<Prepared, OperatorError> {
+        let mut prepared = Prepared::new(model, scalar)?;
+        let diagonal = match &mut prepared {
+            Prepared::Kronecker { plan, .. } => &mut plan.diagonal,
+            Prepared::General { plan, .. } => &mut plan.diagonal,
+        };
+        diagonal.constant += model.constant();
+        diagonal.taken_out = 0.0;
+        Ok(prepared)
+    }
+
+    /// Plans the multiply of a model, without the [constant](Model::constant) of its sector, for vectors of `scalar`.
     pub fn new(model: &Model, scalar: ScalarType) -> Result<Prepared, OperatorError> {
         let _planning = trace::span("generate", "plan");
         let structure = model.structure();
@@ -171,27 +183,17 @@ impl Prepared {
         }
     }
 
-    /// Largest row sum of |H|: a bound of the spectrum.
+    /// The largest |D| that the diagonal's terms allow, and the largest row sum of |moves|: a bound of the norm.
     pub(super) fn norm_bound(&self, model: &Model) -> f64 {
-        let diagonal: f64 = model
-            .operator()
-            .terms()
-            .filter(|(p, _)| crate::operator::transition::is_diagonal(p))
-            .map(|(p, c)| {
-                let s = 0.5 * f64::from(model.operator().two_s());
-                let spins = p.iter().filter(|factor| !factor.is_fermion()).count();
-                c.abs() * s.powi(spins as i32)
-            })
-            .sum();
-        let moves = match self {
-            Prepared::Kronecker { up, down, .. } => up.norm_bound() + down.norm_bound(),
-            Prepared::General { plan, .. } => {
-                let largest = |group: &eigenforge_templates::exact::FlipGroup| {
-                    group.terms.iter().map(|term| term.amplitude.abs()).fold(0.0, f64::max) * group.terms.len() as f64
-                };
-                plan.groups.iter().map(largest).sum()
-            }
+        let particles = match model.sector() {
+            Sector::Fermions { up, down } => [up as u32, down as u32],
+            Sector::Spins { .. } => [u32::MAX; 2],
         };
-        diagonal + moves
+        let (diagonal, moves) = match self {
+            Prepared::Kronecker { plan, up, down } => (&plan.diagonal, up.norm_bound() + down.norm_bound()),
+            Prepared::General { plan, .. } => (&plan.diagonal, plan.groups.iter().map(FlipGroup::norm_bound).sum()),
+        };
+        let (low, high) = diagonal.range(particles);
+        low.abs().max(high.abs()) + moves
     }
 }

@@ -1,4 +1,4 @@
-//! Solving a model: `Lobpcg::new(&model).tolerance(1e-8).run(&device)` and its kin.
+//! Solving a model: `Lobpcg::new(&model).tolerance(1e-10).run(&device)` and its kin.
 
 use super::{Hamiltonian, Model, Observables, PrepareError, Prepared, ShapeSource};
 use crate::operator::OperatorError;
@@ -53,7 +53,7 @@ macro_rules! start {
 }
 start!(Lobpcg, Lanczos, Davidson, Dense);
 
-/// A solve being put together. Defaults: one state, tolerance 1e-8 on ‖Hx − λx‖, 2,000 iterations, certified.
+/// A solve being put together. Defaults: one state, tolerance 1e-10 on ‖Hx − λx‖ / ‖H‖, 2,000 iterations, certified.
 #[derive(Clone)]
 pub struct Solve<'m> {
     model: &'m Model,
@@ -121,9 +121,10 @@ impl<'m> Solve<'m> {
     /// Takes the solver that suits this problem, with everything else as it was set before; returns why as well.
     ///
     /// The whole spectrum of a sector of up to 1,000 states; Lanczos for one state, since a step takes the fewest passes
-    /// over memory; block LOBPCG for several, since it sees all states of a multiplet at once where Lanczos sees one and
-    /// leaves the others to certification; thick-restart Lanczos for several where only that fits in memory. A
-    /// preconditioner or guard vectors ask for LOBPCG.
+    /// over memory, and with thick restarts for several, since it needs half to a third of a block's multiplies and no more
+    /// passes for each, also where certification has to find the other members of multiplets (table in
+    /// docs/performance.md); block LOBPCG for several where only that fits in memory. A preconditioner or guard vectors ask
+    /// for LOBPCG.
     pub fn choose(self, device: &Device) -> (Solve<'m>, String) {
         let (states, free) = (self.options.states, device.memory().free);
         let with = |solver| Solve { solver, ..self.clone() };
@@ -135,10 +136,10 @@ impl<'m> Solve<'m> {
             (Solver::Lobpcg, "guard vectors were asked for".into())
         } else if states == 1 {
             (Solver::Lanczos, "for one state its steps are the fewest passes over memory".into())
-        } else if with(Solver::Lobpcg).needed_bytes() > free && with(Solver::Lanczos).needed_bytes() <= free {
-            (Solver::Lanczos, format!("a block for {states} states would not fit in memory"))
+        } else if with(Solver::Lanczos).needed_bytes() > free && with(Solver::Lobpcg).needed_bytes() <= free {
+            (Solver::Lobpcg, format!("the basis of Lanczos for {states} states would not fit in memory"))
         } else {
-            (Solver::Lobpcg, format!("for {states} states a block sees all members of a multiplet at once"))
+            (Solver::Lanczos, format!("for {states} states it needs fewer multiplies than a block"))
         };
         (with(solver), why)
     }
@@ -181,13 +182,17 @@ impl<'m> Solve<'m> {
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let solving = trace::span("solver", "solve");
-        let pairs = solvers::solve::<f64>(&hamiltonian, self.solver, &self.options)?;
+        let constant = self.model.constant();
+        let options = SolveOptions { taken_out: constant, ..self.options.clone() };
+        let pairs = solvers::solve::<f64>(&hamiltonian, self.solver, &options)?;
         drop(solving);
         let cost = LinearOperator::<f64>::cost(&hamiltonian);
         let multiply_seconds = time_multiply(&hamiltonian, &pairs)?;
         Ok(Solution {
             model: self.model,
             device: device.clone(),
+            energies: pairs.values.iter().map(|value| value + constant).collect(),
+            levels: pairs.levels.iter().map(|level| Level { value: level.value + constant, ..level.clone() }).collect(),
             pairs,
             cost,
             setup_seconds,
@@ -219,6 +224,8 @@ fn time_multiply(hamiltonian: &Hamiltonian, pairs: &Eigenpairs<f64>) -> Result<O
 pub struct Solution<'m> {
     model: &'m Model,
     device: Device,
+    energies: Vec<f64>,
+    levels: Vec<Level>,
     pairs: Eigenpairs<f64>,
     cost: Cost,
     setup_seconds: f64,
@@ -230,12 +237,18 @@ pub struct Solution<'m> {
 impl Solution<'_> {
     /// The lowest energy.
     pub fn energy(&self) -> f64 {
-        self.pairs.values[0]
+        self.energies[0]
     }
 
     /// The energies asked for, ascending.
     pub fn energies(&self) -> &[f64] {
-        &self.pairs.values
+        &self.energies
+    }
+
+    /// What all states of the sector have in common, [`Model::constant`]: part of the energies and of the levels, not of
+    /// the values of [`Solution::eigenpairs`], which keep the digits that a large constant would cost.
+    pub fn constant(&self) -> f64 {
+        self.model.constant()
     }
 
     /// ‖Hx − λx‖ of each state, recomputed in f64 after the solve.
@@ -245,7 +258,7 @@ impl Solution<'_> {
 
     /// Energy levels with their multiplicities in this sector.
     pub fn levels(&self) -> &[Level] {
-        &self.pairs.levels
+        &self.levels
     }
 
     /// Why the solver stopped.
@@ -253,7 +266,7 @@ impl Solution<'_> {
         self.pairs.stop
     }
 
-    /// Everything the solver reports, vectors included.
+    /// Everything the solver reports, vectors included; its values leave out [`Solution::constant`].
     pub fn eigenpairs(&self) -> &Eigenpairs<f64> {
         &self.pairs
     }

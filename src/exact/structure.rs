@@ -3,6 +3,8 @@
 //! A fermion operator whose off-diagonal terms each act in one spin species is a Kronecker sum (Yamada et al. 2020,
 //! eq. 2–3), H = D + I ⊗ A↑ + A↓ ⊗ I, however many operators its terms hold. Anything else is general.
 
+use super::constant;
+use crate::basis::Sector;
 use crate::operator::transition::{DiagonalTerm, Transition, Word, diagonal_terms, moves, species_moves};
 use crate::operator::{Operator, OperatorError, RecordedSum, product_text};
 use eigenforge_templates::exact::{
@@ -14,8 +16,10 @@ use std::collections::BTreeMap;
 /// What an operator is made of, in state-word form.
 #[derive(Clone, Debug)]
 pub struct Structure {
-    /// The diagonal.
+    /// The diagonal without the constant.
     pub diagonal: DiagonalPlan,
+    /// What was taken out of the diagonal because it is the same on all states of the sector.
+    pub constant: f64,
     /// The off-diagonal part.
     pub moves: Moves,
 }
@@ -35,11 +39,11 @@ pub enum Moves {
 }
 
 impl Structure {
-    /// Finds the structure of a reduced, checked operator.
+    /// Finds the structure of a reduced, checked operator in a sector.
     ///
     /// # Errors
     /// A term of both species where their two words do not fit 64 bits together.
-    pub fn of(operator: &Operator, word: Word) -> Result<Structure, OperatorError> {
+    pub fn of(operator: &Operator, word: Word, sector: Sector) -> Result<Structure, OperatorError> {
         let moves = match word {
             Word::Fermions { sites } => match species_moves(operator) {
                 Ok([up, down]) => Moves::Kronecker { up, down },
@@ -51,10 +55,13 @@ impl Structure {
             },
             Word::Spins { .. } => Moves::General(by_flip(&moves(operator, word))),
         };
-        let mut diagonal = diagonal(&diagonal_terms(operator, word), word);
+        let mut terms = diagonal_terms(operator, word);
+        let constant = constant::take_out(&mut terms, word, sector);
+        let mut diagonal = diagonal(&terms, word);
         diagonal.expressions = expressions(operator.sums());
+        diagonal.taken_out = constant;
         diagonal.choose_strategy();
-        Ok(Structure { diagonal, moves })
+        Ok(Structure { diagonal, constant, moves })
     }
 }
 

@@ -417,7 +417,7 @@ impl fmt::Display for ModelFile {
         let guard = solve.guard.map_or(String::new(), |guard| format!(", {guard} guard vectors"));
         write!(
             out,
-            "solve    solver {}, {states}{guard}, tolerance {:e} on |Hx - λx|, at most {} iterations, preconditioner {}, \
+            "solve    solver {}, {states}{guard}, tolerance {:e} on |Hx - λx| / |H|, at most {} iterations, preconditioner {}, \
              seed {}{}{}",
             solve.solver.name(),
             solve.tolerance,

@@ -87,7 +87,7 @@ pub struct SolveSpec {
     pub solver: SolverChoice,
     /// `states`: how many of the lowest eigenpairs; 1 unless given.
     pub states: usize,
-    /// `tolerance` on the residual norm ‖Hx − λx‖, in the units of H; 1e-8 unless given.
+    /// `tolerance` on the residual norm ‖Hx − λx‖, in parts of the norm of H; 1e-10 unless given.
     pub tolerance: f64,
     /// `max_iterations`: 2000 unless given.
     pub max_iterations: usize,
@@ -108,7 +108,7 @@ impl Default for SolveSpec {
         SolveSpec {
             solver: SolverChoice::Auto,
             states: 1,
-            tolerance: 1e-8,
+            tolerance: 1e-10,
             max_iterations: 2000,
             seed: 1,
             start: StartChoice::Auto,
@@ -134,7 +134,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> SolveSpec {
     let tolerance = section.number("tolerance").map_or(default.tolerance, |tolerance| {
         if tolerance.value <= 0.0 || tolerance.value >= 1.0 {
             let (key, found) = ("tolerance".into(), tolerance.value.to_string());
-            let expected = "between 0 and 1, such as 1e-8".into();
+            let expected = "between 0 and 1, a share of the norm of H, such as 1e-10".into();
             problems.add(tolerance.span, Wrong::OutOfRange { key, expected, found });
         }
         tolerance.value

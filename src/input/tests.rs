@@ -11,7 +11,7 @@ fn the_file_of_the_issue_reads_as_written() {
     let file = parse(
         "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"square\"\nsize = [4, 4]\n\
          boundary = [\"open\", \"open\"]\n[sector]\nup = 7\ndown = 7\n[solve]\nsolver = \"lobpcg\"\nstates = 1\n\
-         tolerance = 1e-8\n",
+         tolerance = 1e-10\n",
     );
     assert_eq!(file.dimension(), Some(130_873_600));
     assert_eq!(file.lattice, Lattice::square([4, 4]).open());
@@ -26,7 +26,7 @@ fn the_file_of_the_issue_reads_as_written() {
         "model    hubbard: H = -t Σ_<ij>σ w_ij (c†_iσ c_jσ + h.c.) + U Σ_i n_i↑ n_i↓\n         t = 1, U = 4\n\
          lattice  square 4 x 4, open x open: 16 sites, 24 bonds; site = x + 4 y\n\
          sector   7 up, 7 down: dimension 130,873,600\n\
-         solve    solver lobpcg, 1 state, tolerance 1e-8 on |Hx - λx|, at most 2000 iterations, preconditioner none, \
+         solve    solver lobpcg, 1 state, tolerance 1e-10 on |Hx - λx| / |H|, at most 2000 iterations, preconditioner none, \
          seed 1, multiplets certified"
     );
 }

@@ -2,7 +2,10 @@
 //!
 //! Energies are total, in Hartree, the core energy included; times in seconds, memory in bytes.
 
-use super::{HistoryPoint, KernelRecord, LevelRecord, MemoryRecord, ModelRecord, ReportError, text_file};
+use super::{
+    HistoryPoint, KernelRecord, LevelRecord, MemoryRecord, ModelRecord, ReportError, StatesFound, energy_text,
+    text_file,
+};
 use crate::input::{CiSpec, grouped};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -33,6 +36,12 @@ pub struct CiReport {
     pub energies: Vec<f64>,
     /// ‖Hx − Ex‖ of each, recomputed in f64.
     pub residuals: Vec<f64>,
+    /// How far each energy may be off: its residual, or less where the distance to other levels is known.
+    pub uncertainties: Vec<f64>,
+    /// What all states have in common, the core energy included; in the energies, taken out before the solve.
+    pub constant: f64,
+    /// The energies less the constant, with the digits that a large constant costs them.
+    pub energies_without_constant: Vec<f64>,
     /// ⟨S²⟩ of each.
     pub s_squared: Vec<f64>,
     /// One an energy: the multiplicity of its level in this space.
@@ -71,13 +80,15 @@ pub struct CiReport {
     pub versions: BTreeMap<String, String>,
     /// Seed of random start vectors.
     pub seed: u64,
-    /// Tolerance on the residual norm.
+    /// Tolerance on the residual norms, in parts of the norm of H.
     pub tolerance: f64,
+    /// The norm of H without the constant, as computed: an upper bound.
+    pub norm: f64,
     /// What a careful reader must know.
     pub warnings: Vec<String>,
     /// What the planner said would be resident beside the matrix.
     pub memory: MemoryRecord,
-    /// Lowest energy, without the core, and largest residual by iteration.
+    /// Lowest energy and largest residual by iteration.
     pub history: Vec<HistoryPoint>,
 }
 
@@ -101,7 +112,22 @@ pub struct CiSeconds {
 impl CiReport {
     /// Whether every returned state meets the tolerance.
     pub fn converged(&self) -> bool {
-        self.residuals.iter().all(|residual| *residual <= self.tolerance)
+        self.states().converged()
+    }
+
+    /// The states, as the table and the warnings show them.
+    pub(crate) fn states(&self) -> StatesFound<'_> {
+        StatesFound {
+            energies: &self.energies,
+            residuals: &self.residuals,
+            uncertainties: &self.uncertainties,
+            levels: &self.levels,
+            constant: self.constant,
+            without_constant: &self.energies_without_constant,
+            tolerance: self.tolerance,
+            norm: self.norm,
+            stop: &self.stop,
+        }
     }
 
     /// The record as JSON, indented.
@@ -137,24 +163,28 @@ impl CiReport {
         let [up, down] = self.electrons;
         let dimension = grouped(u128::from(self.dimension));
         writeln!(out, "{} of {up} + {down} electrons in {} orbitals", self.space, self.orbitals)?;
-        writeln!(out, "{dimension} determinants, core energy {:.10} Hartree", self.core_energy)?;
+        writeln!(out, "{dimension} determinants, core energy {} Hartree", energy_text(self.core_energy, 0.0))?;
         writeln!(out, "\n  state   energy / Hartree     residual     <S^2>   multiplicity")?;
         let certain = self.levels.iter().flat_map(|level| std::iter::repeat_n(level.complete, level.returned));
         let certain: Vec<bool> = certain.collect();
-        for (state, energy) in self.energies.iter().enumerate() {
+        let states = self.states();
+        for (state, energy) in states.column(16).iter().enumerate() {
             let residual = self.residuals.get(state).copied().unwrap_or(f64::NAN);
             let spin = self.s_squared.get(state).copied().unwrap_or(f64::NAN);
             // Rounding may leave −1e-15 of a singlet, which would print as −0.
             let spin = if spin.abs() < 5e-7 { 0.0 } else { spin };
             let multiplicity = self.multiplicities.get(state).map_or("?".into(), usize::to_string);
             let bound = if certain.get(state).copied().unwrap_or(false) { "  " } else { ">=" };
-            let flag = if residual <= self.tolerance { "" } else { "   NOT CONVERGED" };
+            let flag = if states.meets_tolerance(state) { "" } else { "   NOT CONVERGED" };
             writeln!(
                 out,
-                "  {state:>5}   {energy:>16.10}   {residual:>10.2e}   {spin:>7.4}   {bound}{multiplicity:>10}{flag}"
+                "  {state:>5}   {energy}   {residual:>10.2e}   {spin:>7.4}   {bound}{multiplicity:>10}{flag}"
             )?;
         }
         writeln!(out)?;
+        if let Some(line) = states.constant_line() {
+            writeln!(out, "{line}")?;
+        }
         if !self.natural_occupations.is_empty() {
             let shown: Vec<String> = self.natural_occupations.iter().map(|n| format!("{n:.4}")).collect();
             writeln!(out, "natural occupations of the lowest level: {}", shown.join(" "))?;
@@ -172,6 +202,7 @@ impl CiReport {
             other => other,
         };
         writeln!(out, "{how} by {} on {}: {iterations} iterations, {multiplies} multiplies", self.solver, self.device)?;
+        writeln!(out, "{}", states.tolerance_line())?;
         match (&self.format, self.non_zeros) {
             (Some(format), Some(non_zeros)) => {
                 let non_zeros = grouped(u128::from(non_zeros));

@@ -7,6 +7,7 @@
 //! Numbers that are not finite (a diverged residual) are `null` in JSON, come back as NaN, and are named in `warnings`.
 
 mod ci;
+mod digits;
 mod dmrg;
 mod dmrg_picture;
 mod error;
@@ -14,20 +15,22 @@ mod irreps;
 mod picture;
 pub(crate) mod picture_style;
 mod record;
+mod states;
 mod summary;
 mod trace;
 mod vectors;
 mod write;
 
 pub use ci::{CiReport, CiSeconds};
+pub use digits::{EnergyFormat, energy_text};
 pub use dmrg::{DmrgReport, DmrgSeconds, SiteAverages};
 pub use error::ReportError;
-pub(crate) use record::state_warnings;
 use record::text_file;
 pub use record::{
     CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord, Observables, RunReport,
     Seconds, ShapeRecord,
 };
+pub(crate) use states::StatesFound;
 pub use trace::{chrome_trace, write_trace};
 pub use vectors::{BasisStates, VectorFile};
 pub use write::publish;

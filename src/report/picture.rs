@@ -38,9 +38,13 @@ fn draw(
     residuals: &[(f64, f64)],
     errors: &[(f64, f64)],
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let values = residuals.iter().chain(errors).map(|point| point.1).chain([report.tolerance]);
-    let low = values.clone().fold(f64::INFINITY, f64::min).max(1e-18);
-    let high = values.fold(0.0, f64::max).max(10.0 * low);
+    // Nothing is drawn at 0, where the norm is 0.
+    let limit = Some(report.tolerance * report.norm).filter(|limit| *limit > 0.0);
+    let values = residuals.iter().chain(errors).map(|point| point.1).chain(limit);
+    let high = values.clone().fold(0.0, f64::max);
+    let high = if high > 0.0 { high } else { 1.0 };
+    let low = values.fold(high, f64::min).max(1e-18 * high);
+    let high = high.max(10.0 * low);
     // Whole decades, so that the axis labels are powers of ten.
     let (low, high) = (10f64.powf(low.log10().floor()), 10f64.powf(high.log10().ceil()));
     let end = report.history.iter().map(|point| point.iteration).max().unwrap_or(0).max(1) as f64;
@@ -71,7 +75,7 @@ fn draw(
         .draw_series(LineSeries::new(errors.iter().copied(), RED.stroke_width(2)))?
         .label("energy above the final one")
         .legend(move |(x, y)| stroke((x, y), RED.stroke_width(2)));
-    let tolerance = [(0.0, report.tolerance), (end, report.tolerance)];
+    let tolerance = limit.into_iter().flat_map(|limit| [(0.0, limit), (end, limit)]);
     chart
         .draw_series(LineSeries::new(tolerance, BLACK.mix(0.5).stroke_width(1)))?
         .label("tolerance")

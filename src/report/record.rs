@@ -2,7 +2,7 @@
 //!
 //! Energies are in the units of the model's amplitudes (t, J), times in seconds, memory in bytes.
 
-use super::{ReportError, publish};
+use super::{ReportError, StatesFound, publish};
 use crate::input::SectorSpec;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -26,6 +26,15 @@ pub struct RunReport {
     /// ‖Hx − λx‖ of each, recomputed in f64.
     #[serde(deserialize_with = "nullable")]
     pub residuals: Vec<f64>,
+    /// How far each energy may be off: its residual, or less where the distance to other levels is known.
+    #[serde(default, deserialize_with = "nullable")]
+    pub uncertainties: Vec<f64>,
+    /// What all states of the sector have in common, such as -mu N; in the energies, taken out before the solve.
+    #[serde(default)]
+    pub constant: f64,
+    /// The energies less the constant, with the digits that a large constant costs them.
+    #[serde(default, deserialize_with = "nullable")]
+    pub energies_without_constant: Vec<f64>,
     /// One an energy: the multiplicity of its level in this sector.
     pub multiplicities: Vec<usize>,
     /// The levels, each energy once.
@@ -58,8 +67,11 @@ pub struct RunReport {
     /// What the search began with: "random", "guess" (a Slater determinant with 3 % random), or "none" of a dense solve.
     #[serde(default)]
     pub start: String,
-    /// Tolerance on the residual norm.
+    /// Tolerance on the residual norms, in parts of the norm of H.
     pub tolerance: f64,
+    /// The norm of H without the constant, as computed: an upper bound. (1 in reports of old, whose tolerance was absolute.)
+    #[serde(default = "one")]
+    pub norm: f64,
     /// What a careful reader must know, such as a multiplet that `states` cuts.
     pub warnings: Vec<String>,
     /// What the planner said would be resident.
@@ -206,37 +218,8 @@ pub struct HistoryPoint {
     pub residual: f64,
 }
 
-/// What a careful reader must know of the states: cut multiplets, multiplicities that are only bounds, states that did not
-/// converge.
-pub(crate) fn state_warnings(levels: &[LevelRecord], residuals: &[f64], tolerance: f64, stop: &str) -> Vec<String> {
-    let mut warnings = vec![];
-    let reached: usize = levels.iter().map(|level| level.returned).sum();
-    for level in levels {
-        let (energy, of, returned) = (level.energy, level.multiplicity, level.returned);
-        if returned < of {
-            let whole = reached - returned + of;
-            warnings.push(format!(
-                "the level at {energy:.10} has {of} states in this sector and `states` cuts it after {returned}: ask for \
-                 states = {whole} to have them all"
-            ));
-        }
-        if !level.complete {
-            warnings.push(format!(
-                "the multiplicity {of} of the level at {energy:.10} is a lower bound: it was not certified"
-            ));
-        }
-    }
-    for (state, residual) in residuals.iter().enumerate() {
-        // Written so that a NaN is unconverged too.
-        if !matches!(residual.partial_cmp(&tolerance), Some(order) if order.is_le()) {
-            warnings.push(format!(
-                "state {state} did NOT converge: its residual {residual:.2e} is above the tolerance {:.1e} (stopped: {}); \
-                 raise max_iterations, or loosen the tolerance",
-                tolerance, stop
-            ));
-        }
-    }
-    warnings
+fn one() -> f64 {
+    1.0
 }
 
 fn nullable_number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
@@ -284,14 +267,29 @@ impl RunReport {
 
     /// Whether every returned state meets the tolerance.
     pub fn converged(&self) -> bool {
-        self.residuals.iter().all(|residual| *residual <= self.tolerance)
+        self.states().converged()
+    }
+
+    /// The states, as the table and the warnings show them.
+    pub(super) fn states(&self) -> StatesFound<'_> {
+        StatesFound {
+            energies: &self.energies,
+            residuals: &self.residuals,
+            uncertainties: &self.uncertainties,
+            levels: &self.levels,
+            constant: self.constant,
+            without_constant: &self.energies_without_constant,
+            tolerance: self.tolerance,
+            norm: self.norm,
+            stop: &self.stop,
+        }
     }
 
     /// Adds what a careful reader must know: cut multiplets, multiplicities that are only bounds, states that did not
     /// converge, numbers that are not finite. To be called once, when everything else is filled in.
     #[must_use]
     pub fn with_warnings(mut self) -> RunReport {
-        let mut warnings = state_warnings(&self.levels, &self.residuals, self.tolerance, &self.stop);
+        let mut warnings = self.states().warnings();
         if let Some(state) = self.energies.iter().position(|energy| !energy.is_finite()) {
             warnings.push(format!("the energy of state {state} is not a finite number; it is null in JSON"));
         }

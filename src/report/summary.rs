@@ -25,14 +25,18 @@ impl RunReport {
         writeln!(out, "  state            energy     residual   multiplicity")?;
         let certain = self.levels.iter().flat_map(|level| std::iter::repeat_n(level.complete, level.returned));
         let certain: Vec<bool> = certain.collect();
-        for (state, energy) in self.energies.iter().enumerate() {
+        let states = self.states();
+        for (state, energy) in states.column(15).iter().enumerate() {
             let residual = self.residuals.get(state).copied().unwrap_or(f64::NAN);
             let multiplicity = self.multiplicities.get(state).map_or("?".into(), usize::to_string);
             let bound = if certain.get(state).copied().unwrap_or(false) { "  " } else { ">=" };
-            let flag = if residual <= self.tolerance { "" } else { "   NOT CONVERGED" };
-            writeln!(out, "  {state:>5}   {energy:>15.10}   {residual:>10.2e}   {bound}{multiplicity:>10}{flag}")?;
+            let flag = if states.meets_tolerance(state) { "" } else { "   NOT CONVERGED" };
+            writeln!(out, "  {state:>5}   {energy}   {residual:>10.2e}   {bound}{multiplicity:>10}{flag}")?;
         }
         writeln!(out)?;
+        if let Some(line) = states.constant_line() {
+            writeln!(out, "{line}")?;
+        }
         self.write_averages(out)?;
         let Seconds { setup, compile, solve, certify, observables, total } = self.seconds;
         let how = match self.stop.as_str() {
@@ -44,6 +48,7 @@ impl RunReport {
         };
         let (iterations, multiplies) = (self.iterations, self.multiplies);
         writeln!(out, "{how} by {} on {}: {iterations} iterations, {multiplies} multiplies", self.solver, self.device)?;
+        writeln!(out, "{}", states.tolerance_line())?;
         if let Some(reason) = &self.solver_reason {
             writeln!(out, "solver \"auto\" chose {}: {reason}", self.solver)?;
         }

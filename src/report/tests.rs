@@ -14,6 +14,9 @@ fn report() -> RunReport {
         dimension: 1234,
         energies: vec![-4.0, -2.5, -2.5],
         residuals: vec![1e-9, 2e-9, 3e-9],
+        uncertainties: vec![1e-14, 3e-11, 3e-9],
+        constant: 0.0,
+        energies_without_constant: vec![-4.0, -2.5, -2.5],
         multiplicities: RunReport::multiplicities_of(&levels),
         levels,
         observables: Observables {
@@ -35,7 +38,8 @@ fn report() -> RunReport {
         versions: [("eigenforge".to_string(), "0.1.0".to_string())].into(),
         seed: 1,
         start: "guess".into(),
-        tolerance: 1e-8,
+        tolerance: 1e-9,
+        norm: 10.0,
         warnings: vec![],
         memory: MemoryRecord {
             items: vec![MemoryItem { name: "6 vectors".into(), bytes: 59_232 }],
@@ -139,17 +143,31 @@ fn the_summary_reads_as_a_table() {
           state            energy     residual   multiplicity
               0     -4.0000000000      1.00e-9              1
               1     -2.5000000000      2.00e-9   >=         3
-              2     -2.5000000000      1.00e-5   >=         3   NOT CONVERGED
+              2       -2.50000000      1.00e-5   >=         3   NOT CONVERGED
 
         average of a site over the 1 state of the lowest level: <n> 0.750000, <n_up n_dn> 0.100000
         converged by lobpcg on cpu (2 threads): 12 iterations, 40 multiplies
+        tolerance 1.0e-9 of the norm of H, which is 1.00e1 at most: residuals up to 1.00e-8
         solver "auto" chose lobpcg: a preconditioner was asked for
         1.40 s: setup 0.10, compile 0.00, solve 1.00, certify 0.20, observables 0.10
-        warning: the level at -2.5000000000 has 3 states in this sector and `states` cuts it after 2: ask for states = 4 to have them all
-        warning: the multiplicity 3 of the level at -2.5000000000 is a lower bound: it was not certified
-        warning: state 2 did NOT converge: its residual 1.00e-5 is above the tolerance 1.0e-8 (stopped: converged); raise max_iterations, or loosen the tolerance
+        warning: the level at -2.5000000000 has at least 3 states in this sector: how many was not certified
+        warning: state 2 did NOT converge: its residual 1.00e-5 is above 1.00e-8, the tolerance 1.0e-9 times the norm of H (stopped: converged); raise max_iterations, or loosen the tolerance
     "#]]
     .assert_eq(&report.with_warnings().summary());
+}
+
+/// The digits that a large constant costs the energies are said beside the table.
+#[test]
+fn a_large_constant_hides_no_digits() {
+    let mut report = report();
+    report.constant = -1.6e8;
+    report.energies.iter_mut().for_each(|energy| *energy -= 1.6e8);
+    report.energies_without_constant[0] = -4.000_000_012_3;
+    report.uncertainties = vec![1e-13; 3];
+    let summary = report.summary();
+    assert!(summary.contains("  -160000004.0000000  "), "{summary}");
+    let line = "all states share the constant -160000000.0; without it the energies are -4.0000000123, -2.5000000000, ";
+    assert!(summary.contains(line), "{summary}");
 }
 
 #[test]

@@ -324,7 +324,11 @@ impl Row<'_> {
     /// It is something else, or above [`LARGEST_LABEL`].
     pub fn label(&self, index: usize) -> Result<u32, TableError> {
         let label = self.whole(index)?;
-        if label <= LARGEST_LABEL { Ok(label) } else { Err(self.wrong(index, &format!("a label up to {LARGEST_LABEL}"))) }
+        if label <= LARGEST_LABEL {
+            Ok(label)
+        } else {
+            Err(self.wrong(index, &format!("a label up to {LARGEST_LABEL}")))
+        }
     }
 
     /// A whole number of either sign.

@@ -45,7 +45,8 @@ pub fn lowest(matrix: Csr, states: usize) -> Vec<f64> {
 pub fn lowest_states(matrix: Csr, states: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
     let host = Host { matrix, device: Device::cpu() };
     let states = states.min(host.matrix.rows());
-    let options = SolveOptions { states, tolerance: 1e-7, ..SolveOptions::default() };
+    let options =
+        SolveOptions { states, tolerance: 1e-7 / LinearOperator::<f64>::norm_bound(&host), ..SolveOptions::default() };
     let found = solve(&host, Solver::Lanczos, &options).unwrap();
     assert!(found.residuals.iter().all(|residual| *residual <= 1e-7));
     let vectors = found.vectors.iter().chain(&found.extra_vectors).map(|vector| vector.as_host().unwrap().to_vec());

@@ -19,7 +19,7 @@ fn exact(operator: &Operator, sector: Sector, states: usize) -> Vec<f64> {
         0..500 => Dense::new(&model).states(states).run(&Device::cpu()),
         _ => Lanczos::new(&model).states(states).tolerance(1e-9).run(&Device::cpu()),
     };
-    found.unwrap().eigenpairs().values[..states].to_vec()
+    found.unwrap().energies()[..states].to_vec()
 }
 
 fn compare(name: &str, operator: &Operator, sector: Sector, order: Option<Vec<usize>>, weights: &[f64]) -> Found {

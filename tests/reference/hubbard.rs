@@ -48,7 +48,7 @@ fn every_hubbard_case() {
     differences.finish();
 }
 
-/// The other solvers find the same ground state, the two-vector Lanczos and the dense one among them.
+/// Each solver by itself finds the ground state, however small the sector: none hands it to another.
 #[test]
 fn every_solver_finds_the_ground_state() {
     let mut differences = Differences::default();

@@ -111,8 +111,10 @@ pub struct Solved {
     pub ground: Vec<Vec<f64>>,
 }
 
-fn options(states: usize) -> SolveOptions {
-    SolveOptions { states, tolerance: TOLERANCE, max_iterations: 5_000, ..SolveOptions::default() }
+/// To a residual norm of [`TOLERANCE`].
+fn options(states: usize, operator: &Hamiltonian) -> SolveOptions {
+    let tolerance = TOLERANCE / LinearOperator::<f64>::norm_bound(operator).max(1.0);
+    SolveOptions { states, tolerance, max_iterations: 5_000, ..SolveOptions::default() }
 }
 
 /// The solvers that a case of several states is given to, the first one being enough for a ground state.
@@ -127,7 +129,7 @@ pub fn solvers(model: &Model, device: &Device) -> Vec<Solver> {
 /// The lowest `states` by one solver, certified.
 pub fn solve(model: &Model, states: usize, solver: Solver, device: &Device) -> Solved {
     let operator = hamiltonian(model, device);
-    let found = solvers::solve::<f64>(&operator, solver, &options(states)).expect("a solvable model");
+    let found = solvers::solve::<f64>(&operator, solver, &options(states, &operator)).expect("a solvable model");
     let mut y: Vector<f64> = device.zeros(dimension(model)).expect("room for a vector");
     let residual = |(x, value): (&Vector<f64>, &f64)| {
         operator.apply(x, &mut y).expect("a multiply");
@@ -152,8 +154,11 @@ pub const SOLVERS: [Solver; 4] = [Solver::Lobpcg, Solver::Lanczos, Solver::David
 
 /// The lowest energy by one solver, nothing else asked for.
 pub fn ground_energy(model: &Model, solver: Solver, device: &Device) -> f64 {
-    let options = SolveOptions { certify: false, ..options(1) };
-    let found = solvers::solve::<f64>(&hamiltonian(model, device), solver, &options).expect("a solvable model");
+    let operator = hamiltonian(model, device);
+    let options = SolveOptions { certify: false, ..options(1, &operator) };
+    let found = solvers::solve::<f64>(&operator, solver, &options).expect("a solvable model");
+    let expected = if solver == Solver::Dense { StopReason::Dense } else { StopReason::Converged };
+    assert_eq!(found.stop, expected, "{solver:?}");
     assert!(found.residuals[0] <= 10.0 * TOLERANCE, "{solver:?}: residual {:e}, {:?}", found.residuals[0], found.stop);
     found.values[0]
 }

@@ -31,7 +31,7 @@ fn sums(sums: &[f64]) -> String {
 
 /// In the rule's shape, and with a down kernel by runs where the rule takes tiles.
 fn multiplies<T: Scalar>(bits: &mut Bits, device: &Device, model: &Model) {
-    let rule = Prepared::new(model, T::TYPE).unwrap();
+    let rule = Prepared::whole(model, T::TYPE).unwrap();
     let other = rule.candidates().into_iter().skip(1).find(|candidate| candidate.shape().contains("runs of"));
     for (prepared, what) in
         [Some((rule, "multiply")), other.map(|other| (other, "multiply by runs"))].into_iter().flatten()

@@ -77,7 +77,7 @@ fn the_files_of_the_gallery() {
     for model in small_problems() {
         // A device keeps two processes a kernel file, so each problem has devices of its own.
         let devices = devices();
-        let prepared = Prepared::new(&model, ScalarType::F64).unwrap();
+        let prepared = Prepared::whole(&model, ScalarType::F64).unwrap();
         // A diagonal in the user's own words, its tables in constant memory.
         expressions += usize::from(prepared.text().unwrap().text.contains("namespace sum_0 {"));
         check::<f64>(&devices, &model, &prepared, &model.dense().unwrap());
@@ -89,7 +89,7 @@ fn the_files_of_the_gallery() {
 #[test]
 fn the_paper_s_problem_on_fewer_sites_in_single_precision() {
     let (devices, model) = (devices(), small_paper_problem());
-    let prepared = Prepared::new(&model, ScalarType::F32).unwrap();
+    let prepared = Prepared::whole(&model, ScalarType::F32).unwrap();
     check::<f32>(&devices, &model, &prepared, &model.dense().unwrap());
     check_updates::<f32>(&devices, &model);
 }

@@ -27,7 +27,7 @@ fn kronecker(model: &Model, change: impl Fn(&mut KroneckerPlan)) {
     let devices = devices();
     let dense = model.dense().unwrap();
     for scalar in [ScalarType::F64, ScalarType::F32] {
-        let mut prepared = Prepared::new(model, scalar).unwrap();
+        let mut prepared = Prepared::whole(model, scalar).unwrap();
         let Prepared::Kronecker { plan, .. } = &mut prepared else { panic!("{} does not split", model.name()) };
         change(plan);
         match scalar {
@@ -41,7 +41,7 @@ fn general(model: &Model, change: impl Fn(&mut GeneralPlan)) {
     let devices = devices();
     let dense = model.dense().unwrap();
     for scalar in [ScalarType::F64, ScalarType::F32] {
-        let mut prepared = Prepared::new(model, scalar).unwrap();
+        let mut prepared = Prepared::whole(model, scalar).unwrap();
         let Prepared::General { plan, .. } = &mut prepared else { panic!("{} splits", model.name()) };
         change(plan);
         match scalar {
@@ -159,7 +159,7 @@ fn runs_with_terms_of_four_operators() {
 fn every_candidate_is_right() {
     let model = hubbard(8, true, 4, 2, |_| 1.0);
     let dense = model.dense().unwrap();
-    let prepared = Prepared::new(&model, ScalarType::F64).unwrap();
+    let prepared = Prepared::whole(&model, ScalarType::F64).unwrap();
     let Prepared::Kronecker { plan, .. } = &prepared else { panic!("it splits") };
     assert!(matches!(plan.shape.down, DownShape::Tile { .. }), "{} up states are few", plan.up.states);
     let shapes = plan.candidates();

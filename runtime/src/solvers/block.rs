@@ -31,11 +31,6 @@ const BETWEEN_CHECKS: usize = 4;
 /// Blocks held.
 pub(super) const BLOCKS: usize = 7;
 
-/// Guard vectors for `states` asked for: two, and one more for every four.
-pub(super) fn default_guard(states: usize) -> usize {
-    2 + states / 4
-}
-
 type Matrix = Vec<Vec<f64>>;
 
 struct Block<'a, T: Scalar> {
@@ -55,22 +50,21 @@ struct Block<'a, T: Scalar> {
     residuals: Vec<f64>,
 }
 
-/// The k lowest states.
+/// The k lowest states, in a block of so many columns.
 pub(super) fn search<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
-    guard: usize,
+    columns: usize,
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
-    let (k, tolerance) = (run.options.states, run.options.tolerance);
-    let mut block = Block::start(run, operator, k + guard)?;
+    let (k, tolerance, scale) = (run.options.states, run.tolerance, run.norm);
+    let mut block = Block::start(run, operator, columns)?;
     let mut iteration = 0;
     if let Some(saved) = saver.take_resumed::<T>() {
         iteration = saved.iteration;
         block.resume(&saved.vectors)?;
     }
-    let scale = operator.norm_bound();
-    let floor = 2.0 * T::EPSILON * scale;
+    let floor = run.floor();
     let (mut best, mut best_value, mut best_at) = (f64::INFINITY, f64::INFINITY, iteration);
     let mut next_check = iteration;
     let mut history = Vec::new();
@@ -231,13 +225,13 @@ impl<'a, T: Scalar> Block<'a, T> {
     fn activate(&mut self) -> Result<usize, SolveError> {
         let mut active = 0;
         for j in 0..self.x.len() {
-            if self.residuals[j] <= 0.3 * self.run.options.tolerance {
+            if self.residuals[j] <= 0.3 * self.run.tolerance {
                 continue;
             }
             self.w.swap(active, j);
             if let Some(jacobi) = &self.preconditioner {
                 let margin = self.residuals[j];
-                let least = 0.1 * margin.max(1e-2 * self.operator.norm_bound());
+                let least = 0.1 * margin.max(1e-2 * self.run.norm);
                 jacobi.run(&mut [Bind::Out(&mut self.w[active])], &[self.values[j] - margin, least])?;
             }
             active += 1;

@@ -85,8 +85,8 @@ impl<T: Scalar> LinearOperator<T> for Deflated<'_, T> {
 
 /// How the search of the complement ended.
 enum Search {
-    /// Everything at or below the k-th value is known.
-    Complete,
+    /// Everything at or below the k-th value is known; the lowest value that was met above it.
+    Complete(Option<f64>),
     /// It is not, for this reason.
     Incomplete(String),
 }
@@ -106,11 +106,11 @@ pub(super) fn complete<T: Scalar>(
         StopReason::Converged | StopReason::Dense => search_complement(run, operator, solver, &mut main)?,
         _ => Search::Incomplete("the main search did not converge".into()),
     };
-    let complete = match outcome {
-        Search::Complete => true,
+    let (complete, next) = match outcome {
+        Search::Complete(next) => (true, next),
         Search::Incomplete(why) => {
             notes.push(format!("multiplicities are lower bounds: {why}"));
-            false
+            (false, None)
         }
     };
     // True values and residuals from fresh multiplies.
@@ -123,7 +123,7 @@ pub(super) fn complete<T: Scalar>(
         found.push((value, residual, vector));
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let tolerance = run.degeneracy_tolerance(found.iter().take(k).map(|f| f.0));
+    let tolerance = run.degeneracy_tolerance();
     let last = found[k - 1].0;
     found.retain(|f| f.0 <= last + tolerance);
     let extra = found.split_off(k);
@@ -136,7 +136,7 @@ pub(super) fn complete<T: Scalar>(
         vectors.push(vector);
     }
     let mut stop = main.stop;
-    if stop == StopReason::Converged && residuals.iter().any(|r| *r > 1.01 * run.options.tolerance) {
+    if stop == StopReason::Converged && residuals.iter().any(|r| *r > 1.01 * run.tolerance) {
         stop = StopReason::Stagnated;
     }
     Ok(Eigenpairs {
@@ -147,6 +147,9 @@ pub(super) fn complete<T: Scalar>(
         extra_values: extra.iter().map(|f| f.0).collect(),
         extra_vectors: extra.into_iter().map(|f| f.2).collect(),
         degeneracy_tolerance: tolerance,
+        norm: run.norm,
+        tolerance: run.tolerance,
+        next,
         start: run.started_from.get(),
         iterations: main.iterations,
         multiplies: run.multiplies(),
@@ -169,7 +172,7 @@ fn search_complement<T: Scalar>(
     let by_diagonal = uses_diagonal && operator.diagonal().is_some();
     for extra in 0.. {
         if main.vectors.len() == n {
-            return Ok(Search::Complete);
+            return Ok(Search::Complete(None));
         }
         if extra == EXTRA {
             return Ok(Search::Incomplete(format!(
@@ -183,10 +186,10 @@ fn search_complement<T: Scalar>(
         let mut sorted = main.values.clone();
         sorted.sort_by(f64::total_cmp);
         let last = sorted[k - 1];
-        let limit = last + run.degeneracy_tolerance(sorted[..k].iter().copied());
+        let limit = last + run.degeneracy_tolerance();
         let share = if by_diagonal { FAR_ENOUGH_BY_DIAGONAL } else { FAR_ENOUGH };
         let enough = |value: f64, residual: f64| value > limit && residual <= share * (value - last);
-        let top = if by_diagonal { last + NEAR * (operator.norm_bound() + last.abs()) } else { operator.norm_bound() };
+        let top = if by_diagonal { last + NEAR * (run.norm + last.abs()) } else { run.norm };
         let deflated =
             Deflated { top, inner: operator, algebra: &run.algebra, values: &main.values, locked: &main.vectors };
         let seed = run.options.seed.wrapping_add(0x9e37_79b9).wrapping_mul(2 * extra as u64 + 3);
@@ -223,7 +226,7 @@ fn search_complement<T: Scalar>(
             )));
         }
         let Some(mut vector) = found.vectors.into_iter().next().filter(|_| value <= limit) else {
-            return Ok(Search::Complete);
+            return Ok(Search::Complete(Some(value)));
         };
         if value < last - (limit - last) {
             main.notes.push(format!("certification found a state at {value:?} that the main search had missed"));
@@ -232,7 +235,7 @@ fn search_complement<T: Scalar>(
         main.values.push(value);
         main.vectors.push(vector);
     }
-    Ok(Search::Complete)
+    Ok(Search::Complete(None))
 }
 
 /// Groups ascending values that lie within `tolerance` of the first of their group; those with a member below index k.

@@ -121,15 +121,15 @@ pub(super) fn search<T: Scalar>(
         first = saved.iteration;
         state.resume(saved.vectors)?;
     }
-    let floor = 2.0 * T::EPSILON * operator.norm_bound();
+    let (tolerance, floor) = (run.tolerance, run.floor());
     let (mut best, mut best_at, mut best_value, mut doubts) = (state.residual, first, state.theta, 0);
     let mut history = vec![(first, state.theta, state.residual)];
     let mut iteration = first;
     let stop = loop {
         run.progress("lobpcg", iteration, &[state.theta], state.residual, false);
-        if state.residual <= run.options.tolerance || state.residual <= floor {
+        if state.residual <= tolerance || state.residual <= floor {
             state.refresh(iteration)?;
-            if state.residual <= run.options.tolerance {
+            if state.residual <= tolerance {
                 break StopReason::Converged;
             }
             doubts += 1;
@@ -139,11 +139,7 @@ pub(super) fn search<T: Scalar>(
         }
         if iteration >= search.max_iterations {
             state.refresh(iteration)?;
-            break if state.residual <= run.options.tolerance {
-                StopReason::Converged
-            } else {
-                StopReason::MaxIterations
-            };
+            break if state.residual <= tolerance { StopReason::Converged } else { StopReason::MaxIterations };
         }
         iteration += 1;
         let mut span = trace::span("solver", "iteration");
@@ -156,13 +152,13 @@ pub(super) fn search<T: Scalar>(
         span.note("residual", state.residual);
         drop(span);
         history.push((iteration, state.theta, state.residual));
-        let lower = best_value - state.theta > 8.0 * T::EPSILON * operator.norm_bound();
+        let lower = best_value - state.theta > 8.0 * T::EPSILON * run.norm;
         if state.residual < 0.9 * best || lower {
             (best, best_at) = (best.min(state.residual), iteration);
             best_value = best_value.min(state.theta);
         } else if iteration - best_at >= PATIENCE {
             state.refresh(iteration)?;
-            break if state.residual <= run.options.tolerance { StopReason::Converged } else { StopReason::Stagnated };
+            break if state.residual <= tolerance { StopReason::Converged } else { StopReason::Stagnated };
         } else if (iteration - best_at) % 50 == 0 {
             // Progress stalls: forget the direction, start again from x.
             state.drop_p(iteration)?;
@@ -265,8 +261,8 @@ impl<'a, T: Scalar> State<'a, T> {
         if !self.jacobi {
             return vec![];
         }
-        let margin = if self.residual.is_finite() { self.residual } else { 1.0 };
-        vec![theta - margin, 0.1 * margin.max(1e-2 * self.operator.norm_bound())]
+        let margin = if self.residual.is_finite() { self.residual } else { self.run.norm };
+        vec![theta - margin, 0.1 * margin.max(1e-2 * self.run.norm)]
     }
 
     /// Runs the update sweep.

@@ -1,6 +1,7 @@
 //! Eigensolvers for the lowest states of a real symmetric operator, written once over [`crate::Device`].
 //!
-//! [`solve`] runs one of them and then certifies: true residuals, missed states, complete levels. The solvers stand in
+//! [`solve`] runs one of them and then certifies: true residuals, missed states, complete levels. Every threshold is a share
+//! of ‖A‖ ([`LinearOperator::norm_bound`]), so the unit of A changes nothing. The solvers stand in
 //! `lobpcg` (one state, fused), `block` (several), `lanczos/`, `davidson/` and `dense`; `algebra` has their block operations as vector
 //! programs, `checkpoint` their state on disk.
 
@@ -31,8 +32,6 @@ use eigenforge_templates::vector_program::VectorProgram;
 use run::Run;
 
 /// The lowest `options.states` eigenpairs of `operator`, with true residuals and multiplicities.
-///
-/// Matrices of small dimension are diagonalised whole whatever `solver` says; a note in the result says so.
 pub fn solve<T: Scalar>(
     operator: &dyn LinearOperator<T>,
     solver: Solver,
@@ -41,12 +40,8 @@ pub fn solve<T: Scalar>(
     let n = operator.dimension();
     options.check(n)?;
     let run = Run::new(operator, options);
-    if is_dense(n, solver, options) {
-        let mut found = dense::solve(&run, operator, options)?;
-        if solver != Solver::Dense {
-            found.notes.push(format!("dimension {n} is small: the whole matrix was diagonalised"));
-        }
-        return Ok(found);
+    if !run.norm.is_finite() {
+        return Err(SolveError::NotFinite { value: run.norm, iteration: 0 });
     }
     let name = match solver {
         Solver::Lobpcg => "lobpcg",
@@ -57,8 +52,8 @@ pub fn solve<T: Scalar>(
     let owner =
         Owner { solver: name, dimension: n, states: options.states, scalar: T::TYPE.cuda(), seed: options.seed };
     let mut saver = Saver::open(options.checkpoint.as_ref(), &owner)?;
-    let guard = options.guard.unwrap_or(if options.states == 1 { 0 } else { block::default_guard(options.states) });
-    let main = match (solver, options.states + guard) {
+    let main = match (solver, options.columns(n)) {
+        (Solver::Dense, _) => return dense::solve(&run, operator, &mut saver),
         (Solver::Lanczos, _) => lanczos::search(&run, operator, &mut saver)?,
         (Solver::Davidson, _) => davidson::search(&run, operator, davidson::Goal::States, &mut saver)?,
         (_, 1) => {
@@ -75,7 +70,7 @@ pub fn solve<T: Scalar>(
                 block::BLOCKS * columns,
                 "; fewer states or guard vectors need less",
             )?;
-            block::search(&run, operator, guard, &mut saver)?
+            block::search(&run, operator, columns, &mut saver)?
         }
     };
     saver.search_has_ended()?;
@@ -92,15 +87,15 @@ pub fn symmetric_eigen(n: usize, matrix: &[f64]) -> Result<(Vec<f64>, Vec<Vec<f6
 /// What a solve keeps in the device's memory beside the operator's own tables: a name, and its bytes. `element` is the
 /// size of a vector's element.
 pub fn resident(dimension: usize, element: usize, solver: Solver, options: &SolveOptions) -> (String, u64) {
-    let guard = options.guard.unwrap_or(if options.states == 1 { 0 } else { block::default_guard(options.states) });
+    let columns = options.columns(dimension);
     let (name, vectors) = match solver {
-        _ if is_dense(dimension, solver, options) => {
+        Solver::Dense => {
             let bytes = dense::bytes(dimension);
             return (format!("the dense {dimension} x {dimension} matrix with its eigenvectors"), bytes);
         }
-        Solver::Lobpcg if options.states + guard == 1 => ("LOBPCG", lobpcg::VECTORS),
-        Solver::Lobpcg => ("block LOBPCG", block::BLOCKS * (options.states + guard)),
-        Solver::Davidson => ("Davidson", davidson::vectors(options)),
+        Solver::Lobpcg if columns == 1 => ("LOBPCG", lobpcg::VECTORS),
+        Solver::Lobpcg => ("block LOBPCG", block::BLOCKS * columns),
+        Solver::Davidson => ("Davidson", davidson::vectors(options, dimension)),
         _ if options.states == 1 => ("Lanczos", lanczos::VECTORS),
         _ => ("thick-restart Lanczos", lanczos::thick_vectors(options.states, dimension)),
     };
@@ -120,18 +115,11 @@ pub fn kept<T: Scalar>(
     let each = (dimension as u64).saturating_mul(size_of::<T>() as u64);
     let spare = |needed| run::spare(device, each, needed, other, options.memory_limit);
     let vectors = match solver {
-        _ if is_dense(dimension, solver, options) => 0,
         Solver::Lanczos if options.states == 1 => lanczos::kept(options, spare(lanczos::VECTORS)),
-        Solver::Davidson => davidson::kept(options, dimension, spare(davidson::vectors(options))),
+        Solver::Davidson => davidson::kept(options, dimension, spare(davidson::vectors(options, dimension))),
         _ => 0,
     };
     (vectors > 0).then(|| (format!("up to {vectors} more kept while there is room"), each * vectors as u64))
-}
-
-/// Whether the whole matrix is diagonalised: because it was asked for, or because the matrix is small.
-fn is_dense(dimension: usize, solver: Solver, options: &SolveOptions) -> bool {
-    let columns = options.states + options.guard.unwrap_or(block::default_guard(options.states));
-    solver == Solver::Dense || dimension <= dense::SMALL || dimension < 5 * columns
 }
 
 /// The vector programs of the solvers, for benchmarks, the gallery and tests that compile them. The first is the fused

@@ -50,7 +50,8 @@ pub type ProgressFn = Arc<dyn Fn(&Progress) + Send + Sync>;
 pub struct SolveOptions {
     /// How many of the lowest eigenpairs.
     pub states: usize,
-    /// On the residual norm ‖A x − λ x‖ of each unit vector x.
+    /// On the residual norm ‖A x − λ x‖ of each unit vector x, in parts of the operator's
+    /// [norm](crate::LinearOperator::norm_bound): between 0 and 1.
     pub tolerance: f64,
     /// Iterations of one search (certification's searches each have as many).
     pub max_iterations: usize,
@@ -73,14 +74,16 @@ pub struct SolveOptions {
     /// Vectors that Lanczos for one state keeps at most, beside the four it needs; by default what memory allows. Any
     /// number gives the same energy; fewer cost up to twice the multiplies.
     pub keep_vectors: Option<usize>,
+    /// A constant that was taken out of the operator beforehand: added to the energies of progress lines, and to nothing else.
+    pub taken_out: f64,
 }
 
 impl Default for SolveOptions {
-    /// One state to 1e-8, certified.
+    /// One state to 1e-10 of the norm, certified.
     fn default() -> SolveOptions {
         SolveOptions {
             states: 1,
-            tolerance: 1e-8,
+            tolerance: 1e-10,
             max_iterations: 2000,
             guard: None,
             seed: 1,
@@ -91,6 +94,7 @@ impl Default for SolveOptions {
             progress: None,
             memory_limit: None,
             keep_vectors: None,
+            taken_out: 0.0,
         }
     }
 }
@@ -101,14 +105,26 @@ impl SolveOptions {
         if self.states == 0 || self.states > dimension {
             return Err(SolveError::States { states: self.states, dimension });
         }
-        if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
+        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
             let value = format!("{:?}", self.tolerance);
-            return Err(SolveError::Option { name: "tolerance", value, expected: "a positive number, such as 1e-8" });
+            let expected = "a number between 0 and 1, a share of the norm of the operator, such as 1e-10";
+            return Err(SolveError::Option { name: "tolerance", value, expected });
         }
         if self.max_iterations == 0 {
             return Err(SolveError::Option { name: "max_iterations", value: "0".into(), expected: "1 or more" });
         }
         Ok(())
+    }
+
+    /// Vectors of a block: the states asked for and the guard, no more than there are dimensions.
+    pub(super) fn columns(&self, dimension: usize) -> usize {
+        let guard = match (self.guard, self.states) {
+            (Some(guard), _) => guard,
+            (None, 1) => 0,
+            // Two, and one more for every four.
+            (None, states) => 2 + states / 4,
+        };
+        self.states.saturating_add(guard).min(dimension)
     }
 }
 
@@ -132,6 +148,8 @@ pub struct Progress {
     pub energies: Vec<f64>,
     /// The largest residual norm among the states asked for.
     pub residual: f64,
+    /// The residual norm at which they have converged.
+    pub tolerance: f64,
     /// Seconds since the solve began.
     pub elapsed: f64,
     /// Seconds left, from the slope of the residual; `None` while there is none.
@@ -181,6 +199,12 @@ pub struct Eigenpairs<T: Scalar> {
     pub extra_values: Vec<f64>,
     /// Two values closer than this are one level.
     pub degeneracy_tolerance: f64,
+    /// The upper bound of ‖A‖ that all thresholds are shares of.
+    pub norm: f64,
+    /// Residual norms up to this have converged: the tolerance asked for, times the norm.
+    pub tolerance: f64,
+    /// The lowest value that was met above all of these, where the search for missed states ended at one.
+    pub next: Option<f64>,
     /// What the main search began with: "random", "guess" (the operator's, with 3 % random), or "none" of a dense solve.
     pub start: &'static str,
     /// Iterations in all phases.
@@ -198,6 +222,23 @@ pub struct Eigenpairs<T: Scalar> {
 }
 
 impl<T: Scalar> Eigenpairs<T> {
+    /// How far each value may be off: its residual norm r, or r² over the distance to the next level where that is known
+    /// and smaller (Kato 1949; Temple 1928), and rounding.
+    pub fn uncertainties(&self) -> Vec<f64> {
+        let certified = self.levels.iter().all(|level| level.complete);
+        let of = |(value, residual): (&f64, &f64)| {
+            let apart = |other: &f64| (other - value).abs();
+            let others = self.values.iter().chain(&self.extra_values).map(apart);
+            // Half the way to the next value is what its own residual norm allows at the least.
+            let gap = others.filter(|apart| *apart > self.degeneracy_tolerance);
+            let gap = gap.chain(self.next.map(|next| 0.5 * apart(&next))).fold(f64::INFINITY, f64::min);
+            let gap = if gap.is_finite() { gap } else { self.degeneracy_tolerance };
+            let second_order = if certified && gap > 0.0 { residual * residual / gap } else { f64::INFINITY };
+            residual.min(second_order).max(f64::EPSILON * self.norm)
+        };
+        self.values.iter().zip(&self.residuals).map(of).collect()
+    }
+
     /// An orthonormal basis of the lowest level, also of the part that k cuts off; complete if `levels[0].complete`.
     pub fn ground_multiplet(&self) -> Vec<&Vector<T>> {
         let limit = self.values.first().map_or(f64::NAN, |ground| ground + self.degeneracy_tolerance);

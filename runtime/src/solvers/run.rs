@@ -17,6 +17,10 @@ const PROGRESS_SECONDS: f64 = 0.25;
 pub(super) struct Run<'a, T: Scalar> {
     pub options: &'a SolveOptions,
     pub algebra: Algebra,
+    /// Upper bound of ‖A‖, which every threshold is a share of.
+    pub norm: f64,
+    /// Residual norms up to this have converged: the tolerance asked for, times the norm.
+    pub tolerance: f64,
     started: Instant,
     multiplies: Cell<usize>,
     /// What the main search began with.
@@ -29,9 +33,12 @@ pub(super) struct Run<'a, T: Scalar> {
 
 impl<'a, T: Scalar> Run<'a, T> {
     pub(super) fn new(operator: &dyn LinearOperator<T>, options: &'a SolveOptions) -> Run<'a, T> {
+        let norm = operator.norm_bound();
         Run {
             options,
             algebra: Algebra::new(operator.device()),
+            norm,
+            tolerance: options.tolerance * norm,
             started: Instant::now(),
             multiplies: Cell::new(0),
             started_from: Cell::new("random"),
@@ -101,10 +108,15 @@ impl<'a, T: Scalar> Run<'a, T> {
         if value.is_finite() { Ok(value) } else { Err(SolveError::NotFinite { value, iteration }) }
     }
 
-    /// Two values closer than this are one level: 1e-8 of the largest, or ten tolerances.
-    pub(super) fn degeneracy_tolerance(&self, values: impl Iterator<Item = f64>) -> f64 {
-        let largest = values.fold(0.0f64, |m, v| m.max(v.abs()));
-        (1e-8 * largest).max(10.0 * self.options.tolerance).max(100.0 * T::EPSILON * largest)
+    /// Residual norms up to this may be rounding.
+    pub(super) fn floor(&self) -> f64 {
+        2.0 * T::EPSILON * self.norm
+    }
+
+    /// Two values closer than this are one level: a value is off by its residual norm at most, so those of one level by
+    /// two tolerances, which is doubled here; and rounding. It does not depend on where the zero of energy lies.
+    pub(super) fn degeneracy_tolerance(&self) -> f64 {
+        (4.0 * self.tolerance).max(100.0 * T::EPSILON * self.norm)
     }
 
     /// Refuses, with the numbers, what does not fit in the device's memory or under the limit that was set.
@@ -170,9 +182,11 @@ impl<'a, T: Scalar> Run<'a, T> {
         self.last_line.set(elapsed);
         let (_, began, first) = *slope;
         let fallen = (first / residual).ln();
-        let left = (residual / self.options.tolerance).ln().max(0.0);
+        let left = (residual / self.tolerance).ln().max(0.0);
         let remaining = (fallen > 1.0).then(|| (elapsed - began) * left / fallen);
-        report(&Progress { phase, iteration, energies: energies.to_vec(), residual, elapsed, remaining });
+        let energies = energies.iter().map(|energy| energy + self.options.taken_out).collect();
+        let tolerance = self.tolerance;
+        report(&Progress { phase, iteration, energies, residual, tolerance, elapsed, remaining });
     }
 }
 

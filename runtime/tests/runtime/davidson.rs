@@ -26,9 +26,9 @@ fn matrices_that_their_diagonal_dominates() {
         for seed in 1..4 {
             let operator = dominated(&device, 900, 20, seed);
             for k in 1..=6 {
-                let found = solve::<f64>(&operator, Solver::Davidson, &options(k, 1e-10)).unwrap();
+                let found = solve::<f64>(&operator, Solver::Davidson, &options(k, 1e-11)).unwrap();
                 assert_eq!(found.stop, StopReason::Converged);
-                check(&operator, &found, k, 1e-10);
+                check(&operator, &found, k, 1e-11);
                 assert!(!found.notes.iter().any(|note| note.contains("missed")), "{:?}", found.notes);
             }
         }
@@ -41,7 +41,8 @@ fn few_multiplies_and_fewer_than_lanczos() {
     for device in test_devices().into_iter().filter(|device| !device.is_cuda()) {
         let operator = dominated(&device, 3000, 20, 7);
         for (k, bound) in [(1, 16), (3, 59), (6, 102)] {
-            let options = SolveOptions { certify: false, ..options(k, 1e-8) };
+            let options =
+                SolveOptions { certify: false, ..options(k, 1e-8 / LinearOperator::<f64>::norm_bound(&operator)) };
             let run = |solver| solve::<f64>(&operator, solver, &options).unwrap();
             let (davidson, lanczos) = (run(Solver::Davidson), run(Solver::Lanczos));
             println!("k = {k}: {} multiplies, {} by Lanczos", davidson.multiplies, lanczos.multiplies);
@@ -65,7 +66,11 @@ fn the_same_states_in_any_memory() {
             let mut multiplies = Vec::new();
             for extra in [Some(0), Some(3), Some(20), None] {
                 let memory_limit = extra.map(|extra| (8 * columns + extra) * vector);
-                let options = SolveOptions { memory_limit, certify: false, ..options(k, 1e-9) };
+                let options = SolveOptions {
+                    memory_limit,
+                    certify: false,
+                    ..options(k, 1e-9 / LinearOperator::<f64>::norm_bound(operator))
+                };
                 let found = solve::<f64>(operator, Solver::Davidson, &options).unwrap();
                 assert_eq!(found.stop, StopReason::Converged, "k = {k}, {extra:?}: {:?}", found.residuals);
                 let spectrum = operator.spectrum();
@@ -139,9 +144,9 @@ fn a_diagonal_that_is_almost_or_all_of_the_matrix() {
         for coupling in [0.0, 1e-12, 1e-6, 1e-3] {
             let operator = Sparse::random(&device, 600, 10.0, 6, coupling, 6);
             for k in [1, 4] {
-                let found = solve::<f64>(&operator, Solver::Davidson, &options(k, 1e-10)).unwrap();
+                let found = solve::<f64>(&operator, Solver::Davidson, &options(k, 1e-11)).unwrap();
                 assert_eq!(found.stop, StopReason::Converged, "coupling {coupling:e}, k = {k}: {:?}", found.residuals);
-                check(&operator, &found, k, 1e-10);
+                check(&operator, &found, k, 1e-11);
             }
         }
     }
@@ -172,9 +177,9 @@ fn single_precision() {
     for device in test_devices() {
         let operator = dominated(&device, 900, 20, 3);
         for k in [1, 3, 6] {
-            let found = solve::<f32>(&operator, Solver::Davidson, &options(k, 2e-5)).unwrap();
+            let found = solve::<f32>(&operator, Solver::Davidson, &options(k, 2e-6)).unwrap();
             assert_eq!(found.stop, StopReason::Converged, "{:?}", found.residuals);
-            check(&operator, &found, k, 2e-5);
+            check(&operator, &found, k, 2e-6);
         }
     }
 }

@@ -65,11 +65,13 @@ impl Sparse {
     /// All eigenvalues, from the dense matrix.
     pub fn spectrum(&self) -> Vec<f64> {
         let n = self.rows.len();
+        let unit = LinearOperator::<f64>::norm_bound(self).max(f64::MIN_POSITIVE);
         let mut matrix = faer::Mat::<f64>::zeros(n, n);
         for (i, row) in self.rows.iter().enumerate() {
-            row.iter().for_each(|(j, v)| matrix[(i, *j)] += v);
+            row.iter().for_each(|(j, v)| matrix[(i, *j)] += v / unit);
         }
-        matrix.self_adjoint_eigenvalues(faer::Side::Lower).expect("a symmetric matrix has eigenvalues")
+        let values = matrix.self_adjoint_eigenvalues(faer::Side::Lower).expect("a symmetric matrix has eigenvalues");
+        values.iter().map(|value| value * unit).collect()
     }
 }
 

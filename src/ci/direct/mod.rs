@@ -189,7 +189,7 @@ impl<'a> Moves<'a> {
             None if integrals.obey_irreps() => integrals.irreps.iter().map(|irrep| irrep - 1).collect(),
             None => vec![0; integrals.orbitals],
         };
-        let rules = Rules { integrals, irreps: &irreps, level: None, threshold: THRESHOLD };
+        let rules = Rules { integrals, irreps: &irreps, level: None, threshold: THRESHOLD * integrals.unit() };
         let classes = Classes::new(space);
         let up = StringTable::new(space.alpha(), &rules, |_| 0)?;
         let down = StringTable::new(space.beta(), &rules, |_| 0)?;
@@ -241,7 +241,7 @@ fn check(integrals: &Integrals, space: &Space) -> Result<(), DirectError> {
         return Err(DirectError::Incomplete { rows: space.len() });
     }
     let largest = space.irreps().map_or(0.0, |irreps| integrals.largest_forbidden(irreps));
-    if largest > FORBIDDEN {
+    if largest > FORBIDDEN * integrals.unit() {
         return Err(DirectError::Irreps { largest });
     }
     Ok(())

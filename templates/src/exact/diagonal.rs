@@ -71,6 +71,10 @@ pub struct LevelTerm {
 pub struct DiagonalPlan {
     /// Added to every element.
     pub constant: f64,
+    /// What was taken out of the operator beforehand, the same on all states: the expressions, which are of the whole
+    /// operator, are evaluated less this.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub taken_out: f64,
     /// Counted terms.
     pub counts: Vec<CountGroup>,
     /// Products of many factors.
@@ -90,12 +94,52 @@ pub struct DiagonalPlan {
 /// More counted groups than this and a diagonal with translated expressions is written as those.
 const MOST_GROUPS_BEFORE_EXPRESSIONS: usize = 8;
 
+/// A constant larger than this many times the rest of the diagonal costs the expressions, which hold it, digits.
+const LARGEST_BESIDE_EXPRESSIONS: f64 = 100.0;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
+}
+
 impl DiagonalPlan {
-    /// Keeps the expressions only where they are the better text: many groups and nothing else.
+    /// Keeps the expressions only where they are the better text: many groups and nothing else, and no constant taken out
+    /// that is large beside them.
     pub fn choose_strategy(&mut self) {
-        if self.counts.len() + self.products.len() + self.levels.len() <= MOST_GROUPS_BEFORE_EXPRESSIONS {
+        let few = self.counts.len() + self.products.len() + self.levels.len() <= MOST_GROUPS_BEFORE_EXPRESSIONS;
+        let (low, high) = self.range([u32::MAX; 2]);
+        if few || self.taken_out.abs() > LARGEST_BESIDE_EXPRESSIONS * (high - low) {
             self.expressions.clear();
         }
+    }
+
+    /// Bounds of the elements: what the terms allow one by one, with so many bits set in the up and the down word.
+    pub fn range(&self, particles: [u32; 2]) -> (f64, f64) {
+        let set = |word: StateWord| match word {
+            StateWord::Up => particles[0],
+            StateWord::Down => particles[1],
+            StateWord::State => u32::MAX,
+        };
+        let spin = 0.5 * f64::from(self.two_s);
+        let counts = self.counts.iter().map(|group| {
+            let words = [Some(group.left), group.right.map(|(word, _)| word)];
+            let most = words.into_iter().flatten().map(set).fold(group.mask.count_ones(), u32::min);
+            let most = if group.differs { group.mask.count_ones() } else { most };
+            (0.0, group.coefficient * f64::from(most))
+        });
+        let products = self.products.iter().map(|term| match term.parity {
+            true => (-term.coefficient, term.coefficient),
+            false => (0.0, term.coefficient),
+        });
+        let levels = self.levels.iter().map(|term| {
+            let largest = term.coefficient * spin.powi(term.factors.iter().map(|(_, power)| *power as i32).sum());
+            let even = term.factors.iter().all(|(_, power)| power % 2 == 0);
+            (if even { 0.0 } else { -largest }, largest)
+        });
+        counts
+            .chain(products)
+            .chain(levels)
+            .fold((self.constant, self.constant), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
     }
 
     /// Whether the element is the same everywhere.
@@ -168,7 +212,7 @@ impl DiagonalPlan {
     pub fn statements(&self, wide: bool) -> Vec<String> {
         let arguments = if self.sites > 0 { "up, dn" } else { "state" };
         // The expressions are the whole diagonal; the constant is what the counts leave of it.
-        let constant = if self.expressions.is_empty() { self.constant } else { 0.0 };
+        let constant = if self.expressions.is_empty() { self.constant } else { 0.0 - self.taken_out };
         let mut lines = vec![format!("double value = {constant:?};")];
         if !self.expressions.is_empty() {
             let call = |k| format!("value += sum_{k}::value({arguments});");

@@ -9,6 +9,7 @@ use super::{DiagonalPlan, GeneralShape};
 use crate::ScalarType;
 use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// One elementary term: amplitude · (−1)^popcount(s & sign) where (s & care) == pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +31,18 @@ pub struct FlipGroup {
     pub flip: u64,
     /// The terms.
     pub terms: Vec<MaskedTerm>,
+}
+
+impl FlipGroup {
+    /// The largest Σ |amplitude| of terms that may act on one state: those that ask the same bits for different patterns
+    /// exclude each other.
+    pub fn norm_bound(&self) -> f64 {
+        let mut by_care: BTreeMap<u64, BTreeMap<u64, f64>> = BTreeMap::new();
+        for term in &self.terms {
+            *by_care.entry(term.care).or_default().entry(term.pattern).or_insert(0.0) += term.amplitude.abs();
+        }
+        by_care.values().map(|patterns| patterns.values().copied().fold(0.0, f64::max)).sum()
+    }
 }
 
 /// Sizes of Lin's tables for one sector; the plan has them as fields.

@@ -87,13 +87,12 @@ pub(super) fn search<T: Scalar>(
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
     let phase = if let Goal::States = goal { "davidson" } else { "certify" };
-    let (options, k) = (run.options, run.options.states);
-    let needed = vectors(options);
+    let (options, k, tolerance) = (run.options, run.options.states, run.tolerance);
+    let needed = vectors(options, operator.dimension());
     run.plan_memory(operator, "Davidson", needed, "; fewer states or guard vectors need less")?;
     let sizes = Sizes::new(options, operator.dimension(), run.spare(operator, needed));
     let mut search = Search::start(run, operator, sizes, &goal, saver)?;
-    let scale = operator.norm_bound();
-    let floor = 2.0 * T::EPSILON * scale;
+    let (scale, floor) = (run.norm, run.floor());
     let (mut best, mut best_value, mut best_at) = (f64::INFINITY, f64::INFINITY, search.iteration);
     let (mut history, mut doubts) = (Vec::new(), 0);
     let (ritz, stop) = loop {
@@ -113,9 +112,9 @@ pub(super) fn search<T: Scalar>(
             let (values, iterations, stop) = (vec![ritz.values[0]], search.iteration, StopReason::Converged);
             return Ok(Main { values, vectors: Vec::new(), iterations, stop, history, notes: Vec::new() });
         }
-        if worst <= options.tolerance.max(floor) {
+        if worst <= tolerance.max(floor) {
             // W is made of combinations of A V, not multiplied afresh. Where that may matter it is.
-            if worst <= options.tolerance && options.tolerance > 32.0 * floor {
+            if worst <= tolerance && tolerance > 32.0 * floor {
                 break (ritz, StopReason::Converged);
             }
             if doubts == DOUBTS {
@@ -125,7 +124,7 @@ pub(super) fn search<T: Scalar>(
             search.space.refresh(&ritz, search.iteration)?;
             search.locked.fill(None);
             let (ritz, _) = search.look()?;
-            if search.residuals.iter().all(|r| *r <= options.tolerance) {
+            if search.residuals.iter().all(|r| *r <= tolerance) {
                 break (ritz, StopReason::Converged);
             }
             continue;
@@ -206,7 +205,7 @@ impl<'a, T: Scalar> Search<'a, T> {
     /// Returns the corrections' lengths.
     fn look(&mut self) -> Result<(Ritz, Vec<f64>), SolveError> {
         let mut ritz = self.space.ritz()?;
-        let (k, tolerance) = (self.residuals.len(), self.run.options.tolerance);
+        let (k, tolerance) = (self.residuals.len(), self.run.tolerance);
         // A state that came in below moves the others up.
         for (locked, (value, residual)) in self.locked.iter_mut().zip(ritz.values.iter().zip(&self.residuals)) {
             if locked.is_some_and(|locked| (value - locked).abs() > residual.max(T::EPSILON * value.abs())) {

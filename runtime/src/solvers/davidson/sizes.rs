@@ -3,7 +3,6 @@
 //! In: the options and the room there is. Out: the largest basis, and what a collapse keeps of it.
 
 use super::super::SolveOptions;
-use super::super::block::default_guard;
 
 /// A basis larger than this many vectors, or this many a column, is not asked for: every vector of it costs passes in
 /// every iteration. Of stretched N2 (full configuration interaction, 1,824 determinants, 1, 3 and 6 states to 1e-9) 12
@@ -15,21 +14,16 @@ const MOST_A_COLUMN: usize = 8;
 /// Vectors that a column cannot do without.
 pub(in super::super) const LEAST_VECTORS: usize = 8;
 
-/// Columns of the block: the states asked for and the guard vectors.
-pub(in super::super) fn columns(options: &SolveOptions) -> usize {
-    options.states + options.guard.unwrap_or(if options.states == 1 { 0 } else { default_guard(options.states) })
-}
-
 /// Vectors that a search cannot do without: V and A V of three vectors a column (Ritz vector, the one before it, and a
 /// new direction), and two a column to combine them into.
-pub(in super::super) fn vectors(options: &SolveOptions) -> usize {
-    LEAST_VECTORS * columns(options)
+pub(in super::super) fn vectors(options: &SolveOptions, dimension: usize) -> usize {
+    LEAST_VECTORS * options.columns(dimension)
 }
 
 /// Vectors worth having beside [`vectors`], where memory has room for `spare` more.
 pub(in super::super) fn kept(options: &SolveOptions, dimension: usize, spare: usize) -> usize {
     let sizes = Sizes::new(options, dimension, spare);
-    sizes.held() - vectors(options)
+    sizes.held() - vectors(options, dimension)
 }
 
 /// Sizes of one search.
@@ -44,9 +38,10 @@ pub(super) struct Sizes {
 impl Sizes {
     /// The largest that fits beside what is needed.
     pub(super) fn new(options: &SolveOptions, dimension: usize, spare: usize) -> Sizes {
-        let columns = columns(options);
+        let columns = options.columns(dimension);
         let most = MOST.max(MOST_A_COLUMN * columns).min(dimension);
-        let fits = |capacity: &usize| Sizes { columns, capacity: *capacity }.held() <= vectors(options) + spare;
+        let fits =
+            |capacity: &usize| Sizes { columns, capacity: *capacity }.held() <= vectors(options, dimension) + spare;
         let capacity = (3 * columns..=most).rev().find(fits).unwrap_or(3 * columns);
         Sizes { columns, capacity }
     }

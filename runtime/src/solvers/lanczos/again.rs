@@ -64,7 +64,7 @@ pub(super) fn run<T: Scalar>(
         drop(gather);
         (*scale_before, *scale, *beta) = (*scale, next_scale, weights.beta[j]);
         weights.next += 1;
-        solve.progress("lanczos: vector", i, &[], solve.options.tolerance, false);
+        solve.progress("lanczos: vector", i, &[], solve.tolerance, false);
         if saver.due() {
             let scalars = [&recurrence.lengths(3.0)[..], &weights.scalars()].concat();
             saver.save(

@@ -16,7 +16,7 @@ use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use crate::trace;
 
-/// Steps between two looks at the projected matrix.
+/// Steps between two looks at the projected matrix; before the first so many it is small, and looked at in every step.
 const LOOK: usize = 10;
 /// Steps before a search may end early: a random start has about n^-1/2 of a hidden state, which must have had time to
 /// grow.
@@ -99,7 +99,7 @@ pub(in super::super) fn search<T: Scalar>(
         let value = run.apply(operator, x, y)?;
         let residual = run.algebra.residual(y, x, value)?.sqrt();
         history.push((done, value, residual));
-        let stop = if residual <= options.tolerance {
+        let stop = if residual <= run.tolerance {
             Some(StopReason::Converged)
         } else if residual > 0.5 * best || round == ROUNDS {
             Some(StopReason::Stagnated)
@@ -131,7 +131,7 @@ fn basis<T: Scalar>(
     saver: &mut Saver,
 ) -> Result<(Option<Vec<f64>>, usize), SolveError> {
     let run = recurrence.run;
-    let floor = 2.0 * T::EPSILON * recurrence.operator.norm_bound();
+    let floor = run.floor();
     let mut steps = recurrence.projected.size();
     loop {
         if recurrence.is_full() {
@@ -140,7 +140,7 @@ fn basis<T: Scalar>(
         recurrence.advance(steps)?;
         steps += 1;
         let last = recurrence.beta <= floor || steps >= run.options.max_iterations;
-        if steps.is_multiple_of(LOOK) || last {
+        if steps.is_multiple_of(LOOK) || steps < LOOK || last {
             let small = trace::span("solver", "small problem");
             let (value, s) = recurrence.projected.lowest();
             drop(small);
@@ -151,7 +151,7 @@ fn basis<T: Scalar>(
             if enough {
                 return Ok((None, steps));
             }
-            if last || estimate <= (0.5 * run.options.tolerance).max(floor) {
+            if last || estimate <= (0.5 * run.tolerance).max(floor) {
                 return Ok((Some(s), steps));
             }
         }

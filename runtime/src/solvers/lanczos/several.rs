@@ -16,11 +16,14 @@ use crate::trace;
 use faer::Mat;
 
 /// Size of the basis for k states, and how much of it a restart keeps: enough for the Krylov space between restarts to
-/// tell close levels apart.
+/// tell close levels apart. A basis that is the whole space is never restarted.
 fn sizes(states: usize, dimension: usize) -> (usize, usize) {
-    let m = (2 * states + 16).max(24).min(dimension - 1);
-    (m, (states + (m - states) / 3).min(m - 2))
+    let m = (2 * states + 16).max(24).min(dimension);
+    (m, (states + (m - states) / 3).min(m.saturating_sub(2)).max(states))
 }
+
+/// A next direction shorter than this, in parts of the norm, has lost its right angles to rounding when its length is made 1.
+const SHORT: f64 = 1e-6;
 
 /// Vectors that the thick restart holds.
 pub(in super::super) fn thick_vectors(states: usize, dimension: usize) -> usize {
@@ -57,7 +60,7 @@ pub(super) fn thick_restart<T: Scalar>(
             projected[(filled, j)] = saved.scalars[filled + j];
         }
     }
-    let floor = 2.0 * T::EPSILON * operator.norm_bound();
+    let floor = run.floor();
     let (mut history, mut best, mut idle) = (Vec::new(), f64::INFINITY, 0);
     loop {
         let mut beta = 0.0;
@@ -76,13 +79,19 @@ pub(super) fn thick_restart<T: Scalar>(
                 algebra.combine(std::slice::from_mut(image), &basis, &c, true)?;
             }
             beta = algebra.dot(image, image)?.sqrt();
-            if beta <= floor {
+            if filled + 1 == n {
+                // The whole space: there is no next direction.
+                beta = 0.0;
+            } else if beta <= floor {
                 // An invariant space: go on with a direction of its own, uncoupled.
                 beta = 0.0;
                 device.fill_random(image, options.seed.wrapping_add(77 + steps as u64))?;
                 algebra.orthonormalise(image, &basis)?;
             } else {
                 algebra.scale(image, 1.0 / beta)?;
+                if beta <= SHORT * run.norm {
+                    algebra.orthonormalise(image, &basis)?;
+                }
             }
             filled += 1;
             if filled < m {
@@ -97,12 +106,12 @@ pub(super) fn thick_restart<T: Scalar>(
         let residuals: Vec<f64> = (0..k).map(|j| (beta * s[(m - 1, j)]).abs()).collect();
         let worst = residuals.iter().fold(0.0f64, |a, r| a.max(*r));
         history.push((steps, values[0], residuals[0]));
-        let converged = worst <= (0.5 * options.tolerance).max(floor);
+        let converged = worst <= (0.5 * run.tolerance).max(floor);
         run.progress("lanczos", steps, &values[..k], worst, converged);
         idle = if worst < 0.9 * best { 0 } else { idle + 1 };
         best = best.min(worst);
         let stop = match () {
-            () if converged && worst <= options.tolerance => Some(StopReason::Converged),
+            () if converged && worst <= run.tolerance => Some(StopReason::Converged),
             () if converged || idle >= 40 => Some(StopReason::Stagnated),
             () if steps >= options.max_iterations => Some(StopReason::MaxIterations),
             () => None,

@@ -1,0 +1,121 @@
+//! The states of a run for people: energies with the digits that they have, and what a careful reader must know of them.
+//!
+//! In: energies, residual norms, levels, tolerance and norm, as the record has them. Out: the columns of the table, the line
+//! on the tolerance, warnings.
+
+use super::LevelRecord;
+use super::digits::{EnergyFormat, aligned};
+
+/// The states of a run, borrowed from its record.
+pub(crate) struct StatesFound<'a> {
+    pub energies: &'a [f64],
+    pub residuals: &'a [f64],
+    /// One an energy; where there is none all digits are shown.
+    pub uncertainties: &'a [f64],
+    pub levels: &'a [LevelRecord],
+    /// What all states have in common, part of the energies.
+    pub constant: f64,
+    /// The energies less the constant.
+    pub without_constant: &'a [f64],
+    /// On the residual norms, in parts of the norm.
+    pub tolerance: f64,
+    /// An upper bound of the norm of H without the constant.
+    pub norm: f64,
+    /// "converged", "max_iterations", "stagnated" or "dense".
+    pub stop: &'a str,
+}
+
+impl StatesFound<'_> {
+    /// The largest residual norm that has converged.
+    fn limit(&self) -> f64 {
+        self.tolerance * self.norm
+    }
+
+    /// Whether the residual norm of a state meets the tolerance; one that is not a number does not.
+    pub fn meets_tolerance(&self, state: usize) -> bool {
+        self.residuals.get(state).is_some_and(|residual| *residual <= self.limit())
+    }
+
+    /// Whether all do.
+    pub fn converged(&self) -> bool {
+        (0..self.energies.len()).all(|state| self.meets_tolerance(state))
+    }
+
+    /// How far an energy may be off. Adding the constant rounds it.
+    fn uncertainty(&self, state: usize) -> f64 {
+        let own = self.uncertainties.get(state).copied().unwrap_or(0.0);
+        own.max(0.5 * f64::EPSILON * self.constant.abs())
+    }
+
+    fn format(&self) -> EnergyFormat {
+        let energies = self.energies.iter().enumerate();
+        EnergyFormat::of(energies.map(|(state, energy)| (*energy, self.uncertainty(state))))
+    }
+
+    /// The energies as text, lined up to at least `width`.
+    pub fn column(&self, width: usize) -> Vec<String> {
+        let format = self.format();
+        let text = |(state, energy): (usize, &f64)| format.text(*energy, self.uncertainty(state));
+        aligned(&self.energies.iter().enumerate().map(text).collect::<Vec<_>>(), width)
+    }
+
+    /// A line on the energies less the constant, where adding it has cost them digits.
+    pub fn constant_line(&self) -> Option<String> {
+        let own = |state: usize| self.uncertainties.get(state).copied().unwrap_or(0.0);
+        let known = self.without_constant.iter().enumerate().map(|(state, energy)| (*energy, own(state)));
+        let cost = known.clone().enumerate().any(|(state, (_, uncertainty))| uncertainty < self.uncertainty(state));
+        if self.constant == 0.0 || !cost {
+            return None;
+        }
+        let (constant, texts) = (self.constant, self.texts(known).join(", "));
+        Some(format!("all states share the constant {constant:?}; without it the energies are {texts}"))
+    }
+
+    fn texts(&self, known: impl Iterator<Item = (f64, f64)> + Clone) -> Vec<String> {
+        let format = EnergyFormat::of(known.clone());
+        known.map(|(energy, uncertainty)| format.text(energy, uncertainty)).collect()
+    }
+
+    /// What the residuals are measured by.
+    pub fn tolerance_line(&self) -> String {
+        let (tolerance, norm, limit) = (self.tolerance, self.norm, self.limit());
+        format!("tolerance {tolerance:.1e} of the norm of H, which is {norm:.2e} at most: residuals up to {limit:.2e}")
+    }
+
+    /// Cut multiplets, multiplicities that are only bounds, states that did not converge.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = vec![];
+        let (format, mut first) = (self.format(), 0);
+        for (place, level) in self.levels.iter().enumerate() {
+            let energy = format.text(level.energy, self.uncertainty(first));
+            let (of, returned) = (level.multiplicity, level.returned);
+            if !level.complete {
+                let averages = if place == 0 { "; averages run over those, and depend on the start" } else { "" };
+                let averages = if of > 1 { averages } else { "" };
+                warnings.push(format!(
+                    "the level at {energy} has at least {of} states in this sector: how many was not certified{averages}"
+                ));
+            } else if returned < of {
+                warnings.push(format!(
+                    "the level at {energy} has {of} states in this sector and `states` cuts it after {returned}: ask for \
+                     states = {} to have them all",
+                    first + of
+                ));
+            }
+            first += returned;
+        }
+        let advice = match self.stop {
+            "dense" => "the whole matrix was diagonalised, so this is rounding: loosen the tolerance",
+            "stagnated" => "rounding allows no less: loosen the tolerance",
+            _ => "raise max_iterations, or loosen the tolerance",
+        };
+        for state in (0..self.residuals.len()).filter(|state| !self.meets_tolerance(*state)) {
+            warnings.push(format!(
+                "state {state} did NOT converge: its residual {:.2e} is above {:.2e}, the tolerance {:.1e} times the norm \
+                 of H (stopped: {}); {advice}",
+                self.residuals[state], self.limit(), self.tolerance, self.stop
+            ));
+        }
+        warnings
+    }
+}
