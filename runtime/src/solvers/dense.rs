@@ -80,6 +80,8 @@ pub(super) fn solve<T: Scalar>(
 ) -> Result<Eigenpairs<T>, SolveError> {
     let (k, tolerance) = (run.options.states, run.degeneracy_tolerance());
     let resumed = saver.take_resumed::<T>().map(|saved| restore(operator, saved)).transpose()?;
+    // Until there is a result there is nothing to save, so signals need not wait.
+    saver.search_has_ended()?;
     let lowest = match resumed.flatten().filter(|lowest| lowest.values.len() >= k) {
         Some(lowest) => lowest,
         None => diagonalise(run, operator)?,
