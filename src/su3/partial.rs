@@ -12,13 +12,14 @@ use super::csv::TableError;
 use super::plan::Plan;
 use super::summary::Share;
 use super::work::Finished;
-use eigenforge_runtime::{say, say_once};
+use eigenforge_runtime::{say, say_once, trace};
+use rayon::prelude::*;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Of the journal: 2 since its lines are sealed.
@@ -169,9 +170,14 @@ impl Partial {
     ///
     /// What the file system says, once 4 GiB are held.
     pub fn put(&mut self, plan: &Plan, finished: Vec<Finished>) -> io::Result<()> {
-        for Finished { group, vectors, defect, shares } in finished {
-            self.held.insert(group, vectors.iter().map(|vector| binary::bytes_of(vector)).collect());
-            self.known.insert(group, Known { defect, shares });
+        let bytes = |Finished { group, vectors, defect, shares }: Finished| {
+            let bytes: Vec<Vec<u8>> = vectors.iter().map(|vector| binary::bytes_of(vector)).collect();
+            (group, bytes, Known { defect, shares })
+        };
+        let done: Vec<(usize, Vec<Vec<u8>>, Known)> = finished.into_par_iter().map(bytes).collect();
+        for (group, bytes, known) in done {
+            self.held.insert(group, bytes);
+            self.known.insert(group, known);
         }
         let Err(error) = self.write_held(plan) else { return Ok(()) };
         if self.held.values().flatten().map(Vec::len).sum::<usize>() > HELD {
@@ -192,14 +198,15 @@ impl Partial {
     ///
     /// What the file system says.
     pub fn write_held(&mut self, plan: &Plan) -> io::Result<()> {
-        let mut lines = String::new();
-        for (group, vectors) in &self.held {
+        let _writing = trace::span("report", "write groups");
+        // Each group has a place of its own in the file.
+        let write = |(group, vectors): (&usize, &Vec<Vec<u8>>)| -> io::Result<String> {
             for (at, bytes) in vectors.iter().enumerate() {
-                self.file.seek(SeekFrom::Start(binary::position(plan, &plan.groups[*group], at)))?;
-                self.file.write_all(bytes)?;
+                self.file.write_all_at(bytes, binary::position(plan, &plan.groups[*group], at))?;
             }
-            lines += &line(&self.name, *group, hash(vectors), &self.known[group])?;
-        }
+            line(&self.name, *group, hash(vectors), &self.known[group])
+        };
+        let lines = self.held.par_iter().map(write).collect::<io::Result<Vec<String>>>()?.concat();
         self.file.sync_data()?;
         let end = self.journal.metadata()?.len();
         let written = self.journal.write_all(lines.as_bytes()).and_then(|()| self.journal.sync_data());
