@@ -88,12 +88,12 @@ fn compare(what: &str, found: &Found, reference: &Found, [unit, zero]: [f64; 2],
 
 #[test]
 fn the_unit_of_energy_changes_nothing() {
-    for (name, operator, sector) in operators(1).into_iter().chain(operators(2)) {
+    for (name, operator, sector) in operators(1) {
         let sites = operator.sites();
         let reference = model(operator.clone(), sites, sector);
         for (solver, states) in SOLVERS.into_iter().flat_map(|solver| [(solver, 1), (solver, 4)]) {
             let expected = found(&reference, solver, states);
-            for unit in [1e-12, 1e-9, 3e-5, 7e4, 1e12] {
+            for unit in [1e-12, 3e-5, 1e12] {
                 let scaled = model(unit * operator.clone(), sites, sector);
                 let what = format!("{name} by {solver:?}, {states} states, t = {unit:e}");
                 compare(&what, &found(&scaled, solver, states), &expected, [unit, 0.0], 100.0);
@@ -139,7 +139,7 @@ fn what_is_constant_in_the_sector_changes_nothing() {
         let reference = model(operator.clone(), sites, sector);
         for (solver, states) in SOLVERS.into_iter().flat_map(|solver| [(solver, 1), (solver, 4)]) {
             let expected = found(&reference, solver, states);
-            for size in [0.1, 1e4, 2e7] {
+            for size in [0.1, 2e7] {
                 let shifted = model(operator.clone() + constants(sites, sector, size), sites, sector);
                 let what = format!("{name} by {solver:?}, {states} states, constants of {size:e}");
                 // Another part of the model's own potential may have been taken out with them.
@@ -188,15 +188,15 @@ fn a_chemical_potential_merges_no_levels() {
 /// Of a level of more states than are searched for, what is known is said, and no number asked for that cannot help.
 #[test]
 fn a_level_of_hundreds_of_states() {
-    // An Ising chain without coupling: 924 states of one energy.
-    let operator = (0..12).map(|i| 0.5 * sz(i)).sum::<Operator>();
-    let flat = model(operator, 12, Sector::Spins { two_sz: 0 });
-    assert_eq!(flat.dimension(), 924);
+    // Moments in a field and nothing else: 252 states of one energy.
+    let operator = (0..10).map(|i| 0.5 * sz(i)).sum::<Operator>();
+    let flat = model(operator, 10, Sector::Spins { two_sz: 0 });
+    assert_eq!(flat.dimension(), 252);
     let solution = Lobpcg::new(&flat).run(&Device::cpu()).expect("a solvable model");
     assert_eq!(solution.energies(), [0.0]);
     let level = &solution.levels()[0];
     assert!(level.multiplicity == 65 && !level.complete, "{level:?}");
     let whole = Solve::new(&flat, Solver::Dense).run(&Device::cpu()).expect("a solvable model");
-    assert_eq!((whole.levels()[0].multiplicity, whole.levels()[0].complete), (924, true));
+    assert_eq!((whole.levels()[0].multiplicity, whole.levels()[0].complete), (252, true));
     assert_eq!(SolveOptions::default().tolerance, 1e-10);
 }
