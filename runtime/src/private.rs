@@ -99,9 +99,9 @@ impl Trust {
         Ok(())
     }
 
-    /// Whether a thing inside a folder that may be used is a folder which may be, too; links are not followed.
+    /// Whether a thing inside a folder that may be used is a folder which may be, too, or a link of this user's to one.
     pub fn holds_folder(&self, folder: &Path) -> bool {
-        fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir() && self.check(&data).is_ok())
+        fs::metadata(folder).is_ok_and(|data| data.is_dir() && self.check(&data).is_ok())
     }
 
     /// Opens a regular file; links are not followed, and a pipe or a device is not waited for.

@@ -326,7 +326,7 @@ mod tests {
     /// A sweep is left at every one of its bonds, saved, and gone on with: it ends as if it had not been.
     #[test]
     fn a_sweep_goes_on_from_any_bond() {
-        let (chain, options) = (chain(), Options { states: vec![16], ..Options::default() });
+        let (chain, options) = (chain(), Options { states: vec![64], ..Options::default() });
         let plan = options.plan(0);
         let path: Vec<_> = Sweeper::<Bounded>::path(SITES).collect();
         let sweep = |sweeper: &mut Sweeper<'_, Bounded>, bonds: &[_]| {

@@ -320,7 +320,7 @@ pub(crate) fn write(folder: &Path, key: &str, build: &Build) -> io::Result<()> {
 /// Reads a record and checks its hash and schema; the text of the error says what is wrong.
 pub(crate) fn read_record(folder: &Path, trust: &Trust) -> Result<Record, Unreadable> {
     if !trust.holds_folder(folder) {
-        return Err("it is a link, or others own it or may write to it".to_string().into());
+        return Err("it is no folder, or others own it or may write to it".to_string().into());
     }
     let record = trust.read_text(&folder.join(RECORD_FILE), RECORD_LIMIT).map_err(|e| format!("{RECORD_FILE}: {e}"))?;
     let text = sealed::unseal(&record).ok_or_else(|| format!("{RECORD_FILE} is torn or altered"))?;

@@ -101,7 +101,7 @@ fn too_large_a_file() {
 fn a_full_disk_keeps_what_it_has() {
     let folder = tempfile::tempdir().unwrap();
     if may_mount() {
-        let mount = "mount -t tmpfs -o size=160k none \"$DIR\" &&";
+        let mount = "mount -t tmpfs -o size=160k,mode=700 none \"$DIR\" &&";
         assert_eq!(in_a_shell(&["unshare", "-rm"], mount, "full_disk", folder.path()).code(), Some(DONE));
     }
 }
