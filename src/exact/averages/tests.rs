@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-/// More rows and columns than one task takes: sums of 12,870 states add up, and do not know the number of threads.
+/// More rows and columns than one task takes: sums of 203,280 states add up, and do not know the number of threads.
 #[test]
 fn sums_of_several_tasks_are_whole_and_keep_their_bits() {
     let model = fermions(12, 6, 3);

@@ -1,0 +1,160 @@
+// Averages over a state v on 16 low and 16 high sites of 1 bit: what all pairs of sites need
+//
+//   v is a matrix: a column for each high word h, a row for each low word l that completes the charge of h.
+//
+//   row_moments      sum over (h, l) of v(h, l)^2 a_i(l) b_j(h): a_i and b_j are the levels of low site i and high site j
+//                    (0 or 1), and 1 for i = 0 and j = 0
+//   column_weights   sum over l of v(h, l)^2, for each h
+//   transition_sums  sum over h -> h', l -> l' of amplitude v(h, l) v(h', l'): every two-site term that moves something is
+//                    one move of the low word and one of the high word, either of which may be none
+//
+// specialised: numbers of sites and bits a site; the sector and its lists of moves are arguments, so one text serves all
+// sectors. Sums are in a fixed order.
+
+// eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+__device__ __forceinline__ double warp_sum(double value)
+{
+    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+}
+
+// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+template <int THREADS>
+__device__ __forceinline__ double block_sum(double value, double* scratch)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    value = warp_sum(value);
+    if (lane == 0) scratch[warp] = value;
+    __syncthreads();
+    value = 0.0;
+    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    __syncthreads();
+    return value;
+}
+
+// 1 when an odd number of bits is set.
+__device__ __forceinline__ u32 parity(u64 bits) { return (u32)__popcll(bits) & 1u; }
+
+// value, or -value where the top bit of `sign` is set: one operation on the high word.
+__device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
+{
+    return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
+}
+
+typedef double real;                    // number type of the vector; sums are in double
+constexpr int LOW_SITES = 16;
+constexpr int HIGH_SITES = 16;
+constexpr int THREADS = 128;
+
+// The level of a site in a word, from 0 to 2S = 1, or whether it is occupied.
+__device__ __forceinline__ double level_of(u64 word, int site)
+{
+    return (double)(u32)(word >> (site * 1) & 0x1ull);
+}
+
+// A block takes some rows of one class and some of the class's columns, a thread a row. low_words are the rows' words,
+// row_weights the sum of v^2 of each row over the block's columns.
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+row_moments(const real* __restrict__ x, double* __restrict__ moments, double* __restrict__ row_weights,
+            const u64* __restrict__ task_low, const u64* __restrict__ task_row, const u64* __restrict__ task_rows,
+            const u64* __restrict__ task_column, const u64* __restrict__ task_columns, const u64* __restrict__ task_weights,
+            const u64* __restrict__ column_start, const u64* __restrict__ column_word, const u64* __restrict__ low_words)
+{
+    __shared__ double values[THREADS];
+    __shared__ u64 words[THREADS];
+    const int task = blockIdx.x;
+    const u64 rows = task_rows[task], last_column = task_column[task] + task_columns[task];
+    double total[HIGH_SITES + 1];  // thread i: moments with low site i - 1
+    for (int j = 0; j <= HIGH_SITES; ++j) total[j] = 0.0;
+    for (u64 first = 0; first < rows; first += THREADS) {
+        const u64 row = first + threadIdx.x;
+        double sum[HIGH_SITES + 1];  // of v^2, and of v^2 times the level of each high site
+        for (int j = 0; j <= HIGH_SITES; ++j) sum[j] = 0.0;
+        words[threadIdx.x] = 0;
+        if (row < rows) {
+            words[threadIdx.x] = low_words[task_low[task] + row];
+            const real* const from = x + (task_row[task] + row);
+#pragma unroll 4
+            for (u64 column = task_column[task]; column < last_column; ++column) {
+                const double v = (double)from[column_start[column]], weight = v * v;
+                const u64 word = column_word[column];
+                sum[0] += weight;
+                for (int j = 0; j < HIGH_SITES; ++j) {
+                    if (word >> j & 1) sum[j + 1] += weight;
+                }
+            }
+            row_weights[task_weights[task] + row] = sum[0];
+        }
+#pragma unroll
+        for (int j = 0; j <= HIGH_SITES; ++j) {
+            values[threadIdx.x] = sum[j];
+            __syncthreads();
+            if (threadIdx.x <= LOW_SITES) {
+                for (int k = 0; k < THREADS; ++k)
+                    total[j] += threadIdx.x == 0 ? values[k] : values[k] * level_of(words[k], (int)threadIdx.x - 1);
+            }
+            __syncthreads();
+        }
+    }
+    if (threadIdx.x <= LOW_SITES) {
+        double* const own = moments + ((i64)task * (LOW_SITES + 1) + threadIdx.x) * (HIGH_SITES + 1);
+        for (int j = 0; j <= HIGH_SITES; ++j) own[j] = total[j];
+    }
+}
+
+// A warp a column.
+extern "C" __global__ void __launch_bounds__(THREADS)
+column_weights(const real* __restrict__ x, double* __restrict__ weights, i64 columns,
+               const u64* __restrict__ column_start, const u64* __restrict__ column_rows)
+{
+    const i64 column = (i64)blockIdx.x * (THREADS / 32) + (threadIdx.x >> 5);
+    double weight = 0.0;
+    if (column < columns) {
+        const real* const from = x + column_start[column];
+#pragma unroll 4
+        for (u64 row = threadIdx.x & 31; row < column_rows[column]; row += 32) weight += (double)from[row] * (double)from[row];
+    }
+    weight = warp_sum(weight);
+    if (column < columns && (threadIdx.x & 31) == 0) weights[column] = weight;
+}
+
+// `chunks` blocks an operator. A warp takes one pair of columns at a time (h and h', by the operator's high move) and the
+// pairs of rows (l | l' << 32) that its low move has for the class of h, one list for each amplitude.
+extern "C" __global__ void __launch_bounds__(THREADS)
+transition_sums(const real* __restrict__ x, double* __restrict__ sums, i64 chunks, i64 classes,
+                const u32* __restrict__ operator_high, const u32* __restrict__ operator_low,
+                const u32* __restrict__ high_start, const u64* __restrict__ high_from, const u64* __restrict__ high_to,
+                const u32* __restrict__ high_class, const double* __restrict__ high_amplitude,
+                const u32* __restrict__ low_lists, const u32* __restrict__ list_start,
+                const double* __restrict__ list_amplitude, const u64* __restrict__ row_pairs)
+{
+    __shared__ double scratch[THREADS / 32];
+    const u32 term = blockIdx.x / (u32)chunks, chunk = blockIdx.x % (u32)chunks;
+    const u32 move = operator_high[term], last = high_start[move + 1];
+    double sum = 0.0;
+    for (i64 k = (i64)high_start[move] + chunk * (THREADS / 32) + (threadIdx.x >> 5); k < last; k += chunks * (THREADS / 32)) {
+        const real* const from = x + high_from[k];
+        const real* const to = x + high_to[k];
+        const i64 lists = operator_low[term] * classes + high_class[k];
+        for (u32 list = low_lists[lists]; list < low_lists[lists + 1]; ++list) {
+            double products = 0.0;
+            const u32 end = list_start[list + 1];
+#pragma unroll 4
+            for (u32 e = list_start[list] + (threadIdx.x & 31); e < end; e += 32) {
+                const u64 rows = row_pairs[e];
+                products += (double)from[(u32)rows] * (double)to[rows >> 32];
+            }
+            sum += high_amplitude[k] * list_amplitude[list] * products;
+        }
+    }
+    sum = block_sum<THREADS>(sum, scratch);
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
