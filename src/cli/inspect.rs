@@ -8,7 +8,7 @@ use super::output::print;
 use super::{Outcome, dump, generated, inspect_ci, inspect_dmrg, overrides, profile};
 use crate::exact::{InspectError, Model, Stage};
 use crate::input::InputFile;
-use eigenforge_runtime::jit::{Arch, JitError, Overrides};
+use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::say;
 
 /// The architecture of ptx, sass and resources where none is given.
@@ -93,7 +93,7 @@ fn check(arguments: &InspectArguments, family: Family) -> Result<(), CommandErro
         }
     }
     match &arguments.arch {
-        Some(arch) => Ok(arch.parse::<Arch>().map(drop).map_err(JitError::from)?),
+        Some(arch) => Ok(arch.parse::<Arch>().map(drop)?),
         None => Ok(()),
     }
 }

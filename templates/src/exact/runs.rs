@@ -177,7 +177,6 @@ impl Runs {
             runs.push((first_column, kind));
             first_column += kinds[kind].words.len() as u64;
         }
-        debug_assert_eq!(first_column, species.states, "runs cover the sector");
         let steps: Vec<Vec<(usize, usize, f64)>> = run_of
             .iter()
             .map(|(high, run)| {
