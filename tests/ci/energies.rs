@@ -38,7 +38,7 @@ fn compare(what: &str, solution: &Solution, expected: &[f64]) {
         assert!((found - expected).abs() < 1e-9, "{what}: {found} instead of {expected}");
     }
     assert!(solution.residuals().iter().all(|residual| *residual <= 1e-8), "{what}: {:?}", solution.residuals());
-    let core = solution.integrals().core;
+    let core = solution.constant();
     let highest = expected.last().copied().unwrap_or_default();
     for level in &solution.eigenpairs().levels {
         let there = expected.iter().filter(|energy| (*energy - core - level.value).abs() < 1e-7).count();

@@ -81,7 +81,8 @@ fn a_kernel_cache_of_others_is_left_aside() {
     let cache = root.path().join("cache");
     fs::create_dir(&cache).unwrap();
     assert_eq!(with_cache(&cache, &["cache", "verify"]).status.code(), Some(0));
-    let mut cases: Vec<(&str, Box<dyn Fn()>)> = vec![
+    type Case<'a> = (&'a str, Box<dyn Fn() + 'a>);
+    let mut cases: Vec<Case<'_>> = vec![
         ("others may write to it (mode 0777)", Box::new(|| mode(&cache, 0o777))),
         ("others may write to it (mode 0770)", Box::new(|| mode(&cache, 0o770))),
     ];

@@ -17,14 +17,21 @@ use eigenforge_su3::{Coupler, Irrep};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// Makes the bytes of a file agree with what it says of itself.
+type Seal = fn(&[u8]) -> Vec<u8>;
+/// Reads a folder, one of whose files was changed.
+type Reader = Box<dyn Fn(&Path, &Path)>;
+/// A target by name.
+type Named = (&'static str, fn() -> Target);
+
 /// Files, and what reads them.
 pub struct Target {
     /// Valid files; one of them is changed in each case.
     pub files: Vec<(PathBuf, Vec<u8>)>,
     /// Computes again what a file says of itself, so that changes reach what lies behind a seal.
-    pub seal: Option<fn(&[u8]) -> Vec<u8>>,
+    pub seal: Option<Seal>,
     /// Reads the folder, one of whose files was changed.
-    pub read: Box<dyn Fn(&Path, &Path)>,
+    pub read: Reader,
 }
 
 fn target(files: Vec<(PathBuf, Vec<u8>)>, read: impl Fn(&Path, &Path) + 'static) -> Target {
@@ -32,7 +39,7 @@ fn target(files: Vec<(PathBuf, Vec<u8>)>, read: impl Fn(&Path, &Path) + 'static)
 }
 
 /// All of them, by name.
-pub const ALL: [(&str, fn() -> Target); 15] = [
+pub const ALL: [Named; 15] = [
     ("models", || target(models(), |_, file| drop(InputFile::read(file)))),
     ("fcidump", || {
         target(fcidumps(), |_, file| {
@@ -63,7 +70,7 @@ pub const ALL: [(&str, fn() -> Target); 15] = [
 ];
 
 /// Readers that do what none should, to try the guards.
-pub const GUARDS: [(&str, fn() -> Target); 5] = [
+pub const GUARDS: [Named; 5] = [
     ("guard: panics", || guard(|_, _| panic!("on purpose"))),
     ("guard: aborts", || guard(|_, _| std::process::abort())),
     ("guard: hangs", || guard(|_, _| std::thread::sleep(std::time::Duration::from_secs(60)))),
