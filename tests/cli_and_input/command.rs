@@ -170,7 +170,7 @@ fn the_choice_of_a_solver_is_explained() {
     let chain = |size: u32, solve: &str| {
         format!(
             "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = {size}\n\
-             boundary = \"periodic\"\n[sector]\ntwo_sz = 0\n[solve]\n{solve}"
+             boundary = \"periodic\"\n[sector]\ntwo_sz = 0\n[solve]\n{solve}\n"
         )
     };
     for (size, solve, solver, reason) in [
@@ -403,5 +403,6 @@ fn a_killed_run_resumes_to_the_same_energy() {
     let resumed = RunReport::from_json(stdout(&output)).unwrap();
     // tests/data/spins.json, heis_ring16
     assert!((resumed.energies[0] - -7.142296360616797).abs() < 1e-9, "{}", resumed.energies[0]);
-    assert!(resumed.residuals[0] <= 1e-10);
+    // The tolerance is a share of the norm, which is at most that of 16 bonds with |S·S| ≤ 3/4.
+    assert!(resumed.residuals[0] <= 1e-10 * 12.0, "{:?}", resumed.residuals);
 }

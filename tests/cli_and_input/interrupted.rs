@@ -135,7 +135,7 @@ fn the_second_run_in_a_folder_is_told_who_the_first_is() {
     let water = super::gallery::root().join("tests/data/ci/H2O_631g_fc_0.96.FCIDUMP");
     for (kind, options, text) in [
         ("ed", &["--checkpoint", "--output"][..], RING.to_string()),
-        ("ci", &["--output"], format!("[ci]\nfcidump = {water:?}\nexcitations = 3\n")),
+        ("ci", &["--output"], format!("[ci]\nfcidump = {water:?}\nspace = {{ excitations = 3 }}\n")),
         ("dmrg", &["--checkpoint", "--output"], open_chain(64, "states = 96")),
     ] {
         let input = file(folder.path(), &format!("{kind}.toml"), &text);
