@@ -31,7 +31,7 @@ impl Case {
     fn check_within(self, states: usize, expected: f64, within: f64) {
         let order = ordering::narrow(&self.lattice);
         let chain = Chain::new(&self.operator, self.numbers, Some(order)).unwrap();
-        let options = Options { states: vec![states], tolerance: 2e-10, ..Options::default() };
+        let options = Options { states: vec![states], tolerance: 1e-12, ..Options::default() };
         let started = std::time::Instant::now();
         let found = match card() {
             Some(device) => run_on(Resident::new(&device).unwrap(), &chain, &options, None, |_| {}).unwrap(),

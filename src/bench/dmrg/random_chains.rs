@@ -74,6 +74,8 @@ pub fn model_file(seed: u64, case: u64) -> String {
         _ => 3 + dice.below(4),
     };
     let edges = edges(&mut dice, sites);
+    let edge_list: Vec<String> = edges.iter().map(|(i, j, weight)| format!("[{i}, {j}, {weight:?}]")).collect();
+    let edge_list = edge_list.join(", ");
     let unit = if dice.one_in(4) { [1e-12, 1e-9, 1e-4, 1e6, 1e12][dice.below(5)] } else { 1.0 };
     let list = |numbers: Vec<f64>| format!("{:?}", numbers.iter().map(|x| x * unit).collect::<Vec<f64>>());
     let fields = |dice: &mut Dice| if dice.one_in(2) { vec![0.0; sites] } else { dice.amplitudes(sites) };
@@ -88,7 +90,7 @@ pub fn model_file(seed: u64, case: u64) -> String {
             let two_sz = (most % 2) as i64 + 2 * (dice.below(3) as i64 - 1);
             let two_sz = two_sz.min(most as i64);
             writeln!(text, "[model]\nname = \"xxz\"\n{spin}jxy = {jxy}\njz = {jz}\nfield = {field}\n").and_then(|()| {
-                writeln!(text, "[lattice]\nsites = {sites}\nedges = {edges:?}\n\n[sector]\ntwo_sz = {two_sz}\n")
+                writeln!(text, "[lattice]\nsites = {sites}\nedges = [{edge_list}]\n\n[sector]\ntwo_sz = {two_sz}\n")
             })
         }
         _ => {
@@ -102,7 +104,10 @@ pub fn model_file(seed: u64, case: u64) -> String {
                 "[model]\nname = \"hubbard\"\nt = {t}\nu = {u}\nv = {v}\npotential = {potential}\nmu = {mu:?}\n"
             )
             .and_then(|()| {
-                writeln!(text, "[lattice]\nsites = {sites}\nedges = {edges:?}\n\n[sector]\nup = {up}\ndown = {down}\n")
+                writeln!(
+                    text,
+                    "[lattice]\nsites = {sites}\nedges = [{edge_list}]\n\n[sector]\nup = {up}\ndown = {down}\n"
+                )
             })
         }
     };
