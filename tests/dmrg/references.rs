@@ -52,7 +52,7 @@ fn found(id: &str, states: usize) -> (Case, Found) {
     let case = file.cases.into_iter().find(|case| case.id == id).unwrap();
     let (operator, sector) = case.operator();
     let chain = Chain::new(&operator, sector, None).unwrap();
-    let options = Options { states: vec![states], tolerance: 1e-10, ..Options::default() };
+    let options = Options { states: vec![states], tolerance: 1e-12, ..Options::default() };
     let found = run(&chain, &options, None, |_| {}).unwrap();
     (case, found)
 }
