@@ -165,8 +165,9 @@ mod tests {
     fn a_variance_is_told_for_what_it_proves() {
         let stuck = warnings(Some(1e-3), 1e-10, Stop::Converged);
         assert!(stuck.len() == 1 && stuck[0].contains("stuck"), "{stuck:?}");
+        // The unit of this chain is 1/2.
         let truncated = warnings(Some(1e-3), 1e-5, Stop::Converged);
-        assert!(truncated.len() == 1 && truncated[0].contains("an eigenvalue within 3.2e-2"), "{truncated:?}");
+        assert!(truncated.len() == 1 && truncated[0].contains("an eigenvalue within 1.6e-2"), "{truncated:?}");
         assert!(warnings(Some(1e-7), 1e-8, Stop::Converged).is_empty(), "good to seven digits");
         assert!(warnings(Some(1e-10), 0.0, Stop::Converged).is_empty(), "an eigenstate");
         let few = warnings(Some(0.0), 0.2, Stop::Converged);
