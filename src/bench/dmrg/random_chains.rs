@@ -243,7 +243,7 @@ fn exact_energies(file: &DmrgFile) -> Result<Option<Vec<f64>>, DmrgBenchError> {
     let solution = solution.map_err(|error| failed(&error))?;
     let pairs = solution.eigenpairs();
     let good = pairs.residuals.iter().take(targets).all(|residual| *residual < 1e-6);
-    Ok(good.then(|| pairs.values[..targets].iter().map(|value| value * unit).collect()))
+    Ok(good.then(|| solution.energies()[..targets].iter().map(|value| value * unit).collect()))
 }
 
 /// What became of many.
