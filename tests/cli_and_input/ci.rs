@@ -197,8 +197,7 @@ fn the_kernels_of_a_molecule_are_dumped_edited_and_run() {
     if testing::simulator().is_none() {
         return;
     }
-    for more in ["", "space = { excitations = 2 }\nstorage = \"direct\"\n", "storage = \"stored\"\nformat = \"csr\"\n"]
-    {
+    for more in ["", "space = { excitations = 2 }\nstorage = \"direct\"\n"] {
         let folder = tempfile::tempdir().unwrap();
         let input = file(folder.path(), "H2_631g_1.20", more);
         let edits = folder.path().join("edits");

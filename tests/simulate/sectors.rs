@@ -13,10 +13,10 @@ use std::f64::consts::PI;
 
 fn compare(model: &Model) -> Prepared {
     let dense = model.dense().unwrap();
-    let prepared = Prepared::new(model, ScalarType::F64).unwrap();
+    let prepared = Prepared::whole(model, ScalarType::F64).unwrap();
     let cpu = [Device::cpu()];
     check::<f64>(&cpu, model, &prepared, &dense);
-    check::<f32>(&cpu, model, &Prepared::new(model, ScalarType::F32).unwrap(), &dense);
+    check::<f32>(&cpu, model, &Prepared::whole(model, ScalarType::F32).unwrap(), &dense);
     check::<f64>(&devices(), model, &prepared, &dense);
     prepared
 }

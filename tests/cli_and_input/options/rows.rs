@@ -238,7 +238,10 @@ pub const ROWS: &[Row] = &[
     row("bench ci", "upper", C, &["@C"], &["--upper"], Refused(&["--upper", ".npz"])),
     row("bench ci", "details", C, &["@C", "--device", "cpu", "--repeats", "1"], &["--details"], Shows("as stored here")),
     row("bench ci", "repeats", C, &["@C", "--device", "cpu"], &["--repeats", "1"], Runs("18,441")),
+    row("bench ci", "direct", C, &["synthetic:32768:1", "--device", "cpu"], &["--direct"], Refused(&["synthetic:32768:1"])),
     // bench dmrg
+    row("bench dmrg", "random-chains", D, &["--device", "cpu"], &["--random-chains", "2"], Runs("random chains")),
+    row("bench dmrg", "seed", D, &["--device", "cpu", "--random-chains", "1"], &["--seed", "5"], Shows("seed 5")),
     row("bench dmrg", "", D, &["--device", "cpu", "--lengths", "1000", "--widths", "2", "--repeats", "1"], &[], Runs("| 2 |")),
     row("bench dmrg", "device", D, &["--lengths", "1000", "--widths", "2", "--repeats", "1"], &["--device", "cpu"], Runs("threads)")),
     row("bench dmrg", "lengths", D, &["--device", "cpu", "--widths", "2", "--repeats", "1"], &["--lengths", "1000"], Shows("| 2 | 1000 |")),
