@@ -170,7 +170,7 @@ fn a_disk_that_takes_no_state_ends_no_run() {
     let water = super::gallery::root().join("tests/data/ci/H2O_631g_fc_0.96.FCIDUMP");
     for (kind, text) in [
         ("ed", RING.replace("size = 16", "size = 14")),
-        ("ci", format!("[ci]\nfcidump = {water:?}\nexcitations = 3\n[solve]\nsolver = \"davidson\"\n")),
+        ("ci", format!("[ci]\nfcidump = {water:?}\nspace = {{ excitations = 3 }}\n[solve]\nsolver = \"davidson\"\n")),
         ("dmrg", open_chain(20, "states = 32")),
     ] {
         let model = file(folder.path(), &format!("{kind}.toml"), &text);

@@ -220,6 +220,8 @@ impl Simulator {
             .prefix(".tmp-")
             .tempdir_in(&self.folder)
             .map_err(system(format!("making a folder in {}", self.folder.display())))?;
+        std::fs::set_permissions(temporary.path(), std::fs::Permissions::from_mode(0o700))
+            .map_err(system("making a folder private"))?;
         if let Err(mut error) = fill(temporary.path()) {
             if let SimulateError::Compile { folder, .. } = &mut error {
                 *folder = self.keep_failed(target, temporary);
