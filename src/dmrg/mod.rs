@@ -86,6 +86,7 @@ pub mod inspect;
 mod left_behind;
 pub mod measure;
 pub mod memory;
+mod merged;
 pub mod mobility;
 pub mod operator_sum;
 pub mod options;

@@ -30,6 +30,9 @@ fn a_full_or_closed_standard_error_costs_nothing() {
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let lobpcg = model(folder.path(), "ed.toml", "[solve]\nsolver = \"lobpcg\"");
     let dmrg = model(folder.path(), "dmrg.toml", "[dmrg]\nstates = 64");
+    let molecule = at("molecule.toml");
+    let integrals = root().join("tests/data/ci/H2O_sto3g_0.96.FCIDUMP");
+    fs::write(&molecule, format!("[ci]\nfcidump = {integrals:?}\n")).unwrap();
     let wrong = model(folder.path(), "wrong.toml", "[solve]\nsolver = \"guess\"");
     let (trace, output, saved, strengths) = (at("trace.json"), at("out"), at("saved"), at("strengths.csv"));
     let jisp16 = "tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat";
@@ -49,7 +52,7 @@ fn a_full_or_closed_standard_error_costs_nothing() {
     for (arguments, code) in [
         (&["solve", &lobpcg, "--device", "cpu", "--json", "--trace", &trace, "--output", &output][..], 0),
         (&["solve", &lobpcg, "--device", "cpu", "--json", "--checkpoint", &saved, "--checkpoint-every", "0"], 0),
-        (&["solve", "examples/water_ci.toml", "--device", "cpu", "--json"], 0),
+        (&["solve", &molecule, "--device", "cpu", "--json"], 0),
         (&["solve", &dmrg, "--device", "cpu", "--json"], 0),
         (&transform, 0),
         (&["solve", "no_such_file.toml", "--json"], 2),

@@ -3,20 +3,20 @@
 use super::random::{Random, fermion_operator, spin_operator};
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::Chain;
+use eigenforge::dmrg::operator_sum::OperatorSum;
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
 use eigenforge::operator::{Operator, dense};
 
-/// Σ Π W as a matrix over the product states, position 0 the most significant; row by row.
-fn multiplied_out(chain: &Chain) -> Vec<f64> {
-    let d = chain.site.dimension();
+/// Σ Π W as a matrix over the product states of sites with `d` states, position 0 the most significant; row by row.
+fn matrix(sum: &OperatorSum, d: usize) -> (Vec<f64>, usize) {
     let mut size = 1;
     let mut matrices = vec![vec![1.0]];
-    for (table, cut) in chain.sum.sites.iter().zip(&chain.sum.cuts[1..]) {
+    for (table, cut) in sum.sites.iter().zip(&sum.cuts[1..]) {
         let grown = size * d;
         let mut next = vec![vec![0.0; grown * grown]; cut.width()];
         for entry in table {
-            for (to, from, value) in chain.sum.operators.get(entry.operator).matrix.nonzeros() {
+            for (to, from, value) in sum.operators.get(entry.operator).matrix.nonzeros() {
                 for row in 0..size {
                     for column in 0..size {
                         next[entry.to][(row * d + to) * grown + column * d + from] +=
@@ -27,7 +27,12 @@ fn multiplied_out(chain: &Chain) -> Vec<f64> {
         }
         (matrices, size) = (next, grown);
     }
-    let mut whole = matrices.into_iter().next().unwrap_or_else(|| vec![0.0; size * size]);
+    (matrices.into_iter().next().unwrap_or_else(|| vec![0.0; size * size]), size)
+}
+
+/// H of the model.
+fn multiplied_out(chain: &Chain) -> Vec<f64> {
+    let (mut whole, size) = matrix(&chain.sum, chain.site.dimension());
     whole.iter_mut().for_each(|value| *value *= chain.units.scale);
     for k in 0..size {
         let charges = states(chain, k).into_iter().map(|state| chain.site.charges()[state].0);
@@ -130,6 +135,35 @@ fn nearest_neighbour_and_finite_range_chains_have_the_textbook_widths() {
     let chain = Chain::new(&model, Sector::Fermions { up: 5, down: 5 }, None).unwrap();
     assert_eq!(chain.sum.cuts[5].width(), 6);
     assert_eq!((chain.sum.cuts[5].left_identity.is_some(), chain.sum.cuts[5].right_identity.is_some()), (true, true));
+}
+
+/// The sum of H² multiplied out is H² multiplied out, and its cuts have few more than w (w + 1) / 2 operators.
+#[test]
+fn the_square_is_the_square_with_half_as_many_operators() {
+    let square = |chain: &Chain| chain.sum.squared(&chain.site);
+    let compare = |chain: &Chain| {
+        let d = chain.site.dimension();
+        let ((h, size), (found, _)) = (matrix(&chain.sum, d), matrix(&square(chain), d));
+        let h = ndarray::Array2::from_shape_vec((size, size), h).unwrap();
+        let expected = h.dot(&h);
+        let largest = expected.iter().fold(1.0f64, |largest, x| largest.max(x.abs()));
+        let error = found.iter().zip(&expected).fold(0.0f64, |error, (a, b)| error.max((a - b).abs()));
+        assert!(error < 1e-12 * largest, "off by {error} of {largest}");
+    };
+    for seed in 0..6 {
+        let mut random = Random::new(200 + seed);
+        let fermions = fermion_operator(&mut random, 4, 3 + 4 * seed as usize);
+        compare(&Chain::new(&fermions, Sector::Fermions { up: 2, down: 2 }, None).unwrap());
+        let spins = spin_operator(&mut random, 4, 1 + seed as u32 % 3, 3 + 4 * seed as usize);
+        compare(&Chain::new(&spins, Sector::Spins { two_sz: 0 }, Some(vec![3, 1, 0, 2])).unwrap());
+    }
+    let far = Lattice::chain(16).open().further(&[0.5, 0.25, 0.125, 0.1, 0.05]);
+    for (lattice, most) in [(Lattice::chain(8).open(), 17), (far, 240)] {
+        let chain = Chain::new(&heisenberg(&lattice), Sector::Spins { two_sz: 0 }, None).unwrap();
+        let (single, double) = (chain.sum.width(), square(&chain).width());
+        println!("{single} operators at most, {double} of the square");
+        assert!(double <= most, "{double} of {single}");
+    }
 }
 
 /// All pairs of 12 sites coupled: at the middle each of 6 sites has three operators that cross, and the two identities.

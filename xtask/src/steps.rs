@@ -5,12 +5,16 @@ use crate::programs::{Built, build};
 use crate::{Project, mpi, setup};
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// What `--without` may name; the tests read it as `EIGENFORGE_TEST_WITHOUT`.
 pub const TOOLS: [&str; 3] = ["compiler", "nvrtc", "mpi"];
 /// The profile of all heavy steps.
 const PROFILE: [&str; 2] = ["--profile", "suite"];
+/// Test programs that run beside each other.
+const AT_ONCE: usize = 2;
 /// Test programs that are listed.
 const LISTED: usize = 10;
 
@@ -116,7 +120,7 @@ impl<'a> Suite<'a> {
         });
     }
 
-    /// Builds the test programs, runs one after the other, and then the examples in the documentation.
+    /// Builds the test programs, runs them, and then the examples in the documentation.
     fn tests(&mut self) {
         let arguments = self.heavy(&["test", "--workspace", "--no-run"]);
         let built = self.step("build of tests", |suite| match build(suite.project, &arguments, &suite.environment) {
@@ -132,8 +136,8 @@ impl<'a> Suite<'a> {
             self.environment.push(("EIGENFORGE_CACHE", self.project.target.join("test-kernels").into()));
         }
         self.step("tests", |suite| {
-            let failed: Vec<String> =
-                built.iter().filter(|built| built.is_test).filter_map(|built| suite.run(built)).collect();
+            let programs: Vec<&Built> = built.iter().filter(|built| built.is_test).collect();
+            let failed = suite.run_all(&programs);
             failed.iter().for_each(|name| println!("FAILED: {name}"));
             (if failed.is_empty() { Verdict::Passed } else { Verdict::Failed }, ())
         });
@@ -141,10 +145,31 @@ impl<'a> Suite<'a> {
         self.cargo("examples in docs", None, &arguments, &[]);
     }
 
-    /// Runs a test program in the folder of its package, as Cargo does; its name if it failed.
-    fn run(&mut self, built: &Built) -> Option<String> {
-        println!("\n--- {}", built.name());
-        let started = Instant::now();
+    /// Runs the test programs, [`AT_ONCE`] beside each other, since the last tests of each leave cores idle, and prints what each
+    /// said when it ends. Gives the names of those that failed.
+    fn run_all(&mut self, programs: &[&Built]) -> Vec<String> {
+        let next = AtomicUsize::new(0);
+        let ended = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..AT_ONCE {
+                scope.spawn(|| {
+                    while let Some(built) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let started = Instant::now();
+                        let (verdict, said) = self.run(built);
+                        let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+                        println!("\n--- {}\n{said}", built.name());
+                        ended.push((built.name(), started.elapsed().as_secs_f64(), verdict));
+                    }
+                });
+            }
+        });
+        let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.programs.extend(ended.iter().map(|(name, seconds, _)| (name.clone(), *seconds)));
+        ended.into_iter().filter(|(.., verdict)| *verdict != Verdict::Passed).map(|(name, ..)| name).collect()
+    }
+
+    /// Runs a test program in the folder of its package, as Cargo does; how it ended, and what it said.
+    fn run(&self, built: &Built) -> (Verdict, String) {
         let mut command = Command::new(&built.file);
         command.current_dir(self.project.root.join(&built.package));
         command.env("CARGO", &self.project.cargo).env("CARGO_TARGET_DIR", &self.project.target);
@@ -157,9 +182,16 @@ impl<'a> Suite<'a> {
             let colon = if list.is_empty() { "" } else { ":" };
             list.push(format!("{colon}{}/lib", String::from_utf8_lossy(&sysroot.stdout).trim()));
         }
-        let verdict = verdict(command.env("LD_LIBRARY_PATH", list));
-        self.programs.push((built.name(), started.elapsed().as_secs_f64()));
-        (verdict != Verdict::Passed).then(|| built.name())
+        match command.env("LD_LIBRARY_PATH", list).output() {
+            Ok(output) => {
+                let said = [&output.stdout[..], &output.stderr].concat();
+                let verdict = if output.status.success() { Verdict::Passed } else { Verdict::Failed };
+                // A signal leaves no line of its own in what the program said.
+                let ending = if output.status.code().is_none() { output.status.to_string() } else { String::new() };
+                (verdict, format!("{}{ending}", String::from_utf8_lossy(&said)))
+            }
+            Err(fault) => (Verdict::Failed, format!("cannot be started: {fault}")),
+        }
     }
 
     /// Prints both tables.

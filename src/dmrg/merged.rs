@@ -1,0 +1,100 @@
+//! Operators of a cut that are multiples of each other become one (Hubig, McCulloch, Schollwöck, Phys. Rev. B 95, 035129
+//! (2017), section IV, "deparallelisation").
+//!
+//! In: an [`OperatorSum`], such as that of H². Out: the same sum with fewer operators at its cuts. Of H² with w operators of H at a cut,
+//! w (w + 1) / 2 and some more are left of w²: what H does on the left and has begun on the right commutes with the other H doing the
+//! same in turn, and only where both act on one site is their order seen.
+
+use super::operator_sum::{Cut, Entry, OperatorSum};
+use super::terms::OperatorId;
+use std::collections::HashMap;
+
+/// What decides whether two operators of a cut are multiples: the neighbour, the operator and the bits of coefficient / first
+/// coefficient, for each entry.
+type Pattern = Vec<(usize, OperatorId, u64)>;
+
+impl OperatorSum {
+    /// Merges from the left, where left parts are multiples, then from the right.
+    pub(super) fn merged(mut self) -> OperatorSum {
+        for cut in 1..self.sites.len() {
+            self.merge(cut, true);
+        }
+        for cut in (1..self.sites.len()).rev() {
+            self.merge(cut, false);
+        }
+        self
+    }
+
+    /// Merges the operators of one cut whose left parts (else: right parts) are multiples of each other, and leaves out those that
+    /// have none.
+    fn merge(&mut self, cut: usize, left: bool) {
+        // Entries that make the parts, and those that go on from them.
+        let (made, onward) = if left { (cut - 1, cut) } else { (cut, cut - 1) };
+        let here = |entry: &Entry| if left { entry.to } else { entry.from };
+        let there = |entry: &Entry| if left { entry.from } else { entry.to };
+        let width = self.cuts[cut].width();
+        let mut parts: Vec<Vec<Entry>> = vec![Vec::new(); width];
+        self.sites[made].iter().for_each(|entry| parts[here(entry)].push(*entry));
+        let Cut { left_identity, right_identity, .. } = self.cuts[cut];
+        // The first operator of each pattern with the size of its part.
+        let mut first_of: HashMap<Pattern, (usize, f64)> = HashMap::new();
+        // For each operator the one that stands for it, and by which factor; none where it has no part at all.
+        let mut stand: Vec<Option<(usize, f64)>> = Vec::with_capacity(width);
+        for (operator, part) in parts.iter_mut().enumerate() {
+            let order = |entry: &Entry| (there(entry), entry.operator);
+            part.sort_by_key(order);
+            let identity = [left_identity, right_identity].contains(&Some(operator));
+            stand.push(match part.first() {
+                Some(first) if !identity => {
+                    let scale = first.coefficient;
+                    let ratio = |entry: &Entry| (entry.coefficient / scale).to_bits();
+                    let pattern = part.iter().map(|entry| (there(entry), entry.operator, ratio(entry))).collect();
+                    let (chosen, of_chosen) = *first_of.entry(pattern).or_insert((operator, scale));
+                    Some((chosen, scale / of_chosen))
+                }
+                None if !identity => None,
+                _ => Some((operator, 1.0)),
+            });
+        }
+        let kept: Vec<usize> =
+            (0..width).filter(|operator| stand[*operator].is_some_and(|(chosen, _)| chosen == *operator)).collect();
+        if kept.len() == width {
+            return;
+        }
+        let mut number = vec![0; width];
+        kept.iter().enumerate().for_each(|(new, old)| number[*old] = new);
+        let moved = |entry: &Entry, operator: usize, coefficient: f64| {
+            let (from, to) = if left { (entry.from, operator) } else { (operator, entry.to) };
+            Entry { from, to, coefficient, operator: entry.operator }
+        };
+        let stays = |entry: &&Entry| stand[here(entry)].is_some_and(|(chosen, _)| chosen == here(entry));
+        self.sites[made] =
+            self.sites[made].iter().filter(stays).map(|e| moved(e, number[here(e)], e.coefficient)).collect();
+        // On the other side of the cut the entries of merged operators are added up.
+        let mut sums: HashMap<(usize, usize, OperatorId), f64> = HashMap::new();
+        let mut order = Vec::new();
+        for entry in &self.sites[onward] {
+            let at_cut = if left { entry.from } else { entry.to };
+            let Some((chosen, factor)) = stand[at_cut] else { continue };
+            let new = number[chosen];
+            let (from, to) = if left { (new, entry.to) } else { (entry.from, new) };
+            let key = (from, to, entry.operator);
+            let sum = sums.entry(key).or_insert_with(|| {
+                order.push(key);
+                0.0
+            });
+            *sum += factor * entry.coefficient;
+        }
+        let entry = |key: &(usize, usize, OperatorId)| {
+            let (from, to, operator) = *key;
+            Entry { from, to, coefficient: sums[key], operator }
+        };
+        self.sites[onward] = order.iter().map(entry).filter(|entry| entry.coefficient != 0.0).collect();
+        let renumbered = |operator: Option<usize>| operator.map(|old| number[old]);
+        self.cuts[cut] = Cut {
+            changes: kept.iter().map(|old| self.cuts[cut].changes[*old]).collect(),
+            left_identity: renumbered(left_identity),
+            right_identity: renumbered(right_identity),
+        };
+    }
+}
