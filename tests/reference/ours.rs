@@ -23,7 +23,7 @@ pub use eigenforge_runtime::testing::host_and_card as devices;
 /// Dimension up to which a solver for few states is not worth its start.
 const DENSE_LIMIT: usize = 300;
 /// Dimension up to which the CPU also runs block LOBPCG and Davidson for several states; Lanczos takes a third of their time.
-const CPU_BLOCK_LIMIT: usize = 20_000;
+const CPU_BLOCK_LIMIT: usize = 10_000;
 
 /// −Σ w (c†c + h.c.) + Σ U n↑n↓ + Σ ε n in one sector.
 pub fn hubbard(
