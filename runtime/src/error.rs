@@ -62,8 +62,8 @@ pub enum DeviceError {
     /// The driver refused a call.
     #[error("the CUDA driver refused {call}: {name} ({message})")]
     Driver {
-        /// The call.
-        call: &'static str,
+        /// The call, of a launch with the kernel and its shape.
+        call: String,
         /// The driver's name of the error.
         name: String,
         /// The driver's account.

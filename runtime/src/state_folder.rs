@@ -4,6 +4,7 @@
 //! is full, read-only or gone costs the saved state and never the run: standard error says so, once until it changes. A signal
 //! that waits for a state to be saved ([`crate::interrupt`]) is answered here, too.
 
+use crate::input_file::{FileKind, read_text};
 use crate::interrupt::{self, Interrupted, Saving};
 use crate::sealed::{seal_compactly, unseal};
 use crate::{say, say_once};
@@ -216,7 +217,7 @@ pub fn read_header<H: DeserializeOwned>(state: &Path, schema: u32, first_sealed:
     struct Version {
         schema: u32,
     }
-    let Ok(sealed) = fs::read_to_string(state.join(HEADER)) else { return Header::Damaged };
+    let Ok(sealed) = read_text(&state.join(HEADER), FileKind::RECORD) else { return Header::Damaged };
     let version = |text: &str| ron::from_str::<Version>(text).ok().map(|version| version.schema);
     let Some(text) = unseal(&sealed) else {
         return match version(&sealed) {

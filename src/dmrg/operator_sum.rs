@@ -214,7 +214,7 @@ impl OperatorSum {
         self.cuts.iter().map(Cut::width).max().unwrap_or(0)
     }
 
-    /// The sum for H²: at each cut the pairs of operators, at each site their products, [`merged`](super::merged).
+    /// The sum for H²: at each cut the pairs of operators, at each site their products; those that are multiples of each other are merged.
     pub fn squared(&self, site: &Site) -> OperatorSum {
         let mut operators = self.operators.clone();
         let pair = |cut: &Cut, a: Option<usize>| Some(a? * cut.width() + a?);

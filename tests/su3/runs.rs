@@ -48,7 +48,8 @@ fn disturb(folder: &Path) -> Option<String> {
     const SMALL: [&str; 2] = ["--memory", "40MiB"];
     let journal = folder.join("c.bin.partial.done");
     let lines = || std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
-    let start = || transform(folder, "9", "c.bin", &SMALL).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let start =
+        || transform(folder, "9", "c.bin", &SMALL).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut child = start();
     for (signal, number) in [(Signal::KILL, 9), (Signal::TERM, 15)] {
         // More groups than an earlier run left: it has begun.

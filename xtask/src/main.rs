@@ -61,8 +61,18 @@ fn fuzz(project: &Project, minutes: &str) -> ExitCode {
         eprintln!("error: --minutes {minutes}: expected a positive number\n{USAGE}");
         return ExitCode::from(2);
     }
-    let test =
-        ["test", "--release", "--test", "cli_and_input", "--", "--exact", "fuzz::long", "--ignored", "--nocapture"];
+    let test = [
+        "test",
+        "--profile",
+        "suite",
+        "--test",
+        "cli_and_input",
+        "--",
+        "--exact",
+        "fuzz::long",
+        "--ignored",
+        "--nocapture",
+    ];
     let status = project.cargo(&test).env("EIGENFORGE_FUZZ_MINUTES", minutes).status();
     match status {
         Ok(status) if status.success() => ExitCode::SUCCESS,

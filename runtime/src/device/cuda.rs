@@ -31,13 +31,13 @@ pub struct Cuda {
 }
 
 /// The driver's error with the call that gave it.
-pub(super) fn driver(call: &'static str) -> impl Fn(DriverError) -> DeviceError {
-    move |error| {
+pub(super) fn driver(call: impl Into<String>) -> impl FnOnce(DriverError) -> DeviceError {
+    |error| {
         let text = |s: Result<&std::ffi::CStr, DriverError>| match s {
             Ok(s) => s.to_string_lossy().into_owned(),
             Err(_) => format!("error {}", error.0 as u32),
         };
-        DeviceError::Driver { call, name: text(error.error_name()), message: text(error.error_string()) }
+        DeviceError::Driver { call: call.into(), name: text(error.error_name()), message: text(error.error_string()) }
     }
 }
 

@@ -10,7 +10,7 @@ use cudarc::driver::{result, sys};
 use eigenforge_templates::{KernelText, Launch};
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shared memory that a kernel may have without asking, what its text declares included, in bytes (CUDA C++ Programming
 /// Guide, compute capability 7.x and later).
@@ -22,6 +22,9 @@ pub(super) struct Module {
     functions: HashMap<String, sys::CUfunction>,
     /// Bytes of shared memory that each function's text declares.
     declared: HashMap<String, u32>,
+    /// The most dynamic shared memory that each function was allowed so far, in bytes. Threads that launch one function with
+    /// different shapes would else take it from each other between asking and launching.
+    allowed: Mutex<HashMap<String, u32>>,
     context: Arc<Context>,
 }
 
@@ -38,8 +41,8 @@ impl Module {
             message: driver("cuModuleLoadDataEx")(error).to_string(),
             log,
         })?;
-        let mut module =
-            Module { handle, functions: HashMap::new(), declared: HashMap::new(), context: context.clone() };
+        let (functions, declared, allowed) = (HashMap::new(), HashMap::new(), Mutex::default());
+        let mut module = Module { handle, functions, declared, allowed, context: context.clone() };
         for name in &text.entries {
             let function = module_function(handle, name)?;
             module.functions.insert(name.clone(), function);
@@ -96,10 +99,7 @@ impl Module {
         self.context.enter()?;
         let declared = self.declared.get(&launch.entry).copied().unwrap_or(0);
         if launch.shared_bytes + declared > SHARED_WITHOUT_ASKING {
-            let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the function belongs to this loaded module.
-            unsafe { result::function::set_function_attribute(function, attribute, launch.shared_bytes as i32) }
-                .map_err(driver("cuFuncSetAttribute"))?;
+            self.allow(function, launch)?;
         }
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
         let [x, y, z] = launch.grid;
@@ -107,15 +107,32 @@ impl Module {
         // SAFETY: the function is loaded; the launch was compared with its declaration parameter by parameter, and each
         // argument with the launch: name, type, access, length, and that its memory belongs to this context, where it
         // lives at least until the stream is done (freeing it waits for the stream).
-        unsafe {
+        let started = unsafe {
             if launch.together {
                 result::launch_cooperative_kernel(function, grid, block, launch.shared_bytes, stream, &mut pointers)
-                    .map_err(driver("cuLaunchCooperativeKernel"))
             } else {
                 result::launch_kernel(function, grid, block, launch.shared_bytes, stream, &mut pointers)
-                    .map_err(driver("cuLaunchKernel"))
             }
+        };
+        let call = || {
+            let Launch { entry, block, shared_bytes, .. } = launch;
+            format!("cuLaunchKernel of {entry} on {x} x {y} x {z} blocks of {block} threads with {shared_bytes} bytes")
+        };
+        started.map_err(|error| driver(call())(error))
+    }
+
+    /// Lets a function have as much dynamic shared memory as a launch wants, and never less than a launch before it wanted.
+    fn allow(&self, function: sys::CUfunction, launch: &Launch) -> Result<()> {
+        let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = allowed.entry(launch.entry.clone()).or_insert(0);
+        if launch.shared_bytes > *most {
+            let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function belongs to this loaded module.
+            unsafe { result::function::set_function_attribute(function, attribute, launch.shared_bytes as i32) }
+                .map_err(driver("cuFuncSetAttribute"))?;
+            *most = launch.shared_bytes;
         }
+        Ok(())
     }
 }
 
