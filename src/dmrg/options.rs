@@ -154,7 +154,7 @@ impl Options {
     }
 
     /// The same with a tolerance in the units of a chain, no finer than what rounding leaves of its energy.
-    pub(super) fn in_units(&self, units: &Units) -> Options {
+    pub fn in_units(&self, units: &Units) -> Options {
         let norm = if units.norm > 0.0 { units.norm } else { 1.0 };
         Options { tolerance: norm * self.tolerance.max(FINEST), ..self.clone() }
     }

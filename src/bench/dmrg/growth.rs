@@ -50,13 +50,15 @@ pub fn command(
         let options =
             Options { states: vec![m], least: m, mode: Mode::Infinite, start, sweeps: 0, ..Options::default() };
         let mut engine = Resident::new(device)?;
-        let grown = grow(&mut engine, &case.chain()?, &options, |_| {})?;
+        let chain = case.chain()?;
+        let grown = grow(&mut engine, &chain, &options.in_units(&chain.units), |_| {})?;
         let (mut full, mut all) = (Sum::default(), Sum::default());
         for step in &grown.records {
             all.add(step);
             if step.kept >= m {
                 full.add(step);
-                let GrowthRecord { sites, kept, dimension, products, flops, seconds, energy, .. } = step;
+                let GrowthRecord { sites, kept, dimension, products, flops, seconds, .. } = step;
+                let energy = chain.units.energy(step.energy);
                 writeln!(
                     out,
                     "| {case} | {sites} | {kept} | {dimension} | {products} | {flops:.2e} | {seconds:.3} | {energy:.9} |"

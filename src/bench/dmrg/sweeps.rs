@@ -122,6 +122,7 @@ fn sweeps<E: Engine>(engine: E, case: &Case, seconds: f64) -> Result<Measured, D
         noise: Some(vec![1e-5]),
         ..Options::default()
     };
+    let options = options.in_units(&chain.units);
     let mut sweeper = Sweeper::random(engine, &chain, START_STATES, options.seed)?;
     let bonds: Vec<_> = Sweeper::<E>::path(chain.sites).collect();
     let (begun, mut last, mut sweep) = (Instant::now(), None, 0);
@@ -137,7 +138,8 @@ fn sweeps<E: Engine>(engine: E, case: &Case, seconds: f64) -> Result<Measured, D
         }
         // The sweep that first has all states grows into them: the next one counts, if there is time for most of it.
         if sweep == 2 || records.len() > bonds.len() / 2 {
-            last = Some(measured(&records, bonds.len()));
+            let found = measured(&records, bonds.len());
+            last = Some(Measured { energy: chain.units.energy(found.energy), ..found });
         }
         if sweep >= 2
             && over()
