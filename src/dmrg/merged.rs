@@ -34,7 +34,8 @@ impl OperatorSum {
         let there = |entry: &Entry| if left { entry.from } else { entry.to };
         let width = self.cuts[cut].width();
         let mut parts: Vec<Vec<Entry>> = vec![Vec::new(); width];
-        self.sites[made].iter().for_each(|entry| parts[here(entry)].push(*entry));
+        let counts = self.sites[made].iter().filter(|entry| entry.coefficient != 0.0);
+        counts.for_each(|entry| parts[here(entry)].push(*entry));
         let Cut { left_identity, right_identity, .. } = self.cuts[cut];
         // The first operator of each pattern with the size of its part.
         let mut first_of: HashMap<Pattern, (usize, f64)> = HashMap::new();

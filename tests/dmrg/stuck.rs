@@ -44,3 +44,20 @@ fn states_that_are_too_few_are_said_to_be() {
     let found = run(&chain, &Options { states: vec![16], ..Options::default() }, None, |_| {}).unwrap();
     assert!((found.energy + 6.0).abs() < 1e-9 && found.warnings.is_empty(), "{}: {:?}", found.energy, found.warnings);
 }
+
+/// Noise lets states in that the start left out: sweeps with it keep others and end elsewhere than sweeps without.
+#[test]
+fn noise_changes_which_states_are_kept() {
+    let lattice = Lattice::chain(30).open();
+    let operator = xxz(&lattice, &[1.0; 29], &[1.0; 29], &[0.0; 30], &[0.0; 30]);
+    let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
+    let swept = |noise: Vec<f64>| {
+        let options = Options { states: vec![24], noise: Some(noise), sweeps: 2, ..Options::default() };
+        let last = *run(&chain, &options, None, |_| {}).unwrap().sweeps.last().unwrap();
+        (last.energy, last.discarded)
+    };
+    let (plain, noisy) = (swept(Vec::new()), swept(vec![1e-2, 1e-2]));
+    // What noise lets in pushes out what the energy would have.
+    assert!(noisy.0 > plain.0 + 1e-9 && noisy.1 > plain.1, "with noise {noisy:?}, without {plain:?}");
+    assert_eq!(swept(Vec::new()), plain, "the same sweeps again");
+}

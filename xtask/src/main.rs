@@ -3,7 +3,7 @@
 //! `setup` fetches NVIDIA's run-time compiler and disassemblers, and an MPI with libclang, from PyPI into the target folder, so
 //! that every kernel is compiled and every feature built on machines with no GPU, no CUDA toolkit and no MPI. `test` is what
 //! the README and `.ci/run` run: set-up, format, lints, documentation and tests, with tables of the steps and of the slowest test
-//! programs at the end. Its heavy steps use one profile, `suite`, which compiles quickly. `fuzz` feeds nearly valid files to every reader.
+//! programs at the end. Its heavy steps use one profile, `suite`: the release with checks. `fuzz` feeds nearly valid files to every reader.
 //! `gpu-test-binaries` builds what `gpu/test.sh` and `gpu/bench.sh` run on a machine that has a GPU and no Rust.
 
 mod gpu;
