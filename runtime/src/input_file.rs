@@ -46,8 +46,10 @@ impl FileKind {
     pub const MODEL: FileKind = FileKind { name: "a model file", limit: 16 << 20 };
     /// `[force]` in a TOML file.
     pub const FORCE: FileKind = FileKind { name: "a force", limit: 16 << 20 };
-    /// Records of kernel caches, checkpoints and tuned choices.
+    /// Records of kernel caches and tuned choices.
     pub const RECORD: FileKind = FileKind { name: "a record", limit: 16 << 20 };
+    /// Headers of checkpoints, in which a long chain has a line for each sector of each block.
+    pub const HEADER: FileKind = FileKind { name: "the header of a checkpoint", limit: 1 << 30 };
     /// Edited CUDA texts and the files beside them.
     pub const KERNEL: FileKind = FileKind { name: "a kernel file", limit: 64 << 20 };
     /// FCIDUMP.

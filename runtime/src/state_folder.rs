@@ -217,7 +217,7 @@ pub fn read_header<H: DeserializeOwned>(state: &Path, schema: u32, first_sealed:
     struct Version {
         schema: u32,
     }
-    let Ok(sealed) = read_text(&state.join(HEADER), FileKind::RECORD) else { return Header::Damaged };
+    let Ok(sealed) = read_text(&state.join(HEADER), FileKind::HEADER) else { return Header::Damaged };
     let version = |text: &str| ron::from_str::<Version>(text).ok().map(|version| version.schema);
     let Some(text) = unseal(&sealed) else {
         return match version(&sealed) {
