@@ -62,7 +62,7 @@ pub enum DeviceError {
     /// The driver refused a call.
     #[error("the CUDA driver refused {call}: {name} ({message})")]
     Driver {
-        /// The call, of a launch with the kernel and its shape.
+        /// The call, or the kernel that was to be launched with its shape.
         call: String,
         /// The driver's name of the error.
         name: String,

@@ -137,7 +137,7 @@ fn nearest_neighbour_and_finite_range_chains_have_the_textbook_widths() {
     assert_eq!((chain.sum.cuts[5].left_identity.is_some(), chain.sum.cuts[5].right_identity.is_some()), (true, true));
 }
 
-/// The sum of H² multiplied out is H² multiplied out, and its cuts have few more than w (w + 1) / 2 operators.
+/// The sum of H² multiplied out is the square of H multiplied out, and its cuts have at most w (w + 1) / 2 operators.
 #[test]
 fn the_square_is_the_square_with_half_as_many_operators() {
     let square = |chain: &Chain| chain.sum.squared(&chain.site);
@@ -158,11 +158,10 @@ fn the_square_is_the_square_with_half_as_many_operators() {
         compare(&Chain::new(&spins, Sector::Spins { two_sz: 0 }, Some(vec![3, 1, 0, 2])).unwrap());
     }
     let far = Lattice::chain(16).open().further(&[0.5, 0.25, 0.125, 0.1, 0.05]);
-    for (lattice, most) in [(Lattice::chain(8).open(), 17), (far, 240)] {
+    for lattice in [Lattice::chain(8).open(), far] {
         let chain = Chain::new(&heisenberg(&lattice), Sector::Spins { two_sz: 0 }, None).unwrap();
         let (single, double) = (chain.sum.width(), square(&chain).width());
-        println!("{single} operators at most, {double} of the square");
-        assert!(double <= most, "{double} of {single}");
+        assert!(2 * double <= single * (single + 1), "{double} of {single}");
     }
 }
 

@@ -114,11 +114,11 @@ impl Module {
                 result::launch_kernel(function, grid, block, launch.shared_bytes, stream, &mut pointers)
             }
         };
-        let call = || {
+        started.map_err(|error| {
             let Launch { entry, block, shared_bytes, .. } = launch;
-            format!("cuLaunchKernel of {entry} on {x} x {y} x {z} blocks of {block} threads with {shared_bytes} bytes")
-        };
-        started.map_err(|error| driver(call())(error))
+            let shape = format!("{x} x {y} x {z} blocks of {block} threads with {shared_bytes} bytes of shared memory");
+            driver(format!("the launch of {entry} on {shape}"))(error)
+        })
     }
 
     /// Lets a function have as much dynamic shared memory as a launch wants, and never less than a launch before it wanted.
