@@ -55,7 +55,8 @@
 //! [`lattice`] → [`operator`] → [`basis`] → [`exact`] → [`report`]; [`input`] reads model files into [`models`]. Molecules
 //! come from FCIDUMP files, or with terms of one's own from `#[gpu_operator]`: [`ci`] → [`sparse`] (or no matrix at all) →
 //! the same solvers. Chains too long for a vector go from the same operator IR to [`dmrg`]. Nucleon–nucleon interactions
-//! become SU(3) tensors in [`su3`], with the coefficients of `eigenforge_su3`. Each
+//! become SU(3) tensors in [`su3`], with the coefficients of `eigenforge_su3`; sparse matrices of any origin are multiplied and
+//! timed by [`spmv`]. The command and the benchmarks are members of their own that stand on this library. Each
 //! stage is plain data and can be printed: `eigenforge inspect MODEL.toml --stage ir|plan|cuda|ptx|sass|resources|cost`.
 //!
 //! # Conventions
@@ -69,9 +70,7 @@
 extern crate self as eigenforge;
 
 pub mod basis;
-pub mod bench;
 pub mod ci;
-pub mod cli;
 pub mod dmrg;
 pub mod exact;
 pub mod input;
@@ -81,6 +80,7 @@ pub mod operator;
 pub mod report;
 mod solve_options;
 pub mod sparse;
+pub mod spmv;
 pub mod su3;
 
 pub use eigenforge_macros::gpu_operator;

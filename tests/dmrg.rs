@@ -28,7 +28,8 @@ mod dmrg {
     /// A file of tests/data/dmrg.
     fn data(name: &str) -> String {
         // The tests also run on machines where they were not built.
-        let root = std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
+        let root =
+            std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/..").into());
         let path = std::path::Path::new(&root).join("tests").join("data").join("dmrg").join(name);
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }

@@ -20,12 +20,14 @@ pub mod private;
 mod say;
 mod scalar;
 pub mod sealed;
+pub mod seeded;
 pub mod simulate;
 pub mod solvers;
 pub mod state_folder;
 pub mod stretches;
 #[doc(hidden)]
 pub mod testing;
+pub mod timing;
 pub mod trace;
 pub mod tune;
 pub mod vector_program;

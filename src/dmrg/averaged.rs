@@ -281,7 +281,7 @@ mod tests {
     use super::super::host::Host;
     use super::super::truncate::{Limits, Wave};
     use super::*;
-    use crate::bench::seeded::vector;
+    use eigenforge_runtime::seeded::vector;
     use std::collections::BTreeMap;
 
     /// Blocks whose sectors have these dimensions at charges 0, 1, 2, … on the left and their complements on the right.

@@ -71,7 +71,7 @@ impl Matching {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::seeded::element;
+    use eigenforge_runtime::seeded::element;
 
     /// The smallest cover by trying all subsets.
     fn smallest(edges: &[Vec<usize>], right: usize) -> usize {

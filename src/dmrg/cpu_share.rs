@@ -354,9 +354,9 @@ pub(super) mod tests {
     use super::super::sweep::Sweeper;
     use super::*;
     use crate::basis::Sector;
-    use crate::bench::seeded::vector;
     use crate::lattice::Lattice;
     use crate::models;
+    use eigenforge_runtime::seeded::vector;
 
     /// A chain with couplings and fields of its own at every site.
     pub fn chain(electrons: bool, sites: usize, seed: u64) -> Chain {

@@ -281,7 +281,7 @@ fn lowest(rows: &[Vec<f64>]) -> Result<(Vec<f64>, Vec<Vec<f64>>), DmrgError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::seeded::vector;
+    use eigenforge_runtime::seeded::vector;
 
     /// A random symmetric matrix with a diagonal that grows, so that the preconditioner means something.
     fn matrix(n: usize, seed: u64) -> Vec<f64> {

@@ -189,7 +189,7 @@ impl<B> Enlarging<'_, B> {
 
 impl OperatorBlock {
     /// Sums the pieces into a dense matrix at the end of `space`, which `forming` fills.
-    pub(super) fn sum(&mut self, sectors: &Sectors, space: Space, forming: &mut Stage) {
+    pub fn sum(&mut self, sectors: &Sectors, space: Space, forming: &mut Stage) {
         let (rows, columns) = (sectors.dimension(self.row), sectors.dimension(self.column));
         let record = |piece: &Piece| Record {
             action: piece.matrix.map_or(Action::Diagonal, |a| Action::Copy { a }),

@@ -79,7 +79,6 @@ mod error;
 pub mod extrapolate;
 pub mod forecast;
 pub mod found;
-pub mod full_block;
 pub mod growth;
 pub mod host;
 pub mod inspect;

@@ -198,7 +198,7 @@ fn significant(matrix: &[f64], rows: usize, columns: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::seeded::vector;
+    use eigenforge_runtime::seeded::vector;
 
     /// s⁻¹ s is the identity of what counts, and states without weight behind it change nothing.
     #[test]

@@ -209,7 +209,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::seeded::vector;
+    use eigenforge_runtime::seeded::vector;
 
     /// Element (row, column) of an operand.
     fn element(data: &[f64], operand: Operand, row: usize, column: usize) -> f64 {

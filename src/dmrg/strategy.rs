@@ -2,7 +2,7 @@
 //!
 //! The names of the paper (Nemes, Barcza, Nagy, Legeza and Szolgay 2014, section 7) run its operation records through cuBLAS,
 //! product by product; `planned` runs them in one generated launch a stage. The records are the planned ones in each case:
-//! the paper's own list, where site operators are dense, is in the [benchmark](crate::dmrg::full_block). Everything else of
+//! the paper's own list, where site operators are dense, is in the member `benches` (`dmrg::full_block`). Everything else of
 //! a run (blocks, truncation, vectors) is the same, and so are the energies.
 
 use super::error::DmrgError;

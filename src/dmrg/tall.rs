@@ -75,7 +75,7 @@ pub fn add_columns(y: &mut [f64], columns: &[Vec<f64>], s: &[f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::seeded::vector;
+    use eigenforge_runtime::seeded::vector;
 
     #[test]
     fn sums_and_combinations_are_those_of_plain_loops_at_every_length() {

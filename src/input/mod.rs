@@ -37,6 +37,7 @@
 mod ci;
 mod dmrg;
 mod lattice;
+mod matrix;
 mod model;
 mod nearest;
 mod problem;
@@ -46,6 +47,7 @@ mod solve;
 
 pub use ci::{CiSpec, FormatChoice, SpaceSpec, StorageChoice};
 pub use dmrg::DmrgSpec;
+pub use matrix::{FormatWish, MatrixFileError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
 pub use problem::{InputError, Problem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
@@ -469,7 +471,7 @@ impl fmt::Display for ModelFile {
 }
 
 /// 130873600 → "130,873,600".
-pub(crate) fn grouped(number: u128) -> String {
+pub fn grouped(number: u128) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (place, digit) in digits.chars().enumerate() {

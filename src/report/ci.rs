@@ -115,8 +115,16 @@ impl CiReport {
         self.states().converged()
     }
 
+    /// Adds what a careful reader must know of the states. To be called once, when everything else is filled in.
+    #[must_use]
+    pub fn with_warnings(mut self) -> CiReport {
+        let warnings = self.states().warnings();
+        self.warnings.extend(warnings);
+        self
+    }
+
     /// The states, as the table and the warnings show them.
-    pub(crate) fn states(&self) -> StatesFound<'_> {
+    pub(super) fn states(&self) -> StatesFound<'_> {
         StatesFound {
             energies: &self.energies,
             residuals: &self.residuals,

@@ -13,7 +13,7 @@ mod dmrg_picture;
 mod error;
 mod irreps;
 mod picture;
-pub(crate) mod picture_style;
+pub mod picture_style;
 mod record;
 mod states;
 mod summary;

@@ -4,22 +4,20 @@ use plotters::coord::CoordTranslate;
 use plotters::prelude::*;
 
 /// With [`RED`] a pair that colour-blind readers can tell apart.
-pub(crate) const BLUE: RGBColor = RGBColor(0, 90, 181);
+pub const BLUE: RGBColor = RGBColor(0, 90, 181);
 /// The other.
-pub(crate) const RED: RGBColor = RGBColor(220, 50, 32);
+pub const RED: RGBColor = RGBColor(220, 50, 32);
 
 /// What an SVG picture fails with.
-pub(crate) type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+pub type Fault<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
 /// The stroke of a line in the key.
-pub(crate) fn stroke(at: (i32, i32), style: impl Into<ShapeStyle>) -> PathElement<(i32, i32)> {
+pub fn stroke(at: (i32, i32), style: impl Into<ShapeStyle>) -> PathElement<(i32, i32)> {
     PathElement::new([at, (at.0 + 20, at.1)], style)
 }
 
 /// Draws the key, in the upper right corner.
-pub(crate) fn draw_key<'a, C: CoordTranslate>(
-    chart: &mut ChartContext<'a, SVGBackend<'a>, C>,
-) -> Result<(), Fault<'a>> {
+pub fn draw_key<'a, C: CoordTranslate>(chart: &mut ChartContext<'a, SVGBackend<'a>, C>) -> Result<(), Fault<'a>> {
     chart
         .configure_series_labels()
         .position(SeriesLabelPosition::UpperRight)

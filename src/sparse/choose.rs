@@ -66,7 +66,7 @@ pub struct Wish {
 }
 
 /// A format without its numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatName {
     /// ELLPACK and CSR
     Hybrid,

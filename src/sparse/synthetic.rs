@@ -16,7 +16,7 @@
 //! only. The same seed gives the same matrix on every machine: nothing but sums, products and quotients of doubles is used.
 
 use super::{Csr, CsrError};
-use crate::bench::seeded;
+use eigenforge_runtime::seeded;
 use rayon::prelude::*;
 use std::fmt;
 use std::str::FromStr;

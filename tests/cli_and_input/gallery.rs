@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
 pub fn root() -> PathBuf {
-    std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into()).into()
+    std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/..").into()).into()
 }
 
 fn toml_files(folder: &str) -> Vec<PathBuf> {

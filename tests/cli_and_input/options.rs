@@ -78,7 +78,7 @@ fn verbs(command: &Command, path: &str, out: &mut BTreeMap<String, Vec<String>>)
 #[test]
 fn every_option_of_every_verb_has_a_row_for_every_family() {
     let mut known = BTreeMap::new();
-    verbs(&eigenforge::cli::definition(), "", &mut known);
+    verbs(&eigenforge_command::definition(), "", &mut known);
     assert!(known.len() > 15, "{known:?}");
     let mut wanted = BTreeSet::new();
     for (verb, options) in &known {
@@ -186,7 +186,7 @@ impl Row {
                 }
                 let words = [&["eigenforge"], &verb[..], self.base, self.given].concat();
                 let words = words.iter().map(|word| inputs.word(word));
-                eigenforge::cli::definition().try_get_matches_from(words).err().map(|error| error.to_string())
+                eigenforge_command::definition().try_get_matches_from(words).err().map(|error| error.to_string())
             }
             Expected::Writes(file) => {
                 without();

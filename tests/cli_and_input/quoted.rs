@@ -100,7 +100,7 @@ fn parts(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
 
 fn parses(words: &[String], inline: bool) -> Result<(), String> {
     let words = std::iter::once("eigenforge").chain(words.iter().map(String::as_str));
-    match eigenforge::cli::definition().try_get_matches_from(words) {
+    match eigenforge_command::definition().try_get_matches_from(words) {
         Ok(_) => Ok(()),
         Err(error) if inline && error.kind() == ErrorKind::MissingRequiredArgument => Ok(()),
         Err(error) if inline && error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(()),

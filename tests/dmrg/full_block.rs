@@ -1,11 +1,11 @@
 //! Blocks that keep all their states: the paper's list of records against the planned one, and its counts.
 
 use eigenforge::basis::Sector;
-use eigenforge::bench::seeded;
 use eigenforge::dmrg::Chain;
-use eigenforge::dmrg::full_block::{FullBond, Projection};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
+use eigenforge::runtime::seeded;
+use eigenforge_benches::dmrg::full_block::{FullBond, Projection};
 
 fn heisenberg(sites: usize) -> Chain {
     let (one, zero) = (vec![1.0; sites - 1], vec![0.0; sites]);

@@ -2,13 +2,13 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::bench::dmrg::random_chains::{Tally, many};
 use eigenforge::dmrg::{Chain, Found, Options, Stop, run};
 use eigenforge::exact::{Dense, Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
 use eigenforge::operator::Operator;
 use eigenforge::runtime::Device;
+use eigenforge_benches::dmrg::random_chains::{Tally, many};
 
 fn found(operator: &Operator, sector: Sector, options: &Options) -> Found {
     run(&Chain::new(operator, sector, None).unwrap(), options, None, |_| {}).unwrap()

@@ -1,9 +1,9 @@
 //! Stages of operation records in one launch, in simulation and, with EIGENFORGE_TEST_DEVICE=cuda, on a card: against the
 //! CPU's records, over poisoned outputs, twice with the same bits.
 
-use eigenforge::bench::seeded;
 use eigenforge::dmrg::device::{DeviceBuffers, Loads, Products};
 use eigenforge::dmrg::records::{self, Action, Buffers, Group, Operand, Record, Space, Stage};
+use eigenforge::runtime::seeded;
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::{card, simulated};
 use eigenforge::runtime::{Checks, Device};

@@ -1,8 +1,8 @@
 //! Seeded random numbers and models.
 
-use eigenforge::bench::seeded::element;
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::{Factor, Operator, Spin};
+use eigenforge::runtime::seeded::element;
 
 /// Numbers in [−1, 1), one after the other.
 pub struct Random {

@@ -88,7 +88,7 @@ fn spin_models() -> impl Strategy<Value = RandomSpins> {
 fn agrees_with_its_dense_matrix(model: &ours::Model, seed: u64) -> Result<(), TestCaseError> {
     let dense = ours::dense(model);
     let n = dense.len();
-    let x: Vec<f64> = (0..n as u64).map(|i| eigenforge::bench::seeded::element(seed, i)).collect();
+    let x: Vec<f64> = (0..n as u64).map(|i| eigenforge::runtime::seeded::element(seed, i)).collect();
     let size = dense.iter().flatten().fold(1.0f64, |largest, value| largest.max(value.abs()));
     let exact: Vec<f64> = dense.iter().map(|row| row.iter().zip(&x).map(|(a, x)| a * x).sum()).collect();
     let spectrum = super::free::eigenvalues(dense.clone());

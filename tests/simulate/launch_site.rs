@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 /// Ways in which a kernel could be started through the driver.
 const STARTS: [&str; 4] = ["launch_kernel(", "launch_builder(", "launch_cooperative_kernel(", "sys::cuLaunch"];
 
-/// The Rust files below a folder; tests, and the vendor's libraries in the benchmark, start kernels of their own.
+/// The Rust files below a folder but tests; of `benches`, the vendor's libraries start kernels of their own.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            if !path.ends_with("tests") && !path.ends_with("bench/vendor") {
+            if !path.ends_with("tests") && !path.ends_with("benches/src/vendor") {
                 sources(&path, found);
             }
         } else if path.extension().is_some_and(|extension| extension == "rs") {
@@ -23,7 +23,9 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn kernels_start_in_one_place() {
     let mut files = Vec::new();
-    ["src", "runtime/src", "templates/src"].iter().for_each(|folder| sources(&root().join(folder), &mut files));
+    ["src", "benches/src", "command/src", "runtime/src", "templates/src"]
+        .iter()
+        .for_each(|folder| sources(&root().join(folder), &mut files));
     assert!(files.len() > 80, "only {} files were looked at", files.len());
     let mut places = Vec::new();
     for file in &files {

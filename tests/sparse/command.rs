@@ -10,7 +10,7 @@ fn spmv(arguments: &[&str]) -> Output {
 }
 
 fn water() -> String {
-    let root = std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
+    let root = std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/..").into());
     let file = PathBuf::from(root).join("tests/data/ci_matrices/H2O_sto3g_0.96_det_levfull.npz");
     file.to_str().unwrap().into()
 }

@@ -1,7 +1,7 @@
 //! Configuration-interaction matrices of water made with PySCF (tests/data/ci_matrices; A without the nuclear
 //! repulsion, see the table), with x, y = A x summed in long double, and the lowest eigenvalues.
 
-use eigenforge::bench::spmv::MatrixSource;
+use eigenforge::input::MatrixSource;
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::solvers::{SolveOptions, Solver, solve};
 use eigenforge::runtime::testing::kernel_devices;
@@ -18,7 +18,7 @@ const MATRICES: [(&str, usize, u64, Triangle); 3] = [
 ];
 
 fn file(name: &str) -> PathBuf {
-    let root = std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
+    let root = std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/..").into());
     PathBuf::from(root).join("tests/data/ci_matrices").join(format!("{name}.npz"))
 }
 

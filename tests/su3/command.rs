@@ -21,7 +21,7 @@ pub fn command(arguments: &[&str]) -> std::process::Command {
 }
 
 pub fn root() -> PathBuf {
-    std::env::var_os("EIGENFORGE_ROOT").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
+    std::env::var_os("EIGENFORGE_ROOT").map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/..").into(), PathBuf::from)
 }
 
 pub fn text(bytes: &[u8]) -> String {

@@ -21,7 +21,7 @@ pub fn weights(plan: &Plan) -> Vec<f64> {
 }
 
 pub fn data(name: &str) -> std::path::PathBuf {
-    let root = std::env::var_os("EIGENFORGE_ROOT").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let root = std::env::var_os("EIGENFORGE_ROOT").unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/..").into());
     Path::new(&root).join("tests/data/su3").join(name)
 }
 

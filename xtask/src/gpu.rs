@@ -27,7 +27,8 @@ pub fn test_binaries(project: &Project) -> Result<(), String> {
     };
     let tests = build(project, &["test", "--workspace", "--release", "--no-run"], &[])?;
     let tests = named(tests, travels, Built::name);
-    let command = build(project, &["build", "--release", "--package", "eigenforge", "--bin", "eigenforge"], &[])?;
+    let command =
+        build(project, &["build", "--release", "--package", "eigenforge-command", "--bin", "eigenforge"], &[])?;
     let command = named(command, |built| built.kind == "bin", |built| built.target.clone());
 
     let (mut list, mut total) = (String::new(), 0);

@@ -86,7 +86,7 @@ mod tests {
         );
         let names = ["", "runtime/"].map(|package| artifact(&line(package, "test", true, "simulate")).unwrap().name());
         assert_eq!(names, ["simulate-test", "runtime.simulate-test"]);
-        let command = artifact(&line("", "bin", false, "eigenforge")).unwrap();
+        let command = artifact(&line("command/", "bin", false, "eigenforge")).unwrap();
         assert!(!command.is_test && command.target == "eigenforge");
         let library = r#"{"manifest_path":"/project/Cargo.toml","target":{"kind":["lib"],"name":"x"},"profile":{"test":true},"executable":null}"#;
         assert!(artifact(library).is_none());

@@ -90,7 +90,7 @@ impl<'a> Suite<'a> {
             None => note("mpi", "the feature `mpi` is not built"),
             Some(Ok(Ok(environment))) => {
                 self.environment.extend(environment);
-                self.features.extend(["--features", "eigenforge/mpi"]);
+                self.features.extend(["--features", "eigenforge-command/mpi"]);
                 tools.iter().for_each(|tools| println!("{tools}"));
             }
             Some(Ok(Err(fault)) | Err(fault)) => note("mpi", &fault),

@@ -95,7 +95,7 @@ impl Copying {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::seeded::vector;
+    use eigenforge_runtime::seeded::vector;
     use eigenforge_runtime::simulate::Schedule;
 
     /// The name has compute-sanitizer run it.

@@ -46,7 +46,7 @@ fn place(operand: &Operand) -> MatrixPlace {
 ///
 /// # Errors
 /// A record that cuBLAS has no routine for.
-pub(crate) fn calls(stage: &Stage) -> Result<(Vec<Vec<MatrixCall>>, bool), DeviceError> {
+pub fn calls(stage: &Stage) -> Result<(Vec<Vec<MatrixCall>>, bool), DeviceError> {
     let mut covered = stage.groups.iter().map(|group| group.length).sum::<usize>() == stage.length;
     let mut blocks = Vec::with_capacity(stage.groups.len());
     for group in &stage.groups {
@@ -187,8 +187,8 @@ impl Drop for LibraryStage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::seeded::vector;
     use crate::dmrg::records::{Buffers, Group, Record, run};
+    use eigenforge_runtime::seeded::vector;
 
     /// What cuBLAS does with calls.
     fn by_loops(blocks: &[Vec<MatrixCall>], data: &[Vec<f64>], output: &mut [f64]) {

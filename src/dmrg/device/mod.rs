@@ -8,7 +8,7 @@
 
 mod copies;
 mod cutting;
-pub(crate) mod library;
+pub mod library;
 pub mod products;
 mod streams;
 mod table;

@@ -262,7 +262,7 @@ mod tests {
     use super::super::multiply::Multiplier;
     use super::super::{Limits as MemoryLimits, test_device};
     use super::*;
-    use crate::bench::seeded::vector;
+    use eigenforge_runtime::seeded::vector;
 
     /// A random symmetric matrix with a diagonal that grows, as one record.
     fn problem(n: usize, seed: u64) -> (Vec<f64>, Superblock) {

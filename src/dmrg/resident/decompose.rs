@@ -172,7 +172,7 @@ mod tests {
     use super::super::super::dense::{View, eigen};
     use super::super::test_device;
     use super::*;
-    use crate::bench::seeded::vector;
+    use eigenforge_runtime::seeded::vector;
 
     /// A Aᵀ with columns of A that fall by 10^(−decades / n) each.
     fn graded(n: usize, decades: f64, seed: u64) -> Vec<f64> {

@@ -201,7 +201,7 @@ mod tests {
     use super::super::super::cpu_share::tests::{bond, chain, difference};
     use super::super::{Limits, test_device};
     use super::*;
-    use crate::bench::seeded::vector;
+    use eigenforge_runtime::seeded::vector;
 
     /// H x into the middle of a poisoned vector, twice; how much the CPU did, and whether it had anything to do with it.
     fn product(

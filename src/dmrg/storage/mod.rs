@@ -363,7 +363,7 @@ impl<N: Room> Drop for Stored<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::seeded::vector;
+    use eigenforge_runtime::seeded::vector;
     use std::fs::OpenOptions;
 
     fn store(limit: u64, folder: &std::path::Path) -> Arc<Store<Vec<f64>>> {

@@ -141,7 +141,7 @@ impl Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::seeded::vector;
+    use eigenforge_runtime::seeded::vector;
     use std::fs::OpenOptions;
 
     #[test]

@@ -1,9 +1,9 @@
 //! What is fuzzed: the valid files of each reader, and how it is called on a folder in which one of them was changed.
 
 use super::super::gallery::root;
-use eigenforge::bench::spmv::MatrixSource;
 use eigenforge::ci::{Integrals, OneElectron, Space, fcidump};
 use eigenforge::input::InputFile;
+use eigenforge::input::MatrixSource;
 use eigenforge::runtime::jit::{Cache, CacheFolder, Overrides, Settings};
 use eigenforge::runtime::tune::{Choice, Choices, Conditions};
 use eigenforge::sparse::Triangle;

@@ -1,0 +1,164 @@
+//! `eigenforge bench ci --direct`: products of configuration interaction without a matrix, by every shape of their kernel, beside
+//! the stored matrix.
+//!
+//! In: a molecule, a device. Out: for full CI the milliseconds of the shape that the model takes and of others, for other
+//! spaces those by lanes; the seconds until each is ready, compilation included where it is not cached; the stored matrix
+//! in its best format. Every product is compared with the stored matrix's before a time is printed.
+
+use super::seeded;
+use eigenforge::ci::{self, DirectError, DirectFullCi, MatrixError, Molecule, OnTheFly, OnTheFlyError};
+use eigenforge::sparse::{SparseOperator, Target, Wish};
+use eigenforge::spmv::SpmvError;
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector};
+use eigenforge_templates::ci::{Shape, Staging};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Multiplies in a sample.
+const MULTIPLIES: usize = 10;
+/// Largest difference of a product, relative to its norm.
+const CLOSE: f64 = 1e-9;
+
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectBenchError {
+    /// The file.
+    #[error(transparent)]
+    Source(#[from] SpmvError),
+    /// The stored matrix.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+    /// Full CI.
+    #[error(transparent)]
+    Direct(#[from] DirectError),
+    /// Other spaces.
+    #[error(transparent)]
+    OnTheFly(#[from] OnTheFlyError),
+    /// The device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A product that is another's.
+    #[error(
+        "the product by {what} differs from the stored matrix's by {difference:e} of its norm; expected {CLOSE:e} at most"
+    )]
+    Differs {
+        /// Of which shape.
+        what: String,
+        /// Relative to the norm.
+        difference: f64,
+    },
+    /// The table could not be written.
+    #[error("writing the result")]
+    Write(#[from] std::io::Error),
+}
+
+/// A molecule with its vectors on a device.
+struct Bench<'a> {
+    device: &'a Device,
+    x: Vector<f64>,
+    y: Vector<f64>,
+    /// By the stored matrix.
+    expected: Vec<f64>,
+    repeats: usize,
+    rows: Vec<(f64, String)>,
+}
+
+impl Bench<'_> {
+    /// Milliseconds of a product, the best of several samples, after it was compared.
+    fn time(&mut self, what: String, operator: &dyn LinearOperator<f64>) -> Result<f64, DirectBenchError> {
+        operator.multiply(&self.x, &mut self.y)?;
+        let found = self.y.download()?;
+        let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|value| value * value).sum::<f64>().sqrt();
+        let apart = norm(&mut found.iter().zip(&self.expected).map(|(a, b)| a - b));
+        let difference = apart / norm(&mut self.expected.iter().copied()).max(f64::MIN_POSITIVE);
+        if difference.is_nan() || difference > CLOSE {
+            return Err(DirectBenchError::Differs { what, difference });
+        }
+        let mut best = f64::INFINITY;
+        for _ in 0..self.repeats {
+            let many = || (0..MULTIPLIES).try_for_each(|_| operator.multiply(&self.x, &mut self.y));
+            let (done, milliseconds) = self.device.time(many)?;
+            done?;
+            best = best.min(milliseconds / MULTIPLIES as f64);
+        }
+        self.rows.push((best, what));
+        Ok(best)
+    }
+}
+
+/// Writes the table of one molecule.
+///
+/// # Errors
+/// A file that is no molecule's, a wrong product, a device that fails.
+pub fn run(
+    file: &Path,
+    molecule: &Molecule,
+    device: &Device,
+    repeats: usize,
+    out: &mut dyn Write,
+) -> Result<(), DirectBenchError> {
+    let Molecule { integrals, space, .. } = molecule;
+    let started = Instant::now();
+    let matrix = Arc::new(ci::matrix(integrals, space, ci::THRESHOLD)?);
+    let non_zeros = matrix.non_zeros();
+    let stored = SparseOperator::new("ci", matrix, Wish::default(), device).map_err(SpmvError::from)?;
+    let ready = started.elapsed().as_secs_f64();
+    let x: Vec<f64> = (0..space.len()).map(|i| seeded::element(seeded::SEED_Z, i)).collect();
+    let (x, mut y) = (device.upload(&x)?, device.zeros::<f64>(x.len())?);
+    stored.multiply(&x, &mut y)?;
+    let expected = y.download()?;
+    let mut bench = Bench { device, x, y, expected, repeats, rows: Vec::new() };
+    bench.time(format!("stored ({non_zeros} non-zeros), ready in {ready:.3} s"), &stored)?;
+    if space.is_complete() {
+        shapes(&mut bench, molecule)?
+    } else {
+        lanes(&mut bench, molecule)?
+    }
+    bench.rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    writeln!(out, "{}, {} rows, {}\n\n| product | ms |\n|---|---|", file.display(), space.len(), device.name())?;
+    for (milliseconds, what) in &bench.rows {
+        writeln!(out, "| {what} | {milliseconds:.4} |")?;
+    }
+    Ok(())
+}
+
+/// Full CI, by shape; those that the plan refuses are passed over.
+fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchError> {
+    let Molecule { integrals, space, .. } = molecule;
+    let started = Instant::now();
+    let ours = DirectFullCi::new(integrals, space, bench.device)?;
+    let ready = started.elapsed().as_secs_f64();
+    bench.time(format!("as the model has it, ready in {ready:.3} s"), &ours)?;
+    let mut all = Vec::new();
+    for (threads, columns) in [(128, 2), (256, 2), (512, 1)] {
+        let of = |pair_tile, resident, staging| Shape { pair_tile, columns, chunk: 64, threads, resident, staging };
+        let tiles = [2, 3].into_iter().flat_map(|resident| [8, 10, 12].map(|tile| (tile, resident)));
+        all.extend(tiles.map(|(tile, resident)| of(tile, resident, Staging::Shared)));
+        all.push(of(10, 2, Staging::Global));
+    }
+    for shape in all.into_iter().filter(|_| bench.device.runs_kernels()) {
+        match DirectFullCi::with_shape(integrals, space, Some(shape), bench.device) {
+            Ok(operator) => bench.time(format!("{shape:?}"), &operator)?,
+            Err(DirectError::Plan(_)) => continue,
+            Err(error) => return Err(error.into()),
+        };
+    }
+    Ok(())
+}
+
+/// Any other space, by lanes per row.
+fn lanes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchError> {
+    let Molecule { integrals, space, .. } = molecule;
+    let started = Instant::now();
+    let ours = OnTheFly::new(integrals, space, bench.device)?;
+    let ready = started.elapsed().as_secs_f64();
+    let elements = OnTheFly::plan(integrals, space, Target::of(bench.device))?.elements;
+    bench.time(format!("as the model has it ({elements} elements), ready in {ready:.3} s"), &ours)?;
+    for lanes in [1, 2, 4, 8, 16, 32].into_iter().filter(|_| bench.device.runs_kernels()) {
+        let operator = OnTheFly::with_lanes(integrals, space, Some(lanes), bench.device)?;
+        bench.time(format!("{lanes} lanes"), &operator)?;
+    }
+    Ok(())
+}

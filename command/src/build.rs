@@ -1,0 +1,46 @@
+//! `eigenforge build MODEL.toml --arch sm_80,sm_90`: fills the kernel cache, for this machine or one without a compiler.
+
+use super::Outcome;
+use super::arguments::BuildArguments;
+use super::error::CommandError;
+use super::output::print;
+use super::{generated, overrides};
+use eigenforge::input::InputFile;
+use eigenforge_runtime::jit::{Arch, Chosen, Jit, JitError};
+use eigenforge_runtime::say;
+use std::time::Instant;
+
+/// Runs the verb.
+pub(super) fn run(arguments: &BuildArguments) -> Result<Outcome, CommandError> {
+    let input = InputFile::read(&arguments.model)?;
+    let archs = arguments.arch.iter().map(|name| name.parse()).collect::<Result<Vec<Arch>, JitError>>()?;
+    let overrides = overrides::read(arguments.overrides.as_deref())?;
+    let files = generated::of(&input, None)?;
+    let chosen = files.iter().map(|(text, _)| overrides.apply(text).map_err(JitError::from));
+    let chosen = chosen.collect::<Result<Vec<Chosen<'_>>, JitError>>()?;
+    overrides.unused().iter().for_each(|line| say!("warning: {line}"));
+    let jit = Jit::new()?;
+    for arch in &archs {
+        for file in &chosen {
+            let start = Instant::now();
+            let cubin = file.compile(&jit, *arch)?;
+            let how = if cubin.cached { "cached".into() } else { format!("{:.2} s", start.elapsed().as_secs_f64()) };
+            let spills = |told| cubin.resources.iter().any(|kernel| kernel.spills() == told);
+            let spills = match () {
+                _ if spills(Some(true)) => ", SPILLS",
+                _ if spills(None) => ", may spill",
+                _ => "",
+            };
+            let registers = cubin.resources.iter().map(|kernel| kernel.registers).max().unwrap_or(0);
+            let edited = if file.edited.is_some() { ", overridden" } else { "" };
+            print(&format!("{arch:<7} {:<48} {how:>8}  {registers:>3} registers{spills}{edited}\n", cubin.name))?;
+            if let Some(note) = &cubin.note {
+                say!("warning: {note}");
+            }
+        }
+    }
+    let nowhere = || jit.cache().fault().map_or("nowhere: the cache is off".into(), |why| format!("nowhere: {why}"));
+    let cache = jit.cache().root().map_or_else(nowhere, |root| root.display().to_string());
+    print(&format!("{} kernel files for {} architectures, kept in {cache}\n", files.len(), archs.len()))?;
+    Ok(Outcome::Done)
+}

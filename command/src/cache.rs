@@ -1,0 +1,96 @@
+//! `eigenforge cache list|verify|clear`: the folder of compiled kernels, and in it that of SU(3) coefficients.
+
+use super::Outcome;
+use super::arguments::{CacheArguments, CacheVerb};
+use super::error::CommandError;
+use super::output::{bytes, print, span};
+use eigenforge::su3::TableCache;
+use eigenforge::su3::table_cache::TableFile;
+use eigenforge_runtime::jit::{Cache, Entry, Settings};
+use eigenforge_runtime::say;
+use std::fmt::Write;
+
+/// Runs the verb. A damaged entry does no harm (it is never used), but `verify` then ends with exit code 1.
+pub(super) fn run(arguments: &CacheArguments) -> Result<Outcome, CommandError> {
+    let settings = Settings::from_env()?;
+    let (cache, coefficients) = (Cache::open(&settings), TableCache::open(&settings));
+    let Some(folder) = cache.root().map(ToOwned::to_owned) else {
+        print(&format!("the kernel cache is off{}\n", cache.fault().map_or(String::new(), |why| format!(": {why}"))))?;
+        return Ok(if cache.fault().is_some() { Outcome::Fault } else { Outcome::Done });
+    };
+    let failed = |source| CommandError::Cache { folder: folder.clone(), source };
+    let (text, outcome) = match &arguments.verb {
+        CacheVerb::List { json } => {
+            let entries = cache.list().map_err(failed)?;
+            let tables = coefficients.list().map_err(failed)?;
+            if *json {
+                let all: Vec<Listed> =
+                    entries.iter().map(Listed::Kernel).chain(tables.iter().map(Listed::Coefficients)).collect();
+                let text = serde_json::to_string_pretty(&all).map_err(eigenforge::report::ReportError::from)?;
+                print(&(text + "\n"))?;
+                return Ok(Outcome::Done);
+            }
+            let mut text = String::new();
+            for entry in &entries {
+                let failed = if entry.failed { "  FAILED TO COMPILE" } else { "" };
+                let unused = span(entry.unused.as_secs_f64());
+                let _ = writeln!(
+                    text,
+                    "{}  {:<48} {:<7} nvrtc {:<5} {:>10}  used {unused} ago{failed}",
+                    &entry.key[..entry.key.len().min(16)],
+                    entry.name,
+                    entry.arch.to_string(),
+                    entry.nvrtc,
+                    bytes(entry.bytes)
+                );
+            }
+            let total = entries.iter().map(|entry| entry.bytes).sum();
+            let _ = writeln!(text, "{} entries, {} in {}", entries.len(), bytes(total), folder.display());
+            if let Some(last) = tables.iter().map(|table| table.unused).min() {
+                let total = tables.iter().map(|table| table.bytes).sum();
+                let unused = span(last.as_secs_f64());
+                let _ = writeln!(
+                    text,
+                    "{} tables of SU(3) coefficients, {}, used {unused} ago (named by --json)",
+                    tables.len(),
+                    bytes(total)
+                );
+            }
+            (text, Outcome::Done)
+        }
+        CacheVerb::Verify => {
+            let verdicts = cache.verify().map_err(failed)?;
+            let faults = verdicts.iter().filter_map(|verdict| Some((&verdict.folder, verdict.fault.as_ref()?)));
+            let mut text: String = faults.map(|(folder, fault)| format!("{}: {fault}\n", folder.display())).collect();
+            let tables = coefficients.verify().map_err(failed)?;
+            let faults = tables.iter().filter_map(|(path, fault)| Some((path, fault.as_ref()?)));
+            faults.for_each(|(path, fault)| text += &format!("{}: {fault}\n", path.display()));
+            let bad = verdicts.iter().filter(|verdict| verdict.fault.is_some()).count()
+                + tables.iter().filter(|(_, fault)| fault.is_some()).count();
+            let checked = verdicts.len() + tables.len();
+            let _ = writeln!(text, "{checked} entries checked, {bad} faulty, in {}", folder.display());
+            if bad > 0 {
+                say!(
+                    "error: {bad} of {checked} entries are damaged; none of them is used, and each is replaced when it is needed"
+                );
+            }
+            (text, if bad == 0 { Outcome::Done } else { Outcome::Fault })
+        }
+        CacheVerb::Clear => {
+            let (kernels, freed) = cache.clear().map_err(failed)?;
+            let (tables, freed_too) = coefficients.clear().map_err(failed)?;
+            let (entries, freed) = (kernels + tables, freed + freed_too);
+            (format!("{entries} entries removed, {} freed in {}\n", bytes(freed), folder.display()), Outcome::Done)
+        }
+    };
+    print(&text)?;
+    Ok(outcome)
+}
+
+/// An element of the list in JSON.
+#[derive(serde::Serialize)]
+#[serde(untagged)]
+enum Listed<'a> {
+    Kernel(&'a Entry),
+    Coefficients(&'a TableFile),
+}

@@ -1,0 +1,40 @@
+//! `eigenforge count`: determinants and configuration state functions by excitation level, as Table 1 of Mahmoud, Hoffmann
+//! and Reza (2018) has them.
+
+use super::Outcome;
+use super::arguments::CountArguments;
+use super::error::CommandError;
+use super::output::print;
+use eigenforge::ci::count::{Reference, configuration_state_functions, determinants};
+use eigenforge::ci::fcidump::Header;
+use eigenforge::input::grouped;
+use std::fmt::Write;
+
+/// Runs the verb.
+pub(super) fn run(arguments: &CountArguments) -> Result<Outcome, CommandError> {
+    let (orbitals, electrons, irreps) = match &arguments.fcidump {
+        Some(path) => {
+            let header = Header::read(path).map_err(eigenforge::ci::MoleculeError::from)?;
+            (header.orbitals, header.electrons, header.irreps)
+        }
+        None => (arguments.orbitals.unwrap_or(0), arguments.electrons.unwrap_or(0), Vec::new()),
+    };
+    let two_s = arguments.two_s.unwrap_or(electrons % 2);
+    let reference = Reference::high_spin(electrons, two_s);
+    let functions = configuration_state_functions(orbitals, electrons, two_s, reference, &irreps)?;
+    let down = electrons.saturating_sub(two_s) / 2;
+    let all = determinants(orbitals, electrons - down, down, &irreps)?;
+    let (functions, all) = match arguments.irrep {
+        Some(irrep) => (functions.cumulative_in_irrep(irrep), all.cumulative_in_irrep(irrep)),
+        None => (functions.cumulative(), all.cumulative()),
+    };
+    let mut out =
+        format!("{electrons} electrons in {orbitals} orbitals, 2S = {two_s}, up to each excitation level\n\n");
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "  level  {:>32}  {:>32}", "configuration state functions", "determinants");
+    for (level, (functions, all)) in functions.iter().zip(&all).enumerate() {
+        let _ = writeln!(out, "  {level:>5}  {:>32}  {:>32}", grouped(*functions), grouped(*all));
+    }
+    print(&out)?;
+    Ok(Outcome::Done)
+}

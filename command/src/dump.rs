@@ -1,0 +1,56 @@
+//! `eigenforge inspect MODEL.toml --dump DIR`: the generated files of a model, to be read, edited and run with `--override`.
+//!
+//! In: the files, a folder. Out: `NAME.cu` and `NAME.ron`, each written whole or not at all. What is there and differs may
+//! be somebody's edit, so nothing at all is written then unless forced.
+
+use super::error::CommandError;
+use eigenforge::report::{ReportError, publish};
+use eigenforge_runtime::input_file::{FileKind, read_bytes};
+use eigenforge_runtime::jit::dumped_plan;
+use eigenforge_templates::KernelText;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Writes the files and says which.
+///
+/// # Errors
+/// Files that are there and differ, unless `force`; a folder that cannot be written.
+pub(super) fn write<'t>(
+    texts: impl IntoIterator<Item = &'t KernelText>,
+    folder: &Path,
+    force: bool,
+) -> Result<String, CommandError> {
+    let two = |text: &KernelText| {
+        let at = |extension| folder.join(format!("{}.{extension}", text.name));
+        [(at("cu"), text.text.clone()), (at("ron"), dumped_plan(text))]
+    };
+    let wanted: Vec<(PathBuf, String)> = texts.into_iter().flat_map(two).collect();
+    // What is there and cannot be read, or is no regular file, differs.
+    let there =
+        |path: &PathBuf| path.symlink_metadata().ok().map(|_| read_bytes(path, FileKind::KERNEL).unwrap_or_default());
+    let differs = |(path, text): &&(PathBuf, String)| there(path).is_some_and(|found| found != text.as_bytes());
+    let differing: Vec<String> = wanted.iter().filter(differs).map(|(path, _)| path.display().to_string()).collect();
+    if !force && !differing.is_empty() {
+        return Err(CommandError::WouldOverwrite { files: differing });
+    }
+    let mut out = String::new();
+    for (path, text) in &wanted {
+        let how = if there(path).is_some_and(|found| found == text.as_bytes()) { "unchanged" } else { "wrote" };
+        if how == "wrote" {
+            let failed = |source| ReportError::Write { file: path.clone(), source };
+            publish(path, |file| file.write_all(text.as_bytes()).map_err(failed))?;
+        }
+        let _ = writeln!(out, "{how:<9} {}", path.display());
+    }
+    Ok(out)
+}
+
+/// What to do next.
+pub(super) fn next(model: &Path, folder: &Path) -> String {
+    let (model, folder) = (model.display(), folder.display());
+    format!(
+        "\nEdit a .cu, keep the .ron beside it, then\n    eigenforge inspect {model} --stage resources --override {folder}    \
+         # does it compile? no GPU needed\n    eigenforge solve {model} --device cuda --override {folder}\n"
+    )
+}

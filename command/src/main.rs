@@ -1,0 +1,5 @@
+//! The `eigenforge` command.
+
+fn main() -> std::process::ExitCode {
+    eigenforge_command::main()
+}

@@ -1,0 +1,76 @@
+//! `eigenforge spmv MATRIX`: one sparse matrix, its statistics and its multiply. [`eigenforge::spmv`] does the work.
+
+use super::Outcome;
+use super::arguments::SpmvArguments;
+use super::error::CommandError;
+use super::output::print;
+use eigenforge::input::MatrixSource;
+use eigenforge::sparse::{FormatName, Triangle, Wish};
+use eigenforge::spmv::{self, SpmvError, SpmvOptions};
+use eigenforge_benches::peers::beside;
+use eigenforge_runtime::Device;
+use eigenforge_templates::ScalarType;
+
+/// Runs the verb.
+pub(super) fn run(arguments: &SpmvArguments) -> Result<Outcome, CommandError> {
+    let device = Device::parse(&arguments.device)?;
+    check(arguments, &device)?;
+    let triangle = if arguments.upper { Triangle::Upper } else { Triangle::Full };
+    let matrix = arguments.matrix.read(triangle).map_err(SpmvError::from)?;
+    let options = SpmvOptions {
+        wish: Wish {
+            // A boundary is that of a hybrid.
+            format: arguments.format.name(arguments.boundary.is_some()),
+            boundary: arguments.boundary,
+            vectors: arguments.vectors,
+            scalar: ScalarType::F64,
+            values: if arguments.single { ScalarType::F32 } else { ScalarType::F64 },
+        },
+        race: !arguments.no_race,
+        repeats: arguments.repeats.map_or_else(|| spmv::samples(&device), |repeats| repeats as usize),
+    };
+    let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
+    let peers = beside(&device, ordinal, options.repeats);
+    let peers = arguments.compare.then_some(&peers as &spmv::Peers<'_>);
+    let report = spmv::run(&arguments.matrix.to_string(), matrix, &options, &device, peers)?;
+    let text = if arguments.json {
+        serde_json::to_string_pretty(&report).map_err(eigenforge::report::ReportError::from)? + "\n"
+    } else {
+        report.to_string()
+    };
+    print(&text)?;
+    Ok(Outcome::Done)
+}
+
+/// Refuses options that would do nothing for this matrix, format or device.
+fn check(arguments: &SpmvArguments, device: &Device) -> Result<(), CommandError> {
+    let format = arguments.format.name(arguments.boundary.is_some());
+    let named = format.filter(|format| *format != FormatName::Symmetric).is_some();
+    let half = format == Some(FormatName::Symmetric);
+    let rows = "the CPU multiplies compressed rows as they stand; take a card, --device sim, or --format symmetric";
+    let on_cpu = format!("on {}", device.name());
+    let of_hybrid = "it is the boundary of a hybrid; leave --format out, or --format hybrid";
+    for (option, given, place, why) in [
+        (
+            "--upper",
+            arguments.upper && !matches!(arguments.matrix, MatrixSource::Npz(_) | MatrixSource::StandardInput),
+            "for this matrix",
+            "it is for a .npz",
+        ),
+        (
+            "--boundary",
+            arguments.boundary.is_some() && format != Some(FormatName::Hybrid),
+            "for this format",
+            of_hybrid,
+        ),
+        ("--boundary", arguments.boundary.is_some() && !device.runs_kernels(), &on_cpu, rows),
+        ("--format", named && !device.runs_kernels(), &on_cpu, rows),
+        ("--single", arguments.single && !half && !device.runs_kernels(), &on_cpu, rows),
+        ("--no-race", arguments.no_race && !device.is_cuda(), &on_cpu, "candidates are timed on a card only"),
+    ] {
+        if given {
+            return Err(CommandError::NoEffect { option, place: place.into(), why: why.into() });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! `eigenforge su3 elements`: an interaction of any format as two-body matrix elements in another.
+
+use super::Outcome;
+use super::arguments::Su3ElementsArguments;
+use super::error::CommandError;
+use super::output::print;
+use super::su3::refuse_to_overwrite;
+use super::su3_transform::format_of;
+use eigenforge::input::grouped;
+use eigenforge::report::{ReportError, publish};
+use eigenforge::su3::binary::Kind;
+use eigenforge::su3::work::Direction;
+use eigenforge::su3::{Plan, Space, TableCache, interaction};
+use eigenforge_runtime::jit::Settings;
+use std::io::{BufWriter, Write};
+use std::time::Instant;
+
+/// Runs the verb.
+pub(super) fn run(arguments: &Su3ElementsArguments) -> Result<Outcome, CommandError> {
+    refuse_to_overwrite(&arguments.interaction, &arguments.output)?;
+    let format = format_of(&arguments.output, Kind::Elements, arguments.format)?;
+    let started = Instant::now();
+    let plan = Plan::new(Space { n_max: arguments.n_max });
+    let cache = TableCache::open(&Settings::from_env()?);
+    let source = interaction::open(&arguments.interaction, &plan, Direction::Forward, &cache)?;
+    publish(&arguments.output, |file| {
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        let written = format.write(&mut out, &arguments.output, &plan, Kind::Elements, &*source);
+        let failed = |source| ReportError::Write { file: arguments.output.clone(), source };
+        written.and_then(|()| out.flush()).map_err(failed)
+    })?;
+    let words: Vec<&str> = source.channels().iter().map(|channel| channel.word()).collect();
+    print(&format!(
+        "{} elements of each of {}, {} left out, as {} in {}, {:.2} s\n",
+        grouped(plan.length as u128),
+        words.join(", "),
+        source.left_out(),
+        format.word(),
+        arguments.output.display(),
+        started.elapsed().as_secs_f64()
+    ))?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,73 @@
+//! `eigenforge tune MODEL.toml`: times the shapes of the multiply on this card and keeps the quickest.
+
+use super::Outcome;
+use super::arguments::TuneArguments;
+use super::error::CommandError;
+use super::family::Family;
+use super::output::print;
+use eigenforge::exact::{Tuning, tune};
+use eigenforge::input::InputFile;
+use eigenforge_runtime::Device;
+use std::fmt::Write;
+
+/// Runs the verb.
+pub(super) fn run(arguments: &TuneArguments) -> Result<Outcome, CommandError> {
+    let input = InputFile::read(&arguments.model)?;
+    let InputFile::Lattice(file) = &input else {
+        return Err(Family::of(&input).refusal("tune", "it times the shapes of a lattice model's multiply"));
+    };
+    let model = file.to_model()?;
+    let device = Device::parse(&arguments.device)?;
+    if !arguments.json {
+        print(&format!("{file}\n\n"))?;
+    }
+    let tuning = tune(&model, &device)?;
+    print(&if arguments.json { json(&tuning)? } else { table(&tuning, &device) })?;
+    Ok(Outcome::Done)
+}
+
+/// One line a candidate, the rule's first.
+fn table(tuning: &Tuning, device: &Device) -> String {
+    let mut out = format!("one multiply on {}\n\n", device.name());
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "  {:>9}  {:>6}  {:>6}", "ms", "rule x", "floor");
+    let rule = tuning.choice.rule_milliseconds;
+    for (number, timing) in tuning.timings.iter().enumerate() {
+        let took = timing.milliseconds;
+        let mark = match (timing.name == tuning.choice.shape, number) {
+            (true, 0) => "  <- rule, chosen",
+            (true, _) => "  <- chosen",
+            (false, 0) => "  <- rule",
+            _ => "",
+        };
+        let _ =
+            writeln!(out, "  {took:>9.4}  {:>6.3}  {:>6.2}  {}{mark}", rule / took, took / tuning.floor, timing.name);
+    }
+    for (shape, why) in &tuning.left_out {
+        let _ = writeln!(out, "  left out: {shape}: {why}");
+    }
+    let _ = match &tuning.kept {
+        Ok(file) => {
+            writeln!(out, "\nkept in {}; `solve` on this card takes it, `solve --no-tune` does not", file.display())
+        }
+        Err(why) => writeln!(out, "\nwarning: the choice was not kept: {why}"),
+    };
+    out
+}
+
+fn json(tuning: &Tuning) -> Result<String, CommandError> {
+    let object = serde_json::json!({
+        "name": tuning.choice.name,
+        "conditions": tuning.choice.conditions,
+        "shape": tuning.choice.shape,
+        "milliseconds": tuning.choice.milliseconds,
+        "rule_milliseconds": tuning.choice.rule_milliseconds,
+        "floor_milliseconds": tuning.floor,
+        "tried": tuning.choice.tried,
+        "left_out": tuning.left_out,
+        "kept": tuning.kept.as_ref().ok(),
+        "warning": tuning.kept.as_ref().err(),
+    });
+    let text = serde_json::to_string_pretty(&object).map_err(eigenforge::report::ReportError::from)?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,220 @@
+//! Where a matrix comes from: the word on the command line, and the [`Csr`] behind it.
+
+use super::{InputError, InputFile as ModelInput};
+use crate::ci::{self, MatrixError, Molecule, MoleculeError};
+use crate::sparse::{
+    Csr, CsrError, FormatName, MatrixMarketError, NpzError, SYMMETRY, Synthetic, SyntheticError, Triangle,
+    read_matrix_market, read_npz,
+};
+use eigenforge_runtime::input_file::{FileKind, InputFile, STANDARD_INPUT};
+use std::fmt;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Where a matrix comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MatrixSource {
+    /// A Matrix Market file.
+    MatrixMarket(PathBuf),
+    /// A SciPy archive.
+    Npz(PathBuf),
+    /// The Hamiltonian of a file with `[ci]`.
+    Molecule(PathBuf),
+    /// Any of the above on standard input, known by its first bytes.
+    StandardInput,
+    /// One of the paper's families.
+    Synthetic(Synthetic),
+}
+
+/// Why there is no matrix.
+#[derive(Debug, thiserror::Error)]
+pub enum MatrixFileError {
+    /// No such file, or none that may be read.
+    #[error(
+        "{}: {source}; expected the path of a matrix: FILE.mtx (Matrix Market), FILE.npz (scipy.sparse.save_npz of a CSR or CSC \
+         matrix) or FILE.toml with [ci]; or synthetic:32768:SEED, synthetic:1048576:SEED", file.display()
+    )]
+    Missing {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A Matrix Market file.
+    #[error("{}: {wrong}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        wrong: MatrixMarketError,
+    },
+    /// A file whose matrix is not symmetric.
+    #[error("{}: expected a symmetric matrix, as Hamiltonians are; {wrong} (rows and columns from 0); write {instead}", file.display())]
+    Asymmetric {
+        /// The file.
+        file: PathBuf,
+        /// The first pair that differs.
+        wrong: CsrError,
+        /// What may be written in its place.
+        instead: &'static str,
+    },
+    /// A SciPy archive.
+    #[error(transparent)]
+    Npz(#[from] NpzError),
+    /// A matrix that cannot be made.
+    #[error(transparent)]
+    Matrix(#[from] CsrError),
+    /// A model file.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A model file without `[ci]`.
+    #[error("{}: expected a file with [ci]; the Hamiltonian of a model on a lattice is not stored as a matrix", file.display())]
+    NoMolecule {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Integrals or determinants.
+    #[error(transparent)]
+    Molecule(#[from] MoleculeError),
+    /// Matrix elements.
+    #[error(transparent)]
+    Elements(#[from] MatrixError),
+}
+
+impl MatrixFileError {
+    /// Whether the user's file is at fault.
+    pub fn is_of_the_input(&self) -> bool {
+        !matches!(self, MatrixFileError::Elements(MatrixError::Memory(_)))
+    }
+}
+
+impl FromStr for MatrixSource {
+    type Err = SyntheticError;
+    fn from_str(text: &str) -> Result<MatrixSource, SyntheticError> {
+        let path = PathBuf::from(text);
+        match path.extension().and_then(|extension| extension.to_str()) {
+            _ if text == STANDARD_INPUT => Ok(MatrixSource::StandardInput),
+            _ if text.starts_with("synthetic:") => text.parse().map(MatrixSource::Synthetic),
+            Some("mtx") => Ok(MatrixSource::MatrixMarket(path)),
+            Some("npz") => Ok(MatrixSource::Npz(path)),
+            Some("toml") => Ok(MatrixSource::Molecule(path)),
+            _ => text.parse().map(MatrixSource::Synthetic),
+        }
+    }
+}
+
+impl fmt::Display for MatrixSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) | MatrixSource::Molecule(path) => {
+                write!(f, "{}", path.file_stem().map_or_else(|| "matrix".into(), |name| name.to_string_lossy()))
+            }
+            MatrixSource::StandardInput => write!(f, "standard input"),
+            MatrixSource::Synthetic(synthetic) => write!(f, "{synthetic}"),
+        }
+    }
+}
+
+impl MatrixSource {
+    /// Reads or makes it.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn read(&self, triangle: Triangle) -> Result<Csr, MatrixFileError> {
+        if let MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) | MatrixSource::Molecule(path) = self {
+            InputFile::open(path, FileKind::MATRIX)
+                .map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
+        }
+        Ok(match self {
+            MatrixSource::StandardInput => return MatrixSource::on_standard_input()?.read(triangle),
+            MatrixSource::Synthetic(synthetic) => synthetic.matrix()?,
+            MatrixSource::Npz(path) => {
+                let matrix = read_npz(path, triangle)?;
+                let instead =
+                    "scipy.sparse.save_npz of (A + A.T) / 2, or --upper where the file holds the upper triangle";
+                symmetric(path, matrix, instead)?
+            }
+            MatrixSource::Molecule(path) => {
+                let molecule = read_molecule(path)?;
+                ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?
+            }
+            MatrixSource::MatrixMarket(path) => {
+                let file = InputFile::open(path, FileKind::MATRIX)
+                    .map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
+                let matrix = read_matrix_market(BufReader::with_capacity(1 << 20, file))
+                    .map_err(|wrong| MatrixFileError::File { file: path.clone(), wrong })?;
+                let instead = "the lower triangle under the header `symmetric`, or (A + Aᵀ) / 2";
+                symmetric(path, matrix, instead)?
+            }
+        })
+    }
+}
+
+impl MatrixSource {
+    fn on_standard_input() -> Result<MatrixSource, MatrixFileError> {
+        let path = PathBuf::from(STANDARD_INPUT);
+        let mut start = Vec::new();
+        let read = InputFile::open(&path, FileKind::MATRIX).and_then(|file| file.take(2).read_to_end(&mut start));
+        read.map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
+        Ok(match start.as_slice() {
+            b"PK" => MatrixSource::Npz(path),
+            b"%%" => MatrixSource::MatrixMarket(path),
+            _ => MatrixSource::Molecule(path),
+        })
+    }
+}
+
+/// The molecule of a model file.
+///
+/// # Errors
+/// The file's.
+pub fn read_molecule(path: &Path) -> Result<Molecule, MatrixFileError> {
+    let ModelInput::Ci(file) = ModelInput::read(path)? else {
+        return Err(MatrixFileError::NoMolecule { file: path.into() });
+    };
+    Ok(Molecule::read(&file.ci)?)
+}
+
+/// A matrix of a file, if it is symmetric; `instead` says what may be written in its place.
+fn symmetric(file: &Path, matrix: Csr, instead: &'static str) -> Result<Csr, MatrixFileError> {
+    match matrix.check_symmetric(SYMMETRY) {
+        Ok(()) => Ok(matrix),
+        Err(wrong) => Err(MatrixFileError::Asymmetric { file: file.into(), wrong, instead }),
+    }
+}
+
+/// A format by name, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatWish(Option<FormatName>);
+
+impl FormatWish {
+    /// The words of the command line.
+    pub const WORDS: [(&'static str, FormatWish); 6] = [
+        ("auto", FormatWish(None)),
+        ("hybrid", FormatWish(Some(FormatName::Hybrid))),
+        ("csr", FormatWish(Some(FormatName::Csr))),
+        ("sliced-ell", FormatWish(Some(FormatName::SlicedEll))),
+        ("panels", FormatWish(Some(FormatName::Panels))),
+        ("symmetric", FormatWish(Some(FormatName::Symmetric))),
+    ];
+
+    /// The format; a hybrid where nothing but a boundary was given.
+    pub fn name(self, has_boundary: bool) -> Option<FormatName> {
+        self.0.or(has_boundary.then_some(FormatName::Hybrid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_told_by_their_names() {
+        let source = |text: &str| text.parse::<MatrixSource>();
+        assert_eq!(source("a/b.mtx").unwrap().to_string(), "b");
+        assert!(matches!(source("water.npz"), Ok(MatrixSource::Npz(_))));
+        assert_eq!(source("synthetic:32768:7").unwrap().to_string(), "synthetic:32768:7");
+        assert!(source("water.txt").is_err() && source("synthetic:5:1").is_err());
+    }
+}
