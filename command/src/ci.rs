@@ -161,7 +161,17 @@ impl Properties {
 
 /// The solve that file and command line ask for.
 fn options<'m>(arguments: &SolveArguments, file: &CiFile, molecule: &'m Molecule, display: &Arc<Display>) -> Solve<'m> {
-    let (spec, shown) = (&file.solve, Arc::clone(display));
+    let shown = Arc::clone(display);
+    let mut solve = solve_of(file, molecule).progress(move |progress| shown.show(progress));
+    if let Some(folder) = &arguments.checkpoint {
+        solve = solve.checkpoint(folder, arguments.seconds_between_saves(), arguments.resume);
+    }
+    solve
+}
+
+/// The solve that a file asks for.
+pub(super) fn solve_of<'m>(file: &CiFile, molecule: &'m Molecule) -> Solve<'m> {
+    let spec = &file.solve;
     let solver = match spec.solver {
         SolverChoice::Auto => Solve::choose(&molecule.space),
         SolverChoice::Davidson => Solver::Davidson,
@@ -181,19 +191,15 @@ fn options<'m>(arguments: &SolveArguments, file: &CiFile, molecule: &'m Molecule
             PreconditionerChoice::None => Preconditioner::None,
             PreconditionerChoice::Jacobi => Preconditioner::Jacobi,
         })
-        .certify(spec.certify)
-        .progress(move |progress| shown.show(progress));
+        .certify(spec.certify);
     if let Some(guard) = spec.guard {
         solve = solve.guard(guard);
-    }
-    if let Some(folder) = &arguments.checkpoint {
-        solve = solve.checkpoint(folder, arguments.seconds_between_saves(), arguments.resume);
     }
     solve
 }
 
 /// The way of multiplying that a file asks for.
-pub(super) fn storage(choice: StorageChoice) -> Storage {
+fn storage(choice: StorageChoice) -> Storage {
     match choice {
         StorageChoice::Auto => Storage::Auto,
         StorageChoice::Stored => Storage::Stored,
@@ -202,7 +208,7 @@ pub(super) fn storage(choice: StorageChoice) -> Storage {
 }
 
 /// The format that a file asks for, if it does.
-pub(super) fn format(choice: FormatChoice) -> Option<FormatName> {
+fn format(choice: FormatChoice) -> Option<FormatName> {
     match choice {
         FormatChoice::Auto => None,
         FormatChoice::Hybrid => Some(FormatName::Hybrid),

@@ -2,13 +2,14 @@
 //! its generated files: the stored matrix or the product straight from the integrals, and the solvers' vector programs.
 
 use super::arguments::StageName;
+use super::ci::solve_of;
 use super::error::CommandError;
 use super::generated::{self, Generated};
 use eigenforge::ci::{
-    self, CiError, DirectError, DirectFullCi, Molecule, OnTheFly, OnTheFlyError, Solve, StoragePlan, Way,
+    self, CiError, DirectError, DirectFullCi, Molecule, OnTheFly, OnTheFlyError, StoragePlan, StoredMatrix, Way,
 };
 use eigenforge::input::{CiFile, InputFile};
-use eigenforge::sparse::{Choice, Csr, Format, RowStatistics, SparseError, Stored, Target, Wish, memory_table};
+use eigenforge::sparse::{Format, RowStatistics, SparseError, Target, memory_table};
 use eigenforge_runtime::{DeviceError, solvers};
 use eigenforge_templates::ci::{FullCiPlan, RowsPlan};
 use eigenforge_templates::sparse::SparsePlan;
@@ -36,8 +37,8 @@ pub(super) fn text(file: &CiFile, stage: StageName, kernel: Option<&str>) -> Res
             let _ = writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}");
             writeln!(out, "one product: at most {:.3e} elements, made anew", kernel.elements as f64)
         }
-        Product::Matrix { matrix, choice, plan } => {
-            out += &of_matrix(&matrix, &choice, &plan);
+        Product::Matrix(stored) => {
+            out += &of_matrix(&stored);
             Ok(())
         }
     };
@@ -49,22 +50,25 @@ pub(super) fn generated(file: &CiFile) -> Result<Vec<Generated>, CommandError> {
     let molecule = Molecule::read(&file.ci)?;
     let product = Product::of(file, &molecule, &storage_plan(file, &molecule)?)?;
     let refused = |error: LaunchError| DeviceError::from(error);
-    let mut files = vec![match product {
+    let mut files: Vec<Generated> = match product {
         Product::FullCi(plan) => {
             let mut launches = plan.launches().map_err(refused)?;
             launches.push(plan.diagonal_launch().map_err(refused)?);
-            (plan.text().map_err(|error| CiError::from(DirectError::from(error)))?, launches)
+            vec![(plan.text().map_err(|error| CiError::from(DirectError::from(error)))?, launches)]
         }
         Product::Rows(plan) => {
             let mut launches = plan.launches().map_err(refused)?;
             launches.extend(plan.set_up_launches().map_err(refused)?);
-            (plan.text().map_err(|error| CiError::from(OnTheFlyError::from(error)))?, launches)
+            vec![(plan.text().map_err(|error| CiError::from(OnTheFlyError::from(error)))?, launches)]
         }
-        Product::Matrix { plan, .. } => {
-            let launches = plan.launches().map_err(refused)?;
-            (plan.text().map_err(|error| CiError::from(SparseError::from(error)))?, launches)
+        Product::Matrix(stored) => {
+            let file = |plan: &SparsePlan| -> Result<Generated, CommandError> {
+                let text = plan.text().map_err(|error| CiError::from(SparseError::from(error)))?;
+                Ok((text, plan.launches().map_err(refused)?))
+            };
+            stored.plans.iter().map(file).collect::<Result<_, _>>()?
         }
-    }];
+    };
     let rows = molecule.space.len();
     let diagonal = [ElementFunctionText::stored_diagonal(rows)];
     for program in solvers::vector_programs() {
@@ -77,11 +81,7 @@ pub(super) fn generated(file: &CiFile) -> Result<Vec<Generated>, CommandError> {
 }
 
 fn storage_plan(file: &CiFile, molecule: &Molecule) -> Result<StoragePlan, CommandError> {
-    let solve = Solve::new(&molecule.integrals, &molecule.space)
-        .storage(super::ci::storage(file.ci.storage))
-        .format(super::ci::format(file.ci.format))
-        .states(file.solve.states);
-    Ok(solve.storage_plan_of_h200().map_err(CiError::from)?)
+    Ok(solve_of(file, molecule).storage_plan_of_h200().map_err(CiError::from)?)
 }
 
 /// What multiplies.
@@ -91,7 +91,7 @@ enum Product {
     /// Rows made anew in each product.
     Rows(Box<RowsPlan>),
     /// A stored matrix.
-    Matrix { matrix: Box<Csr>, choice: Box<Choice>, plan: Box<SparsePlan> },
+    Matrix(Box<StoredMatrix>),
 }
 
 impl Product {
@@ -106,14 +106,7 @@ impl Product {
                 let plan = OnTheFly::plan(integrals, space, Target::H200).map_err(CiError::from)?;
                 Product::Rows(Box::new(plan))
             }
-            Way::Stored => {
-                let matrix = ci::matrix(integrals, space, ci::THRESHOLD).map_err(CiError::from)?;
-                let wish = Wish { format: super::ci::format(file.ci.format), ..Wish::default() };
-                let choice = Choice::new(&matrix, &RowStatistics::of(&matrix), Target::H200, wish);
-                let stored = Stored::new("ci", &matrix, &choice.best().layout, wish.scalar, wish.values);
-                let plan = stored.map_err(|error| CiError::from(SparseError::from(error)))?.plan;
-                Product::Matrix { matrix: Box::new(matrix), choice: Box::new(choice), plan: Box::new(plan) }
-            }
+            Way::Stored => Product::Matrix(Box::new(solve_of(file, molecule).stored_matrix_of_h200()?)),
         })
     }
 }
@@ -144,7 +137,8 @@ fn ways(molecule: &Molecule, plan: &StoragePlan) -> String {
 }
 
 /// Non-zeros, bytes of each format, and what was chosen.
-fn of_matrix(matrix: &Csr, choice: &Choice, plan: &SparsePlan) -> String {
+fn of_matrix(StoredMatrix { matrix, choice, plans }: &StoredMatrix) -> String {
+    let plan = &plans[0];
     let statistics = RowStatistics::of(matrix);
     let boundary = if let Format::Hybrid { boundary } = choice.best().format { boundary } else { statistics.shortest };
     let mut out = String::new();

@@ -130,7 +130,7 @@ pub use non_zeros::Census;
 pub use on_the_fly::{OnTheFly, OnTheFlyError};
 pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
-pub use solve::{CiError, How, Solution, Solve};
+pub use solve::{CiError, How, Solution, Solve, StoredMatrix};
 pub use space::{Space, SpaceError};
 pub use spin::Spin;
 pub use storage::{Estimate, PRODUCTS, Storage, StorageError, StoragePlan, Way};

@@ -27,14 +27,20 @@ use super::on_the_fly::{OnTheFly, OnTheFlyError};
 use super::storage::{Asked, Place, Storage, StorageError, StoragePlan, Way};
 use super::{Integrals, Space};
 use crate::solve_options::solve_options;
-use crate::sparse::{Choice, FormatName, RowStatistics, SparseError, SparseOperator, Target, Wish};
+use crate::sparse::{
+    Choice, Csr, FormatName, RowStatistics, SparseError, SparseOperator, Stored, Target, Wish, plans_by_vectors,
+};
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
+use eigenforge_templates::sparse::SparsePlan;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// The largest space that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a tenth of a second.
 const SMALL: u64 = 400;
+/// Of a stored matrix, in the names of its generated texts.
+const NAME: &str = "ci";
 
 /// Why there is no solution; a solve that did not converge is none of these, its [`Solution`] says so.
 #[derive(Debug, thiserror::Error)]
@@ -202,8 +208,7 @@ impl<'a> Solve<'a> {
         }
         let plan = self.storage_plan(device)?;
         let start = Instant::now();
-        let (integrals, constant) =
-            constant::take_out(self.integrals, self.space.alpha().electrons() + self.space.beta().electrons());
+        let (integrals, constant) = self.without_constant();
         let setting_up = trace::span("set up", "set up");
         let (operator, how) = match plan.way {
             Way::Direct => self.direct(&integrals, device, plan.reason)?,
@@ -241,27 +246,62 @@ impl<'a> Solve<'a> {
         Ok((operator, How { storage: "direct", format: None, reason, non_zeros: None }))
     }
 
+    /// The stored matrix and its multiply on an H200 that need not be here.
+    ///
+    /// # Errors
+    /// A matrix that cannot be made.
+    pub fn stored_matrix_of_h200(&self) -> Result<StoredMatrix, CiError> {
+        let (integrals, _) = self.without_constant();
+        let matrix = self.matrix(&integrals)?;
+        let choice = self.choice(&matrix, Target::H200);
+        let stored = Stored::new(NAME, &matrix, &choice.best().layout, self.wish.scalar, self.wish.values);
+        let plans = plans_by_vectors(&stored.map_err(SparseError::from)?.plan, Target::H200);
+        Ok(StoredMatrix { matrix, choice, plans })
+    }
+
+    /// What is solved: the integrals less what they add to every determinant alike, and that.
+    fn without_constant(&self) -> (Cow<'a, Integrals>, f64) {
+        constant::take_out(self.integrals, self.space.alpha().electrons() + self.space.beta().electrons())
+    }
+
+    fn matrix(&self, integrals: &Integrals) -> Result<Csr, CiError> {
+        let _making = trace::span("set up", "matrix elements");
+        Ok(Hamiltonian::new(integrals, self.space, THRESHOLD)?.matrix()?)
+    }
+
+    /// The format of a stored matrix beside the solver's vectors.
+    fn choice(&self, matrix: &Csr, target: Target) -> Choice {
+        let (_, vectors) = solvers::resident(matrix.rows(), size_of::<f64>(), self.solver, &self.options);
+        Choice::new(matrix, &RowStatistics::of(matrix), target.beside(vectors), self.wish)
+    }
+
     fn stored(
         &self,
         integrals: &Integrals,
         device: &Device,
     ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, How), CiError> {
-        let making = trace::span("set up", "matrix elements");
-        let matrix = Arc::new(Hamiltonian::new(integrals, self.space, THRESHOLD)?.matrix()?);
-        drop(making);
+        let matrix = Arc::new(self.matrix(integrals)?);
         let non_zeros = Some(matrix.non_zeros());
         if !device.runs_kernels() && self.wish.format != Some(FormatName::Symmetric) {
             let how = How { storage: "stored", format: Some("CSR".into()), reason: None, non_zeros };
-            return Ok((Box::new(SparseOperator::new("ci", matrix, self.wish, device)?), how));
+            return Ok((Box::new(SparseOperator::new(NAME, matrix, self.wish, device)?), how));
         }
-        let (_, vectors) = solvers::resident(matrix.rows(), size_of::<f64>(), self.solver, &self.options);
-        let target = Target::of(device).beside(vectors);
-        let choice = Choice::new(&matrix, &RowStatistics::of(&matrix), target, self.wish);
+        let choice = self.choice(&matrix, Target::of(device));
         let best = choice.best();
-        let operator = SparseOperator::with_layout("ci", matrix, &best.layout, self.wish, device)?;
+        let operator = SparseOperator::with_layout(NAME, matrix, &best.layout, self.wish, device)?;
         let format = Some(best.format.to_string());
         Ok((Box::new(operator), How { storage: "stored", format, reason: Some(choice.reason), non_zeros }))
     }
+}
+
+/// A stored matrix as a run has it, without a device.
+pub struct StoredMatrix {
+    /// The matrix, in compressed rows.
+    pub matrix: Csr,
+    /// Its formats, and why one was chosen.
+    pub choice: Choice,
+    /// The multiply for 1, 2, … vectors at once.
+    pub plans: Vec<SparsePlan>,
 }
 
 /// How H was multiplied.

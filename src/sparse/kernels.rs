@@ -22,10 +22,11 @@ pub(super) type Tables = Vec<(String, Box<dyn OnDevice + Send + Sync>)>;
 pub(super) struct Kernels {
     device: Device,
     pub(super) plan: SparsePlan,
+    /// For 1, 2, … vectors at once.
+    plans: Vec<SparsePlan>,
     tables: Tables,
     pub(super) diagonal: Arc<Buffer<f64>>,
     compiled: Mutex<HashMap<u32, Compiled>>,
-    shared_bytes: u64,
 }
 
 /// The kernels for one number of vectors, and the memory that goes with it.
@@ -40,10 +41,9 @@ struct Compiled {
 impl Kernels {
     pub(super) fn new(stored: Stored, diagonal: &[f64], device: &Device) -> Result<Kernels, SparseError> {
         let (plan, tables) = upload(stored, device)?;
-        let shared_bytes = u64::from(Target::of(device).shared_bytes);
+        let plans = plans_by_vectors(&plan, Target::of(device));
         let diagonal = Arc::new(device.buffer(diagonal)?);
-        let kernels =
-            Kernels { device: device.clone(), plan, tables, diagonal, compiled: Mutex::default(), shared_bytes };
+        let kernels = Kernels { device: device.clone(), plan, plans, tables, diagonal, compiled: Mutex::default() };
         if kernels.plan.rows > 0 {
             let compiled = kernels.compile(1)?;
             kernels.compiled.lock().unwrap_or_else(PoisonError::into_inner).insert(1, compiled);
@@ -51,28 +51,13 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// The plan for so many vectors: with its windows of x in shared memory where they fit beside the sums, without
-    /// them where only the sums do.
-    fn plan_for(&self, vectors: u32) -> Option<SparsePlan> {
-        let fits = |plan: &SparsePlan| plan.shared_bytes() + plan.scratch_bytes() <= self.shared_bytes;
-        let with_windows = self.plan.with_vectors(vectors);
-        if fits(&with_windows) {
-            return Some(with_windows);
-        }
-        let mut without = with_windows;
-        for part in without.parts.iter_mut().filter(|part| part.staged > 0) {
-            (part.staged, part.shared_by_pairs) = (0, true);
-        }
-        fits(&without).then_some(without)
-    }
-
     /// Vectors that one pass over the matrix serves.
     pub(super) fn most_vectors(&self) -> usize {
-        (1..=MOST_VECTORS).rev().find(|vectors| self.plan_for(*vectors as u32).is_some()).unwrap_or(1)
+        self.plans.len()
     }
 
     fn compile(&self, vectors: u32) -> Result<Compiled, SparseError> {
-        let plan = self.plan_for(vectors).unwrap_or_else(|| self.plan.with_vectors(vectors));
+        let plan = &self.plans[vectors as usize - 1];
         let kernel = self.device.compile(&plan.text()?)?;
         let launches = plan.launches().map_err(DeviceError::from)?;
         launches.iter().try_for_each(|launch| kernel.check(launch))?;
@@ -138,6 +123,29 @@ impl Kernels {
         }
         if summed { dots.download() } else { Ok(vec![f64::NAN; x.len()]) }
     }
+}
+
+/// The plans that a run multiplies by on such a device, one for each number of vectors at once: 1, 2, … . Which of them it
+/// takes is decided by its solver. Windows of x stand in shared memory where they fit beside the sums; without them there may
+/// be more vectors. Half of a symmetric matrix multiplies one vector after the other.
+pub fn plans_by_vectors(plan: &SparsePlan, target: Target) -> Vec<SparsePlan> {
+    if plan.is_half() {
+        return vec![plan.clone()];
+    }
+    let fits = |plan: &SparsePlan| plan.shared_bytes() + plan.scratch_bytes() <= u64::from(target.shared_bytes);
+    let of = |vectors: u32| {
+        let with_windows = plan.with_vectors(vectors);
+        if fits(&with_windows) {
+            return Some(with_windows);
+        }
+        let mut without = with_windows;
+        for part in without.parts.iter_mut().filter(|part| part.staged > 0) {
+            (part.staged, part.shared_by_pairs) = (0, true);
+        }
+        fits(&without).then_some(without)
+    };
+    let most = (1..=MOST_VECTORS as u32).rev().find(|vectors| of(*vectors).is_some()).unwrap_or(1);
+    (1..=most).map(|vectors| of(vectors).unwrap_or_else(|| plan.with_vectors(vectors))).collect()
 }
 
 /// Brings the tables to the device, if they fit.

@@ -197,7 +197,8 @@ fn the_kernels_of_a_molecule_are_dumped_edited_and_run() {
     if testing::simulator().is_none() {
         return;
     }
-    for more in ["", "space = { excitations = 2 }\nstorage = \"direct\"\n"] {
+    let stored = "storage = \"stored\"\nformat = \"symmetric\"\n";
+    for more in ["", "space = { excitations = 2 }\nstorage = \"direct\"\n", stored] {
         let folder = tempfile::tempdir().unwrap();
         let input = file(folder.path(), "H2_631g_1.20", more);
         let edits = folder.path().join("edits");
@@ -215,4 +216,53 @@ fn the_kernels_of_a_molecule_are_dumped_edited_and_run() {
         assert_eq!(output.status.code(), Some(0), "{more}: {shown}{}", stderr(&output));
         assert!(shown.starts_with("model") && shown.contains("OVERRIDDEN"), "{more}: {shown}{}", stderr(&output));
     }
+}
+
+/// Of a stored matrix a run takes one text for each number of vectors at once. All of them are dumped, under names of their own;
+/// the report says of each whether the edited one ran, and the edited product is what the solver sees.
+#[test]
+fn every_text_of_a_stored_matrix_is_dumped_and_may_be_edited() {
+    if testing::simulator().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let input = file(folder.path(), "H2_631g_1.20", "storage = \"stored\"\nformat = \"csr\"\n");
+    let edits = folder.path().join("edits");
+    let output = run(&["inspect", &input, "--dump", edits.to_str().unwrap(), "--kernel", "multiply"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let path = |name: &str| edits.join(format!("{name}.cu"));
+    let names: Vec<String> =
+        std::iter::once("ci_spmv".into()).chain((2..=8).map(|n| format!("ci_spmv_of_{n}"))).collect();
+    let there = std::fs::read_dir(&edits).unwrap().count();
+    assert!(there == 2 * names.len() && names.iter().all(|name| path(name).is_file()), "{there}");
+    let solve = ["--device", "sim", "--solver", "davidson"];
+    let as_generated = solved(&[&[input.as_str()], &solve[..]].concat());
+    let taken = |report: &Value, name: &str| {
+        let kernels = report["kernels"].as_array().unwrap();
+        kernels.iter().find(|kernel| kernel["name"] == name).map(|kernel| kernel["overridden"].clone())
+    };
+    let ran: Vec<&String> = names.iter().filter(|name| taken(&as_generated, name).is_some()).collect();
+    assert!(ran.len() > 1 && ran.iter().any(|name| name.as_str() == "ci_spmv"), "{ran:?}");
+    // Every text that ran, and no other, is edited: each must be taken, whatever the number of vectors.
+    for name in &ran {
+        let text = std::fs::read_to_string(path(name)).unwrap();
+        let mut doubled = text.replace("(real)sums[", "(real)2.0 * sums[");
+        for vector in 0..8 {
+            let read = format!("const double sum_{vector} = ");
+            doubled = doubled.replace(&format!("{read}sums["), &format!("{read}2.0 * sums["));
+        }
+        assert_ne!(doubled, text, "{name}");
+        std::fs::write(path(name), doubled).unwrap();
+    }
+    let edited = solved(&[&[input.as_str(), "--override", edits.to_str().unwrap()], &solve[..]].concat());
+    for name in ran {
+        assert_eq!(
+            (taken(&as_generated, name), taken(&edited, name)),
+            (Some(false.into()), Some(true.into())),
+            "{name}"
+        );
+    }
+    // Twice H has twice its eigenvalue.
+    let lowest = |report: &Value| numbers(&report["energies_without_constant"])[0];
+    near(&[lowest(&edited)], &[2.0 * lowest(&as_generated)], 1e-9);
 }

@@ -118,7 +118,12 @@ impl SparsePlan {
         let text = render("sparse.cu.jinja", include_str!("../../cuda/sparse.cu.jinja"), &view)?;
         let interleave = (vectors > 1).then(|| "interleave".to_string());
         let entries = interleave.into_iter().chain(["multiply".into(), "multiply_finish".into()]).collect();
-        Ok(KernelText { name: format!("{}_spmv", self.name), text, plan: crate::text::ron_of_depth(self, 3), entries })
+        // A run takes texts for several numbers of vectors; each has a name of its own, so that each can be edited.
+        let name = match vectors {
+            1 => format!("{}_spmv", self.name),
+            _ => format!("{}_spmv_of_{vectors}", self.name),
+        };
+        Ok(KernelText { name, text, plan: crate::text::ron_of_depth(self, 3), entries })
     }
 
     fn part_view(&self, number: usize, part: &PartPlan) -> PartView {
