@@ -77,6 +77,8 @@ pub mod input;
 pub mod lattice;
 pub mod models;
 pub mod operator;
+pub mod path;
+pub mod problem;
 pub mod report;
 mod solve_options;
 pub mod sparse;
@@ -89,9 +91,10 @@ pub use eigenforge_runtime as runtime;
 /// What a program of one's own needs.
 pub mod prelude {
     pub use crate::basis::{Down, Sector, Up};
-    pub use crate::exact::{Davidson, Dense, Lanczos, Lobpcg, Model, Observables, Solution, Stage};
+    pub use crate::exact::{Davidson, Dense, Lanczos, Lobpcg, Model, Observables, Solution};
     pub use crate::lattice::{Boundary, Lattice};
     pub use crate::operator::Operator;
+    pub use crate::path::Stage;
     pub use eigenforge_macros::{gpu_operator, sum};
     pub use eigenforge_runtime::Device;
 }

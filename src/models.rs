@@ -68,22 +68,37 @@ impl ModelFile {
         operator.built_in(self.model.name())
     }
 
-    /// The model in its sector, named after the file's model, lattice and sector.
-    pub fn to_model(&self) -> Result<Model, OperatorError> {
+    /// Model, lattice and sector in letters, digits and underscores.
+    pub fn problem_name(&self) -> String {
         let size: Vec<String> = self.lattice.size().iter().map(usize::to_string).collect();
         let place = match size.is_empty() {
             true => format!("{}sites", self.lattice.sites().len()),
             false => format!("{}_{}", self.lattice.kind().name(), size.join("x")),
         };
-        let (sector, label) = match self.sector {
+        let sector = match &self.sector {
+            SectorSpec::Flavours { flavours } => {
+                let numbers: Vec<String> = flavours.iter().map(usize::to_string).collect();
+                format!("flavours_{}", numbers.join("_"))
+            }
+            SectorSpec::Fermions { up, down } => format!("{up}up_{down}dn"),
+            SectorSpec::Spins { two_sz } => format!("2sz_{two_sz}").replace('-', "m"),
+        };
+        format!("{}_{place}_{sector}", self.model.name())
+    }
+
+    /// The model in its sector.
+    ///
+    /// # Errors
+    /// An operator that cannot be diagonalised there: flavours, words of more than 64 bits.
+    pub fn to_model(&self) -> Result<Model, OperatorError> {
+        let sector = match self.sector {
             SectorSpec::Flavours { .. } => {
                 let term = "the hopping of flavour 0".into();
                 return Err(OperatorError::Flavours { term });
             }
-            SectorSpec::Fermions { up, down } => (Sector::Fermions { up, down }, format!("{up}up_{down}dn")),
-            SectorSpec::Spins { two_sz } => (Sector::Spins { two_sz }, format!("2sz_{two_sz}").replace('-', "m")),
+            SectorSpec::Fermions { up, down } => Sector::Fermions { up, down },
+            SectorSpec::Spins { two_sz } => Sector::Spins { two_sz },
         };
-        let model = Model::new(self.operator(), sector)?;
-        Ok(model.named(&format!("{}_{place}_{label}", self.model.name())))
+        Ok(Model::new(self.operator(), sector)?.named(&self.problem_name()))
     }
 }

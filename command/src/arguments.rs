@@ -1,7 +1,10 @@
 //! The command line, as clap parses it. The doc comments are the help texts.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
 use eigenforge::input::SolverChoice;
+use eigenforge::path::Stage;
+use eigenforge::su3::work::Algorithm;
 use eigenforge_runtime::jit::Arch;
 use std::path::PathBuf;
 
@@ -100,41 +103,13 @@ impl SolveArguments {
     }
 }
 
-/// Stages that `inspect` prints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum StageName {
-    /// The normal-ordered operator, its sector and the structure found
-    Ir,
-    /// The same as data that can be read back
-    IrRon,
-    /// Every fixed number
-    Plan,
-    /// The generated CUDA
-    Cuda,
-    /// NVRTC's PTX
-    Ptx,
-    /// Machine code
-    Sass,
-    /// Registers, spills, shared memory, occupancy, instructions by class
-    Resources,
-    /// Flops and bytes
-    Cost,
-}
-
-impl StageName {
-    /// The word on the command line.
-    pub fn word(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
-    }
-}
-
 #[derive(Debug, Args)]
 pub(super) struct InspectArguments {
     /// The model file
     pub model: PathBuf,
     /// Which stage
-    #[arg(long, value_enum, default_value = "cuda")]
-    pub stage: StageName,
+    #[arg(long, default_value = "cuda", value_parser = stages())]
+    pub stage: Stage,
     /// One kernel or generated file only
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
@@ -315,8 +290,8 @@ pub(super) struct Su3TransformArguments {
     #[arg(long, value_parser = su3_format)]
     pub format: Option<Su3Format>,
     /// factorised (a chain of matrix products), or paper: the published sum over all labels at once, to compare
-    #[arg(long, value_enum, default_value = "factorised")]
-    pub algorithm: Su3Algorithm,
+    #[arg(long, default_value = "factorised", value_parser = su3_algorithm)]
+    pub algorithm: Algorithm,
     /// From strengths back to matrix elements
     #[arg(long)]
     pub inverse: bool,
@@ -359,11 +334,9 @@ fn su3_format(word: &str) -> Result<Su3Format, String> {
     found.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
 }
 
-/// How `su3 transform` sums.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Su3Algorithm {
-    Factorised,
-    Paper,
+fn su3_algorithm(word: &str) -> Result<Algorithm, String> {
+    let found = Algorithm::WORDS.iter().find(|(name, _)| *name == word).map(|(_, algorithm)| *algorithm);
+    found.ok_or_else(|| format!("expected {}", Algorithm::WORDS.map(|(name, _)| name).join(", ")))
 }
 
 #[derive(Debug, Args)]
@@ -393,6 +366,15 @@ fn format(word: &str) -> Result<SpmvFormat, String> {
     let known = SpmvFormat::WORDS;
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, format)| *format);
     found.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
+}
+
+/// The stages by their words, each with its line of help.
+fn stages() -> impl TypedValueParser<Value = Stage> {
+    let words = Stage::WORDS.map(|(word, stage)| PossibleValue::new(word).help(stage.describe()));
+    PossibleValuesParser::new(words).map(|word| {
+        let known = Stage::WORDS.iter().find(|(name, _)| *name == word);
+        known.map_or(Stage::Cuda, |(_, stage)| *stage) // clap lets no other word pass
+    })
 }
 
 fn solver(word: &str) -> Result<SolverChoice, String> {

@@ -3,23 +3,20 @@
 use super::Outcome;
 use super::arguments::SolveArguments;
 use super::error::CommandError;
-use super::family::Family;
 use super::output::print;
 use super::progress::Display;
 use super::record::{kernel_records, stop_word, versions, warnings_of};
+use super::refuse;
 use super::solve::{memory_lines, memory_record, open_device};
 use eigenforge::ci::natural::natural_orbitals;
-use eigenforge::ci::{
-    Molecule, NaturalOrbitals, OneBody, OneElectron, Solution, Solve, Space, Spin, Storage, density, spin,
-};
-use eigenforge::input::{CiFile, FormatChoice, PreconditionerChoice, SolverChoice, StorageChoice};
+use eigenforge::ci::{Molecule, NaturalOrbitals, OneBody, OneElectron, Solution, Solve, Space, Spin, density, spin};
+use eigenforge::input::{CiFile, SolverChoice};
+use eigenforge::problem::{Family, MoleculeProblem, Problem};
 use eigenforge::report::{
     BasisStates, CiReport, CiSeconds, HistoryPoint, LevelRecord, MemoryRecord, ModelRecord, RunReport, VectorFile,
-    energy_text,
 };
-use eigenforge::sparse::FormatName;
 use eigenforge_runtime::say;
-use eigenforge_runtime::solvers::{Preconditioner, Solver, StopReason};
+use eigenforge_runtime::solvers::StopReason;
 use eigenforge_runtime::trace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,37 +32,17 @@ fn determinants(space: &Space) -> Result<Vec<[u64; 2]>, CommandError> {
     (0..space.len()).map(words).collect::<Option<_>>().ok_or(CommandError::WideStrings { orbitals })
 }
 
-/// What is about to be solved, with every convention and default in the open.
-fn describe(file: &CiFile, molecule: &Molecule) -> String {
-    let solve = &file.solve;
-    let states = if solve.states == 1 { "1 state".into() } else { format!("{} states", solve.states) };
-    format!(
-        "model    H = E_core + sum h_pq a+_p a_q + 1/2 sum (pq|rs) a+_p a+_r a_s a_q, real orbitals, in Hartree\n         \
-         {}: {} orbitals, core energy {}\n\
-         space    {}\n\
-         solve    solver {}, {states}, tolerance {:e} on |Hx - Ex| / |H|, at most {} iterations, seed {}{}\n",
-        file.ci.fcidump.display(),
-        molecule.integrals.orbitals,
-        energy_text(molecule.integrals.core, 0.0),
-        molecule.describe(),
-        solve.solver.name(),
-        solve.tolerance,
-        solve.max_iterations,
-        solve.seed,
-        if solve.certify { ", multiplets certified" } else { ", multiplets not certified" }
-    )
-}
-
 /// Solves and reports; `start` is when the verb began.
 pub(super) fn solve(arguments: &SolveArguments, file: &CiFile, start: Instant) -> Result<Outcome, CommandError> {
-    Family::Ci.refuse(&[("--no-tune", arguments.no_tune, "`eigenforge tune` times lattice models only")])?;
-    let molecule = Molecule::read(&file.ci)?;
+    refuse::options(Family::Ci, &[("--no-tune", arguments.no_tune, "`eigenforge tune` times lattice models only")])?;
+    let problem = MoleculeProblem::read(file.clone())?;
+    let molecule = &problem.molecule;
     if !arguments.json {
-        print(&describe(file, &molecule))?;
+        print(&problem.describe())?;
     }
     let (device, on_cpu) = open_device(arguments)?;
     let display = Arc::new(Display::new());
-    let solve = options(arguments, file, &molecule, &display);
+    let solve = options(arguments, &problem, &display);
     let memory = memory_record(&device, solve.memory_plan(&device));
     if !arguments.json {
         print(&memory_lines(&memory))?;
@@ -77,8 +54,8 @@ pub(super) fn solve(arguments: &SolveArguments, file: &CiFile, start: Instant) -
     let properties = Instant::now();
     let states = (0..file.solve.states).map(|state| solution.vector(state)).collect::<Result<Vec<_>, _>>()?;
     let multiplet = solution.ground_multiplet()?;
-    let mut report = record(file, &molecule, &solution, memory);
-    let found = Properties::of(file, &molecule, &states, &multiplet)?;
+    let mut report = record(file, molecule, &solution, memory);
+    let found = Properties::of(file, molecule, &states, &multiplet)?;
     found.tell(&mut report);
     let solve_seconds = solution.eigenpairs().seconds;
     let certify = display.seconds_of("certify", solve_seconds);
@@ -103,7 +80,7 @@ pub(super) fn solve(arguments: &SolveArguments, file: &CiFile, start: Instant) -
                 .push(VectorFile { energies: &report.energies, vectors: &states, states: determinants }.write(folder)?);
         }
         if file.ci.density {
-            files.push(found.write(folder, file, &molecule, &multiplet)?);
+            files.push(found.write(folder, file, molecule, &multiplet)?);
         }
         files.iter().for_each(|file| say!("wrote {}", file.display()));
     }
@@ -160,63 +137,13 @@ impl Properties {
 }
 
 /// The solve that file and command line ask for.
-fn options<'m>(arguments: &SolveArguments, file: &CiFile, molecule: &'m Molecule, display: &Arc<Display>) -> Solve<'m> {
+fn options<'p>(arguments: &SolveArguments, problem: &'p MoleculeProblem, display: &Arc<Display>) -> Solve<'p> {
     let shown = Arc::clone(display);
-    let mut solve = solve_of(file, molecule).progress(move |progress| shown.show(progress));
+    let mut solve = problem.solve().progress(move |progress| shown.show(progress));
     if let Some(folder) = &arguments.checkpoint {
         solve = solve.checkpoint(folder, arguments.seconds_between_saves(), arguments.resume);
     }
     solve
-}
-
-/// The solve that a file asks for.
-pub(super) fn solve_of<'m>(file: &CiFile, molecule: &'m Molecule) -> Solve<'m> {
-    let spec = &file.solve;
-    let solver = match spec.solver {
-        SolverChoice::Auto => Solve::choose(&molecule.space),
-        SolverChoice::Davidson => Solver::Davidson,
-        SolverChoice::Lobpcg => Solver::Lobpcg,
-        SolverChoice::Lanczos => Solver::Lanczos,
-        SolverChoice::Dense => Solver::Dense,
-    };
-    let mut solve = Solve::new(&molecule.integrals, &molecule.space)
-        .solver(solver)
-        .storage(storage(file.ci.storage))
-        .format(format(file.ci.format))
-        .states(spec.states)
-        .tolerance(spec.tolerance)
-        .max_iterations(spec.max_iterations)
-        .seed(spec.seed)
-        .preconditioner(match spec.preconditioner {
-            PreconditionerChoice::None => Preconditioner::None,
-            PreconditionerChoice::Jacobi => Preconditioner::Jacobi,
-        })
-        .certify(spec.certify);
-    if let Some(guard) = spec.guard {
-        solve = solve.guard(guard);
-    }
-    solve
-}
-
-/// The way of multiplying that a file asks for.
-fn storage(choice: StorageChoice) -> Storage {
-    match choice {
-        StorageChoice::Auto => Storage::Auto,
-        StorageChoice::Stored => Storage::Stored,
-        StorageChoice::Direct => Storage::Direct,
-    }
-}
-
-/// The format that a file asks for, if it does.
-fn format(choice: FormatChoice) -> Option<FormatName> {
-    match choice {
-        FormatChoice::Auto => None,
-        FormatChoice::Hybrid => Some(FormatName::Hybrid),
-        FormatChoice::Csr => Some(FormatName::Csr),
-        FormatChoice::SlicedEll => Some(FormatName::SlicedEll),
-        FormatChoice::Panels => Some(FormatName::Panels),
-        FormatChoice::Symmetric => Some(FormatName::Symmetric),
-    }
 }
 
 /// The report without spins, densities and times.

@@ -3,19 +3,18 @@
 use super::Outcome;
 use super::arguments::SolveArguments;
 use super::error::CommandError;
-use super::family::Family;
 use super::output::{print, span};
-use super::overrides;
 use super::record::{kernel_records, versions, warnings_of};
+use super::{overrides, refuse};
 use eigenforge::dmrg::bounded::Bounded;
 use eigenforge::dmrg::forecast::{Card, Forecast};
 use eigenforge::dmrg::memory::{Asked, Budget, MemoryPlan, size};
 use eigenforge::dmrg::resident::{self, Resident};
 use eigenforge::dmrg::{
-    self, Chain, Checkpoint, Correlations, Found, Mode, Options, StartVectors, Stop, Strategy, Told, memory, ordering,
-    site::Kind,
+    self, Chain, Checkpoint, Correlations, Found, Options, Stop, Strategy, Told, memory, ordering, site::Kind,
 };
 use eigenforge::input::DmrgFile;
+use eigenforge::problem::{ChainProblem, Family, Problem};
 use eigenforge::report::{DmrgReport, DmrgSeconds, MemoryItem, MemoryRecord, ModelRecord, SiteAverages};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::say;
@@ -24,91 +23,35 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What is about to be solved, with every convention and default in the open.
-pub(super) fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
-    let model = &file.model;
-    let numbered = chain.order.iter().enumerate().all(|(position, site)| position == *site);
-    let order = if numbered { "as numbered".into() } else { format!("{:?}", chain.order) };
-    let list = |of: &dyn Fn(usize) -> String, until: usize| (0..until).map(of).collect::<Vec<_>>().join(", ");
-    let until = (0..options.sweeps).find(|sweep| options.is_settled(*sweep)).map_or(options.sweeps, |sweep| sweep + 1);
-    let grown = match options.mode {
-        Mode::Finite => String::new(),
-        Mode::Infinite => "         the chain is grown by the infinite-lattice algorithm first\n".into(),
-    };
-    let vectors = match options.start {
-        StartVectors::Carried => "",
-        StartVectors::Random => "; each solve from a random vector",
-    };
-    let targets = match (options.targets, &options.weights) {
-        (1, _) => String::new(),
-        (targets, None) => format!("         the {targets} lowest states, each orthogonal to those below\n"),
-        (targets, Some(weights)) => {
-            format!("         the {targets} lowest states in one set of kept states, by weights {weights:?}\n")
-        }
-    };
-    let plan = if options.sweeps == 0 {
-        format!("dmrg     {} states, no sweeps; seed {}{vectors}\n", options.states_of(0), options.seed)
-    } else {
-        format!(
-            "dmrg     states by sweep {}; noise {}; at most {} sweeps, until the energy changes by less than {:e} \
-             of the norm of H, {:.1e}; seed {}{vectors}\n",
-            list(&|sweep| options.states_of(sweep).to_string(), until),
-            list(&|sweep| scientific(options.noise_of(sweep)), until),
-            options.sweeps,
-            options.tolerance,
-            options.tolerance * chain.units.scale * chain.units.norm,
-            options.seed,
-        )
-    };
-    format!(
-        "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n\
-         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}\
-         H x      {}: {}{}\n",
-        model.model.name(),
-        model.model.formula(),
-        model.model.amplitudes(),
-        model.lattice.describe(),
-        model.sector.describe(),
-        chain.sites,
-        ordering::bandwidth(&model.lattice, &chain.order),
-        chain.sum.width(),
-        options.strategy.name(),
-        options.strategy.describe(),
-        options.cpu_share.describe().map_or(String::new(), |share| format!("; {share}")),
-    )
-}
-
-/// 1e-4, and 0 for none.
-fn scientific(number: f64) -> String {
-    if number == 0.0 { "0".into() } else { format!("{number:e}") }
-}
-
 /// Options of the command line that have no meaning here.
-fn refuse(arguments: &SolveArguments) -> Result<(), CommandError> {
-    Family::Dmrg.refuse(&[
-        ("--solver", arguments.solver.is_some(), "DMRG is the solver of a file with [dmrg]"),
-        ("--states", arguments.states.is_some(), "write `states`, the states kept, in [dmrg]"),
-        ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
-        ("--checkpoint-every", arguments.checkpoint_every.is_some(), "DMRG saves after every half sweep"),
-        ("--vectors", arguments.vectors, "a DMRG state cannot be written as a vector over a basis"),
-        ("--no-tune", arguments.no_tune, "`eigenforge tune` times lattice models only"),
-    ])
+fn check(arguments: &SolveArguments) -> Result<(), CommandError> {
+    refuse::options(
+        Family::Dmrg,
+        &[
+            ("--solver", arguments.solver.is_some(), "DMRG is the solver of a file with [dmrg]"),
+            ("--states", arguments.states.is_some(), "write `states`, the states kept, in [dmrg]"),
+            ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
+            ("--checkpoint-every", arguments.checkpoint_every.is_some(), "DMRG saves after every half sweep"),
+            ("--vectors", arguments.vectors, "a DMRG state cannot be written as a vector over a basis"),
+            ("--no-tune", arguments.no_tune, "`eigenforge tune` times lattice models only"),
+        ],
+    )
 }
 
 /// Solves and reports; `start` is when the verb began.
 pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant) -> Result<Outcome, CommandError> {
-    refuse(arguments)?;
-    let (chain, options) = (file.chain()?, file.options());
-    options.check()?;
-    let (device, why) = device(&arguments.device, &chain, &options)?;
+    check(arguments)?;
+    let problem = ChainProblem::new(file.clone())?;
+    let ChainProblem { chain, options, .. } = &problem;
+    let (device, why) = device(&arguments.device, chain, options)?;
     overrides::give(&device, arguments.overrides.as_deref())?;
     let engine = Chosen::new(&device, file)?;
     let (most, budget) = (options.states.iter().copied().max().unwrap_or(1), engine.budget());
-    let asked = Asked::first(&options, most, options.first_whole(), options.sweeps);
+    let asked = Asked::first(options, most, options.first_whole(), options.sweeps);
     if !arguments.json {
-        print(&(describe(file, &chain, &options) + &why))?;
+        print(&(problem.describe() + &why))?;
     }
-    let plan = memory::first_plan(&chain, asked, budget)?;
+    let plan = memory::first_plan(chain, asked, budget)?;
     if !arguments.json {
         print(&format!("memory   {}\n\n", planned(&plan, budget)))?;
     }
@@ -118,11 +61,11 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
     let display = Display::new(arguments.json);
     let tell = |told: &Told<'_>| display.show(told);
     let found = match engine {
-        Chosen::Host(engine) => dmrg::run_on(engine, &chain, &options, checkpoint.as_ref(), tell),
-        Chosen::Card(engine) => dmrg::run_on(*engine, &chain, &options, checkpoint.as_ref(), tell),
+        Chosen::Host(engine) => dmrg::run_on(engine, chain, options, checkpoint.as_ref(), tell),
+        Chosen::Card(engine) => dmrg::run_on(*engine, chain, options, checkpoint.as_ref(), tell),
     };
     display.finish();
-    let mut report = record(file, &chain, found?, memory_of(&plan, budget), &device);
+    let mut report = record(file, chain, found?, memory_of(&plan, budget), &device);
     report.seconds.setup = setup;
     report.seconds.total = start.elapsed().as_secs_f64();
     print(&if arguments.json { report.to_json()? + "\n" } else { report.summary() })?;

@@ -1,12 +1,13 @@
 //! Everything that can stop the command, with its exit code.
 
-use super::family::Family;
 use eigenforge::ci::count::CountError;
 use eigenforge::ci::{CiError, DensityError, MoleculeError};
 use eigenforge::dmrg::DmrgError;
-use eigenforge::exact::{InspectError, PrepareError, RunError};
+use eigenforge::exact::{PrepareError, RunError};
 use eigenforge::input::{InputError, TooManyStates};
 use eigenforge::operator::OperatorError;
+use eigenforge::path::{FamilyError, StageError};
+use eigenforge::problem::Family;
 use eigenforge::report::ReportError;
 use eigenforge::sparse::SparseError;
 use eigenforge::spmv::SpmvError;
@@ -52,8 +53,6 @@ pub(super) enum CommandError {
         "{option} times generated kernels, and the device is {device}, which runs none: run it on a card, --device cuda"
     )]
     NeedsCard { option: &'static str, device: String },
-    #[error("--kernel {name}: no generated file and no kernel of {family} has that name; there are {known}")]
-    NoKernel { name: String, family: Family, known: String },
     #[error(transparent)]
     Dmrg(Box<DmrgError>),
     #[error(transparent)]
@@ -75,7 +74,7 @@ pub(super) enum CommandError {
     #[error(transparent)]
     Device(Box<DeviceError>),
     #[error(transparent)]
-    Inspect(Box<InspectError>),
+    Stage(Box<StageError>),
     #[error(transparent)]
     Jit(Box<JitError>),
     #[error(transparent)]
@@ -146,7 +145,6 @@ impl CommandError {
             | CommandError::NotOfFamily { .. }
             | CommandError::NoEffect { .. }
             | CommandError::NeedsCard { .. }
-            | CommandError::NoKernel { .. }
             | CommandError::WideStrings { .. }
             | CommandError::Su3Table(_)
             | CommandError::Su3Format { .. }
@@ -162,6 +160,7 @@ impl CommandError {
             CommandError::Bench(error) if matches!(**error, BenchError::Input(_) | BenchError::NotHubbard { .. }) => 2,
             CommandError::Dmrg(error) if error.is_of_the_input() => 2,
             CommandError::Spmv(error) if error.is_of_the_input() => 2,
+            CommandError::Stage(error) if error.is_of_the_input() => 2,
             _ if matches!(self.jit(), Some(JitError::Override(_))) => 2,
             CommandError::Device(error) if matches!(**error, DeviceError::UnknownDevice(_)) => 2,
             _ => 1,
@@ -177,11 +176,8 @@ impl CommandError {
             CommandError::Device(error) => of_device(error),
             CommandError::Prepare(error) => of_prepare(error),
             CommandError::Ci(error) => error.device().and_then(of_device),
-            CommandError::Inspect(error) => match &**error {
-                InspectError::Jit(error) => Some(error),
-                InspectError::Prepare(error) => of_prepare(error),
-                _ => None,
-            },
+            CommandError::Stage(error) => error.jit(),
+            CommandError::Dmrg(error) => error.device().and_then(of_device),
             CommandError::Run(error) => match &**error {
                 RunError::Prepare(error) => of_prepare(error),
                 RunError::Device(error) | RunError::Solve(SolveError::Device(error)) => of_device(error),
@@ -240,7 +236,7 @@ boxed!(
     Prepare(PrepareError),
     Run(RunError),
     Device(DeviceError),
-    Inspect(InspectError),
+    Stage(StageError),
     Jit(JitError),
     Bench(BenchError),
     Spmv(SpmvError),

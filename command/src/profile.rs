@@ -1,16 +1,17 @@
 //! The profiler lines to copy: NVIDIA's tools around the user's own command.
 //!
-//! In: the model, and a `solve` command line. Out: a line for Nsight Systems, which shows the solver's phases (NVTX) above
+//! In: the problem's generated files, the most used first, and a `solve` command line. Out: a line for Nsight Systems, which shows the solver's phases (NVTX) above
 //! the kernels, and one for Nsight Compute, which measures one multiply after three that warm up.
 
-use eigenforge::exact::Model;
+use eigenforge::path::GeneratedFile;
 use std::ffi::{OsStr, OsString};
 
 /// The two lines, each ending in a newline. `command` is the program and its arguments.
-pub(super) fn lines(model: &Model, command: &[OsString]) -> String {
+pub(super) fn lines(files: &[GeneratedFile], command: &[OsString]) -> String {
     let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
     let command = command.join(" ");
-    let (name, kernel) = (model.name(), if model.is_kronecker() { "multiply_up" } else { "multiply" });
+    let Some(file) = files.first() else { return String::new() };
+    let (name, kernel) = (&file.text.name, file.text.entries.first().map_or("", String::as_str));
     format!(
         "nsys profile --trace=cuda,nvtx -o {name} {command}\n\
          ncu --kernel-name {kernel} --launch-skip 3 --launch-count 1 --set full -o {name}_{kernel} {command}\n"
@@ -65,10 +66,10 @@ mod tests {
         let ring = Lattice::chain(4).periodic();
         let spins = models::xxz(&ring, &[1.0; 4], &[1.0; 4], &[0.0; 4], &[0.0; 4]).two_sz(0).unwrap().named("ring");
         assert_eq!(
-            lines(&spins, &kept),
-            "nsys profile --trace=cuda,nvtx -o ring eigenforge solve 'my model'\\''s.toml' --states 3\n\
-             ncu --kernel-name multiply --launch-skip 3 --launch-count 1 --set full -o ring_multiply eigenforge solve \
-             'my model'\\''s.toml' --states 3\n"
+            lines(&spins.generated().unwrap(), &kept),
+            "nsys profile --trace=cuda,nvtx -o multiply_ring eigenforge solve 'my model'\\''s.toml' --states 3\n\
+             ncu --kernel-name multiply --launch-skip 3 --launch-count 1 --set full -o multiply_ring_multiply eigenforge \
+             solve 'my model'\\''s.toml' --states 3\n"
         );
         assert_eq!(quoted(OsStr::new("")), "''");
     }

@@ -4,11 +4,13 @@ use super::Outcome;
 use super::arguments::SolveArguments;
 use super::error::CommandError;
 use super::output::print;
+use super::output_folder::{self, OutputFolder};
 use super::progress::Display;
 use super::record::record;
-use super::{ci, dmrg, output_folder, overrides, profile};
+use super::{ci, dmrg, overrides, profile, su3_file, su3_transform};
 use eigenforge::exact::{Model, Solution, Solve};
-use eigenforge::input::{InputFile, ModelFile, PreconditionerChoice, SolverChoice, StartChoice};
+use eigenforge::input::{InputFile, ModelFile, OutputSpec, PreconditionerChoice, SolverChoice, StartChoice};
+use eigenforge::path::GeneratedFile;
 use eigenforge::report::{BasisStates, MemoryItem, MemoryRecord, RunReport, Seconds, VectorFile, write_trace};
 use eigenforge_runtime::say;
 use eigenforge_runtime::solvers::{Preconditioner, Solver, Start};
@@ -21,25 +23,10 @@ use std::time::Instant;
 /// Runs the verb; with `--trace`, recorded, and written also when it failed.
 pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     let start = Instant::now();
-    heed_signals("with --checkpoint DIR a run can be gone on with");
     let recording = arguments.trace.as_ref().map(|_| Recording::start()).transpose()?;
     let whole = trace::span("solve", "eigenforge solve");
-    let input = read(arguments)?;
-    let _output = output_folder::lock(match &input {
-        InputFile::Lattice(file) => file.output.folder.as_deref(),
-        InputFile::Ci(file) => file.output.folder.as_deref(),
-        InputFile::Dmrg(file) => file.model.output.folder.as_deref(),
-    })?;
-    let (outcome, model) = match &input {
-        InputFile::Lattice(file) => {
-            let reading = trace::span("generate", "read model");
-            let model = file.to_model()?;
-            drop(reading);
-            (solve(arguments, file, &model, start), Some(model))
-        }
-        InputFile::Ci(file) => (ci::solve(arguments, file, start), None),
-        InputFile::Dmrg(file) => (dmrg::solve(arguments, file, start), None),
-    };
+    let mut profiled = None;
+    let outcome = run_file(arguments, start, &mut profiled);
     drop(whole);
     if let (Some(path), Some(recording)) = (&arguments.trace, recording) {
         let trace = recording.finish();
@@ -50,12 +37,47 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
             Err(fault) if outcome.is_err() => say!("warning: {fault}"),
             Err(fault) => return Err(fault.into()),
         }
-        if let Some(model) = &model {
-            let lines = profile::lines(model, &profile::own_command());
+        if let Some(files) = profiled {
+            let lines = profile::lines(&files, &profile::own_command());
             say!("the same phases under NVIDIA's profilers:\n{}", lines.trim_end());
         }
     }
     outcome
+}
+
+/// Solves what the file asks for; `profiled` gets its generated files where a trace was asked for.
+fn run_file(
+    arguments: &SolveArguments,
+    start: Instant,
+    profiled: &mut Option<Vec<GeneratedFile>>,
+) -> Result<Outcome, CommandError> {
+    match read(arguments)? {
+        InputFile::Lattice(file) => {
+            let _output = begin(&file.output)?;
+            let reading = trace::span("generate", "read model");
+            let model = file.to_model()?;
+            drop(reading);
+            if arguments.trace.is_some() {
+                *profiled = model.generated().ok();
+            }
+            solve(arguments, &file, &model, start)
+        }
+        InputFile::Ci(file) => {
+            let _output = begin(&file.output)?;
+            ci::solve(arguments, &file, start)
+        }
+        InputFile::Dmrg(file) => {
+            let _output = begin(&file.model.output)?;
+            dmrg::solve(arguments, &file, start)
+        }
+        InputFile::Su3(file) => su3_transform::run(&su3_file::arguments(arguments, &file)?),
+    }
+}
+
+/// Signals are heeded from now on, and the output folder is this run's.
+fn begin(output: &OutputSpec) -> Result<OutputFolder, CommandError> {
+    heed_signals("with --checkpoint DIR a run can be gone on with");
+    Ok(output_folder::lock(output.folder.as_deref())?)
 }
 
 /// From now on SIGINT and SIGTERM let a run save its state first; where that cannot be had they end it at once, as ever.
@@ -174,6 +196,7 @@ fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError> {
         file.dmrg.seed = arguments.seed.unwrap_or(file.dmrg.seed);
     }
     let (solve, output) = match &mut file {
+        InputFile::Su3(_) => return Ok(file),
         InputFile::Lattice(file) => (&mut file.solve, &mut file.output),
         InputFile::Ci(file) => (&mut file.solve, &mut file.output),
         InputFile::Dmrg(file) => (&mut file.model.solve, &mut file.model.output),

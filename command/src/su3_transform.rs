@@ -5,7 +5,7 @@
 //! groups out and writes, the others work.
 
 use super::Outcome;
-use super::arguments::{Su3Algorithm, Su3TransformArguments};
+use super::arguments::Su3TransformArguments;
 use super::error::CommandError;
 use super::output::{bytes, print, span};
 use super::solve::heed_signals;
@@ -39,7 +39,7 @@ const LARGEST_PIECE: u64 = 512 << 20;
 
 /// Runs the verb: alone, as the master of a team, or as one of its workers.
 pub(super) fn run(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError> {
-    if arguments.inverse && arguments.algorithm == Su3Algorithm::Paper {
+    if arguments.inverse && arguments.algorithm == Algorithm::Paper {
         return Err(CommandError::Su3PaperInverse);
     }
     let mut team = su3_team::join()?;
@@ -86,11 +86,7 @@ impl Prepared {
         let resident = source.resident() + tables.resident();
         let piece = memory.piece(&plan, words.len(), resident, stages)?;
         let room = memory.limit - resident;
-        let algorithm = match arguments.algorithm {
-            Su3Algorithm::Factorised => Algorithm::Factorised,
-            Su3Algorithm::Paper => Algorithm::Paper,
-        };
-        Ok(Prepared { plan, direction, algorithm, source, tables, room, piece })
+        Ok(Prepared { plan, direction, algorithm: arguments.algorithm, source, tables, room, piece })
     }
 }
 

@@ -3,10 +3,11 @@
 use super::Outcome;
 use super::arguments::TuneArguments;
 use super::error::CommandError;
-use super::family::Family;
 use super::output::print;
+use super::refuse::refusal;
 use eigenforge::exact::{Tuning, tune};
 use eigenforge::input::InputFile;
+use eigenforge::problem;
 use eigenforge_runtime::Device;
 use std::fmt::Write;
 
@@ -14,7 +15,8 @@ use std::fmt::Write;
 pub(super) fn run(arguments: &TuneArguments) -> Result<Outcome, CommandError> {
     let input = InputFile::read(&arguments.model)?;
     let InputFile::Lattice(file) = &input else {
-        return Err(Family::of(&input).refusal("tune", "it times the shapes of a lattice model's multiply"));
+        let family = problem::open(&input)?.family();
+        return Err(refusal(family, "tune", "it times the shapes of a lattice model's multiply"));
     };
     let model = file.to_model()?;
     let device = Device::parse(&arguments.device)?;

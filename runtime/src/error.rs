@@ -146,6 +146,13 @@ pub enum DeviceError {
     Operator(String),
 }
 
+impl DeviceError {
+    /// The compiler's error behind it, if it was the compiler's.
+    pub fn jit(&self) -> Option<&JitError> {
+        if let DeviceError::Jit(error) = self { Some(error) } else { None }
+    }
+}
+
 /// Eigensolvers.
 #[derive(Debug, thiserror::Error)]
 pub enum SolveError {

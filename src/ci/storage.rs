@@ -10,10 +10,12 @@
 use super::{Census, Integrals, Space};
 use crate::sparse::{ATOMICS, FormatName, Target};
 use eigenforge_runtime::{Device, Memory};
+use serde::Serialize;
 use std::fmt;
 
 /// How H is multiplied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Storage {
     /// The way of the shorter modelled time among those that fit.
     Auto,
@@ -21,6 +23,12 @@ pub enum Storage {
     Stored,
     /// From the integrals.
     Direct,
+}
+
+impl Storage {
+    /// The words of a model file.
+    pub const WORDS: [(&'static str, Storage); 3] =
+        [("auto", Storage::Auto), ("stored", Storage::Stored), ("direct", Storage::Direct)];
 }
 
 /// The two ways.

@@ -7,10 +7,8 @@
 
 mod averages;
 mod constant;
-mod footprint;
 mod general_cpu;
 mod inspect;
-mod ir;
 mod kronecker_cpu;
 mod mean_field;
 mod model;
@@ -24,9 +22,6 @@ mod structure;
 mod tables;
 mod tune;
 
-pub use footprint::{KernelFootprint, footprints};
-pub use inspect::{GeneratedFile, InspectError, Stage, compiled, heading};
-pub use ir::{IrError, OperatorIr, StructureKind};
 pub use model::{LARGEST_DENSE, Model};
 pub use multiply::{Hamiltonian, PrepareError};
 pub use observables::Observables;

@@ -16,6 +16,8 @@
 
 use super::problem::Wrong;
 use super::section::Section;
+use crate::ci::Storage;
+use crate::sparse::FormatName;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -46,18 +48,6 @@ impl SpaceSpec {
     }
 }
 
-/// How H is multiplied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StorageChoice {
-    /// By memory and device.
-    Auto,
-    /// As a sparse matrix.
-    Stored,
-    /// From the integrals, element by element as they are needed; full CI.
-    Direct,
-}
-
 /// How a stored matrix is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -76,12 +66,6 @@ pub enum FormatChoice {
     Symmetric,
 }
 
-impl StorageChoice {
-    /// The words of a model file.
-    pub const WORDS: [(&'static str, StorageChoice); 3] =
-        [("auto", StorageChoice::Auto), ("stored", StorageChoice::Stored), ("direct", StorageChoice::Direct)];
-}
-
 impl FormatChoice {
     /// The words of a model file.
     pub const WORDS: [(&'static str, FormatChoice); 6] = [
@@ -92,6 +76,18 @@ impl FormatChoice {
         ("panels", FormatChoice::Panels),
         ("symmetric", FormatChoice::Symmetric),
     ];
+
+    /// The format, if the file names one.
+    pub fn name(self) -> Option<FormatName> {
+        match self {
+            FormatChoice::Auto => None,
+            FormatChoice::Hybrid => Some(FormatName::Hybrid),
+            FormatChoice::Csr => Some(FormatName::Csr),
+            FormatChoice::SlicedEll => Some(FormatName::SlicedEll),
+            FormatChoice::Panels => Some(FormatName::Panels),
+            FormatChoice::Symmetric => Some(FormatName::Symmetric),
+        }
+    }
 }
 
 /// `[ci]`, with defaults filled in; paths as they were written.
@@ -110,7 +106,7 @@ pub struct CiSpec {
     /// `irrep`.
     pub irrep: Option<u8>,
     /// `storage`.
-    pub storage: StorageChoice,
+    pub storage: Storage,
     /// `format`.
     pub format: FormatChoice,
     /// `dipole`.
@@ -142,7 +138,7 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
         orbitals: section.count("orbitals", 1).map(|orbitals| orbitals.value),
         two_sz: section.integer("two_sz").map(|two_sz| two_sz.value),
         irrep,
-        storage: section.choice("storage", &StorageChoice::WORDS).map_or(StorageChoice::Auto, |word| word.value),
+        storage: section.choice("storage", &Storage::WORDS).map_or(Storage::Auto, |word| word.value),
         format: section.choice("format", &FormatChoice::WORDS).map_or(FormatChoice::Auto, |word| word.value),
         dipole: section.word("dipole", "the path of a file of dipole integrals").map(|word| word.value.into()),
         density: section.flag("density").unwrap_or(false),

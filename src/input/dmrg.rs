@@ -116,8 +116,8 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         strategy: strategy.map_or(Strategy::Planned, |strategy| strategy.value),
         cpu_share: cpu_share(&section),
         states,
-        memory: bytes(&section, "memory"),
-        host_memory: bytes(&section, "host_memory"),
+        memory: section.bytes("memory"),
+        host_memory: section.bytes("host_memory"),
         scratch: section.word("scratch", "a folder").map(|word| PathBuf::from(word.value)),
     };
     section.finish("key", |_| None);
@@ -160,17 +160,6 @@ fn weights(section: &Section<'_>, targets: usize) -> Option<Vec<f64>> {
         section.problem("weights", Wrong::OutOfRange { key: "weights".into(), expected, found });
     }
     Some(list)
-}
-
-/// A size such as "8GiB" or "500 MB".
-fn bytes(section: &Section<'_>, key: &'static str) -> Option<u64> {
-    let word = section.word(key, "a size such as \"8GiB\"")?.value;
-    let found = eigenforge_runtime::jit::parse_bytes(word).filter(|bytes| *bytes > 0);
-    if found.is_none() {
-        let (expected, found) = ("a size such as \"8GiB\" or \"500M\"".into(), format!("{word:?}"));
-        section.problem(key, Wrong::OutOfRange { key: key.into(), expected, found });
-    }
-    found
 }
 
 fn noise(section: &Section<'_>) -> Option<Vec<f64>> {

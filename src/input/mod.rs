@@ -1,6 +1,6 @@
 //! The model file: TOML in, a checked [`ModelFile`] out.
 //!
-//! Sections `[model]`, `[lattice]`, `[sector]` are required, or `[ci]` for a molecule; `[solve]` and `[output]` are not. Nothing is guessed: a key
+//! Sections `[model]`, `[lattice]`, `[sector]` are required, or `[ci]` for a molecule, or `[su3]` for an interaction; `[solve]` and `[output]` are not. Nothing is guessed: a key
 //! that is not known is refused with the nearest one that is, and every problem of a file is shown at its place.
 //!
 //! | section | key | meaning | default |
@@ -29,6 +29,7 @@
 //! | | `two_sz` | twice the total Sz (xxz) | required |
 //! | `[ci]` | all keys, in place of the three | see [`CiSpec`] | see there |
 //! | `[dmrg]` | all keys, in place of `[solve]` | see [`DmrgSpec`] | see there |
+//! | `[su3]` | all keys, alone in its file | see [`Su3Spec`] | see there |
 //! | `[solve]` | all keys | see [`SolveSpec`] | see there |
 //! | `[output]` | all keys | see [`OutputSpec`] | nothing is written |
 //!
@@ -44,14 +45,16 @@ mod problem;
 mod section;
 mod sector;
 mod solve;
+mod su3;
 
-pub use ci::{CiSpec, FormatChoice, SpaceSpec, StorageChoice};
+pub use ci::{CiSpec, FormatChoice, SpaceSpec};
 pub use dmrg::DmrgSpec;
 pub use matrix::{FormatWish, MatrixFileError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
 pub use problem::{InputError, Problem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
 pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice, StartChoice};
+pub use su3::{MOST_N_MAX, Su3Spec};
 
 use crate::basis::Sector;
 use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, ordering};
@@ -108,6 +111,17 @@ pub struct DmrgFile {
     pub dmrg: DmrgSpec,
 }
 
+/// A file about an interaction.
+#[derive(Debug, Clone)]
+pub struct Su3File {
+    /// Name of the file, as error messages and reports show it.
+    pub name: String,
+    /// The whole text, kept for the report.
+    pub text: String,
+    /// `[su3]`, its paths taken from the folder of the file.
+    pub su3: Su3Spec,
+}
+
 /// Any kind of file.
 #[derive(Debug, Clone)]
 pub enum InputFile {
@@ -117,11 +131,13 @@ pub enum InputFile {
     Dmrg(Box<DmrgFile>),
     /// A molecule.
     Ci(Box<CiFile>),
+    /// An interaction, into SU(3) tensors.
+    Su3(Box<Su3File>),
 }
 
 impl InputFile {
     /// Reads and checks a file, or standard input for `-`; one with a section `[ci]` is about a molecule, one with `[dmrg]`
-    /// is for DMRG.
+    /// is for DMRG, one with `[su3]` about an interaction.
     ///
     /// # Errors
     /// The file cannot be read, or everything that is wrong with it.
@@ -135,10 +151,11 @@ impl InputFile {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
-        Ok(match (has_section(text, "ci"), has_section(text, "dmrg")) {
-            (true, _) => InputFile::Ci(Box::new(CiFile::parse(name, text, folder)?)),
-            (false, true) => InputFile::Dmrg(Box::new(DmrgFile::parse(name, text)?)),
-            (false, false) => InputFile::Lattice(Box::new(ModelFile::parse(name, text)?)),
+        Ok(match ["ci", "su3", "dmrg"].into_iter().find(|section| has_section(text, section)) {
+            Some("ci") => InputFile::Ci(Box::new(CiFile::parse(name, text, folder)?)),
+            Some("su3") => InputFile::Su3(Box::new(Su3File::parse(name, text, folder)?)),
+            Some(_) => InputFile::Dmrg(Box::new(DmrgFile::parse(name, text)?)),
+            None => InputFile::Lattice(Box::new(ModelFile::parse(name, text)?)),
         })
     }
 }
@@ -211,13 +228,8 @@ impl CiFile {
     fn collect(name: &str, text: &str, folder: &Path, problems: &Problems) -> Option<CiFile> {
         let parsed = table(text, problems)?;
         let file = Section::new("", parsed.get_ref(), 0..0, problems);
-        for key in ["model", "lattice", "sector", "dmrg"] {
-            if file.has(key) {
-                let why = "a file is about a molecule, [ci], or about a model on a lattice";
-                file.problem(key, Wrong::Conflict { key, other: "ci", why });
-                file.open(key);
-            }
-        }
+        let why = "a file is about a molecule, [ci], or about something else";
+        file.alone("ci", &["model", "lattice", "sector", "dmrg", "su3"], why);
         let (mut ci, states) = file.open("ci").and_then(ci::read)?;
         let solve = file.open("solve");
         let own = solve.as_ref().is_some_and(|section| section.has("states"));
@@ -239,6 +251,27 @@ impl CiFile {
             *path = beside(folder, path);
         }
         Some(CiFile { name: name.into(), text: text.into(), ci, solve, output })
+    }
+}
+
+impl Su3File {
+    /// Checks the text of a file; `name` is what errors call it, `folder` where its paths begin.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, each problem at its place.
+    pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Su3File, InputError> {
+        checked(name, text, |problems| {
+            let parsed = table(text, problems)?;
+            let file = Section::new("", parsed.get_ref(), 0..0, problems);
+            let why = "[su3] stands alone in its file: an interaction has no lattice, no sector and no eigensolver";
+            file.alone("su3", &["model", "lattice", "sector", "dmrg", "solve", "output"], why);
+            let spec = file.open("su3").and_then(su3::read);
+            file.finish("section", |_| None);
+            let mut spec = spec?;
+            spec.interaction = beside(folder, &spec.interaction);
+            spec.output = beside(folder, &spec.output);
+            Some(Su3File { name: name.into(), text: text.into(), su3: spec })
+        })
     }
 }
 

@@ -124,6 +124,14 @@ impl<'a> Section<'a> {
         self.table.get(key)
     }
 
+    /// Refuses each of `others` that is there, for `key` stands without them.
+    pub fn alone(&self, key: &'static str, others: &[&'static str], why: &'static str) {
+        for other in others.iter().copied().filter(|other| self.has(other)) {
+            self.problem(other, Wrong::Conflict { key: other, other: key, why });
+            self.open(other);
+        }
+    }
+
     /// Says that a key is missing if it is.
     pub fn require(&self, key: &'static str, meaning: &'static str) {
         if !self.has(key) {
@@ -339,6 +347,17 @@ impl<'a> Section<'a> {
         };
         let edges: Vec<Option<_>> = items.iter().enumerate().map(edge).collect();
         Some(Placed { value: edges.into_iter().collect::<Option<Vec<_>>>()?, span: value.span() })
+    }
+
+    /// Bytes, by a size such as "8GiB" or "500 MB".
+    pub fn bytes(&self, key: &'static str) -> Option<u64> {
+        let word = self.word(key, "a size such as \"8GiB\"")?.value;
+        let found = eigenforge_runtime::jit::parse_bytes(word).filter(|bytes| *bytes > 0);
+        if found.is_none() {
+            let (expected, found) = ("a size such as \"8GiB\" or \"500M\"".into(), format!("{word:?}"));
+            self.problem(key, Wrong::OutOfRange { key: key.into(), expected, found });
+        }
+        found
     }
 
     /// Every key that was not asked for is a problem. `note` adds a line for keys that belong elsewhere.

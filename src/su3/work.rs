@@ -56,6 +56,12 @@ pub enum Algorithm {
     Paper,
 }
 
+impl Algorithm {
+    /// The words of a model file and of `--algorithm`.
+    pub const WORDS: [(&'static str, Algorithm); 2] =
+        [("factorised", Algorithm::Factorised), ("paper", Algorithm::Paper)];
+}
+
 /// A transformation.
 pub struct Job<'a> {
     /// The space.

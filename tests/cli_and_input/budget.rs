@@ -15,7 +15,7 @@
 //! instructions, 13.5 in 313), so its counts say little: then all instructions together may be a quarter more, and where the
 //! budget has 128-bit accesses there must be some. The first three rows hold for every compiler.
 
-use eigenforge::exact::KernelFootprint;
+use eigenforge::path::KernelFootprint;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;

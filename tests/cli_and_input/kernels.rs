@@ -1,25 +1,20 @@
 //! kernels_generated/: model, operator, plan, text and budget of each reference problem, held up to date.
 //!
-//! A folder with a model.toml is a problem; beside it stand ir.ron, and the plan and the text of its multiply. One with a
-//! molecule.toml is a stored matrix, or CI without one, whose operator is the FCIDUMP file it names: plan and text only. So it is
-//! of one with a space.toml, a transformation into SU(3) tensors: the chain of products, the coefficients, the published sum. One
-//! with a chain.toml is DMRG, whose texts know no chain: operation records, Davidson's method, eigenvectors of sectors. The fused
-//! LOBPCG update is the same for every problem and has a folder of its own. For the problems of [`SINGLE`] and the update
-//! the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is checked where
-//! NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels` writes
-//! everything anew.
+//! A folder is a problem of some family: its model.toml, and beside it the plan and the text of each generated file of its own,
+//! as `inspect` shows them. Of lattice models the multiply is kept, the averages of those in [`AVERAGED`], and the operator as
+//! ir.ron. The solvers' fused updates are the same for every problem; LOBPCG's has a folder of its own. For the problems of
+//! [`SINGLE`] and the update the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is
+//! checked where NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels`
+//! writes everything anew.
 
 use super::budget::{BLESS, Budget, exceeded, measured, table, verdict};
 use super::gallery::root;
-use eigenforge::ci::{self, DirectFullCi, Molecule, OnTheFly};
-use eigenforge::dmrg::resident;
-use eigenforge::exact::{KernelFootprint, OperatorIr, footprints};
-use eigenforge::input::{InputFile, ModelFile, StorageChoice};
+use eigenforge::exact::Model;
+use eigenforge::input::InputFile;
+use eigenforge::path::{GeneratedFile, KernelFootprint, OperatorIr, footprints};
+use eigenforge::problem;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::runtime::testing;
-use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Target, Wish};
-use eigenforge::su3;
-use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform};
 use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{KernelText, Launch, ScalarType};
@@ -62,88 +57,53 @@ fn gallery() -> PathBuf {
     root().join("kernels_generated")
 }
 
-fn model_of(folder: &Path) -> eigenforge::exact::Model {
-    ModelFile::read(&folder.join("model.toml")).unwrap().to_model().unwrap()
+fn file_of(folder: &Path) -> InputFile {
+    InputFile::read(&folder.join("model.toml")).unwrap()
 }
 
-/// The folders that hold such a file, by name.
-fn folders_with(file: &str) -> Vec<PathBuf> {
+/// The model of a folder, if it is one on a lattice to be diagonalised.
+fn model_of(folder: &Path) -> Option<Model> {
+    if let InputFile::Lattice(file) = file_of(folder) { Some(file.to_model().unwrap()) } else { None }
+}
+
+/// Every problem's folder, by name.
+fn problems() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(gallery()).unwrap().map(|entry| entry.unwrap().path());
-    let mut folders: Vec<PathBuf> = entries.filter(|path| path.join(file).exists()).collect();
+    let mut folders: Vec<PathBuf> = entries.filter(|path| path.join("model.toml").exists()).collect();
     folders.sort();
     folders
 }
 
-/// Every problem's folder.
-fn problems() -> Vec<PathBuf> {
-    folders_with("model.toml")
+/// The lattice models among them.
+fn lattices() -> Vec<(PathBuf, Model)> {
+    problems().into_iter().filter_map(|folder| model_of(&folder).map(|model| (folder, model))).collect()
 }
 
-/// The multiply of a molecule, by its stored matrix or straight from the integrals, as `inspect` prints it.
-fn of_molecule(folder: &Path) -> Text {
-    let InputFile::Ci(file) = InputFile::read(&folder.join("molecule.toml")).unwrap() else {
-        panic!("{}: no [ci]", folder.display())
+/// The generated files of a problem that are its own: the solvers' vector programs are every problem's.
+fn of_problem(path: &Path) -> Vec<Text> {
+    let problem = problem::open(&file_of(path)).unwrap();
+    let programs: Vec<String> =
+        eigenforge_runtime::solvers::vector_programs().iter().map(|program| program.name.clone()).collect();
+    // Of a stored matrix also a text for each number of vectors at once; one shows them all.
+    let is_own = |file: &GeneratedFile| !programs.contains(&file.text.name) && !file.text.name.contains("_of_");
+    let own = problem.generated().unwrap().into_iter().filter(is_own);
+    let files: Vec<GeneratedFile> = own.collect();
+    let only = files.len() == 1;
+    let named = |file: GeneratedFile| {
+        let stem = if only { "multiply".into() } else { stem(&file.text.name) };
+        let plan = if only { "plan.ron".into() } else { format!("plan_{stem}.ron") };
+        Text { stem, plan, text: file.text, launches: file.launches }
     };
-    let molecule = Molecule::read(&file.ci).unwrap();
-    let named = |text, launches| Text { stem: "multiply".into(), plan: "plan.ron".into(), text, launches };
-    if file.ci.storage == StorageChoice::Direct && !molecule.space.is_complete() {
-        let plan = OnTheFly::plan(&molecule.integrals, &molecule.space, Target::H200).unwrap();
-        let launches = plan.launches().unwrap().into_iter().chain(plan.set_up_launches().unwrap());
-        return named(plan.text().unwrap(), launches.collect());
-    }
-    if file.ci.storage == StorageChoice::Direct {
-        let plan = DirectFullCi::plan(&molecule.integrals, &molecule.space, Target::H200).unwrap();
-        let launches = plan.launches().unwrap().into_iter().chain([plan.diagonal_launch().unwrap()]);
-        return named(plan.text().unwrap(), launches.collect());
-    }
-    let matrix = ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD).unwrap();
-    let wish = Wish { format: Some(FormatName::Hybrid), ..Wish::default() };
-    let choice = Choice::new(&matrix, &RowStatistics::of(&matrix), Target::H200, wish);
-    let stored = Stored::new("ci", &matrix, &choice.best().layout, wish.scalar, wish.values).unwrap();
-    named(stored.plan.text().unwrap(), stored.plan.launches().unwrap())
+    files.into_iter().map(named).collect()
 }
 
-/// The three texts of a transformation into SU(3) tensors.
-fn of_space(folder: &Path) -> Vec<Text> {
-    #[derive(serde::Deserialize)]
-    struct File {
-        n_max: u32,
-        channels: usize,
-    }
-    let file: File = toml::from_str(&std::fs::read_to_string(folder.join("space.toml")).unwrap()).unwrap();
-    let plan = su3::Plan::new(su3::Space { n_max: file.n_max });
-    let tables = su3::Tables::new(&plan).unwrap();
-    let transform = DeviceTransform::plan_of(&plan, &tables, file.channels, None);
-    let coefficients = DeviceCoefficients::plan_of(&plan, &eigenforge_su3::Coupler::new());
-    let paper = DevicePaper::plan_of(&plan, &tables, file.channels);
-    let of_coefficients = [coefficients.launch(coefficients.classes.last().unwrap()), coefficients.defect_launch()];
-    [
-        ("transform", transform.text(), transform.launches().unwrap()),
-        ("coefficients", coefficients.text(), of_coefficients.map(Result::unwrap).to_vec()),
-        ("paper", paper.text(), vec![paper.launch().unwrap()]),
-    ]
-    .map(|(stem, text, launches)| Text {
-        stem: stem.into(),
-        plan: format!("plan_{stem}.ron"),
-        text: text.unwrap(),
-        launches,
-    })
-    .into()
-}
-
-/// The texts of DMRG on a device.
-fn of_chain(folder: &Path) -> Vec<Text> {
-    let file = InputFile::read(&folder.join("chain.toml")).unwrap();
-    assert!(matches!(file, InputFile::Dmrg(_)), "{}: no [dmrg]", folder.display());
-    let named = |(text, launches): (KernelText, Vec<Launch>)| {
-        let stem = text.name.strip_prefix("dmrg_").unwrap_or(&text.name).to_string();
-        Text { plan: format!("plan_{stem}.ron"), stem, text, launches }
-    };
-    resident::generated().unwrap().map(named).into()
+/// The file name of a text among several of its problem: its name without the family's word.
+fn stem(name: &str) -> String {
+    ["dmrg_", "su3_"].iter().find_map(|family| name.strip_prefix(family)).unwrap_or(name).into()
 }
 
 /// The generated file `name` of a model, or its multiply, in the number types that are kept.
-fn texts(model: &eigenforge::exact::Model, name: Option<&str>, single: bool) -> Vec<Text> {
+fn texts(model: &Model, name: Option<&str>, single: bool) -> Vec<Text> {
     let kinds = [(ScalarType::F64, ""), (ScalarType::F32, "_f32")];
     let kept = kinds.into_iter().take(if single { 2 } else { 1 });
     let text = |(scalar, suffix): (ScalarType, &str)| {
@@ -171,11 +131,16 @@ fn expected() -> &'static [Folder] {
 }
 
 fn generate() -> Vec<Folder> {
-    let folders = problems();
-    let shared = texts(&model_of(&folders[0]), Some(UPDATE), true);
-    let mut found = vec![Folder { path: gallery().join(UPDATE), files: Vec::new(), texts: shared }];
-    for path in folders {
-        let model = model_of(&path);
+    let mut found = Vec::new();
+    for path in problems() {
+        let Some(model) = model_of(&path) else {
+            found.push(Folder { texts: of_problem(&path), path, files: Vec::new() });
+            continue;
+        };
+        if found.is_empty() {
+            let shared = texts(&model, Some(UPDATE), true);
+            found.push(Folder { path: gallery().join(UPDATE), files: Vec::new(), texts: shared });
+        }
         let single = SINGLE.iter().any(|name| path.ends_with(name));
         let files = vec![("ir.ron".to_string(), model.ir().to_ron())];
         let mut texts_of = texts(&model, None, single);
@@ -183,15 +148,6 @@ fn generate() -> Vec<Folder> {
             texts_of.extend(texts(&model, Some(AVERAGES), false));
         }
         found.push(Folder { texts: texts_of, path, files });
-    }
-    for path in folders_with("molecule.toml") {
-        found.push(Folder { texts: vec![of_molecule(&path)], path, files: Vec::new() });
-    }
-    for path in folders_with("chain.toml") {
-        found.push(Folder { texts: of_chain(&path), path, files: Vec::new() });
-    }
-    for path in folders_with("space.toml") {
-        found.push(Folder { texts: of_space(&path), path, files: Vec::new() });
     }
     for folder in &mut found {
         for Text { stem, plan, text, .. } in &folder.texts {
@@ -205,7 +161,7 @@ fn generate() -> Vec<Folder> {
 /// What folders hold beside what is expected there.
 fn strangers(folder: &Folder) -> Vec<String> {
     let known = |name: &String| {
-        ["model.toml", "molecule.toml", "space.toml", "chain.toml", "budget.toml"].contains(&name.as_str())
+        ["model.toml", "budget.toml"].contains(&name.as_str())
             || folder.files.iter().any(|(file, _)| file == name)
     };
     let entries = std::fs::read_dir(&folder.path).unwrap();
@@ -266,11 +222,11 @@ fn the_problems_show_every_branch_of_the_generator() {
 #[test]
 fn every_ir_of_the_gallery_comes_back_as_its_model() {
     expected();
-    for folder in problems() {
+    for (folder, _) in lattices() {
         let text = std::fs::read_to_string(folder.join("ir.ron")).unwrap();
         let ir = OperatorIr::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         assert_eq!(ir.to_ron(), text, "{}", folder.display());
-        let model = ir.to_model().unwrap();
+        let model = Model::from_ir(&ir).unwrap();
         assert_eq!(model.ir(), ir);
         let multiply = model.generated().unwrap().remove(0).text;
         let kept = std::fs::read_to_string(folder.join("multiply.cu")).unwrap();
@@ -282,8 +238,9 @@ fn every_ir_of_the_gallery_comes_back_as_its_model() {
 #[test]
 fn kernels_have_names_that_tell_them_apart() {
     for folder in problems() {
+        let problem = problem::open(&file_of(&folder)).unwrap();
         let mut names: Vec<String> =
-            model_of(&folder).generated().unwrap().into_iter().flat_map(|file| file.text.entries).collect();
+            problem.generated().unwrap().into_iter().flat_map(|file| file.text.entries).collect();
         names.sort();
         let all = names.len();
         names.dedup();

@@ -60,8 +60,7 @@ fn families(verb: &str) -> &'static [&'static str] {
 
 /// Families whose file a verb does not take at all: one row says so.
 fn refuses_whole(verb: &str, family: &str) -> bool {
-    matches!((verb, family), ("tune", "ci" | "dmrg") | ("spmv", "lattice" | "dmrg"))
-        || family == "su3" && ["solve", "inspect", "build", "tune"].contains(&verb)
+    matches!((verb, family), ("tune", "ci" | "dmrg" | "su3") | ("spmv", "lattice" | "dmrg"))
 }
 
 /// The verbs that do something, with their options.
@@ -97,7 +96,7 @@ fn every_option_of_every_verb_has_a_row_for_every_family() {
     assert!(stale.is_empty(), "rows without an option: {stale:#?}");
 }
 
-/// What the rows' command lines name: `@L`, `@C`, `@D`, `@F` model files, `@x` a path in a folder of this test's own.
+/// What the rows' command lines name: `@L`, `@C`, `@D`, `@S`, `@F` model files, `@x` a path in a folder of this test's own.
 struct Inputs(tempfile::TempDir);
 
 impl Inputs {
@@ -110,6 +109,8 @@ impl Inputs {
         write("chain.toml", &format!("{spins}[sector]\ntwo_sz = 0\n[dmrg]\nstates = 16\n"));
         let integrals = root().join("tests/data/ci/H2O_sto3g_0.96.FCIDUMP");
         write("molecule.toml", &format!("[ci]\nfcidump = {integrals:?}\n"));
+        let jisp = root().join("tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat");
+        write("interaction.toml", &format!("[su3]\ninteraction = {jisp:?}\nn_max = 2\noutput = \"su3.csv\"\n"));
         write("force.toml", "[force]\nkind = \"gaussians\"\n");
         write("one.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1.0\n2 2 2.0\n");
         let labels = "lambda1,mu1,kappa1,L1,lambda2,mu2,kappa2,L2,lambda3,mu3,kappa3,L3,rho\n";
@@ -122,6 +123,8 @@ impl Inputs {
             ("@L", "@marked-l"),
             ("@C", "@marked-c"),
             ("@D", "@marked-d"),
+            ("@S", "@edits-s"),
+            ("@S", "@marked-s"),
         ] {
             let output = inputs.run(&["inspect", model, "--dump", edits]);
             assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -140,6 +143,7 @@ impl Inputs {
             "L" => "lattice.toml",
             "C" => "molecule.toml",
             "D" => "chain.toml",
+            "S" => "interaction.toml",
             "F" => "force.toml",
             other => other,
         };

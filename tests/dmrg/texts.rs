@@ -1,7 +1,7 @@
 //! What the compiler makes of the kernels of Davidson's method and of eigenvectors: every architecture takes
 //! them, and none spills.
 
-use eigenforge::exact::footprints;
+use eigenforge::path::footprints;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Jit, Settings};
 use eigenforge_templates::eigen::{Card, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
 

@@ -2,7 +2,7 @@
 //! and values in loads of 16 bytes where a lane takes two at a time.
 
 use super::symmetric::symmetric;
-use eigenforge::exact::footprints;
+use eigenforge::path::footprints;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Synthetic, Target, Wish};
 use eigenforge_templates::ScalarType;

@@ -2,7 +2,7 @@
 //! `EIGENFORGE_TEST_DEVICE=cuda`.
 
 use super::random::random;
-use eigenforge::exact::footprints;
+use eigenforge::path::footprints;
 use eigenforge::runtime::Device;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::runtime::simulate::Schedule;

@@ -5,9 +5,10 @@ use super::moves::{MoveTables, batches, exchanges};
 use super::{PairSums, Weights};
 use crate::basis::Sector;
 use crate::basis::combinations::count;
-use crate::exact::{GeneratedFile, Model, PrepareError};
+use crate::exact::{Model, PrepareError};
 use crate::operator::OperatorError;
 use crate::operator::transition::Word;
+use crate::path::GeneratedFile;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{AveragesPlan, AveragesSizes};
@@ -113,7 +114,7 @@ fn plan_of(model: &Model, scalar: ScalarType) -> Result<AveragesPlan, OperatorEr
 pub(in crate::exact) fn generated(model: &Model, scalar: ScalarType) -> Result<GeneratedFile, PrepareError> {
     let plan = plan_of(model, scalar)?;
     let launches = plan.launches(&AveragesSizes::default()).map_err(DeviceError::from)?;
-    Ok(GeneratedFile { text: plan.text()?, launches: launches.to_vec(), cost: plan.cost(), edited: None })
+    Ok(GeneratedFile::new(plan.text()?, launches.to_vec(), Some(plan.cost())))
 }
 
 /// Lengths of the tables of the sector; those of the moves are zero.

@@ -1,12 +1,11 @@
 //! The operator IR as data: everything that decides the generated text, in a form that is kept, compared and read back.
 //!
-//! In: a [`Model`]. Out: [`OperatorIr`], and from it RON for programs ([`OperatorIr::to_ron`]) or lines for people (its
-//! `Display`). [`OperatorIr::to_model`] goes the other way: the same terms in the same sector give the same plan and the
-//! same kernels, to the letter.
+//! In: an operator in a sector. Out: [`OperatorIr`], and from it RON for programs ([`OperatorIr::to_ron`]) or lines for people (its
+//! `Display`). [`Model::from_ir`](crate::exact::Model::from_ir) goes the other way: the same terms in the same sector give the
+//! same plan and the same kernels, to the letter.
 
-use super::Model;
 use crate::basis::Sector;
-use crate::operator::{Factor, Operator, OperatorError, RecordedSum};
+use crate::operator::{Content, Factor, Operator, RecordedSum, Spin};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -27,7 +26,7 @@ pub struct OperatorIr {
     pub two_s: u32,
     /// The conserved numbers.
     pub sector: Sector,
-    /// States of the sector.
+    /// States of the sector; the largest number of 64 bits where there are more.
     pub dimension: u64,
     /// What the operator is made of.
     pub structure: StructureKind,
@@ -47,6 +46,30 @@ pub enum StructureKind {
     General,
 }
 
+impl StructureKind {
+    /// Of a normal-ordered operator: a Kronecker sum if every term that moves a fermion has factors of one spin only.
+    pub fn of(operator: &Operator) -> StructureKind {
+        let within_a_spin = |product: &[Factor]| {
+            let moves = |factor: &Factor| match factor {
+                Factor::Create(..) | Factor::Annihilate(..) => !product.contains(&factor.adjoint()),
+                _ => true,
+            };
+            let has = |spin: Spin| {
+                let of_it =
+                    |factor: &Factor| matches!(factor, Factor::Create(s, _) | Factor::Annihilate(s, _) if *s == spin);
+                product.iter().any(of_it)
+            };
+            !product.iter().any(moves) || has(Spin::Up) != has(Spin::Down)
+        };
+        match operator.content() {
+            Content::Fermions if operator.terms().all(|(product, _)| within_a_spin(product)) => {
+                StructureKind::KroneckerSum
+            }
+            _ => StructureKind::General,
+        }
+    }
+}
+
 /// Why a text is no operator IR.
 #[derive(Debug, thiserror::Error)]
 pub enum IrError {
@@ -64,17 +87,23 @@ pub enum IrError {
 }
 
 impl OperatorIr {
-    /// Of a model.
-    pub fn of(model: &Model) -> OperatorIr {
-        let operator = model.operator();
+    /// An operator, normal-ordered already, in a sector of `dimension` states.
+    pub fn new(
+        name: &str,
+        sites: usize,
+        sector: Sector,
+        dimension: u64,
+        structure: StructureKind,
+        operator: &Operator,
+    ) -> OperatorIr {
         OperatorIr {
             schema: SCHEMA,
-            name: model.name().into(),
-            sites: model.sites(),
+            name: name.into(),
+            sites,
             two_s: operator.two_s(),
-            sector: model.sector(),
-            dimension: model.dimension(),
-            structure: if model.is_kronecker() { StructureKind::KroneckerSum } else { StructureKind::General },
+            sector,
+            dimension,
+            structure,
             sums: operator.sums().to_vec(),
             terms: operator.terms().map(|(product, coefficient)| (coefficient, product.to_vec())).collect(),
         }
@@ -102,20 +131,15 @@ impl OperatorIr {
         }
         Ok(ir)
     }
-
-    /// The model again. Name, terms and sums are the IR's; dimension and structure are found anew.
-    ///
-    /// # Errors
-    /// As for any operator: not Hermitian, not conserving, an empty sector.
-    pub fn to_model(&self) -> Result<Model, OperatorError> {
-        let operator = Operator::recorded(&self.terms, self.two_s, self.sites, self.sums.clone());
-        Ok(Model::new(operator, self.sector)?.named(&self.name))
-    }
 }
 
 impl fmt::Display for OperatorIr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OperatorIr { name, sites, sector, dimension, .. } = self;
+        let OperatorIr { name, sites, sector, .. } = self;
+        let dimension = match self.dimension {
+            u64::MAX => "more than 2^64".into(),
+            dimension => dimension.to_string(),
+        };
         writeln!(f, "{name}: {sites} sites, {sector}, {dimension} states")?;
         for sum in &self.sums {
             writeln!(f, "{}:{}  {}", sum.file, sum.line, sum.text)?;
@@ -134,52 +158,5 @@ impl fmt::Display for OperatorIr {
         writeln!(f, "{} normal-ordered terms, up left of down, sites ascending:", self.terms.len())?;
         let operator = Operator::recorded(&self.terms, self.two_s, self.sites, Vec::new());
         write!(f, "{operator}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::basis::{Down, Up};
-    use crate::input::ModelFile;
-    use crate::lattice::Lattice;
-    use crate::models;
-
-    fn there_and_back(model: &Model) {
-        let ir = OperatorIr::of(model);
-        let read = OperatorIr::parse(&ir.to_ron()).unwrap();
-        assert_eq!(read, ir, "{}", model.name());
-        let again = read.to_model().unwrap();
-        assert_eq!(again.operator(), model.operator());
-        assert_eq!(OperatorIr::of(&again), ir);
-        let text = |model: &Model| model.generated().unwrap().remove(0).text;
-        assert_eq!(text(&again), text(model), "{}: not the same kernel", model.name());
-    }
-
-    #[test]
-    fn an_operator_comes_back_with_its_kernel() {
-        // Coefficients without a short decimal form, negative zero left out by the sums, expressions in the user's words.
-        let ring = Lattice::chain(5).periodic();
-        let (t, u, e) = ([1.0 / 3.0; 5], [std::f64::consts::PI; 5], [0.1, -0.2, 1e-17, 1e300, 0.0]);
-        let hubbard = models::hubbard(&ring, &t, &u, &e, 0.7, &[0.25; 5]).sector(Up(2), Down(3)).unwrap();
-        there_and_back(&hubbard.named("ring"));
-        let spins = models::xxz(&ring, &[1.0; 5], &[0.3; 5], &[0.1; 5], &[0.9; 5]).spin(2).two_sz(0).unwrap();
-        there_and_back(&spins);
-        let file = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 4\nboundary = \"open\"\n\
-                    [sector]\ntwo_sz = 0\n";
-        there_and_back(&ModelFile::parse("chain.toml", file).unwrap().to_model().unwrap());
-    }
-
-    #[test]
-    fn what_is_no_ir_is_refused_with_what_was_expected() {
-        let ring = Lattice::chain(4).periodic();
-        let model = models::xxz(&ring, &[1.0; 4], &[1.0; 4], &[0.0; 4], &[0.0; 4]).two_sz(0).unwrap();
-        let ron = OperatorIr::of(&model).to_ron();
-        let message = |text: &str| OperatorIr::parse(text).unwrap_err().to_string();
-        assert!(message("").contains("--stage ir-ron"));
-        assert!(
-            message(&ron.replace("schema: 1", "schema: 2")).contains("schema 1 was expected and one of schema 2 found")
-        );
-        assert!(message(&ron.replace("two_s:", "three_s:")).contains("three_s"));
     }
 }

@@ -1,0 +1,69 @@
+//! `[su3]`: which interaction, in which space, and where its tensors go.
+//!
+//! | key | meaning | default |
+//! |---|---|---|
+//! | `interaction` | path of the two-body matrix elements, from the folder of the model file: any format that `eigenforge su3 transform` reads, or a `.toml` with `[force]` | required |
+//! | `n_max` | N_max, 0 to 30: shells n ≤ N_max + 1, pairs na + nb ≤ N_max + 2 | required |
+//! | `output` | path of the strengths, from the folder of the model file; a summary goes beside it as .json, a picture as .svg | required |
+//! | `format` | `"labels"`, `"binary"`, `"recoupler"`, or for elements `"h2-0"`, `"h2-15099"`, `"h2-15200"` | what the name of `output` says |
+//! | `algorithm` | `"factorised"`, a chain of products, or `"paper"`, the published sum over all labels at once | `"factorised"` |
+//! | `inverse` | from strengths back to matrix elements | false |
+//! | `memory` | memory to stay within, such as `"4GiB"`; what does not fit is done piece by piece | four fifths of what is free |
+
+use super::problem::Wrong;
+use super::section::Section;
+use crate::su3::output::Format;
+use crate::su3::work::{Algorithm, Direction};
+use std::path::PathBuf;
+
+/// The largest N_max that is served.
+pub const MOST_N_MAX: u32 = 30;
+
+/// `[su3]`, with defaults filled in; paths as they were written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Su3Spec {
+    /// `interaction`.
+    pub interaction: PathBuf,
+    /// `n_max`.
+    pub n_max: u32,
+    /// `output`.
+    pub output: PathBuf,
+    /// `format`, if given.
+    pub format: Option<Format>,
+    /// `algorithm`.
+    pub algorithm: Algorithm,
+    /// `inverse`.
+    pub direction: Direction,
+    /// `memory` in bytes, if given.
+    pub memory: Option<u64>,
+}
+
+/// Reads `[su3]`.
+pub(super) fn read(section: Section<'_>) -> Option<Su3Spec> {
+    section.require("interaction", "the path of two-body matrix elements, such as interaction = \"jisp16.dat\"");
+    section.require("n_max", "the size of the space, such as n_max = 8");
+    section.require("output", "the path of the strengths, such as output = \"strengths.csv\"");
+    let path = |key, expected| section.word(key, expected).map(|word| PathBuf::from(word.value));
+    let interaction = path("interaction", "the path of two-body matrix elements, in quotes");
+    let output = path("output", "the path of the strengths, in quotes");
+    let n_max = section.count("n_max", 0).and_then(|n_max| {
+        let inside = u32::try_from(n_max.value).ok().filter(|n_max| *n_max <= MOST_N_MAX);
+        if inside.is_none() {
+            let expected = format!("a whole number from 0 to {MOST_N_MAX}");
+            let (key, found) = ("n_max".into(), n_max.value.to_string());
+            section.problem("n_max", Wrong::OutOfRange { key, expected, found });
+        }
+        inside
+    });
+    let algorithm = section.choice("algorithm", &Algorithm::WORDS).map_or(Algorithm::Factorised, |word| word.value);
+    let inverse = section.flag("inverse").unwrap_or(false);
+    if inverse && algorithm == Algorithm::Paper {
+        let why = "the published sum goes from elements to strengths; leave one of the two out";
+        section.problem("algorithm", Wrong::Conflict { key: "algorithm", other: "inverse", why });
+    }
+    let format = section.choice("format", &Format::WORDS).map(|word| word.value);
+    let memory = section.bytes("memory");
+    section.finish("key", |_| None);
+    let direction = if inverse { Direction::Inverse } else { Direction::Forward };
+    Some(Su3Spec { interaction: interaction?, n_max: n_max?, output: output?, format, algorithm, direction, memory })
+}

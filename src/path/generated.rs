@@ -1,0 +1,139 @@
+//! Generated files: a text, the launches of its kernels, their least work; and every stage of them as text, on any machine.
+
+use super::footprint::footprints;
+use super::{Stage, StageError};
+use eigenforge_runtime::jit::{Arch, Chosen, Disassembler, Jit, JitError, Overrides, Settings};
+use eigenforge_runtime::solvers;
+use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, ScalarType};
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// One generated file of a problem.
+#[derive(Clone, Debug)]
+pub struct GeneratedFile {
+    /// The text.
+    pub text: KernelText,
+    /// The launches of its kernels. Lengths of packed neighbours are left out.
+    pub launches: Vec<Launch>,
+    /// Least work of one use; `None` where it depends on the data, such as the blocks of a state.
+    pub cost: Option<Cost>,
+    /// The edited file that the text is of; `None`: it was generated.
+    pub edited: Option<PathBuf>,
+}
+
+impl GeneratedFile {
+    /// A text as it was generated.
+    pub fn new(text: KernelText, launches: Vec<Launch>, cost: Option<Cost>) -> GeneratedFile {
+        GeneratedFile { text, launches, cost, edited: None }
+    }
+
+    /// The file with the edited text that stands in for its own, if there is one.
+    ///
+    /// # Errors
+    /// An edited text of another problem, or with other arguments.
+    pub fn overridden(self, overrides: &Overrides) -> Result<GeneratedFile, JitError> {
+        let Chosen { text, edited } = overrides.apply(&self.text)?;
+        let text = text.into_owned();
+        Ok(GeneratedFile { text, edited, ..self })
+    }
+
+    /// The text as it goes to the compiler, whose errors name the edited file.
+    pub fn chosen(&self) -> Chosen<'_> {
+        Chosen { text: Cow::Borrowed(&self.text), edited: self.edited.clone() }
+    }
+
+    /// The line above one of several files.
+    fn heading(&self) -> String {
+        let edited = self.edited.as_ref().map(|path| format!(" (overridden by {})", path.display()));
+        format!("// ======== {}{} ========\n", self.text.name, edited.unwrap_or_default())
+    }
+}
+
+/// The eigensolvers' fused vector programs for `n` numbers; `diagonal` is the function that divides by it.
+///
+/// # Errors
+/// A function of other arguments than the programs pass.
+pub fn vector_programs(
+    n: u64,
+    scalar: ScalarType,
+    diagonal: &ElementFunctionText,
+) -> Result<Vec<GeneratedFile>, StageError> {
+    let n = usize::try_from(n).unwrap_or(usize::MAX);
+    let file = |program: &eigenforge_templates::vector_program::VectorProgram| {
+        let functions = if program.functions.is_empty() { &[][..] } else { std::slice::from_ref(diagonal) };
+        let text = program.text(scalar, functions)?;
+        let launches = vec![program.launch(n, scalar, functions)?];
+        Ok(GeneratedFile::new(text, launches, Some(program.cost(n, scalar))))
+    };
+    solvers::vector_programs().iter().map(|program| file(program)).collect()
+}
+
+/// Those of the files whose name, or a kernel in them, is `kernel`; all where none is asked for.
+///
+/// # Errors
+/// A name that is none of theirs, with those that there are.
+pub fn named(files: Vec<GeneratedFile>, kernel: Option<&str>) -> Result<Vec<GeneratedFile>, StageError> {
+    let Some(name) = kernel else { return Ok(files) };
+    let names = |file: &GeneratedFile| std::iter::once(file.text.name.clone()).chain(file.text.entries.clone());
+    let mut known: Vec<String> = Vec::new();
+    for name in files.iter().flat_map(names) {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    let known = known.join(", ");
+    let found: Vec<GeneratedFile> = files.into_iter().filter(|file| names(file).any(|known| known == *name)).collect();
+    if found.is_empty() { Err(StageError::UnknownKernel { name: name.into(), known }) } else { Ok(found) }
+}
+
+/// A stage of each file from the plan on, one after another.
+///
+/// # Errors
+/// A text that does not compile; an architecture, a compiler or a disassembler that there is not.
+pub fn shown(files: &[GeneratedFile], stage: Stage, arch: &str) -> Result<String, StageError> {
+    let mut out = String::new();
+    if stage == Stage::Cost {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{:<44} {:>14} {:>14} {:>12}", "generated file, one use", "flop", "bytes", "flop/byte");
+    }
+    for file in files {
+        if stage != Stage::Cost && files.len() > 1 {
+            out += &file.heading();
+        }
+        match stage {
+            Stage::Ir | Stage::IrRon => {}
+            Stage::Plan => out = out + &file.text.plan + "\n",
+            Stage::Cuda => out += &file.text.text,
+            Stage::Cost => out += &cost(file),
+            Stage::Ptx | Stage::Sass | Stage::Resources => out += &compiled(file, stage, arch)?,
+        }
+    }
+    Ok(out)
+}
+
+fn cost(file: &GeneratedFile) -> String {
+    match file.cost {
+        Some(Cost { flops, bytes }) => {
+            format!("{:<44} {flops:>14.4e} {bytes:>14.4e} {:>12.3}\n", file.text.name, flops / bytes)
+        }
+        None => format!("{:<44} {:>14}\n", file.text.name, "as its data"),
+    }
+}
+
+/// PTX, machine code or resources of a file; of resources those of the kernels that have a launch.
+fn compiled(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, StageError> {
+    let arch: Arch = arch.parse()?;
+    let (jit, chosen) = (Jit::new()?, file.chosen());
+    if stage == Stage::Ptx {
+        return Ok(chosen.ptx(&jit, arch)?);
+    }
+    let cubin = chosen.compile(&jit, arch)?;
+    if stage == Stage::Sass {
+        return Ok(Disassembler::find(&Settings::from_env()?)?.sass(&cubin.image, None)?);
+    }
+    // Without a disassembler there is still much to say.
+    let disassembler = Disassembler::find(&Settings::from_env()?).ok();
+    let kernels = footprints(&cubin, disassembler.as_ref(), &file.launches)?;
+    Ok(kernels.iter().map(ToString::to_string).collect())
+}

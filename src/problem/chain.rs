@@ -1,0 +1,153 @@
+//! DMRG: a model along a chain.
+
+use super::{Family, Problem};
+use crate::basis::Sector;
+use crate::dmrg::{self, Chain, DmrgError, Mode, Options, StartVectors, ordering, resident};
+use crate::input::{DmrgFile, SectorSpec};
+use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
+use eigenforge_runtime::DeviceError;
+
+impl FamilyError for DmrgError {
+    fn is_of_the_input(&self) -> bool {
+        DmrgError::is_of_the_input(self)
+    }
+
+    fn device(&self) -> Option<&DeviceError> {
+        if let DmrgError::Device(error) = self { Some(error) } else { None }
+    }
+}
+
+/// A file with `[dmrg]`, its chain and its options.
+pub struct ChainProblem {
+    /// The file.
+    pub file: DmrgFile,
+    /// The model along the chain.
+    pub chain: Chain,
+    /// What the file asks for.
+    pub options: Options,
+}
+
+impl ChainProblem {
+    /// Of a file.
+    ///
+    /// # Errors
+    /// A model that cannot be laid out as a chain; options that contradict each other.
+    pub fn new(file: DmrgFile) -> Result<ChainProblem, DmrgError> {
+        let (chain, options) = (file.chain()?, file.options());
+        options.check()?;
+        Ok(ChainProblem { file, chain, options })
+    }
+}
+
+impl Problem for ChainProblem {
+    fn family(&self) -> Family {
+        Family::Dmrg
+    }
+
+    fn describe(&self) -> String {
+        describe(&self.file, &self.chain, &self.options)
+    }
+
+    fn operator(&self) -> Result<OperatorIr, StageError> {
+        let model = &self.file.model;
+        let sector = match model.sector {
+            SectorSpec::Fermions { up, down } => Sector::Fermions { up, down },
+            SectorSpec::Spins { two_sz } => Sector::Spins { two_sz },
+            SectorSpec::Flavours { .. } => {
+                let why = "an operator of flavours has no form as data yet; --stage ir prints it".into();
+                return Err(StageError::NoStage {
+                    stage: Stage::IrRon,
+                    family: "fermions of several flavours".into(),
+                    why,
+                });
+            }
+        };
+        let dimension = model.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
+        let operator = model.operator().reduced();
+        let structure = StructureKind::of(&operator);
+        Ok(OperatorIr::new(&model.problem_name(), self.chain.sites, sector, dimension, structure, &operator))
+    }
+
+    /// The terms, and the operators at each cut of the chain.
+    fn operator_text(&self) -> Result<String, StageError> {
+        let terms = match self.operator() {
+            Ok(ir) => ir.to_string(),
+            Err(_) => self.file.model.operator().to_string(),
+        };
+        Ok(format!("{terms}\n{}", dmrg::inspect::operator_sum(&self.chain)))
+    }
+
+    /// The records of the middle bond.
+    fn plan_text(&self) -> Result<String, StageError> {
+        Ok(dmrg::inspect::middle_bond(&self.chain, &self.options, true)?)
+    }
+
+    fn cost_text(&self) -> Result<String, StageError> {
+        Ok(self.describe() + &dmrg::inspect::middle_bond(&self.chain, &self.options, false)?)
+    }
+
+    /// The same five for every chain: what differs are the records that they read.
+    fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
+        let files = resident::generated().map_err(DmrgError::from)?;
+        Ok(files.into_iter().map(|(text, launches)| GeneratedFile::new(text, launches, None)).collect())
+    }
+}
+
+/// What is about to be solved, with every convention and default in the open.
+fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
+    let model = &file.model;
+    let numbered = chain.order.iter().enumerate().all(|(position, site)| position == *site);
+    let order = if numbered { "as numbered".into() } else { format!("{:?}", chain.order) };
+    let list = |of: &dyn Fn(usize) -> String, until: usize| (0..until).map(of).collect::<Vec<_>>().join(", ");
+    let until = (0..options.sweeps).find(|sweep| options.is_settled(*sweep)).map_or(options.sweeps, |sweep| sweep + 1);
+    let grown = match options.mode {
+        Mode::Finite => String::new(),
+        Mode::Infinite => "         the chain is grown by the infinite-lattice algorithm first\n".into(),
+    };
+    let vectors = match options.start {
+        StartVectors::Carried => "",
+        StartVectors::Random => "; each solve from a random vector",
+    };
+    let targets = match (options.targets, &options.weights) {
+        (1, _) => String::new(),
+        (targets, None) => format!("         the {targets} lowest states, each orthogonal to those below\n"),
+        (targets, Some(weights)) => {
+            format!("         the {targets} lowest states in one set of kept states, by weights {weights:?}\n")
+        }
+    };
+    let plan = if options.sweeps == 0 {
+        format!("dmrg     {} states, no sweeps; seed {}{vectors}\n", options.states_of(0), options.seed)
+    } else {
+        format!(
+            "dmrg     states by sweep {}; noise {}; at most {} sweeps, until the energy changes by less than {:e} \
+             of the norm of H, {:.1e}; seed {}{vectors}\n",
+            list(&|sweep| options.states_of(sweep).to_string(), until),
+            list(&|sweep| scientific(options.noise_of(sweep)), until),
+            options.sweeps,
+            options.tolerance,
+            options.tolerance * chain.units.scale * chain.units.norm,
+            options.seed,
+        )
+    };
+    format!(
+        "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n\
+         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}\
+         H x      {}: {}{}\n",
+        model.model.name(),
+        model.model.formula(),
+        model.model.amplitudes(),
+        model.lattice.describe(),
+        model.sector.describe(),
+        chain.sites,
+        ordering::bandwidth(&model.lattice, &chain.order),
+        chain.sum.width(),
+        options.strategy.name(),
+        options.strategy.describe(),
+        options.cpu_share.describe().map_or(String::new(), |share| format!("; {share}")),
+    )
+}
+
+/// 1e-4, and 0 for none.
+fn scientific(number: f64) -> String {
+    if number == 0.0 { "0".into() } else { format!("{number:e}") }
+}

@@ -1,0 +1,27 @@
+//! What a problem is about, as errors name it.
+
+use std::fmt;
+
+/// What a problem is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// A model on a lattice, to be diagonalised.
+    Lattice,
+    /// A molecule.
+    Ci,
+    /// A chain for DMRG.
+    Dmrg,
+    /// A nucleon–nucleon interaction.
+    Su3,
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Family::Lattice => "a lattice model to be diagonalised ([model] without [dmrg])",
+            Family::Ci => "a molecule (a file with [ci])",
+            Family::Dmrg => "DMRG (a file with [dmrg])",
+            Family::Su3 => "an interaction (a file with [su3])",
+        })
+    }
+}

@@ -1,0 +1,40 @@
+//! Any stage of any problem as text.
+
+use super::Problem;
+use crate::path::{Stage, StageError, named, shown};
+use eigenforge_runtime::jit::Overrides;
+
+/// What to show of a problem.
+pub struct Inspection<'a> {
+    /// Which stage.
+    pub stage: Stage,
+    /// The card's architecture, such as "sm_90", for the compiled stages.
+    pub arch: &'a str,
+    /// One generated file, by its name or that of a kernel in it; `None` for all.
+    pub kernel: Option<&'a str>,
+    /// Edited texts that stand in for generated ones, from the text on.
+    pub overrides: &'a Overrides,
+}
+
+/// A stage as text.
+///
+/// # Errors
+/// A stage that the problem does not have, a name that none of its kernels has, a text that does not compile.
+pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<String, StageError> {
+    let Inspection { stage, arch, kernel, overrides } = *inspection;
+    let notes = match stage {
+        Stage::Ir => return problem.operator_text(),
+        Stage::IrRon => return Ok(problem.operator()?.to_ron()),
+        // One file was asked for, and the notes are of none.
+        _ if kernel.is_some() => String::new(),
+        Stage::Plan => problem.plan_text()?,
+        Stage::Cost => problem.cost_text()?,
+        _ => String::new(),
+    };
+    let mut files = named(problem.generated()?, kernel)?;
+    if stage.is_of_the_text() {
+        files = files.into_iter().map(|file| file.overridden(overrides)).collect::<Result<_, _>>()?;
+    }
+    let between = if notes.is_empty() { "" } else { "\n" };
+    Ok(notes + between + &shown(&files, stage, arch)?)
+}

@@ -1,0 +1,44 @@
+//! A model on a lattice, to be diagonalised.
+
+use super::{Family, Problem};
+use crate::exact::Model;
+use crate::input::ModelFile;
+use crate::operator::OperatorError;
+use crate::path::{GeneratedFile, OperatorIr, StageError};
+
+/// A model file and its model.
+pub struct LatticeProblem {
+    /// The file.
+    pub file: ModelFile,
+    /// Its operator in its sector.
+    pub model: Model,
+}
+
+impl LatticeProblem {
+    /// Of a file.
+    ///
+    /// # Errors
+    /// An operator that cannot be diagonalised in its sector.
+    pub fn new(file: ModelFile) -> Result<LatticeProblem, OperatorError> {
+        let model = file.to_model()?;
+        Ok(LatticeProblem { file, model })
+    }
+}
+
+impl Problem for LatticeProblem {
+    fn family(&self) -> Family {
+        Family::Lattice
+    }
+
+    fn describe(&self) -> String {
+        format!("{}\n", self.file)
+    }
+
+    fn operator(&self) -> Result<OperatorIr, StageError> {
+        Ok(self.model.ir())
+    }
+
+    fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
+        self.model.generated()
+    }
+}

@@ -1,0 +1,251 @@
+//! Configuration interaction: integrals, determinants, and what multiplies on a card of an H200's shape.
+
+use super::{Family, Problem};
+use crate::basis::Sector;
+use crate::ci::{
+    self, CiError, DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError, Solve, StoragePlan,
+    StoredMatrix, Way, electrons,
+};
+use crate::input::{CiFile, PreconditionerChoice, SolverChoice};
+use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
+use crate::report::energy_text;
+use crate::sparse::{Format, RowStatistics, SparseError, Target, memory_table};
+use eigenforge_runtime::DeviceError;
+use eigenforge_runtime::solvers::{Preconditioner, Solver};
+use eigenforge_templates::ci::{FullCiPlan, RowsPlan};
+use eigenforge_templates::sparse::SparsePlan;
+use eigenforge_templates::{ElementFunctionText, LaunchError, ScalarType};
+use std::fmt::Write;
+
+/// The largest number of orbitals whose operator is written out: some 1.5 N⁴ terms, 10 million.
+const MOST_WRITTEN: usize = 50;
+
+impl FamilyError for CiError {
+    fn is_of_the_input(&self) -> bool {
+        CiError::is_of_the_input(self)
+    }
+
+    fn device(&self) -> Option<&DeviceError> {
+        CiError::device(self)
+    }
+}
+
+impl FamilyError for MoleculeError {
+    fn is_of_the_input(&self) -> bool {
+        true
+    }
+}
+
+/// A file with `[ci]`, with its integrals and determinants.
+pub struct MoleculeProblem {
+    /// The file.
+    pub file: CiFile,
+    /// What it names.
+    pub molecule: Molecule,
+}
+
+/// What multiplies.
+enum Product {
+    /// Full CI, straight from the integrals.
+    FullCi(Box<FullCiPlan>),
+    /// Rows made anew in each product.
+    Rows(Box<RowsPlan>),
+    /// A stored matrix.
+    Matrix(Box<StoredMatrix>),
+}
+
+impl MoleculeProblem {
+    /// Reads the integrals, and lists the determinants.
+    ///
+    /// # Errors
+    /// Files that cannot be taken; orbitals, electrons or irreps that there are not.
+    pub fn read(file: CiFile) -> Result<MoleculeProblem, MoleculeError> {
+        let molecule = Molecule::read(&file.ci)?;
+        Ok(MoleculeProblem { file, molecule })
+    }
+
+    /// The solve that the file asks for.
+    pub fn solve(&self) -> Solve<'_> {
+        let spec = &self.file.solve;
+        let solver = match spec.solver {
+            SolverChoice::Auto => Solve::choose(&self.molecule.space),
+            SolverChoice::Davidson => Solver::Davidson,
+            SolverChoice::Lobpcg => Solver::Lobpcg,
+            SolverChoice::Lanczos => Solver::Lanczos,
+            SolverChoice::Dense => Solver::Dense,
+        };
+        let mut solve = Solve::new(&self.molecule.integrals, &self.molecule.space)
+            .solver(solver)
+            .storage(self.file.ci.storage)
+            .format(self.file.ci.format.name())
+            .states(spec.states)
+            .tolerance(spec.tolerance)
+            .max_iterations(spec.max_iterations)
+            .seed(spec.seed)
+            .preconditioner(match spec.preconditioner {
+                PreconditionerChoice::None => Preconditioner::None,
+                PreconditionerChoice::Jacobi => Preconditioner::Jacobi,
+            })
+            .certify(spec.certify);
+        if let Some(guard) = spec.guard {
+            solve = solve.guard(guard);
+        }
+        solve
+    }
+
+    fn storage_plan(&self) -> Result<StoragePlan, CiError> {
+        Ok(self.solve().storage_plan_of_h200()?)
+    }
+
+    fn product(&self, way: Way) -> Result<Product, CiError> {
+        let (integrals, space) = (&self.molecule.integrals, &self.molecule.space);
+        Ok(match way {
+            Way::Direct if space.is_complete() => {
+                Product::FullCi(Box::new(DirectFullCi::plan(integrals, space, Target::H200)?))
+            }
+            Way::Direct => Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::H200)?)),
+            Way::Stored => Product::Matrix(Box::new(self.solve().stored_matrix_of_h200()?)),
+        })
+    }
+}
+
+impl Product {
+    /// The product's texts, with their launches and costs.
+    fn files(&self) -> Result<Vec<GeneratedFile>, CiError> {
+        let refused = |error: LaunchError| DeviceError::from(error);
+        Ok(match self {
+            Product::FullCi(plan) => {
+                let mut launches = plan.launches().map_err(refused)?;
+                launches.push(plan.diagonal_launch().map_err(refused)?);
+                vec![GeneratedFile::new(plan.text().map_err(DirectError::from)?, launches, Some(plan.cost()))]
+            }
+            Product::Rows(plan) => {
+                let mut launches = plan.launches().map_err(refused)?;
+                launches.extend(plan.set_up_launches().map_err(refused)?);
+                vec![GeneratedFile::new(plan.text().map_err(OnTheFlyError::from)?, launches, None)]
+            }
+            Product::Matrix(stored) => {
+                let file = |plan: &SparsePlan| -> Result<GeneratedFile, CiError> {
+                    let text = plan.text().map_err(SparseError::from)?;
+                    Ok(GeneratedFile::new(text, plan.launches().map_err(refused)?, Some(plan.cost())))
+                };
+                stored.plans.iter().map(file).collect::<Result<_, _>>()?
+            }
+        })
+    }
+}
+
+impl Problem for MoleculeProblem {
+    fn family(&self) -> Family {
+        Family::Ci
+    }
+
+    fn describe(&self) -> String {
+        let (solve, integrals) = (&self.file.solve, &self.molecule.integrals);
+        let states = if solve.states == 1 { "1 state".into() } else { format!("{} states", solve.states) };
+        format!(
+            "model    H = E_core + sum h_pq a+_p a_q + 1/2 sum (pq|rs) a+_p a+_r a_s a_q, real orbitals, in Hartree\n         \
+             {}: {} orbitals, core energy {}\n\
+             space    {}\n\
+             solve    solver {}, {states}, tolerance {:e} on |Hx - Ex| / |H|, at most {} iterations, seed {}{}\n",
+            self.file.ci.fcidump.display(),
+            integrals.orbitals,
+            energy_text(integrals.core, 0.0),
+            self.molecule.describe(),
+            solve.solver.name(),
+            solve.tolerance,
+            solve.max_iterations,
+            solve.seed,
+            if solve.certify { ", multiplets certified" } else { ", multiplets not certified" }
+        )
+    }
+
+    fn operator(&self) -> Result<OperatorIr, StageError> {
+        let (integrals, orbitals) = (&self.molecule.integrals, self.molecule.integrals.orbitals);
+        if orbitals > MOST_WRITTEN {
+            let terms = 1.5 * (orbitals as f64).powi(4);
+            return Err(StageError::NoStage {
+                stage: Stage::Ir,
+                family: format!("a molecule of {orbitals} orbitals"),
+                why: format!(
+                    "its operator has some {terms:.0e} terms; it is written for {MOST_WRITTEN} orbitals at most"
+                ),
+            });
+        }
+        let (up, down) = integrals.spins();
+        let operator = electrons(integrals).reduced();
+        let (sector, dimension) = (Sector::Fermions { up, down }, self.molecule.space.len());
+        Ok(OperatorIr::new("ci", orbitals, sector, dimension, StructureKind::General, &operator))
+    }
+
+    fn cost_text(&self) -> Result<String, StageError> {
+        let plan = self.storage_plan()?;
+        let mut out = ways(&self.molecule, &plan);
+        // Writing to a String cannot fail.
+        let _ = match self.product(plan.way)? {
+            Product::FullCi(kernel) => {
+                let bytes = kernel.table_bytes() as f64 / 1e6;
+                writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}")
+            }
+            Product::Rows(kernel) => {
+                let bytes = kernel.table_bytes() as f64 / 1e6;
+                let _ = writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}");
+                writeln!(out, "one product: at most {:.3e} elements, made anew", kernel.elements as f64)
+            }
+            Product::Matrix(stored) => {
+                out += &of_matrix(&stored);
+                Ok(())
+            }
+        };
+        Ok(out)
+    }
+
+    fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
+        let mut files = self.product(self.storage_plan()?.way)?.files()?;
+        let rows = self.molecule.space.len();
+        files.extend(vector_programs(rows, ScalarType::F64, &ElementFunctionText::stored_diagonal(rows))?);
+        Ok(files)
+    }
+}
+
+/// Both ways' bytes and seconds, and which was chosen.
+fn ways(molecule: &Molecule, plan: &StoragePlan) -> String {
+    let mut out = format!(
+        "{}\npredicted by counts alone with the rates of one NVIDIA H200, for a solve of {} products; another card has other \
+         rates, and `solve` chooses by the memory and the shape of the card that is there:\n",
+        molecule.describe(),
+        ci::PRODUCTS
+    );
+    // Writing to a String cannot fail.
+    for way in &plan.ways {
+        let _ = writeln!(
+            out,
+            "  {:<7} {:>10.2} MB  set up {:>8.3} s  product {:>9.4} ms  in all {:>8.3} s  {}",
+            way.way.to_string(),
+            way.bytes as f64 / 1e6,
+            way.set_up,
+            1e3 * way.product,
+            way.seconds(),
+            way.what
+        );
+    }
+    let _ = writeln!(out, "{}", plan.reason);
+    out
+}
+
+/// Non-zeros, bytes of each format, and what was chosen.
+fn of_matrix(StoredMatrix { matrix, choice, plans }: &StoredMatrix) -> String {
+    let plan = &plans[0];
+    let statistics = RowStatistics::of(matrix);
+    let boundary = if let Format::Hybrid { boundary } = choice.best().format { boundary } else { statistics.shortest };
+    let mut out = String::new();
+    let (shortest, longest) = (statistics.shortest, statistics.longest);
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "{} non-zeros, {shortest} to {longest} a row", matrix.non_zeros());
+    for line in memory_table(matrix, &statistics, boundary) {
+        let _ = writeln!(out, "  {:<28} {:>12.2} MB", line.format, line.bytes as f64 / 1e6);
+    }
+    let _ = writeln!(out, "  {:<28} {:>12.2} MB: {plan}", "as stored", plan.matrix_bytes() as f64 / 1e6);
+    let _ = writeln!(out, "{}", choice.reason);
+    out
+}
