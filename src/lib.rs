@@ -73,6 +73,7 @@ pub mod basis;
 pub mod ci;
 pub mod dmrg;
 pub mod exact;
+pub mod files;
 pub mod input;
 pub mod lattice;
 pub mod models;
@@ -84,6 +85,7 @@ mod solve_options;
 pub mod sparse;
 pub mod spmv;
 pub mod su3;
+pub mod words;
 
 pub use eigenforge_macros::gpu_operator;
 pub use eigenforge_runtime as runtime;

@@ -20,6 +20,8 @@ mod input_files;
 mod interrupted;
 #[path = "cli_and_input/kernels.rs"]
 mod kernels;
+#[path = "cli_and_input/layers.rs"]
+mod layers;
 #[path = "cli_and_input/options.rs"]
 mod options;
 #[path = "cli_and_input/overrides.rs"]

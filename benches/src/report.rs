@@ -4,7 +4,7 @@
 //! write of a whole vector at the copy bandwidth measured in the same run, the best of several copies on the same cores or
 //! the same card.
 
-use eigenforge::input::grouped;
+use eigenforge::words::grouped;
 use std::fmt;
 
 use serde::Serialize;

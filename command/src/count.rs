@@ -7,7 +7,7 @@ use super::error::CommandError;
 use super::output::print;
 use eigenforge::ci::count::{Reference, configuration_state_functions, determinants};
 use eigenforge::ci::fcidump::Header;
-use eigenforge::input::grouped;
+use eigenforge::words::grouped;
 use std::fmt::Write;
 
 /// Runs the verb.

@@ -8,7 +8,7 @@ use super::record::{kernel_records, versions, warnings_of};
 use super::{overrides, refuse};
 use eigenforge::dmrg::bounded::Bounded;
 use eigenforge::dmrg::forecast::{Card, Forecast};
-use eigenforge::dmrg::memory::{Asked, Budget, MemoryPlan, size};
+use eigenforge::dmrg::memory::{Asked, Budget, MemoryPlan};
 use eigenforge::dmrg::resident::{self, Resident};
 use eigenforge::dmrg::{
     self, Chain, Checkpoint, Correlations, Found, Options, Stop, Strategy, Told, memory, ordering, site::Kind,
@@ -16,6 +16,7 @@ use eigenforge::dmrg::{
 use eigenforge::input::DmrgFile;
 use eigenforge::problem::{ChainProblem, Family, Problem};
 use eigenforge::report::{DmrgReport, DmrgSeconds, MemoryItem, MemoryRecord, ModelRecord, SiteAverages};
+use eigenforge::words::size;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

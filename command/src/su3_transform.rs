@@ -11,7 +11,6 @@ use super::output::{bytes, print, span};
 use super::solve::heed_signals;
 use super::su3::refuse_to_overwrite;
 use super::su3_team::{self, Processes};
-use eigenforge::input::grouped;
 use eigenforge::report::{ReportError, publish};
 use eigenforge::su3::binary::Kind;
 use eigenforge::su3::interaction;
@@ -24,6 +23,7 @@ use eigenforge::su3::work::{
     Algorithm, DeviceWorkError, Direction, Finished, Job, Spent, bytes_of, on_device, pieces, w0_of,
 };
 use eigenforge::su3::{Plan, Space, Summary, TableCache, Tables};
+use eigenforge::words::grouped;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::interrupt::{self, Saving};
 use eigenforge_runtime::jit::Settings;

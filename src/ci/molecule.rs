@@ -3,9 +3,10 @@
 //! In: a [`CiSpec`]. Out: [`Molecule`].
 
 use super::fcidump::Header;
+use super::spec::{CiSpec, SpaceSpec};
 use super::strings::MAX_ORBITALS;
 use super::{FcidumpError, Integrals, OneElectron, OneElectronError, Space, SpaceError, WindowError};
-use crate::input::{CiSpec, SpaceSpec, grouped};
+use crate::words::grouped;
 use eigenforge_runtime::trace;
 
 /// Integrals and determinants of one problem.

@@ -1,7 +1,7 @@
 //! Why a DMRG run could not be done.
 
-use super::memory::size;
 use crate::operator::OperatorError;
+use crate::words::size;
 use eigenforge_runtime::DeviceError;
 use std::path::PathBuf;
 

@@ -22,6 +22,7 @@ use super::shapes::{Counted, Shapes};
 pub use super::shares::Shares;
 use super::sweep::{SweepPlan, Sweeper};
 use super::truncate::Limits;
+use crate::words::size;
 use serde::Serialize;
 
 /// Who computes, and by whose rules memory is used.
@@ -132,16 +133,6 @@ impl MemoryPlan {
             bytes => format!(" and {} elsewhere", size(bytes)),
         };
         format!("{}{away} for {} states, {kind}", size(self.reserved), self.states)
-    }
-}
-
-/// Bytes as people read them.
-pub fn size(bytes: u64) -> String {
-    let b = bytes as f64;
-    match bytes {
-        0..1048576 => format!("{:.1} KiB", b / 1024.0),
-        1048576..1073741824 => format!("{:.1} MiB", b / 1048576.0),
-        _ => format!("{:.2} GiB", b / 1073741824.0),
     }
 }
 

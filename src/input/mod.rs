@@ -40,6 +40,7 @@ mod dmrg;
 mod lattice;
 mod matrix;
 mod model;
+mod model_file;
 mod nearest;
 mod problem;
 mod section;
@@ -47,7 +48,6 @@ mod sector;
 mod solve;
 mod su3;
 
-pub use ci::{CiSpec, FormatChoice, SpaceSpec};
 pub use dmrg::DmrgSpec;
 pub use matrix::{FormatWish, MatrixFileError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
@@ -57,9 +57,11 @@ pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice, Start
 pub use su3::{MOST_N_MAX, Su3Spec};
 
 use crate::basis::Sector;
+use crate::ci::{CiSpec, SpaceSpec};
 use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, ordering};
 use crate::lattice::Lattice;
 use crate::operator::OperatorError;
+use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
 use miette::NamedSource;
 use model::Family;
@@ -501,19 +503,6 @@ impl fmt::Display for ModelFile {
             if solve.certify { ", multiplets certified" } else { ", multiplets not certified" }
         )
     }
-}
-
-/// 130873600 → "130,873,600".
-pub fn grouped(number: u128) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 const REQUIRED: [(&str, &str); 3] = [

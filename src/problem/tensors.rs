@@ -1,13 +1,14 @@
 //! An interaction as SU(3) × SU(2) tensors.
 
 use super::{Family, Problem};
-use crate::input::{Su3File, grouped};
+use crate::input::Su3File;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError};
 use crate::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError};
 use crate::su3::interaction::{self, InteractionError};
 use crate::su3::source::Source;
 use crate::su3::work::{Algorithm, Direction};
 use crate::su3::{Plan, Space, TableCache, Tables};
+use crate::words::grouped;
 use eigenforge_runtime::DeviceError;
 use eigenforge_runtime::jit::{JitError, Settings};
 use eigenforge_su3::{Coupler, LabelError};

@@ -6,7 +6,8 @@ use super::{
     HistoryPoint, KernelRecord, LevelRecord, MemoryRecord, ModelRecord, ReportError, StatesFound, energy_text,
     text_file,
 };
-use crate::input::{CiSpec, grouped};
+use crate::ci::CiSpec;
+use crate::words::grouped;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -244,7 +244,7 @@ impl DmrgReport {
             "{total:.2} s: setup {setup:.2}, sweeps {sweeps:.2} ({rate:.1} GFLOP/s in products), measure {measure:.2}"
         )?;
         if let Some(MemoryHeld { plan, taken, peak, measured }) = self.memory_held {
-            let taken = crate::dmrg::memory::size(taken);
+            let taken = crate::words::size(taken);
             writeln!(out, "memory: planned {}; taken {taken}, held {} at most", plan.describe(), peak.describe())?;
             if measured.memory > peak.memory {
                 writeln!(out, "memory: {} while the variance and averages were measured", measured.describe())?;

@@ -10,7 +10,6 @@ mod ci;
 mod digits;
 mod dmrg;
 mod dmrg_picture;
-mod error;
 mod irreps;
 mod picture;
 pub mod picture_style;
@@ -19,12 +18,11 @@ mod states;
 mod summary;
 mod trace;
 mod vectors;
-mod write;
 
+pub use crate::files::{ReportError, publish};
 pub use ci::{CiReport, CiSeconds};
 pub use digits::{EnergyFormat, energy_text};
 pub use dmrg::{DmrgReport, DmrgSeconds, SiteAverages};
-pub use error::ReportError;
 use record::text_file;
 pub use record::{
     CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord, Observables, RunReport,
@@ -33,7 +31,6 @@ pub use record::{
 pub(crate) use states::StatesFound;
 pub use trace::{chrome_trace, write_trace};
 pub use vectors::{BasisStates, VectorFile};
-pub use write::publish;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The report for people: a table of states, what it took, averages, and warnings last, where they are seen.
 
 use super::{RunReport, Seconds, ShapeRecord};
-use crate::input::grouped;
+use crate::words::grouped;
 use std::fmt::Write;
 
 impl RunReport {

@@ -2,8 +2,8 @@
 //!
 //! Bandwidths in GB/s (1e9 bytes of the stored matrix and the vectors), bytes in MB (1e6).
 
-use crate::input::grouped;
 use crate::sparse::{FormatBytes, RowStatistics};
+use crate::words::grouped;
 use eigenforge_templates::ScalarType;
 use serde::Serialize;
 use std::fmt;

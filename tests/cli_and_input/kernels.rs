@@ -97,9 +97,10 @@ fn of_problem(path: &Path) -> Vec<Text> {
     files.into_iter().map(named).collect()
 }
 
-/// The file name of a text among several of its problem: its name without the family's word.
+/// The file name of a text among several of its problem: its name without the family's word and the size of the space.
 fn stem(name: &str) -> String {
-    ["dmrg_", "su3_"].iter().find_map(|family| name.strip_prefix(family)).unwrap_or(name).into()
+    let own = ["dmrg_", "su3_"].iter().find_map(|family| name.strip_prefix(family)).unwrap_or(name);
+    own.split("_n2").next().unwrap_or(own).into()
 }
 
 /// The generated file `name` of a model, or its multiply, in the number types that are kept.
@@ -161,8 +162,7 @@ fn generate() -> Vec<Folder> {
 /// What folders hold beside what is expected there.
 fn strangers(folder: &Folder) -> Vec<String> {
     let known = |name: &String| {
-        ["model.toml", "budget.toml"].contains(&name.as_str())
-            || folder.files.iter().any(|(file, _)| file == name)
+        ["model.toml", "budget.toml"].contains(&name.as_str()) || folder.files.iter().any(|(file, _)| file == name)
     };
     let entries = std::fs::read_dir(&folder.path).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).filter(|name| !known(name)).collect()

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use eigenforge::input::grouped;
+use eigenforge::words::grouped;
 
 /// Multiples of the floor of neighbouring sizes that differ by more than this are a cliff.
 const CLIFF: f64 = 2.0;

@@ -4,10 +4,10 @@
 //! bandwidth of a large copy in the same run.
 
 use super::{Su3Arguments, Su3BenchError, difference, median, seeded};
-use eigenforge::input::grouped;
 use eigenforge::su3::device::{DeviceCoefficients, DevicePaper, DeviceTransform, coefficients_on_cpu};
 use eigenforge::su3::space::Space;
 use eigenforge::su3::{Plan, Tables, forward, paper};
+use eigenforge::words::grouped;
 use eigenforge_runtime::{Device, Vector};
 use eigenforge_su3::Coupler;
 use std::io::Write;

@@ -1,6 +1,6 @@
 //! What can be wrong with vectors that densities and spins are asked of.
 
-use crate::report::ReportError;
+use crate::files::ReportError;
 use eigenforge_runtime::{DeviceError, SolveError};
 
 /// Why there is no density matrix, spin or natural orbital.

@@ -12,7 +12,7 @@
 
 use super::{DensityError, OneBody, TwoBody};
 use crate::ci::natural::NaturalOrbitals;
-use crate::report::{ReportError, publish};
+use crate::files::{ReportError, publish};
 use ndarray::{Array, Array1, Array2, Array4, Dimension};
 use ndarray_npy::NpzWriter;
 use std::io::BufWriter;

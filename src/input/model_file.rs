@@ -1,0 +1,57 @@
+//! The operator and the model of a model file.
+
+use super::{ModelFile, ModelSpec, SectorSpec};
+use crate::basis::Sector;
+use crate::exact::Model;
+use crate::models::{hubbard, spin_hubbard, xxz};
+use crate::operator::{Operator, OperatorError};
+
+impl ModelFile {
+    /// The operator of the file's model on its lattice.
+    pub fn operator(&self) -> Operator {
+        let operator = match &self.model {
+            ModelSpec::Hubbard { t, u, potential, mu, v } => hubbard(&self.lattice, t, u, potential, *mu, v),
+            ModelSpec::SpinHubbard { two_f, t, u, potential, mu } => {
+                spin_hubbard(&self.lattice, *two_f as usize + 1, t, u, potential, *mu)
+            }
+            ModelSpec::Xxz { two_s, jxy, jz, field, single_ion } => {
+                xxz(&self.lattice, jxy, jz, field, single_ion).spin(*two_s)
+            }
+        };
+        operator.built_in(self.model.name())
+    }
+
+    /// Model, lattice and sector in letters, digits and underscores.
+    pub fn problem_name(&self) -> String {
+        let size: Vec<String> = self.lattice.size().iter().map(usize::to_string).collect();
+        let place = match size.is_empty() {
+            true => format!("{}sites", self.lattice.sites().len()),
+            false => format!("{}_{}", self.lattice.kind().name(), size.join("x")),
+        };
+        let sector = match &self.sector {
+            SectorSpec::Flavours { flavours } => {
+                let numbers: Vec<String> = flavours.iter().map(usize::to_string).collect();
+                format!("flavours_{}", numbers.join("_"))
+            }
+            SectorSpec::Fermions { up, down } => format!("{up}up_{down}dn"),
+            SectorSpec::Spins { two_sz } => format!("2sz_{two_sz}").replace('-', "m"),
+        };
+        format!("{}_{place}_{sector}", self.model.name())
+    }
+
+    /// The model in its sector.
+    ///
+    /// # Errors
+    /// An operator that cannot be diagonalised there: flavours, words of more than 64 bits.
+    pub fn to_model(&self) -> Result<Model, OperatorError> {
+        let sector = match self.sector {
+            SectorSpec::Flavours { .. } => {
+                let term = "the hopping of flavour 0".into();
+                return Err(OperatorError::Flavours { term });
+            }
+            SectorSpec::Fermions { up, down } => Sector::Fermions { up, down },
+            SectorSpec::Spins { two_sz } => Sector::Spins { two_sz },
+        };
+        Ok(Model::new(self.operator(), sector)?.named(&self.problem_name()))
+    }
+}

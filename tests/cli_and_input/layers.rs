@@ -1,0 +1,213 @@
+//! The order of imports: within the library a module imports only from layers below its own, and in no crate do more files
+//! import each other in a circle than stands here. Tests in a file are left out; a parent that only re-exports imports nothing.
+
+use super::gallery::root;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// The library's modules from the ground up. Modules of one layer do not know each other.
+const LAYERS: &[&[&str]] = &[
+    &["files", "lattice", "solve_options", "sparse", "su3", "words"],
+    &["operator"],
+    &["basis", "models"],
+    &["path"],
+    &["ci", "dmrg", "exact"],
+    &["input"],
+    &["report", "spmv"],
+    &["problem"],
+];
+
+/// The most files that import each other in a circle, by crate: wanted are 5.
+const LARGEST_CIRCLES: [(&str, usize); 7] = [
+    ("src", 27),
+    ("runtime/src", 14),
+    ("templates/src", 5),
+    ("macros/src", 5),
+    ("su3/src", 5),
+    ("benches/src", 5),
+    ("command/src", 5),
+];
+
+/// A file by its module path: `["dmrg", "sweep"]`, `["dmrg"]` for dmrg/mod.rs.
+type Module = Vec<String>;
+
+/// An import: its path, the name it has here, whether it is a re-export.
+struct Import {
+    path: Vec<String>,
+    name: String,
+    public: bool,
+}
+
+/// All files of a crate with their imports.
+fn crate_of(folder: &Path) -> BTreeMap<Module, Vec<Import>> {
+    fn walk(folder: &Path, module: &Module, found: &mut BTreeMap<Module, Vec<Import>>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let below: Module = module.iter().cloned().chain([name.clone()]).collect();
+            if path.is_dir() && name != "tests" {
+                walk(&path, &below, found);
+            } else if path.extension().is_some_and(|ending| ending == "rs") && name != "tests" && name != "main" {
+                let own = if name == "mod" || name == "lib" { module.clone() } else { below };
+                found.insert(own, imports(&fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(folder, &Vec::new(), &mut found);
+    found
+}
+
+/// The imports of a text, and the paths from `crate` and `super` in its code.
+fn imports(text: &str) -> Vec<Import> {
+    let program = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let code: Vec<&str> = program.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let mut found = Vec::new();
+    let code = code.join("\n");
+    let mut rest = code.as_str();
+    let mut others = String::new();
+    while let Some(at) = rest.find("use ") {
+        let starts = rest[..at].rsplit('\n').next().unwrap_or_default().trim();
+        let Some(end) = rest[at..].find(';').filter(|_| starts.is_empty() || starts.starts_with("pub")) else {
+            others += &rest[..at + 4];
+            rest = &rest[at + 4..];
+            continue;
+        };
+        others += &rest[..at];
+        for tree in expanded(&rest[at + 4..at + end].split_whitespace().collect::<Vec<_>>().join(" ")) {
+            let (path, alias) = tree.split_once(" as ").unwrap_or((&tree, ""));
+            let path: Vec<String> = path.split("::").map(|word| word.trim().to_string()).collect();
+            let last = path.last().cloned().unwrap_or_default();
+            let name = if alias.is_empty() { last } else { alias.trim().to_string() };
+            found.push(Import { path, name, public: starts.starts_with("pub") });
+        }
+        rest = &rest[at + end..];
+    }
+    others += rest;
+    for word in others.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')) {
+        let path: Vec<String> = word.trim_matches(':').split("::").map(str::to_string).collect();
+        if path.len() > 1 && ["crate", "super"].contains(&path[0].as_str()) {
+            found.push(Import { path, name: String::new(), public: false });
+        }
+    }
+    found
+}
+
+/// The single paths of `a::{b, c::{d, e}}`.
+fn expanded(tree: &str) -> Vec<String> {
+    let Some((before, inner)) = tree.trim().split_once('{') else { return vec![tree.trim().to_string()] };
+    let inner = inner.trim_end().strip_suffix('}').unwrap_or(inner);
+    let (mut parts, mut depth) = (vec![String::new()], 0);
+    for c in inner.chars() {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        match c {
+            ',' if depth == 0 => parts.push(String::new()),
+            c => parts.last_mut().unwrap().push(c),
+        }
+    }
+    let parts = parts.iter().filter(|part| !part.trim().is_empty());
+    parts.flat_map(|part| expanded(&format!("{before}{}", part.trim()))).collect()
+}
+
+/// The file that a path leads to, through re-exports.
+fn resolved(files: &BTreeMap<Module, Vec<Import>>, from: &Module, path: &[String], depth: usize) -> Option<Module> {
+    let (mut module, mut rest) = match path.first()?.as_str() {
+        "crate" => (Vec::new(), &path[1..]),
+        "self" => (from.clone(), &path[1..]),
+        "super" => {
+            let ups = path.iter().take_while(|word| *word == "super").count();
+            (from[..from.len().checked_sub(ups)?].to_vec(), &path[ups..])
+        }
+        first => {
+            let child: Module = from.iter().cloned().chain([first.to_string()]).collect();
+            files.contains_key(&child).then(|| (from.clone(), path))?
+        }
+    };
+    while let Some((first, after)) = rest.split_first() {
+        let child: Module = module.iter().cloned().chain([first.clone()]).collect();
+        if !files.contains_key(&child) {
+            break;
+        }
+        (module, rest) = (child, after);
+    }
+    if let Some(name) = rest.first().filter(|_| depth < 6 && module != *from) {
+        let through = files.get(&module)?.iter().find(|import| import.public && import.name == *name);
+        if let Some(found) = through.and_then(|import| resolved(files, &module, &import.path, depth + 1)) {
+            return Some(found);
+        }
+    }
+    files.contains_key(&module).then_some(module)
+}
+
+/// Which files a file imports from.
+fn arrows(files: &BTreeMap<Module, Vec<Import>>) -> BTreeMap<Module, BTreeSet<Module>> {
+    let of = |(module, imports): (&Module, &Vec<Import>)| {
+        let own = |import: &&Import| !import.public || ["crate", "super"].contains(&import.path[0].as_str());
+        let to = imports.iter().filter(own).filter_map(|import| resolved(files, module, &import.path, 0));
+        (module.clone(), to.filter(|to| to != module && !to.is_empty()).collect())
+    };
+    files.iter().map(of).collect()
+}
+
+/// All that can be reached from each file.
+fn reached(arrows: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeMap<&Module, BTreeSet<&Module>> {
+    let from = |start| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
+        while let Some(module) = open.pop() {
+            open.extend(arrows[module].iter().filter(|next| seen.insert(*next)));
+        }
+        (start, seen)
+    };
+    arrows.keys().map(from).collect()
+}
+
+#[test]
+fn modules_of_the_library_import_from_layers_below() {
+    let level = |name: &str| LAYERS.iter().position(|layer| layer.contains(&name));
+    let mut faults = Vec::new();
+    for (module, to) in arrows(&crate_of(&root().join("src"))) {
+        for below in to.iter().filter(|below| !module.is_empty() && below[0] != module[0]) {
+            match (level(&module[0]), level(&below[0])) {
+                (Some(own), Some(other)) if other < own => {}
+                (Some(_), Some(_)) => faults.push(format!("src/{} imports {}", module.join("/"), below.join("/"))),
+                _ => faults.push(format!("{} or {} has no place among the layers", module[0], below[0])),
+            }
+        }
+    }
+    assert!(faults.is_empty(), "imports that are not of a layer below:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn few_files_import_each_other_in_a_circle() {
+    for (folder, most) in LARGEST_CIRCLES {
+        let arrows = arrows(&crate_of(&root().join(folder)));
+        assert!(arrows.len() > 10, "{folder}: {} files", arrows.len());
+        let reached = reached(&arrows);
+        let circle = |module: &&Module| -> Vec<String> {
+            let both = reached[*module].iter().filter(|other| reached[*other].contains(*module));
+            both.map(|other| other.join("/")).collect()
+        };
+        let largest = arrows.keys().map(|module| circle(&module)).max_by_key(Vec::len).unwrap_or_default();
+        assert!(largest.len() <= most, "{folder}: {} files in a circle:\n{}", largest.len(), largest.join("\n"));
+    }
+}
+
+/// The reader itself: trees, aliases, re-exports, paths in code.
+#[test]
+fn imports_are_found_and_followed() {
+    assert_eq!(expanded("a::{b, c::{d, e}, f as g}"), ["a::b", "a::c::d", "a::c::e", "a::f as g"]);
+    let text = "//! use crate::none;\npub use child::Name;\nuse super::{one,\n  two::Three};\nfn f() -> crate::four::T { super::five() }\n";
+    let found = imports(text);
+    let paths: Vec<String> = found.iter().map(|import| import.path.join("::")).collect();
+    assert_eq!(paths, ["child::Name", "super::one", "super::two::Three", "crate::four::T", "super::five"]);
+    assert_eq!(found.iter().filter(|import| import.public).count(), 1);
+    let module = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Module>();
+    let files: BTreeMap<Module, Vec<Import>> = [
+        (module(&["a"]), imports("pub use b::Name;")),
+        (module(&["a", "b"]), Vec::new()),
+        (module(&["c"]), imports("use crate::a::Name;")),
+    ]
+    .into();
+    assert_eq!(arrows(&files)[&module(&["c"])], [module(&["a", "b"])].into());
+}
