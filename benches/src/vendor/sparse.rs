@@ -94,6 +94,12 @@ impl Drop for Candidate {
     }
 }
 
+/// The place of the quickest of (name, milliseconds), the first of equals; none of those whose time is no number.
+pub(super) fn quickest(tried: &[(String, f64)]) -> Option<usize> {
+    let timed = (0..tried.len()).filter(|at| !tried[*at].1.is_nan());
+    timed.min_by(|a, b| tried[*a].1.total_cmp(&tried[*b].1))
+}
+
 /// C += A B, ready to run.
 pub struct SparseTimesDense<'a> {
     sparse: &'a Sparse,
@@ -132,7 +138,7 @@ impl<'a> SparseTimesDense<'a> {
         if a.nonzeros() == 0 {
             return Ok(product); // no hops: C += 0
         }
-        let (mut fastest, mut refusal) = (f64::INFINITY, None);
+        let mut refusal = None;
         for (name, algorithm) in [
             ("CSR_ALG1", Algorithm::CUSPARSE_SPMM_CSR_ALG1),
             ("CSR_ALG2", Algorithm::CUSPARSE_SPMM_CSR_ALG2),
@@ -142,8 +148,8 @@ impl<'a> SparseTimesDense<'a> {
                 match product.try_one(context, name, algorithm, preprocess, b, c) {
                     Ok(Some((candidate, milliseconds))) => {
                         product.tried.push((candidate.name.clone(), milliseconds));
-                        if milliseconds < fastest {
-                            fastest = milliseconds;
+                        // The memory of those that are slower is given back at once.
+                        if quickest(&product.tried) == Some(product.tried.len() - 1) {
                             product.best = Some(candidate);
                         }
                     }
@@ -286,5 +292,29 @@ impl<'a> SparseTimesDense<'a> {
         let name = self.best.as_ref().map_or("none: no entries", |candidate| &candidate.name);
         let time = self.tried.iter().find(|(tried, _)| tried == name).map_or(0.0, |(_, time)| *time);
         (name.to_string(), time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quickest_is_taken_whenever_it_is_tried() {
+        let tried = |times: &[f64]| -> Vec<(String, f64)> {
+            times.iter().enumerate().map(|(at, time)| (format!("CSR_ALG{at}"), *time)).collect()
+        };
+        let expected = [
+            (&[][..], None),
+            (&[2.0, 1.0, 3.0], Some(1)),
+            (&[1.0, 2.0, 3.0], Some(0)),
+            (&[3.0, 2.0, 1.0], Some(2)),
+            (&[2.0, 1.0, 1.0], Some(1)),
+            (&[f64::NAN, 7.0], Some(1)),
+            (&[f64::NAN], None),
+        ];
+        for (times, place) in expected {
+            assert_eq!(quickest(&tried(times)), place, "{times:?}");
+        }
     }
 }
