@@ -250,14 +250,14 @@ impl MatrixProducts {
             unsafe { result::memset_d8_async(address, 0, 8 * clear, context.stream) }
                 .map_err(driver("cuMemsetD8Async"))?;
         }
-        fork(context, &lanes)?;
+        wait(context, &lanes, &waits_before(lanes.len()))?;
         let queued = blocks.iter().try_for_each(|(stream, calls)| {
             calls
                 .iter()
                 .filter(|call| call.size[0] * call.size[1] > 0)
                 .try_for_each(|call| lanes[*stream].queue(call, sources, address))
         });
-        let joined = join(context, &lanes);
+        let joined = wait(context, &lanes, &waits_after(lanes.len()));
         // Also after a fault: the sources may go as soon as this returns.
         let waited = if from_host.is_some() || queued.is_err() { self.device.synchronize() } else { Ok(()) };
         queued.and(joined).and(waited)
@@ -321,27 +321,45 @@ impl MatrixProducts {
     }
 }
 
-/// What is queued on the streams from here on waits for the device's.
-fn fork(context: &Context, lanes: &[Lane]) -> Result<()> {
-    let Some(first) = lanes.first() else { return Ok(()) };
-    // SAFETY: events and streams live as long as the lanes, the device's stream as long as the context.
-    unsafe {
-        result::event::record(first.done, context.stream).map_err(driver("cuEventRecord"))?;
-        for lane in lanes {
-            result::stream::wait_event(lane.stream, first.done, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT)
-                .map_err(driver("cuStreamWaitEvent"))?;
-        }
-    }
-    Ok(())
+/// What is queued in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Queue {
+    /// The device's stream, on which everything else runs.
+    Device,
+    /// A stream of the products.
+    Lane(usize),
 }
 
-/// What is queued on the device from here on waits for the streams.
-fn join(context: &Context, lanes: &[Lane]) -> Result<()> {
-    for lane in lanes {
-        // SAFETY: as in `fork`.
+/// What is queued on `later` from here on starts after everything that is queued on `earlier` so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wait {
+    later: Queue,
+    earlier: Queue,
+}
+
+/// Before the products: sources, and an output that is cleared, are written on the device's stream.
+fn waits_before(lanes: usize) -> Vec<Wait> {
+    (0..lanes).map(|lane| Wait { later: Queue::Lane(lane), earlier: Queue::Device }).collect()
+}
+
+/// After them: the device's stream reads the output, of which each lane wrote its blocks.
+fn waits_after(lanes: usize) -> Vec<Wait> {
+    (0..lanes).map(|lane| Wait { later: Queue::Device, earlier: Queue::Lane(lane) }).collect()
+}
+
+/// Queues waits, each with the event of the lane in it.
+fn wait(context: &Context, lanes: &[Lane], waits: &[Wait]) -> Result<()> {
+    let stream = |queue: Queue| match queue {
+        Queue::Device => context.stream,
+        Queue::Lane(lane) => lanes[lane].stream,
+    };
+    for Wait { later, earlier } in waits.iter().copied() {
+        let ((Queue::Lane(lane), _) | (_, Queue::Lane(lane))) = (later, earlier) else { continue };
+        let done = lanes[lane].done;
+        // SAFETY: events and streams live as long as the lanes, the device's stream as long as the context.
         unsafe {
-            result::event::record(lane.done, lane.stream).map_err(driver("cuEventRecord"))?;
-            result::stream::wait_event(context.stream, lane.done, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT)
+            result::event::record(done, stream(earlier)).map_err(driver("cuEventRecord"))?;
+            result::stream::wait_event(stream(later), done, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT)
                 .map_err(driver("cuStreamWaitEvent"))?;
         }
     }
@@ -373,6 +391,37 @@ mod tests {
             (next >> 11) as f64 / (1u64 << 53) as f64 - 0.5
         };
         (0..count).map(|_| number()).collect()
+    }
+
+    /// Whether all that a run of products reads was written before, by the order of each queue and the waits alone: the sources by
+    /// the device's stream before the products, their output by what the device's stream queues after.
+    fn every_read_is_after_its_write(lanes: usize, before: &[Wait], after: &[Wait]) -> bool {
+        let place = |queue: Queue| if let Queue::Lane(lane) = queue { lane + 1 } else { 0 };
+        // Of each queue, which writes are over when its next operation starts: bit 0 the sources, bit k + 1 lane k's blocks.
+        let mut over = vec![0u64; lanes + 1];
+        let pass = |over: &mut [u64], waits: &[Wait]| {
+            waits.iter().for_each(|wait| over[place(wait.later)] |= over[place(wait.earlier)]);
+        };
+        over[0] |= 1;
+        pass(&mut over, before);
+        let sources = over[1..].iter().all(|writes| writes & 1 == 1);
+        (1..=lanes).for_each(|lane| over[lane] |= 1 << lane);
+        pass(&mut over, after);
+        sources && over[0] == (1 << (lanes + 1)) - 1
+    }
+
+    #[test]
+    fn every_stream_is_waited_for_and_waits() {
+        for lanes in 1..6 {
+            let (before, after) = (waits_before(lanes), waits_after(lanes));
+            assert!(every_read_is_after_its_write(lanes, &before, &after), "{lanes} streams");
+            // None of the waits is in vain, so a missing one is seen.
+            for missing in 0..lanes {
+                let without = |waits: &[Wait]| [&waits[..missing], &waits[missing + 1..]].concat();
+                assert!(!every_read_is_after_its_write(lanes, &without(&before), &after), "{lanes} streams, {missing}");
+                assert!(!every_read_is_after_its_write(lanes, &before, &without(&after)), "{lanes} streams, {missing}");
+            }
+        }
     }
 
     #[test]
