@@ -1,7 +1,8 @@
 //! `eigenforge su3 transform`: an interaction into strengths or back, piece by piece, gone on with if it was killed.
 //!
 //! In: the command line. Out: the result, OUT.json and OUT.svg beside it; progress by piece on standard error. While it runs
-//! the result grows as OUT.partial; the same command after a kill takes up what stands there. Under `mpirun` rank 0 deals the
+//! the result grows as OUT.partial; the same command after a kill takes up what stands there. The next piece is read and the last is
+//! written while one is worked on. Under `mpirun` rank 0 deals the
 //! groups out and writes, the others work.
 
 use super::Outcome;
@@ -13,6 +14,8 @@ use super::su3::refuse_to_overwrite;
 use super::su3_team::{self, Processes};
 use eigenforge::report::{ReportError, publish};
 use eigenforge::su3::binary::Kind;
+use eigenforge::su3::device::Layouts;
+use eigenforge::su3::flow::{self, Flow};
 use eigenforge::su3::interaction;
 use eigenforge::su3::output::Format;
 use eigenforge::su3::partial::{Partial, Run};
@@ -20,7 +23,8 @@ use eigenforge::su3::source::Source;
 use eigenforge::su3::table_cache::Served;
 use eigenforge::su3::team::{self, Master, Report, Worker, by_work, deal, portions};
 use eigenforge::su3::work::{
-    Algorithm, DeviceWorkError, Direction, Finished, Job, Spent, bytes_of, on_device, pieces, w0_of,
+    Algorithm, Direction, Finished, Job, OnDevice, Spent, bytes_of, has_portions, layouts, on_device, pieces, read,
+    w0_of,
 };
 use eigenforge::su3::{Plan, Space, Summary, TableCache, Tables};
 use eigenforge::words::grouped;
@@ -34,8 +38,11 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// A piece that fits into memory many times is still no larger: what is lost by a kill, and held at once.
-const LARGEST_PIECE: u64 = 512 << 20;
+/// A piece that fits into memory many times is still no larger: what is lost by a kill. With smaller ones reading and writing
+/// overlap more; each ends with the disk's word that it has them.
+const LARGEST_PIECE: u64 = 256 << 20;
+/// Pieces under way where memory allows: read, waiting, worked on, written.
+const UNDER_WAY: u64 = 4;
 
 /// Runs the verb: alone, as the master of a team, or as one of its workers.
 pub(super) fn run(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError> {
@@ -88,6 +95,13 @@ impl Prepared {
         let room = memory.limit - resident;
         Ok(Prepared { plan, direction, algorithm: arguments.algorithm, source, tables, room, piece })
     }
+
+    /// What a card's kernels are written from, for a run that begins and all of whose channels fit the card.
+    fn layouts(&self) -> Option<Layouts> {
+        let (plan, channels) = (&self.plan, self.source.channels().len());
+        let portions = portions_of(plan, 0..plan.groups.len(), channels, self.room, self.direction, self.algorithm);
+        layouts(plan, &self.tables, channels, self.direction, self.algorithm, &portions)
+    }
 }
 
 fn direction(arguments: &Su3TransformArguments) -> Direction {
@@ -131,14 +145,23 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     let mut stages = Stages::new();
     let worker = team.as_ref().map(|_| 0);
     // A driver takes most of a second to start; what needs no device is done meanwhile.
-    let (prepared, device, input) = std::thread::scope(|scope| {
+    let (prepared, device, input, ready) = std::thread::scope(|scope| {
         let device = scope.spawn(|| device_for(arguments, worker));
         let input = scope.spawn(|| interaction::fingerprint(&arguments.interaction));
         let prepared = Prepared::new(arguments, &mut stages);
-        (prepared, joined(device), joined(input))
+        let ready =
+            prepared.as_ref().ok().filter(|_| worker.is_none() && may_be_a_card(arguments)).and_then(|prepared| {
+                let ready = prepared.layouts();
+                stages.done("layouts", "what kernels are written from".into());
+                ready
+            });
+        (prepared, joined(device), joined(input), ready)
     });
     let Prepared { plan, algorithm, source, tables, room, piece, .. } = prepared?;
     let (device, input) = (device?, input?);
+    if device.runs_kernels() {
+        stages.done("start", "the device, all the above meanwhile".into());
+    }
     let (plan, channels) = (&plan, source.channels());
     let mut job = Job { plan, source: &*source, tables, direction, algorithm, spent: Spent::default() };
 
@@ -163,22 +186,16 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
             by_team(plan, portions, &mut partial, &mut processes, progress)?;
         }
         None if device.runs_kernels() => {
-            let (channels, memory) = (channels.len(), device.memory());
-            stages.say("device", &format!("{}, {} free", device.name(), bytes(memory.free)));
-            let pieces = pieces(plan, progress.wanted.iter().copied(), channels, room.min(memory.free / 3 * 2));
-            let work = |job: &mut Job, groups: &[usize]| match on_device(job, groups, &device) {
-                Ok(finished) => Ok(finished),
-                Err(DeviceWorkError::Source(error)) => Err(error.into()),
-                Err(DeviceWorkError::Device(error)) => Err(error.into()),
-            };
-            let writing = by_pieces(&mut job, &mut partial, &pieces, &arguments.output, progress, work)?;
-            stages.of_pieces(&job.spent, writing);
+            let card = Card::new(&job, room, &progress.wanted, ready, &device);
+            stages.say("device", &format!("{}, {} free", device.name(), bytes(device.memory().free)));
+            let flow = by_pieces(&mut job, &mut partial, card.room, &arguments.output, progress, card)?;
+            stages.of_pieces(&job.spent, flow, true);
         }
         None => {
             let pieces = pieces(plan, progress.wanted.iter().copied(), channels.len(), piece);
-            let work = |job: &mut Job, groups: &[usize]| Ok(job.work(groups)?);
-            let writing = by_pieces(&mut job, &mut partial, &pieces, &arguments.output, progress, work)?;
-            stages.of_pieces(&job.spent, writing);
+            let under_way = room.min(UNDER_WAY * piece);
+            let flow = by_pieces(&mut job, &mut partial, under_way, &arguments.output, progress, Cores { pieces })?;
+            stages.of_pieces(&job.spent, flow, false);
         }
     }
 
@@ -197,8 +214,13 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     }
     let served = job.tables.cache().served();
     job.tables.cache().evict();
-    let record =
-        Record { summary: &summary, seconds: &stages.seconds, tables: served, version: env!("CARGO_PKG_VERSION") };
+    let record = Record {
+        summary: &summary,
+        seconds: &stages.seconds,
+        overlapping: &stages.busy,
+        tables: served,
+        version: env!("CARGO_PKG_VERSION"),
+    };
     let json = serde_json::to_string_pretty(&record).map_err(ReportError::from)? + "\n";
     let svg = summary.norm_svg()?;
     let written = finished.and_then(|()| files.write(&json, &svg));
@@ -226,6 +248,15 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
 /// 16 cores, 1.7 s on the H200 beside them.
 const LEAST_OF_A_CARD: u32 = 16;
 
+/// Whether kernels may run, before there is a device.
+fn may_be_a_card(arguments: &Su3TransformArguments) -> bool {
+    match arguments.device.as_str() {
+        "cpu" => false,
+        "auto" => arguments.n_max >= LEAST_OF_A_CARD && Device::cards() > 0,
+        _ => true,
+    }
+}
+
 /// Where it runs. Workers of a team take the cards of their machine in turn: with fewer cards than workers each has its share of
 /// one.
 fn device_for(arguments: &Su3TransformArguments, worker: Option<usize>) -> Result<Device, CommandError> {
@@ -245,33 +276,158 @@ fn device_for(arguments: &Su3TransformArguments, worker: Option<usize>) -> Resul
     }
 }
 
-/// Does the pieces that are not done yet; gives the seconds of writing.
-fn by_pieces(
-    job: &mut Job,
+/// Who works on pieces.
+trait Work {
+    /// Groups of each piece.
+    fn pieces(&self) -> Vec<Vec<usize>>;
+    /// Makes ready for the first piece, while that is read.
+    fn begin(&mut self, job: &mut Job) -> Result<(), CommandError>;
+    /// Does a piece.
+    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<Finished>, CommandError>;
+}
+
+/// All cores.
+struct Cores {
+    pieces: Vec<Vec<usize>>,
+}
+
+impl Work for Cores {
+    fn pieces(&self) -> Vec<Vec<usize>> {
+        self.pieces.clone()
+    }
+
+    fn begin(&mut self, _: &mut Job) -> Result<(), CommandError> {
+        Ok(())
+    }
+
+    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<Finished>, CommandError> {
+        Ok(job.work_on(&self.pieces[at], inputs))
+    }
+}
+
+/// A card, which takes groups up to its memory as a plan of their own, and does that in portions.
+struct Card<'d> {
+    device: &'d Device,
+    plans: Vec<Vec<Vec<usize>>>,
+    /// Which plan it is at.
+    at: usize,
+    /// What its first kernels are written from.
+    layouts: Option<Layouts>,
+    ready: Option<OnDevice>,
+    /// Bytes of host memory for the portions under way.
+    room: u64,
+}
+
+impl<'d> Card<'d> {
+    fn new(job: &Job, room: u64, wanted: &[usize], layouts: Option<Layouts>, device: &'d Device) -> Card<'d> {
+        let (channels, free) = (job.source.channels().len(), device.memory().free / 3 * 2);
+        let in_portions = has_portions(job.direction, job.algorithm);
+        // A simulated device is host memory too; what is not done in portions is on the host as a whole.
+        let (most, room) = match device.is_cuda() {
+            true if in_portions => (free, room),
+            true => (free.min(room), room),
+            false => (free.min(room / 2), room / 2),
+        };
+        let portions =
+            |plan: Vec<usize>| portions_of(job.plan, plan.into_iter(), channels, room, job.direction, job.algorithm);
+        let plans: Vec<_> =
+            pieces(job.plan, wanted.iter().copied(), channels, most).into_iter().map(portions).collect();
+        let room = room.min(UNDER_WAY * LARGEST_PIECE);
+        Card { device, plans, at: 0, layouts, ready: None, room }
+    }
+}
+
+impl Work for Card<'_> {
+    fn pieces(&self) -> Vec<Vec<usize>> {
+        self.plans.concat()
+    }
+
+    /// Compiles the kernels of the first plan and makes its W⁰.
+    fn begin(&mut self, job: &mut Job) -> Result<(), CommandError> {
+        if let Some(first) = self.plans.first() {
+            self.ready = Some(OnDevice::new(job, first, self.layouts.take(), self.device)?);
+        }
+        // That is a stage of its own, not one of the pieces.
+        job.spent.tables = 0.0;
+        Ok(())
+    }
+
+    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<Finished>, CommandError> {
+        let (mut portion, mut plan) = (at, 0);
+        while portion >= self.plans[plan].len() {
+            (portion, plan) = (portion - self.plans[plan].len(), plan + 1);
+        }
+        if plan != self.at {
+            // Its memory is given back first.
+            self.ready = None;
+            self.at = plan;
+        }
+        let ready = match self.ready.take() {
+            Some(ready) => ready,
+            None => OnDevice::new(job, &self.plans[plan], None, self.device)?,
+        };
+        Ok(self.ready.insert(ready).portion(job, portion, inputs)?)
+    }
+}
+
+/// Groups that a card does as one plan, in the portions that go through host memory.
+fn portions_of(
+    plan: &Plan,
+    groups: impl Iterator<Item = usize>,
+    channels: usize,
+    room: u64,
+    direction: Direction,
+    algorithm: Algorithm,
+) -> Vec<Vec<usize>> {
+    match has_portions(direction, algorithm) {
+        true => pieces(plan, groups, channels, LARGEST_PIECE.min(room / UNDER_WAY)),
+        false => vec![groups.collect()],
+    }
+}
+
+/// Does the pieces that are not done yet: the next is read and the last is written while one is worked on.
+fn by_pieces<'j, W: Work>(
+    job: &mut Job<'j>,
     partial: &mut Partial,
-    pieces: &[Vec<usize>],
+    under_way: u64,
     output: &Path,
     mut progress: Progress,
-    mut work: impl FnMut(&mut Job, &[usize]) -> Result<Vec<Finished>, CommandError>,
-) -> Result<f64, CommandError> {
-    let plan = job.plan;
-    let mut writing = 0.0;
-    let _saving = Saving::to(partial.path());
-    for (at, groups) in pieces.iter().enumerate() {
-        let finished = work(job, groups)?;
-        let before = Instant::now();
+    mut worker: W,
+) -> Result<Pieces, CommandError> {
+    let (plan, source, channels) = (job.plan, job.source, job.source.channels().len());
+    let pieces = worker.pieces();
+    let place = partial.path().to_path_buf();
+    let _saving = Saving::to(&place);
+    let needed = |piece: &Vec<usize>| piece.iter().map(|at| bytes_of(&plan.groups[*at], channels)).sum();
+    let bytes: Vec<u64> = pieces.iter().map(needed).collect();
+    let started = Instant::now();
+    progress.started = started;
+    let read = |at: usize| -> Result<_, CommandError> { Ok(read(plan, source, &pieces[at])?) };
+    let write = |at: usize, finished| -> Result<(), CommandError> {
         let failed = |source| ReportError::Write { file: output.to_path_buf(), source };
         partial.put(plan, finished).map_err(failed)?;
-        writing += before.elapsed().as_secs_f64();
-        progress.done(plan, groups);
+        progress.done(plan, &pieces[at]);
         progress.show("piece", &format!("{} of {}", at + 1, pieces.len()));
-        if let Some(signal) = interrupt::pending() {
-            let (standing, all, path) = (partial.standing(), plan.groups.len(), partial.path().display());
-            let state = format!("{standing} of {all} groups stand in {path}, and the same command goes on from there");
-            return Err(interrupt::obey(signal, state).into());
-        }
+        Ok(())
+    };
+    let begin = || worker.begin(job).map(|()| (worker, &mut *job));
+    let work =
+        |ready: &mut (W, &mut Job<'j>), at: usize, inputs: Vec<Vec<Vec<f64>>>| ready.0.work(&mut *ready.1, at, &inputs);
+    let flow = flow::through(&bytes, under_way, read, begin, work, write, || interrupt::pending().is_some())?;
+    if let Some(signal) = interrupt::pending() {
+        let (standing, all, path) = (partial.standing(), plan.groups.len(), place.display());
+        let state = format!("{standing} of {all} groups stand in {path}, and the same command goes on from there");
+        return Err(interrupt::obey(signal, state).into());
     }
-    Ok(writing)
+    job.spent.input += flow.reading;
+    Ok(Pieces { flow, elapsed: started.elapsed().as_secs_f64() })
+}
+
+/// How the pieces went.
+struct Pieces {
+    flow: Flow,
+    /// Seconds from the beginning to the last.
+    elapsed: f64,
 }
 
 /// Deals the portions out.
@@ -402,15 +558,17 @@ impl Memory {
                 limit: bytes(self.limit),
             });
         }
-        let piece = (self.limit - resident).min(LARGEST_PIECE.max(largest));
+        let free = self.limit - resident;
+        let piece = (free / UNDER_WAY).min(LARGEST_PIECE).max(largest);
         let all: u64 = plan.groups.iter().map(|group| bytes_of(group, channels)).sum();
         stages.say(
             "memory",
             &format!(
-                "{} held, {} of quadruples, W0 and results in pieces of at most {}; {} allowed",
+                "{} held, {} of quadruples, W0 and results in pieces of at most {}, {} of them under way; {} allowed",
                 bytes(resident),
                 bytes(all),
                 bytes(piece.min(all)),
+                bytes(free.min(UNDER_WAY * piece).min(all)),
                 bytes(self.limit)
             ),
         );
@@ -454,21 +612,27 @@ impl Files {
 struct Record<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
+    /// Of stages, one after the other.
     seconds: &'a [(&'static str, f64)],
+    /// Of the work within the pieces, side by side: more in all than the pieces took.
+    overlapping: &'a [(&'static str, f64)],
     tables: Served,
     version: &'static str,
 }
 
 /// Progress by stage on standard error, and the seconds of each.
 struct Stages {
+    /// By the clock, one after the other.
     seconds: Vec<(&'static str, f64)>,
+    /// Of the threads of the pieces, which overlap.
+    busy: Vec<(&'static str, f64)>,
     last: Instant,
     quiet: bool,
 }
 
 impl Stages {
     fn new() -> Stages {
-        Stages { seconds: Vec::new(), last: Instant::now(), quiet: false }
+        Stages { seconds: Vec::new(), busy: Vec::new(), last: Instant::now(), quiet: false }
     }
 
     /// Of a worker.
@@ -490,13 +654,25 @@ impl Stages {
         self.say(name, &format!("{what}, {seconds:.2} s"));
     }
 
-    /// The stages of the pieces, which take turns.
-    fn of_pieces(&mut self, spent: &Spent, writing: f64) {
+    /// The pieces: one stage by the clock, in which three threads are busy side by side.
+    fn of_pieces(&mut self, spent: &Spent, pieces: Pieces, kernels: bool) {
         self.last = Instant::now();
-        let of = [("read", spent.input), ("tables", spent.tables), ("transform", spent.transform), ("write", writing)];
-        let words: Vec<String> = of.iter().map(|(name, seconds)| format!("{name} {seconds:.2}")).collect();
-        self.say("pieces", &format!("{} s", words.join(", ")));
-        of.into_iter().for_each(|(name, seconds)| self.add(name, seconds));
+        let Pieces { flow, elapsed } = pieces;
+        let by_the_clock = elapsed - flow.beginning;
+        if kernels {
+            self.add("kernels", flow.beginning);
+            self.say("kernels", &format!("compiled, W0 made, while pieces were read: {:.2} s", flow.beginning));
+        }
+        self.add("pieces", by_the_clock);
+        self.busy = vec![
+            ("read", spent.input),
+            ("tables", spent.tables),
+            ("transform", spent.transform),
+            ("write", flow.writing),
+        ];
+        let words: Vec<String> = self.busy.iter().map(|(name, seconds)| format!("{name} {seconds:.2}")).collect();
+        let what = format!("{}: {} s of work side by side", flow.pieces, words.join(", "));
+        self.say("pieces", &format!("{what}, {by_the_clock:.2} s by the clock"));
     }
 
     fn add(&mut self, name: &'static str, seconds: f64) {

@@ -16,7 +16,7 @@
 //! | `exchange` | what need not be computed, two nucleons being alike? |
 //! | `paper` | how did the authors do it? |
 //! | `interaction`, `output` | which format is it? |
-//! | `source`, `work`, `partial` | how is it done piece by piece, and gone on with? |
+//! | `source`, `work`, `flow`, `partial` | how is it done piece by piece, and gone on with? |
 //! | `team`, `mpi` | how do several processes share it? |
 //! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files hold them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
@@ -37,6 +37,7 @@ pub mod csv;
 pub mod device;
 pub mod elements;
 mod exchange;
+pub mod flow;
 pub mod force;
 pub mod h2;
 pub mod interaction;

@@ -5,7 +5,6 @@
 //!
 //! [`Summary`]: super::Summary
 
-use super::channel::ByChannel;
 use super::csv::TableError;
 use super::device::{self, DeviceTransformError};
 use super::plan::{Group, Plan};
@@ -15,6 +14,7 @@ use super::tables::Tables;
 use super::{binary, exchange, paper};
 use eigenforge_runtime::{Device, trace};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::time::Instant;
 
 /// Elements into strengths, or back.
@@ -111,12 +111,17 @@ impl Job<'_> {
     ///
     /// Those of the source.
     pub fn work(&mut self, groups: &[usize]) -> Result<Vec<Finished>, TableError> {
+        let started = Instant::now();
+        let inputs = read(self.plan, self.source, groups)?;
+        self.spent.input += started.elapsed().as_secs_f64();
+        Ok(self.work_on(groups, &inputs))
+    }
+
+    /// The same of numbers that are there.
+    pub fn work_on(&mut self, groups: &[usize], inputs: &[Vec<Vec<f64>>]) -> Vec<Finished> {
         let of: Vec<&Group> = groups.iter().map(|at| &self.plan.groups[*at]).collect();
         let mut clock = Instant::now();
         let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64();
-        let inputs: Vec<Vec<Vec<f64>>> =
-            of.par_iter().map(|group| self.source.group(group)).collect::<Result<_, _>>()?;
-        self.spent.input += lap();
         self.tables.take_up(&of);
         self.spent.tables += lap();
         let done: Vec<(Finished, u64)> = groups
@@ -124,15 +129,19 @@ impl Job<'_> {
             .zip(inputs)
             .map(|(at, input)| {
                 let group = &self.plan.groups[*at];
-                let (vectors, terms) = self.transform(group, &input);
-                let pairs = input.par_iter().zip(&vectors);
-                let shares = pairs.map(|(input, output)| self.direction.share(group, input, output)).collect();
-                (Finished { group: *at, vectors, defect: self.tables.defect_of(group), shares }, terms)
+                let (vectors, terms) = self.transform(group, input);
+                (self.finished(*at, input, vectors, self.tables.defect_of(group)), terms)
             })
             .collect();
         self.spent.terms += done.iter().map(|(_, terms)| terms).sum::<u64>();
         self.spent.transform += lap();
-        Ok(done.into_iter().map(|(finished, _)| finished).collect())
+        done.into_iter().map(|(finished, _)| finished).collect()
+    }
+
+    fn finished(&self, at: usize, input: &[Vec<f64>], vectors: Vec<Vec<f64>>, defect: f64) -> Finished {
+        let (group, pairs) = (&self.plan.groups[at], input.par_iter().zip(&vectors));
+        let shares = pairs.map(|(input, output)| self.direction.share(group, input, output)).collect();
+        Finished { group: at, vectors, defect, shares }
     }
 
     /// Every channel; one that equals an earlier one, as nn does pp without Coulomb's force, is copied.
@@ -160,22 +169,110 @@ impl Job<'_> {
     }
 }
 
-/// Groups of a result that was computed for all of a plan at once, as a device does, with the defect of each group's W⁰.
-pub fn of_whole(
+/// Numbers of some groups: of each a vector a channel.
+///
+/// # Errors
+///
+/// Those of the source.
+pub fn read(plan: &Plan, source: &dyn Source, groups: &[usize]) -> Result<Vec<Vec<Vec<f64>>>, TableError> {
+    let _reading = trace::span("set up", "read the input");
+    groups.par_iter().map(|at| source.group(&plan.groups[*at])).collect()
+}
+
+/// Some groups of a plan on a device, as a plan of their own with one set of kernels, portion by portion.
+pub struct OnDevice {
+    portions: Vec<Vec<usize>>,
+    channels: device::Channels,
+    vectors: device::DeviceVectors,
+}
+
+/// What can be made for [`OnDevice`] before there is a device, of all channels.
+pub fn layouts(
     plan: &Plan,
-    defects: &[f64],
+    tables: &Tables,
+    channels: usize,
     direction: Direction,
-    input: &ByChannel,
-    output: &ByChannel,
-) -> Vec<Finished> {
-    let of = |(at, group): (usize, &Group)| {
-        let part = |vector: &[f64]| vector[group.start..][..group.length].to_vec();
-        let vectors: Vec<Vec<f64>> = output.vectors.iter().map(|(_, vector)| part(vector)).collect();
-        let pairs = input.vectors.iter().zip(&vectors);
-        let shares = pairs.map(|((_, input), output)| direction.share(group, &part(input), output)).collect();
-        Finished { group: at, vectors, defect: defects[at], shares }
+    algorithm: Algorithm,
+    portions: &[Vec<usize>],
+) -> Option<device::Layouts> {
+    let way = way_of(direction, algorithm);
+    let part = device::part_of(plan, &portions.concat());
+    let layouts = || device::Layouts::new(&part, tables, channels, way, &ranges(portions));
+    (way != device::Direction::Paper).then(layouts)
+}
+
+/// Whether a device does groups in several portions; else it takes all at once.
+pub fn has_portions(direction: Direction, algorithm: Algorithm) -> bool {
+    (direction, algorithm) == (Direction::Forward, Algorithm::Factorised)
+}
+
+fn way_of(direction: Direction, algorithm: Algorithm) -> device::Direction {
+    match (direction, algorithm) {
+        (Direction::Inverse, _) => device::Direction::Inverse,
+        (Direction::Forward, Algorithm::Factorised) => device::Direction::Forward,
+        (Direction::Forward, Algorithm::Paper) => device::Direction::Paper,
+    }
+}
+
+/// Portions that stand one after another, by place.
+fn ranges(portions: &[Vec<usize>]) -> Vec<Range<usize>> {
+    let mut end = 0;
+    let mut range = |portion: &Vec<usize>| {
+        end += portion.len();
+        end - portion.len()..end
     };
-    plan.groups.par_iter().enumerate().map(of).collect()
+    portions.iter().map(&mut range).collect()
+}
+
+impl OnDevice {
+    /// Compiles kernels and makes W⁰ for these groups. `layouts` are those of an earlier [`layouts`], if they are of the same.
+    ///
+    /// # Errors
+    ///
+    /// Memory that the device does not have, with the numbers.
+    pub fn new(
+        job: &mut Job,
+        portions: &[Vec<usize>],
+        layouts: Option<device::Layouts>,
+        device: &Device,
+    ) -> Result<OnDevice, DeviceTransformError> {
+        let started = Instant::now();
+        let groups = portions.concat();
+        let (part, way) = (device::part_of(job.plan, &groups), way_of(job.direction, job.algorithm));
+        if way == device::Direction::Paper {
+            job.tables.take_up(&groups.iter().map(|at| &job.plan.groups[*at]).collect::<Vec<_>>());
+        }
+        let count = job.source.channels().len();
+        let channels =
+            device::Channels::in_portions(&part, &job.tables, count, way, &ranges(portions), layouts, device)?;
+        let vectors = channels.vectors()?;
+        job.spent.tables += started.elapsed().as_secs_f64();
+        let portions = if channels.portions() == portions.len() { portions.to_vec() } else { vec![groups] };
+        Ok(OnDevice { portions, channels, vectors })
+    }
+
+    /// Does a portion.
+    ///
+    /// # Errors
+    ///
+    /// A device that fails.
+    pub fn portion(
+        &mut self,
+        job: &mut Job,
+        portion: usize,
+        inputs: &[Vec<Vec<f64>>],
+    ) -> Result<Vec<Finished>, DeviceTransformError> {
+        let started = Instant::now();
+        let outputs = self.channels.portion(portion, &mut self.vectors, inputs)?;
+        let before: usize = self.portions[..portion].iter().map(Vec::len).sum();
+        let defects = &self.channels.defects()[before..];
+        let (job_is, groups) = (&*job, self.portions[portion].par_iter());
+        let finished = groups.zip(inputs).zip(outputs).zip(defects);
+        let finished =
+            finished.map(|(((at, input), output), defect)| job_is.finished(*at, input, output, *defect)).collect();
+        job.spent.transform += started.elapsed().as_secs_f64();
+        Ok(finished)
+    }
 }
 
 /// Does some groups of the plan on a device, all at once, as a plan of their own.
@@ -184,48 +281,19 @@ pub fn of_whole(
 ///
 /// Those of the source; memory that the device does not have, with the numbers.
 pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec<Finished>, DeviceWorkError> {
-    let of: Vec<&Group> = groups.iter().map(|at| &job.plan.groups[*at]).collect();
-    let mut clock = Instant::now();
-    let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64();
-    let part = device::part_of(job.plan, groups);
-    let way = match (job.direction, job.algorithm) {
-        (Direction::Inverse, _) => device::Direction::Inverse,
-        (Direction::Forward, Algorithm::Factorised) => device::Direction::Forward,
-        (Direction::Forward, Algorithm::Paper) => device::Direction::Paper,
-    };
-    if way == device::Direction::Paper {
-        job.tables.take_up(&of);
-    }
-    let channels = job.source.channels();
+    let (plan, source) = (job.plan, job.source);
     // The compiler keeps one core busy for each file; the others read.
     let (ready, input, reading) = std::thread::scope(|scope| {
-        let (part, tables, count) = (&part, &job.tables, channels.len());
-        let ready = scope.spawn(move || device::Channels::new(part, tables, count, way, device));
-        let (started, input) = (Instant::now(), read(job.source, &of));
-        let reading = started.elapsed().as_secs_f64();
-        (ready.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), input, reading)
+        let reading = scope.spawn(|| {
+            let (started, input) = (Instant::now(), read(plan, source, groups));
+            (input, started.elapsed().as_secs_f64())
+        });
+        let ready = OnDevice::new(job, &[groups.to_vec()], None, device);
+        let (input, seconds) = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (ready, input, seconds)
     });
-    let (ready, vectors) = (ready?, input?);
-    let input = ByChannel { vectors: channels.into_iter().zip(vectors).collect(), left_out: 0 };
     job.spent.input += reading;
-    job.spent.tables += (lap() - reading).max(0.0);
-    let output = ready.transform(&input)?;
-    let mut finished = of_whole(&part, ready.defects(), job.direction, &input, &output);
-    finished.iter_mut().for_each(|finished| finished.group = groups[finished.group]);
-    job.spent.transform += lap();
-    Ok(finished)
-}
-
-/// Some groups, one after another in a vector a channel.
-fn read(source: &dyn Source, groups: &[&Group]) -> Result<Vec<Vec<f64>>, TableError> {
-    let _reading = trace::span("set up", "read the input");
-    let parts: Vec<Vec<Vec<f64>>> = groups.par_iter().map(|group| source.group(group)).collect::<Result<_, _>>()?;
-    let whole = |at: usize| -> Vec<f64> {
-        let mut vector = Vec::with_capacity(groups.iter().map(|group| group.length).sum());
-        parts.iter().for_each(|part| vector.extend_from_slice(&part[at]));
-        vector
-    };
-    Ok((0..source.channels().len()).into_par_iter().map(whole).collect())
+    Ok(ready?.portion(job, 0, &input?)?)
 }
 
 /// Why a device did not do its groups.
@@ -274,25 +342,46 @@ mod tests {
     use super::super::space::Space;
     use super::*;
 
-    /// What was done at once is the same, group by group, as what was done in pieces; both ways.
+    /// A device gives the same bits for one portion, for several and for a portion a group; near those of the CPU.
     #[test]
-    fn whole_results_are_cut_into_the_same_groups() {
-        use super::super::{TableCache, forward, inverse};
+    fn portions_do_not_change_the_bits() {
+        use super::super::TableCache;
+        use super::super::channel::{ByChannel, Channel};
         let plan = Plan::new(Space { n_max: 2 });
-        let u: Vec<f64> = (0..plan.length).map(|i| ((i * i) as f64).sin()).collect();
-        let tables = Tables::new(&plan).expect("small labels");
-        let of = |vector| ByChannel { vectors: vec![(super::super::Channel::Nn, vector)], left_out: 0 };
-        let c = of(forward(&plan, &tables, &u));
-        let back = of(inverse(&plan, &tables, &c.vectors[0].1));
-        for (direction, input, output) in [(Direction::Forward, of(u), &c), (Direction::Inverse, c.clone(), &back)] {
-            let tables = Tables::of_pairs(&plan, TableCache::off()).expect("small labels");
-            let (source, algorithm) = (&input, Algorithm::Factorised);
-            let mut job = Job { plan: &plan, source, tables, direction, algorithm, spent: Spent::default() };
-            let pieces = pieces(&plan, 0..plan.groups.len(), 1, 0);
-            let done: Vec<Finished> = pieces.iter().flat_map(|piece| job.work(piece).expect("in memory")).collect();
-            let tables = Tables::new(&plan).expect("small labels");
-            let defects: Vec<f64> = plan.groups.iter().map(|group| tables.defect_of(group)).collect();
-            assert_eq!(done, of_whole(&plan, &defects, direction, &input, output));
+        let vector = |seed: usize| (0..plan.length).map(|i| ((i * i + seed) as f64).sin()).collect::<Vec<f64>>();
+        let source = ByChannel { vectors: vec![(Channel::Pn, vector(1)), (Channel::Pp, vector(2))], left_out: 0 };
+        let job = |direction| {
+            let (tables, algorithm) = (Tables::of_pairs(&plan, TableCache::off()).unwrap(), Algorithm::Factorised);
+            Job { plan: &plan, source: &source, tables, direction, algorithm, spent: Spent::default() }
+        };
+        // Not all of the groups, as in a run that goes on.
+        let groups: Vec<usize> = (0..plan.groups.len()).filter(|at| *at != 2).collect();
+        for device in eigenforge_runtime::testing::kernel_devices(eigenforge_runtime::simulate::Schedule::Forward) {
+            for direction in [Direction::Forward, Direction::Inverse] {
+                let expected = job(direction).work(&groups).unwrap();
+                let whole = on_device(&mut job(direction), &groups, &device).unwrap();
+                for (found, expected) in whole.iter().zip(&expected) {
+                    assert_eq!(found.group, expected.group);
+                    for (a, b) in found.vectors.concat().iter().zip(&expected.vectors.concat()) {
+                        assert!((a - b).abs() < 1e-12, "{a} is not {b}");
+                    }
+                }
+                if !has_portions(direction, Algorithm::Factorised) {
+                    continue;
+                }
+                for most in [1, 2] {
+                    let portions: Vec<Vec<usize>> = groups.chunks(most).map(<[usize]>::to_vec).collect();
+                    let mut job = job(direction);
+                    let ready = layouts(&plan, &job.tables, 2, direction, job.algorithm, &portions);
+                    let mut ours = OnDevice::new(&mut job, &portions, ready, &device).unwrap();
+                    let mut one = |at: usize| {
+                        let inputs = read(&plan, &source, &portions[at]).unwrap();
+                        ours.portion(&mut job, at, &inputs).unwrap()
+                    };
+                    let found: Vec<Finished> = (0..portions.len()).flat_map(&mut one).collect();
+                    assert_eq!(found, whole, "{most} groups a portion");
+                }
+            }
         }
     }
 

@@ -104,6 +104,30 @@ fn disturb(folder: &Path) -> Option<String> {
     None
 }
 
+/// Many pieces that take turns, many side by side, and one give the same bytes. Stages by the clock add up to no more than the run;
+/// the work within its pieces stands apart, since it overlaps.
+#[test]
+fn pieces_overlap_and_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut results = Vec::new();
+    for (name, memory) in [("turns.bin", "18MiB"), ("many.bin", "60MiB"), ("one.bin", "8GiB")] {
+        let started = Instant::now();
+        let said = done(transform(folder.path(), "8", name, &["--memory", memory]));
+        let elapsed = started.elapsed().as_secs_f64();
+        assert!(said.contains("of them under way") && said.contains("side by side"), "{said}");
+        let written = json(folder.path(), &name.replace("bin", "json"));
+        let stages = |key: &str| -> Vec<(String, f64)> { serde_json::from_value(written[key].clone()).unwrap() };
+        let names: Vec<String> = stages("overlapping").into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["read", "tables", "transform", "write"]);
+        let seconds = stages("seconds");
+        assert!(seconds.iter().any(|(name, _)| name == "pieces"), "{seconds:?}");
+        assert!(seconds.iter().map(|(_, seconds)| seconds).sum::<f64>() <= elapsed, "{seconds:?} in {elapsed}");
+        results.push((said.matches("piece  ").count(), std::fs::read(folder.path().join(name)).unwrap()));
+    }
+    assert!(results[0].0 >= results[1].0 && results[1].0 > 3 && results[2].0 == 1, "pieces");
+    assert!(results.iter().all(|(_, bytes)| *bytes == results[2].1));
+}
+
 #[test]
 fn memory_is_planned() {
     let folder = tempfile::tempdir().unwrap();

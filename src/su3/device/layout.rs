@@ -10,6 +10,7 @@ use super::pair_tables::ByPair;
 use eigenforge_runtime::Device;
 use eigenforge_su3::Irrep;
 use eigenforge_templates::su3::{LAYOUT, LayoutTable, MOST_IN_TEXT, SlabClass, TableCounts, TileClass, TransformPlan};
+use std::ops::Range;
 
 /// Largest slabs and threads of a block for them.
 const SLAB_CLASSES: [(usize, u32); 4] = [(256, 64), (1024, 128), (4096, 256), (usize::MAX, 256)];
@@ -20,20 +21,66 @@ const TILES: [[u32; 4]; 3] = [[64, 64, 4, 4], [32, 32, 4, 2], [16, 16, 2, 2]];
 /// A tile is taken where it is filled to this part.
 const FILLED: f64 = 0.5;
 
+/// Launches that transform some groups.
+pub(super) struct Portion {
+    pub slabs: Vec<SlabClass>,
+    pub tiles: Vec<TileClass>,
+}
+
 /// A plan with its tables, by name.
 pub(super) struct Layout {
     pub plan: TransformPlan,
+    /// Launches of each portion.
+    pub portions: Vec<Portion>,
     pub tables: Vec<(&'static str, Numbers)>,
 }
 
 impl Layout {
     /// Layout tables stand in the text where there are at most `most_in_text` numbers of them.
     pub fn new(plan: &Plan, tables: &Tables, channels: u32, most_in_text: Option<usize>) -> Layout {
+        Layout::in_portions(plan, tables, channels, most_in_text, std::slice::from_ref(&(0..plan.groups.len())))
+    }
+
+    /// In portions of consecutive groups, which together are all: the same kernels, each portion by launches of its own.
+    pub fn in_portions(
+        plan: &Plan,
+        tables: &Tables,
+        channels: u32,
+        most_in_text: Option<usize>,
+        portions: &[Range<usize>],
+    ) -> Layout {
         let pairs = ByPair::new(plan, tables);
         let quadruples = Quadruples::new(plan, &pairs);
         let blocks = Blocks::new(plan);
         let (slabs, slab_classes) = quadruples.sorted_slabs(&pairs);
-        let (tiles, tile_classes) = blocks.tiles();
+        let portion_of_block = portions_of_blocks(plan, portions);
+        let (tiles, tile_classes) = blocks.tiles(&portion_of_block);
+        let portions = portions
+            .iter()
+            .enumerate()
+            .map(|(at, groups)| {
+                let before = |end: usize| plan.groups[..end].iter().map(|group| group.quadruples.len() as u32).sum();
+                let quadruples: Range<u32> = before(groups.start)..before(groups.end);
+                let slabs = slab_classes.iter().map(|class| {
+                    let of_class = &slabs[class.first as usize..][..class.slabs as usize];
+                    let place = |quadruple: u32| of_class.partition_point(|slab| slab.0 < quadruple) as u64;
+                    let [first, end] = [quadruples.start, quadruples.end].map(place);
+                    SlabClass { first: class.first + first, slabs: end - first, ..*class }
+                });
+                let tiles = tile_classes.iter().map(|class| {
+                    let of_class = &tiles[class.first as usize..][..class.tiles as usize];
+                    let place = |portion: usize| {
+                        of_class.partition_point(|tile| portion_of_block[tile.0 as usize] < portion) as u64
+                    };
+                    let [first, end] = [at, at + 1].map(place);
+                    TileClass { first: class.first + first, tiles: end - first, ..*class }
+                });
+                Portion {
+                    slabs: slabs.filter(|class| class.slabs > 0).collect(),
+                    tiles: tiles.filter(|class| class.tiles > 0).collect(),
+                }
+            })
+            .collect();
         let (irreps, irrep_first, states_below) = irreps(plan);
         let mut layout: Vec<LayoutTable> = Vec::new();
         for (name, _, _) in LAYOUT {
@@ -92,7 +139,7 @@ impl Layout {
         numbers.extend(pairs.into_numbers());
         numbers.extend(quadruples.into_numbers());
         numbers.extend(blocks.into_numbers());
-        Layout { plan: device_plan, tables: numbers }
+        Layout { plan: device_plan, portions, tables: numbers }
     }
 
     /// Refuses what the device has no memory for.
@@ -109,6 +156,13 @@ impl Layout {
         );
         Ok(device.check_memory(&what, bytes)?)
     }
+}
+
+/// Which portion each product of irreps and S0 is of.
+fn portions_of_blocks(plan: &Plan, portions: &[Range<usize>]) -> Vec<usize> {
+    let blocks =
+        |groups: &Range<usize>| 3 * plan.groups[groups.clone()].iter().map(|g| g.products.len()).sum::<usize>();
+    portions.iter().enumerate().flat_map(|(at, groups)| std::iter::repeat_n(at, blocks(groups))).collect()
 }
 
 /// Numbers of irreps, the first of each na + nb, and (κ, L') with L' < L of each.
@@ -304,8 +358,8 @@ impl Blocks {
         blocks
     }
 
-    /// (block, row of tiles, column of tiles) by class, products of many rows first.
-    fn tiles(&self) -> (Vec<(u32, u16, u16)>, Vec<TileClass>) {
+    /// (block, row of tiles, column of tiles) by class; in each portion by portion, products of many rows first.
+    fn tiles(&self, portion_of_block: &[usize]) -> (Vec<(u32, u16, u16)>, Vec<TileClass>) {
         let filled = |tile: u32, rows: u32, columns: u32| {
             let taken = rows.next_multiple_of(tile) as f64 * columns.next_multiple_of(tile) as f64;
             f64::from(rows) * f64::from(columns) / taken >= FILLED
@@ -315,7 +369,7 @@ impl Blocks {
             TILES.iter().position(fits).unwrap_or(TILES.len() - 1)
         };
         let mut by_rows: Vec<usize> = (0..self.rows.len()).filter(|block| self.rows[*block] > 0).collect();
-        by_rows.sort_by_key(|block| std::cmp::Reverse(self.rows[*block]));
+        by_rows.sort_by_key(|block| (portion_of_block[*block], std::cmp::Reverse(self.rows[*block])));
         let (mut tiles, mut classes) = (Vec::new(), Vec::new());
         for (which, [rows, columns, deep, wide]) in TILES.into_iter().enumerate() {
             let first = tiles.len();

@@ -14,12 +14,12 @@ use super::plan::Plan;
 use super::tables::Tables;
 pub use coefficients::{DeviceCoefficients, coefficients_on_cpu};
 use eigenforge_runtime::{Arguments, Device, DeviceError, Kernel, Vector};
-use eigenforge_templates::su3::{TransformPlan, TransformPlanError, Ways};
+use eigenforge_templates::su3::{SlabClass, TileClass, TransformPlan, TransformPlanError, Ways};
 use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
-use layout::{Layout, w0_of_tables};
+use layout::{Layout, Portion, w0_of_tables};
 use numbers::OnCard;
 pub use paper::DevicePaper;
-pub use run::{Channels, DeviceMemory, Direction, memory_plan, part_of, transform};
+pub use run::{Channels, DeviceMemory, DeviceVectors, Direction, Layouts, memory_plan, part_of, transform};
 use std::collections::HashMap;
 
 /// Why a device does not transform.
@@ -46,6 +46,7 @@ pub struct DeviceTransform {
     kernel: Kernel,
     tables: HashMap<&'static str, OnCard>,
     w0: OnCard,
+    portions: Vec<Portion>,
 }
 
 impl DeviceTransform {
@@ -71,14 +72,15 @@ impl DeviceTransform {
         let layout = Layout::new(plan, tables, channels as u32, most_in_text);
         layout.check(device)?;
         let w0 = OnCard::F64(device.buffer(&w0_of_tables(plan, tables))?);
-        DeviceTransform::of_layout(&layout, Ways::Both, w0, device)
+        DeviceTransform::of_layout(layout, Ways::Both, w0, device)
     }
 
-    fn of_layout(layout: &Layout, ways: Ways, w0: OnCard, device: &Device) -> Result<Self, DeviceTransformError> {
+    fn of_layout(layout: Layout, ways: Ways, w0: OnCard, device: &Device) -> Result<Self, DeviceTransformError> {
         let kernel = device.compile(&layout.plan.text_of(ways)?)?;
         let upload = |(name, numbers): &(&'static str, numbers::Numbers)| Ok((*name, numbers.upload(device)?));
         let tables = layout.tables.iter().map(upload).collect::<Result<HashMap<_, _>, DeviceError>>()?;
-        Ok(DeviceTransform { device: device.clone(), plan: layout.plan.clone(), kernel, tables, w0 })
+        let Layout { plan, portions, .. } = layout;
+        Ok(DeviceTransform { device: device.clone(), plan, kernel, tables, w0, portions })
     }
 
     /// The plan of a transformation without a device, for its text.
@@ -116,12 +118,33 @@ impl DeviceTransform {
     /// # Errors
     /// A device that fails.
     pub fn forward(&self, numbers: &mut Vector<f64>, work: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
-        for class in &self.plan.slabs {
+        self.forward_by(&self.plan.slabs, &self.plan.tiles, numbers, work)
+    }
+
+    /// The groups of one portion; the others stay.
+    pub(super) fn forward_portion(
+        &self,
+        portion: usize,
+        numbers: &mut Vector<f64>,
+        work: &mut Vector<f64>,
+    ) -> Result<(), DeviceTransformError> {
+        let Portion { slabs, tiles } = &self.portions[portion];
+        self.forward_by(slabs, tiles, numbers, work)
+    }
+
+    fn forward_by(
+        &self,
+        slabs: &[SlabClass],
+        tiles: &[TileClass],
+        numbers: &mut Vector<f64>,
+        work: &mut Vector<f64>,
+    ) -> Result<(), DeviceTransformError> {
+        for class in slabs {
             let launch = self.plan.forward_launch(class)?;
             let scalars = [("first_slab", class.first as i64), ("half", class.half as i64)];
             self.start(&launch, numbers, work, &scalars)?;
         }
-        self.couple(work, numbers, false)
+        self.couple(tiles, work, numbers, false)
     }
 
     /// Strengths into elements.
@@ -129,7 +152,7 @@ impl DeviceTransform {
     /// # Errors
     /// A device that fails.
     pub fn inverse(&self, numbers: &mut Vector<f64>, work: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
-        self.couple(numbers, work, true)?;
+        self.couple(&self.plan.tiles, numbers, work, true)?;
         for class in &self.plan.slabs {
             let launch = self.plan.back_launch(class)?;
             let scalars = [("first_slab", class.first as i64), ("half", class.half as i64)];
@@ -141,8 +164,14 @@ impl DeviceTransform {
     }
 
     /// C = W⁰ Z, or Z = W⁰ᵀ C.
-    fn couple(&self, from: &Vector<f64>, to: &mut Vector<f64>, back: bool) -> Result<(), DeviceTransformError> {
-        for class in &self.plan.tiles {
+    fn couple(
+        &self,
+        tiles: &[TileClass],
+        from: &Vector<f64>,
+        to: &mut Vector<f64>,
+        back: bool,
+    ) -> Result<(), DeviceTransformError> {
+        for class in tiles {
             let launch = self.plan.couple_launch(class, back)?;
             self.start(&launch, from, to, &[("first_tile", class.first as i64)])?;
         }

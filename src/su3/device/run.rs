@@ -10,8 +10,9 @@ use super::coefficients::{CoefficientsLayout, largest};
 use super::layout::Layout;
 use super::numbers::OnCard;
 use super::{DeviceCoefficients, DevicePaper, DeviceTransform, DeviceTransformError};
-use eigenforge_runtime::{Device, trace};
+use eigenforge_runtime::{Device, Vector, trace};
 use eigenforge_templates::su3::Ways;
+use std::ops::Range;
 
 /// What to do with the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,48 @@ pub struct Channels {
     length: usize,
     device: Device,
     defects: Vec<f64>,
+    /// First number and length of each group.
+    places: Vec<[usize; 2]>,
+    /// Groups of each portion.
+    portions: Vec<Range<usize>>,
+}
+
+/// What the kernels of a plan are written from, and their tables: all that can be made without a device.
+pub struct Layouts {
+    coefficients: CoefficientsLayout,
+    layout: Layout,
+    ways: Ways,
+    portions: Vec<Range<usize>>,
+}
+
+impl Layouts {
+    /// Of a plan, `at_once` channels at once, in portions of consecutive groups that are all of them. The inverse has one portion.
+    pub fn new(
+        plan: &Plan,
+        tables: &Tables,
+        at_once: usize,
+        direction: Direction,
+        portions: &[Range<usize>],
+    ) -> Layouts {
+        let all = [0..plan.groups.len()];
+        let portions = if direction == Direction::Forward { portions } else { &all };
+        let (coefficients, layout) = rayon::join(
+            || CoefficientsLayout::new(plan, tables.coupler()),
+            || Layout::in_portions(plan, tables, at_once as u32, None, portions),
+        );
+        let ways = if direction == Direction::Inverse { Ways::Back } else { Ways::Forward };
+        Layouts { coefficients, layout, ways, portions: portions.to_vec() }
+    }
+
+    fn is_for(&self, at_once: usize, portions: &[Range<usize>]) -> bool {
+        self.layout.plan.channels as usize == at_once && self.portions == portions
+    }
+}
+
+/// Two vectors of a device that portions come to, one after the other.
+pub struct DeviceVectors {
+    numbers: Vector<f64>,
+    work: Vector<f64>,
 }
 
 enum Chain {
@@ -54,20 +97,40 @@ impl Channels {
         direction: Direction,
         device: &Device,
     ) -> Result<Channels, DeviceTransformError> {
+        let all = 0..plan.groups.len();
+        Channels::in_portions(plan, tables, channels, direction, std::slice::from_ref(&all), None, device)
+    }
+
+    /// In portions of consecutive groups, which together are all; only the chain of products forward has more than one.
+    /// `layouts`, made earlier of the same plan and tables, are taken if they are for as many channels at once and these portions.
+    ///
+    /// # Errors
+    /// As of [`Channels::new`].
+    pub fn in_portions(
+        plan: &Plan,
+        tables: &Tables,
+        channels: usize,
+        direction: Direction,
+        portions: &[Range<usize>],
+        layouts: Option<Layouts>,
+        device: &Device,
+    ) -> Result<Channels, DeviceTransformError> {
         let _preparing = trace::span("set up", "kernels, tables and W0");
         let (length, device) = (plan.length, device.clone());
+        let places = plan.groups.iter().map(|group| [group.start, group.length]).collect();
+        let all = [0..plan.groups.len()];
+        let portions = if direction == Direction::Forward { portions } else { &all };
         if direction == Direction::Paper {
             let chain = Chain::Paper(Box::new(DevicePaper::new(plan, tables, channels, &device)?));
             let defects = plan.groups.iter().map(|group| tables.defect_of(group)).collect();
-            return Ok(Channels { chain, direction, at_once: channels, length, device, defects });
+            let portions = portions.to_vec();
+            return Ok(Channels { chain, direction, at_once: channels, length, device, defects, places, portions });
         }
         let at_once = memory_plan(plan, channels, &device).channels;
-        let (coefficients, layout) = rayon::join(
-            || CoefficientsLayout::new(plan, tables.coupler()),
-            || Layout::new(plan, tables, at_once as u32, None),
-        );
+        let layouts = layouts.filter(|layouts| layouts.is_for(at_once, portions));
+        let layouts = layouts.unwrap_or_else(|| Layouts::new(plan, tables, at_once, direction, portions));
+        let Layouts { coefficients, layout, ways, portions } = layouts;
         layout.check(&device)?;
-        let ways = if direction == Direction::Inverse { Ways::Back } else { Ways::Forward };
         device.compile_all(&[coefficients.plan.text()?, layout.plan.text_of(ways)?])?;
         let made = DeviceCoefficients::of_layout(&coefficients, &device)?;
         let mut w0 = made.room()?;
@@ -78,13 +141,68 @@ impl Channels {
             largest(&of_blocks.by_ref().take(group.products.len()).flatten().copied().collect::<Vec<_>>())
         };
         let defects = plan.groups.iter().map(of_group).collect();
-        let chain = Chain::Products(Box::new(DeviceTransform::of_layout(&layout, ways, OnCard::Made(w0), &device)?));
-        Ok(Channels { chain, direction, at_once, length, device, defects })
+        let chain = Chain::Products(Box::new(DeviceTransform::of_layout(layout, ways, OnCard::Made(w0), &device)?));
+        Ok(Channels { chain, direction, at_once, length, device, defects, places, portions })
     }
 
     /// The largest deviation of W⁰ from orthogonality, of each group.
     pub fn defects(&self) -> &[f64] {
         &self.defects
+    }
+
+    /// How many portions there are.
+    pub fn portions(&self) -> usize {
+        self.portions.len()
+    }
+
+    /// Memory of the device for the numbers.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn vectors(&self) -> Result<DeviceVectors, DeviceTransformError> {
+        let zeros = || self.device.zeros(self.at_once * self.length);
+        Ok(DeviceVectors { numbers: zeros()?, work: zeros()? })
+    }
+
+    /// Transforms the groups of a portion: a vector for each of them and each channel, in and out.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn portion(
+        &self,
+        portion: usize,
+        vectors: &mut DeviceVectors,
+        input: &[Vec<Vec<f64>>],
+    ) -> Result<Vec<Vec<Vec<f64>>>, DeviceTransformError> {
+        let _transforming = trace::span("solve", "transform");
+        let places = &self.places[self.portions[portion].clone()];
+        let channels = input.first().map_or(0, Vec::len);
+        let mut output: Vec<Vec<Vec<f64>>> = places.iter().map(|_| Vec::with_capacity(channels)).collect();
+        let DeviceVectors { numbers, work } = vectors;
+        for first in (0..channels).step_by(self.at_once) {
+            let together = first..(first + self.at_once).min(channels);
+            for (of, [start, _]) in input.iter().zip(places) {
+                for channel in together.clone() {
+                    numbers.write_part((channel - first) * self.length + start, &of[channel])?;
+                }
+            }
+            match (&self.chain, self.direction) {
+                (Chain::Products(chain), Direction::Inverse) => chain.inverse(numbers, work)?,
+                (Chain::Products(chain), _) => chain.forward_portion(portion, numbers, work)?,
+                (Chain::Paper(paper), _) => {
+                    paper.forward(numbers, work)?;
+                    std::mem::swap(numbers, work);
+                }
+            }
+            for (of, [start, length]) in output.iter_mut().zip(places) {
+                for channel in together.clone() {
+                    let mut vector = vec![0.0; *length];
+                    numbers.read_part((channel - first) * self.length + start, &mut vector)?;
+                    of.push(vector);
+                }
+            }
+        }
+        Ok(output)
     }
 
     /// Transforms every channel.

@@ -1,0 +1,220 @@
+//! Pieces of work through three threads: one reads what comes next, one works, one writes what is done.
+//!
+//! In: the bytes that each piece takes while it is under way, the bytes that all of them may take, and what to do. Out: every piece
+//! read, worked on and written, each in its turn, or the first error. A piece is read only when there is room for it beside those
+//! that are under way, so a small memory makes the three take turns; the numbers are the same either way.
+
+use std::sync::mpsc::channel;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// How it went.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Flow {
+    /// Pieces that were worked on, and written.
+    pub pieces: usize,
+    /// Seconds of what comes before the first piece.
+    pub beginning: f64,
+    /// Seconds of reading, without waiting for room.
+    pub reading: f64,
+    /// Seconds of writing, without waiting for work.
+    pub writing: f64,
+}
+
+/// Does pieces 0, 1, …: `read` and `write` on threads of their own, `work` on this one. `begin` has this thread first, while
+/// pieces are read already; `work` is handed what it gives. After each piece `stop` is asked whether to end; what was worked on is
+/// written even then, and where an error ends it.
+///
+/// # Errors
+/// Of `begin` or `work`, else of `write`, else of `read`.
+pub fn through<I: Send, O: Send, E: Send, W>(
+    bytes: &[u64],
+    limit: u64,
+    read: impl Fn(usize) -> Result<I, E> + Send,
+    begin: impl FnOnce() -> Result<W, E>,
+    mut work: impl FnMut(&mut W, usize, I) -> Result<O, E>,
+    mut write: impl FnMut(usize, O) -> Result<(), E> + Send,
+    stop: impl Fn() -> bool,
+) -> Result<Flow, E> {
+    let room = Room::new(limit);
+    let (to_work, inputs) = channel();
+    let (to_write, outputs) = channel();
+    std::thread::scope(|scope| {
+        let room = &room;
+        let reader = scope.spawn(move || {
+            let mut seconds = 0.0;
+            for (at, needed) in bytes.iter().enumerate() {
+                if !room.take(*needed) {
+                    break;
+                }
+                let started = Instant::now();
+                let input = read(at)?;
+                seconds += started.elapsed().as_secs_f64();
+                if to_work.send((at, input)).is_err() {
+                    break;
+                }
+            }
+            Ok(seconds)
+        });
+        let writer = scope.spawn(move || {
+            let _closing = Closing(room);
+            let mut seconds = 0.0;
+            for (at, output) in outputs {
+                let started = Instant::now();
+                write(at, output)?;
+                seconds += started.elapsed().as_secs_f64();
+                room.give(bytes[at]);
+            }
+            Ok(seconds)
+        });
+        let mut flow = Flow::default();
+        // Both ends of the channels are let go of in it, so that the threads end.
+        let worked = (|| {
+            let _closing = Closing(room);
+            let (inputs, to_write) = (inputs, to_write);
+            let started = Instant::now();
+            let mut worker = begin()?;
+            flow.beginning = started.elapsed().as_secs_f64();
+            for (at, input) in inputs {
+                let output = work(&mut worker, at, input)?;
+                if to_write.send((at, output)).is_err() {
+                    break;
+                }
+                flow.pieces += 1;
+                if stop() {
+                    break;
+                }
+            }
+            Ok(())
+        })();
+        let joined =
+            [reader.join(), writer.join()].map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        worked?;
+        let [reading, writing] = joined;
+        (flow.writing, flow.reading) = (writing?, reading?);
+        Ok(flow)
+    })
+}
+
+/// Bytes for the pieces under way.
+struct Room {
+    limit: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    taken: u64,
+    closed: bool,
+}
+
+impl Room {
+    fn new(limit: u64) -> Room {
+        Room { limit, state: Mutex::new(State { taken: 0, closed: false }), changed: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for room; false if there will be none any more. A piece that is larger than all the room has it alone.
+    fn take(&self, bytes: u64) -> bool {
+        let full = |state: &mut State| !state.closed && state.taken > 0 && state.taken + bytes > self.limit;
+        let mut state = self.changed.wait_while(self.state(), full).unwrap_or_else(PoisonError::into_inner);
+        state.taken += bytes;
+        !state.closed
+    }
+
+    fn give(&self, bytes: u64) {
+        self.state().taken -= bytes;
+        self.changed.notify_all();
+    }
+}
+
+/// Ends the waiting for room, however its thread ends.
+struct Closing<'a>(&'a Room);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.state().closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+    /// Bytes under way never exceed the limit; every piece is written once and in its turn, whatever the limit.
+    #[test]
+    fn pieces_keep_the_limit_and_their_turns() {
+        let bytes = [3, 5, 2, 4, 4, 1, 5];
+        for limit in [1, 5, 9, 100] {
+            let (under_way, most) = (AtomicU64::new(0), AtomicU64::new(0));
+            let mut written = Vec::new();
+            let read = |at: usize| {
+                most.fetch_max(under_way.fetch_add(bytes[at], SeqCst) + bytes[at], SeqCst);
+                Ok::<usize, String>(10 * at)
+            };
+            let work = |_: &mut (), at: usize, input: usize| Ok(input + at);
+            let write = |at: usize, output: usize| {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+                written.push(output);
+                under_way.fetch_sub(bytes[at], SeqCst);
+                Ok(())
+            };
+            let flow = through(&bytes, limit, read, || Ok(()), work, write, || false).unwrap();
+            assert_eq!((flow.pieces, written), (7, (0..7).map(|at| 11 * at).collect()));
+            assert!(most.load(SeqCst) <= limit.max(5), "{limit}: {most:?}");
+            // Where there is room, the next is read before the last is written.
+            assert!(limit < 100 || most.load(SeqCst) > 5, "{most:?}");
+        }
+    }
+
+    /// Each thread's error comes out, and ends the others; what was worked on before is written.
+    #[test]
+    fn errors_of_every_thread_surface() {
+        for (place, limit) in
+            ["read", "begin", "work", "write"].into_iter().flat_map(|place| [(place, 1), (place, 1000)])
+        {
+            let fails = |here: &str, at: usize| match here == place && at == 3 {
+                true => Err(format!("{here} {at}")),
+                false => Ok(()),
+            };
+            let mut written = 0;
+            let write = |at: usize, ()| {
+                fails("write", at)?;
+                written += 1;
+                Ok(())
+            };
+            let ended = through(
+                &[7; 50],
+                limit,
+                |at| fails("read", at),
+                || fails("begin", 3),
+                |(): &mut (), at, ()| fails("work", at),
+                write,
+                || false,
+            );
+            let whole = if place == "begin" { 0 } else { 3 };
+            assert_eq!((ended, written), (Err(format!("{place} 3")), whole));
+        }
+    }
+
+    /// Whoever asks for an end gets it after the piece at hand, which is written.
+    #[test]
+    fn a_stop_loses_no_piece() {
+        let (done, mut written) = (AtomicU64::new(0), 0);
+        let work = |(): &mut (), _, ()| {
+            done.fetch_add(1, SeqCst);
+            Ok::<(), String>(())
+        };
+        let write = |_, ()| {
+            written += 1;
+            Ok(())
+        };
+        let flow = through(&[1; 9], 3, |_| Ok(()), || Ok(()), work, write, || done.load(SeqCst) == 4).unwrap();
+        assert_eq!((flow.pieces, written), (4, 4));
+    }
+}
