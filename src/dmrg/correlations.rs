@@ -1,22 +1,22 @@
 //! Correlations of every pair of sites, read off while ψ is carried along the chain.
 //!
-//! In: ψ at each bond in turn. Out: ⟨Sᶻ_i Sᶻ_j⟩ and ⟨S_i·S_j⟩ of moments and electrons, of fermions ⟨n_i n_j⟩ and the
+//! In: ψ around each site in turn. Out: ⟨Sᶻ_i Sᶻ_j⟩ and ⟨S_i·S_j⟩ of moments and electrons, of fermions ⟨n_i n_j⟩ and the
 //! one-particle density matrix ⟨c†_iσ c_jσ⟩ of each mode σ. A block holds one operator for each of its sites and each kind
-//! of pair; at the bond (p, p + 1) those of sites 0 … p meet the partner at p + 1. S·S needs only Sᶻ Sᶻ and S⁺ S⁻, since
+//! of pair; around site p those of sites 0 … p − 1 meet the partner at p. S·S needs only Sᶻ Sᶻ and S⁺ S⁻, since
 //! ⟨S⁺_i S⁻_j⟩ = ⟨S⁻_i S⁺_j⟩ in a real state. S⁺ = c†↑ c↓ of an electron moves no parity; c†_i … c_j has the parity
 //! P = (−1)^n at every site between (Jordan, Wigner 1928), and c† P at site i.
 
-use super::blocks::Side;
+use super::blocks::{Sectors, Side};
 use super::bond::Frame;
 use super::chain::Chain;
 use super::charges::Charges;
 use super::engine::{Engine, Operands};
-use super::enlarged::{EnlargedOperators, Enlarging};
-use super::environment::{BlockOperator, Environment};
+use super::enlarged::{EnlargedOperators, Enlarging, OperatorBlock, Piece};
+use super::environment::Environment;
 use super::error::DmrgError;
 use super::measure::expectation;
 use super::operator_sum::{Cut, Entry};
-use super::records::Space;
+use super::records::{Space, Stage};
 use super::site::{Kind, Matrix, Site};
 use super::state::Isometry;
 use super::superblock::Superblock;
@@ -67,7 +67,7 @@ struct Matrices {
     square: Vec<f64>,
 }
 
-/// Collects correlations bond by bond.
+/// Collects correlations site by site.
 pub struct Correlator<B> {
     operators: LocalOperators,
     kinds: Vec<Pair>,
@@ -165,54 +165,39 @@ impl<B> Correlator<B> {
         }
     }
 
-    /// Takes up ψ at bond `p`: pairs of a site up to `p` with site p + 1. Returns the operators of the enlarged block.
+    /// Takes up ψ around site `p`: pairs of a site before it with itself. Returns the operators of the enlarged block.
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn bond<E: Engine<Buffer = B>>(
+    pub fn around_site<E: Engine<Buffer = B>>(
         &mut self,
         engine: &E,
         frame: &Frame,
         wave: &B,
-        right: &Environment<B>,
         p: usize,
     ) -> Result<EnlargedOperators<B>, DmrgError> {
-        let (table, cut) = self.carried(p);
-        let (operators, enlarged) = (&self.operators, &frame.left);
-        let left = Enlarging { side: Side::Left, block: &self.left, table: &table, operators, enlarged, cut: &cut };
-        let (mut of_left, mut of_right) = (vec![1; frame.left.sectors.len()], vec![1; frame.right.sectors.len()]);
-        for sector in &frame.layout.sectors {
-            (of_left[sector.left], of_right[sector.right]) = (sector.columns, sector.rows);
-        }
-        let mut left = left.operators(engine, &of_left)?;
-        let end = |(kind, pair): (usize, &Pair)| {
+        let mut of_left = vec![1; frame.left.sectors.len()];
+        frame.layout.sectors.iter().for_each(|sector| of_left[sector.left] = sector.columns);
+        let enlarged = |table: &[Entry], cut: &Cut| {
+            let (operators, enlarged) = (&self.operators, &frame.left);
+            let left = Enlarging { side: Side::Left, block: &self.left, table, operators, enlarged, cut };
+            left.operators(engine, &of_left)
+        };
+        let whole = whole(&frame.right.sectors);
+        let operands = Operands::default().with(Space::Left, &self.left.data);
+        for (i, (kind, pair)) in (0..p).flat_map(|i| self.kinds.iter().enumerate().map(move |pair| (i, pair))) {
             let (operator, coefficient) = pair.later;
-            Entry { from: kind, to: 0, coefficient, operator }
-        };
-        let table: Vec<Entry> = self.kinds.iter().enumerate().map(end).collect();
-        let block = bare(right, engine.upload(Vec::new())?);
-        let (cut, enlarged) = (neutral(self.kinds.len()), &frame.right);
-        let right = Enlarging { side: Side::Right, block: &block, table: &table, operators, enlarged, cut: &cut };
-        let mut right = right.operators(engine, &of_right)?;
-        let operands = Operands::default().with(Space::Left, &self.left.data).with(Space::LeftSum, &left.sums);
-        let only = |blocks: &mut Vec<_>| EnlargedOperators {
-            blocks: vec![std::mem::take(blocks)],
-            sums: (),
-            forming: Default::default(),
-        };
-        for i in 0..=p {
-            for kind in 0..self.kinds.len() {
-                let place = 1 + i * self.kinds.len() + kind;
-                let (a, b) = (only(&mut left.blocks[place]), only(&mut right.blocks[kind]));
-                let value = expectation(engine, &Superblock::new(&a, &b, &frame.layout), operands, wave)?;
-                (self.values[kind][i][p + 1], self.values[kind][p + 1][i]) = (value, value);
-                (left.blocks[place], right.blocks[kind]) = (first(a), first(b));
-            }
+            let ends = Entry { from: 1 + i * self.kinds.len() + kind, to: 0, coefficient, operator };
+            let pairs = enlarged(&[ends], &neutral(1))?;
+            let superblock = Superblock::new(&pairs, &whole, &frame.layout);
+            let value = expectation(engine, &superblock, operands.with(Space::LeftSum, &pairs.sums), wave)?;
+            (self.values[kind][i][p], self.values[kind][p][i]) = (value, value);
         }
-        Ok(left)
+        let (table, cut) = self.carried(p);
+        enlarged(&table, &cut)
     }
 
-    /// Carries the operators of a bond over to the kept states.
+    /// Carries the operators of an enlarged block over to the kept states.
     ///
     /// # Errors
     /// Those of the engine.
@@ -247,16 +232,18 @@ fn added(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
     a.iter().zip(b).map(row).collect()
 }
 
-fn first(operators: EnlargedOperators<()>) -> Vec<Option<super::enlarged::OperatorBlock>> {
-    operators.blocks.into_iter().next().unwrap_or_default()
-}
-
 /// A cut of so many operators; how they change the charges follows from their blocks.
 fn neutral(width: usize) -> Cut {
     Cut { changes: vec![Charges::default(); width], left_identity: Some(0), right_identity: None }
 }
 
-/// The block with the identity as its only operator.
-fn bare<B>(block: &Environment<B>, data: B) -> Environment<B> {
-    Environment { sectors: block.sectors.clone(), operators: vec![BlockOperator::Identity], data }
+/// The identity of every sector.
+fn whole(sectors: &Sectors) -> EnlargedOperators<()> {
+    let block = |q: usize| {
+        let (rows, columns) = (sectors.dimension(q), sectors.dimension(q));
+        let piece = Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix: None };
+        Some(OperatorBlock { row: q, column: q, pieces: vec![piece] })
+    };
+    let blocks = vec![(0..sectors.len()).map(block).collect()];
+    EnlargedOperators { blocks, sums: (), forming: Stage::default() }
 }

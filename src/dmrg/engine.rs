@@ -8,6 +8,7 @@ use super::blocks::Side;
 use super::bond::Bond;
 use super::cpu_share::CpuShare;
 use super::davidson;
+use super::dense::{View, eigen};
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
@@ -186,6 +187,26 @@ pub trait Engine {
         limits: davidson::Limits,
         against: &[&Self::Buffer],
     ) -> Result<davidson::Found, DmrgError>;
+
+    /// Whether weights are eigenvalues of density matrices, good to the rounding of the largest; otherwise they are squares of
+    /// singular values, good far below it.
+    fn weighs_by_density(&self) -> bool {
+        false
+    }
+
+    /// The eigenvalues, descending, of symmetric matrices inside a buffer, given by first element and rows.
+    ///
+    /// # Errors
+    /// Numbers that are not finite.
+    fn eigenvalues(&self, matrices: Self::Buffer, list: &[(usize, usize)]) -> Result<Vec<Vec<f64>>, DmrgError> {
+        let matrices = self.download(&matrices)?;
+        let of = |(first, rows): &(usize, usize)| {
+            let (mut values, _) = eigen(View::whole(&matrices[*first..][..rows * rows], *rows, *rows))?;
+            values.reverse();
+            Ok(values)
+        };
+        list.iter().map(of).collect()
+    }
 
     /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
     ///

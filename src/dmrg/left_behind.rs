@@ -3,7 +3,7 @@
 //! A sweep says what it will not read for a while, a bond or two ahead what it will, and what it reads now; where the
 //! numbers are in between is the [engine](super::engine)'s.
 
-use super::blocks::Side;
+use super::blocks::{Sectors, Side};
 use super::engine::Engine;
 use super::error::DmrgError;
 use super::state::Isometry;
@@ -86,5 +86,31 @@ impl<E: Engine> Sweeper<'_, E> {
     pub(super) fn kept_here(&mut self, site: usize) -> Result<Option<&Isometry<E::Buffer>>, DmrgError> {
         self.arrive(Item::Kept(site))?;
         Ok(self.kept[site].as_ref())
+    }
+
+    /// Takes the states kept of a site, to be read for the last time; those of the next are said to come.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn take_kept(&mut self, site: usize) -> Result<Isometry<E::Buffer>, DmrgError> {
+        self.arrive(Item::Kept(site))?;
+        if site + 1 < self.chain.sites {
+            self.with(Item::Kept(site + 1), |engine, buffer| engine.expect(buffer, 1))?;
+        }
+        Ok(self.kept[site].take().expect("states of every site away from that of ψ are kept"))
+    }
+
+    /// The states kept of all sites behind one.
+    pub(super) fn kept_behind(&self, site: usize) -> Sectors {
+        self.kept.get(site + 1).and_then(Option::as_ref).map_or_else(Sectors::end, |kept| kept.kept.clone())
+    }
+
+    /// Takes ψ.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn take_wave(&mut self) -> Result<E::Buffer, DmrgError> {
+        let nothing = self.engine.upload(Vec::new())?;
+        Ok(std::mem::replace(&mut self.wave, nothing))
     }
 }

@@ -1,6 +1,7 @@
 //! What is read off a converged state: weights and entropy of every cut, populations of every site, the energy variance.
 //!
-//! In: a [`Sweeper`] with ψ at the first bond. Out: by carrying ψ once to the other end, without truncation,
+//! In: a [`Sweeper`] with ψ at the first bond. Out: by carrying ψ [around one site](super::one_site) to the other end, without
+//! truncation,
 //!
 //! * the weights w of each cut (squares of the singular values), with the charges of the left part, and S = −Σ w ln w;
 //! * the probability of each state of each site, whence ⟨n⟩, ⟨n↑n↓⟩, ⟨Sᶻ⟩;
@@ -9,7 +10,7 @@
 //!
 //! and with the operator sum of H², ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state.
 
-use super::blocks::{PairedSector, Part, Side};
+use super::blocks::{PairedSector, Side};
 use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
 use super::charges::Charges;
@@ -18,13 +19,15 @@ use super::engine::{Engine, Operands};
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::left_behind::Item;
+use super::one_site::{Density, OneSite, RowsOfSector, sums_by_state};
 use super::records::Space;
 use super::site::{Kind, Site};
+use super::state::KeptBlock;
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
-use super::truncate::{Limits, NO_WEIGHT};
+use super::transform::Step;
+use super::truncate::{Limits, NO_WEIGHT, ROUNDING};
 use eigenforge_runtime::trace;
-use rayon::prelude::*;
 use serde::Serialize;
 
 /// A cut of the chain.
@@ -118,49 +121,114 @@ pub struct Walked {
     pub correlations: Option<Correlations>,
 }
 
-/// Carries ψ from the first bond to the last and reads off what there is at each.
+/// Reads off what there is at each site and cut, with ψ at the first bond; ψ and the kept states are used up.
+///
+/// Weights are squares of the singular values of ψ around one site; where the engine's are eigenvalues of density matrices anyhow,
+/// and no pairs are asked for, they are those of the density matrix as it is carried from cut to cut.
 ///
 /// # Errors
 /// Numbers that are not finite.
 pub fn walk<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, correlations: bool) -> Result<Walked, DmrgError> {
     let _walking = trace::span("dmrg", "averages");
+    let by_density = !correlations && sweeper.engine().weighs_by_density();
+    walk_by(chain, sweeper, correlations, by_density)
+}
+
+fn walk_by<E: Engine>(
+    chain: &Chain,
+    sweeper: &mut Sweeper<'_, E>,
+    correlations: bool,
+    by_density: bool,
+) -> Result<Walked, DmrgError> {
     let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
     let mut walked = Walked { cuts: Vec::new(), sites: Vec::new(), correlations: None };
     let mut correlator = if correlations { Correlator::new(chain, sweeper.engine())? } else { None };
-    for p in 0..chain.sites - 1 {
-        let frame = sweeper.frame(p);
-        let last = p + 2 == chain.sites;
-        let psi = sweeper.engine().download(sweeper.wave())?;
-        for (site, side) in [(p, Side::Left), (p + 1, Side::Right)].into_iter().take(1 + usize::from(last)) {
-            let probability = populations(&frame, &psi, side);
-            walked.sites.push(averages(&chain.site, &probability));
-            correlator.iter_mut().for_each(|correlator| correlator.site(site, &probability));
+    let (mut frame, mut wave) = (sweeper.frame(0), sweeper.take_wave()?);
+    for p in 0..chain.sites {
+        let engine = sweeper.engine();
+        let probability = populations(engine, chain, &frame, &wave)?;
+        walked.sites.push(averages(&chain.site, &probability));
+        correlator.iter_mut().for_each(|correlator| correlator.site(p, &probability));
+        let pairs =
+            correlator.as_mut().map(|correlator| correlator.around_site(engine, &frame, &wave, p)).transpose()?;
+        if p + 1 == chain.sites {
+            break;
         }
-        let (right, engine) = (sweeper.environments(p).1, sweeper.engine());
-        let pairs = correlator.as_mut().map(|correlator| correlator.bond(engine, &frame, sweeper.wave(), right, p));
-        let pairs = pairs.transpose()?;
-        let truncated = engine.truncate(frame.wave(sweeper.wave()), Side::Left, everything)?;
+        if by_density && p == 1 {
+            let density = Density::of(engine, &frame, &wave)?;
+            drop(wave);
+            walk_behind(chain, sweeper, density, &mut walked)?;
+            break;
+        }
+        let truncated = engine.truncate(frame.wave(&wave), Side::Left, everything)?;
         walked.cuts.push(cut(chain, p + 1, &weights_of(&frame, &truncated.spectrum)));
         if let (Some(correlator), Some(pairs)) = (&mut correlator, &pairs) {
             correlator.carry(engine, pairs, &truncated.kept)?;
         }
-        if !last {
-            let sectors = truncated.kept.kept.clone();
-            let empty = Environment { sectors, operators: Vec::new(), data: engine.upload(Vec::new())? };
-            sweeper.advance(p, Side::Left, &frame, truncated.kept, vec![truncated.centre], empty)?;
-        }
+        let (kept, centre) = (&truncated.kept, &truncated.centre);
+        let behind = sweeper.kept_behind(p + 1);
+        let site = OneSite::new(chain, p + 1, Side::Right, &kept.kept, &behind);
+        wave = if p == 0 {
+            site.taken_over(engine, centre)?
+        } else {
+            let given_up = sweeper.take_kept(p + 1)?;
+            let (old, new, new_own) = (&frame.layout, &site.frame.layout, &site.frame.left);
+            let (grown, old_other) = (Side::Left, &frame.right);
+            let step = Step { grown, old, old_other, kept, centre, given_up: &given_up, new_own, new };
+            step.wave(sweeper.engine())?
+        };
+        let regrouped = OneSite::new(chain, p + 1, Side::Left, &kept.kept, &behind);
+        wave = site.regrouped(&regrouped, sweeper.engine(), &wave)?;
+        frame = regrouped.frame;
     }
     walked.correlations = correlator.map(Correlator::finish);
     Ok(walked)
 }
 
-/// The weights of ψ at a bond with the charges of its left part, descending.
+/// The rest of the walk from cut 2 on, by the density matrix of the sites behind it.
+fn walk_behind<E: Engine>(
+    chain: &Chain,
+    sweeper: &mut Sweeper<'_, E>,
+    mut density: Density<E::Buffer>,
+    walked: &mut Walked,
+) -> Result<(), DmrgError> {
+    for p in 2..chain.sites {
+        let (kept, behind) = (sweeper.take_kept(p)?, sweeper.kept_behind(p));
+        let (engine, enlarged) = (sweeper.engine(), chain.enlarge(Side::Right, &behind, p + 1));
+        let product = density.onto_states(engine, &kept)?;
+        walked.cuts.push(cut(chain, p, &density_weights(chain, density.eigenvalues(engine)?)));
+        let matrix = |v: &KeptBlock| RowsOfSector {
+            sector: v.enlarged_sector,
+            offset: v.offset,
+            rows: v.rows,
+            columns: v.columns,
+        };
+        let matrices: Vec<RowsOfSector> = kept.blocks.iter().map(matrix).collect();
+        let (states, both) = (chain.site.dimension(), (&kept.data, Some(&product)));
+        let probability = sums_by_state(engine, &enlarged, &matrices, states, both)?;
+        walked.sites.push(averages(&chain.site, &probability));
+        density = Density::behind(engine, &enlarged, &kept, &product, &behind)?;
+    }
+    Ok(())
+}
+
+/// Eigenvalues of the density matrix behind a cut with the charges of the left part, descending, without those that are rounding.
+fn density_weights(chain: &Chain, eigenvalues: Vec<(Charges, Vec<f64>)>) -> Vec<(f64, Charges)> {
+    let largest = eigenvalues.iter().flat_map(|(_, values)| values).fold(0.0f64, |most, w| most.max(*w));
+    let of = |(charges, values): (Charges, Vec<f64>)| values.into_iter().map(move |w| (w, chain.total - charges));
+    descending(eigenvalues.into_iter().flat_map(of).filter(|(weight, _)| *weight >= ROUNDING * largest).collect())
+}
+
+/// The weights of ψ with the charges of its left part, descending.
 fn weights_of(frame: &Frame, spectrum: &[Vec<f64>]) -> Vec<(f64, Charges)> {
     let of = |(sector, list): (usize, &Vec<f64>)| {
         let charges = frame.left.sectors.charges(sector);
         list.iter().filter(|weight| **weight > NO_WEIGHT).map(move |weight| (*weight, charges)).collect::<Vec<_>>()
     };
-    let mut weights: Vec<(f64, Charges)> = spectrum.iter().enumerate().flat_map(of).collect();
+    descending(spectrum.iter().enumerate().flat_map(of).collect())
+}
+
+fn descending(mut weights: Vec<(f64, Charges)>) -> Vec<(f64, Charges)> {
     weights.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     weights
 }
@@ -178,31 +246,11 @@ fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> Cut {
     }
 }
 
-/// The probability of each state of the site next to the block on a side: norms² of the rows of ψ, or of its columns, that
-/// belong to the state.
-fn populations(frame: &Frame, wave: &[f64], side: Side) -> Vec<f64> {
-    let enlarged = if side == Side::Left { &frame.left } else { &frame.right };
-    let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
-    let of = |sector: &PairedSector| -> Vec<(usize, f64)> {
-        let block = &wave[sector.offset..][..sector.rows * sector.columns];
-        let part = |part: &Part| {
-            let (first, end) = (part.first, part.first + part.dimension);
-            let weight = match side {
-                Side::Left => block.chunks_exact(sector.rows).map(|column| square(&column[first..end])).sum(),
-                Side::Right => square(&block[first * sector.rows..end * sector.rows]),
-            };
-            (part.state, weight)
-        };
-        let own = if side == Side::Left { sector.left } else { sector.right };
-        enlarged.parts[own].iter().map(part).collect()
-    };
-    let squares: Vec<Vec<(usize, f64)>> = frame.layout.sectors.par_iter().map(of).collect();
-    let mut probability = Vec::new();
-    for (state, weight) in squares.into_iter().flatten() {
-        probability.resize(probability.len().max(state + 1), 0.0);
-        probability[state] += weight;
-    }
-    probability
+/// The probability of each state of the site of the left block: norms² of the rows of ψ that belong to it.
+fn populations<E: Engine>(engine: &E, chain: &Chain, frame: &Frame, wave: &E::Buffer) -> Result<Vec<f64>, DmrgError> {
+    let matrix = |s: &PairedSector| RowsOfSector { sector: s.left, offset: s.offset, rows: s.rows, columns: s.columns };
+    let matrices: Vec<RowsOfSector> = frame.layout.sectors.iter().map(matrix).collect();
+    sums_by_state(engine, &frame.left, &matrices, chain.site.dimension(), (wave, None))
 }
 
 fn averages(site: &Site, probability: &[f64]) -> SiteAverages {
@@ -222,4 +270,129 @@ fn averages(site: &Site, probability: &[f64]) -> SiteAverages {
     let m = |mode: usize| 0.5 * (modes as f64 - 1.0) - mode as f64;
     let sz = densities.iter().enumerate().map(|(mode, density)| m(mode) * density).sum();
     SiteAverages { densities: Some(densities), pairs: Some(pairs), sz }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dense::{View, decompose};
+    use super::super::host::Host;
+    use super::super::options::Options;
+    use super::*;
+    use crate::basis::Sector;
+    use crate::lattice::Lattice;
+    use crate::models::{hubbard, xxz};
+
+    /// A state of a few kept states after two sweeps.
+    fn swept(chain: &Chain) -> Sweeper<'_> {
+        let mut sweeper = Sweeper::random(Host::default(), chain, 6, 11).unwrap();
+        let plan = Options { states: vec![14], noise: Some(vec![0.0]), ..Options::default() }.plan(2);
+        for (p, grows) in (0..2).flat_map(|_| Sweeper::<Host>::path(chain.sites)) {
+            sweeper.step(p, grows, &plan).unwrap();
+        }
+        sweeper.finish(plan.davidson).unwrap();
+        sweeper
+    }
+
+    /// All d^N amplitudes of ψ at the first bond; the state of the first site counts most.
+    fn amplitudes(chain: &Chain, sweeper: &Sweeper<'_>) -> Vec<f64> {
+        let d = chain.site.dimension();
+        // For each sector and state kept behind a cut, its amplitudes over the sites there.
+        let mut behind: Vec<Vec<Vec<f64>>> = vec![vec![vec![1.0]]];
+        let grown = |enlarged: &super::super::blocks::Enlarged, q: usize, row: usize, behind: &[Vec<Vec<f64>>]| {
+            let part = enlarged.parts[q].iter().find(|part| row < part.first + part.dimension).unwrap();
+            let state = &behind[part.block][row - part.first];
+            let mut long = vec![0.0; d * state.len()];
+            long[part.state * state.len()..][..state.len()].copy_from_slice(state);
+            long
+        };
+        for site in (2..chain.sites).rev() {
+            let kept = sweeper.kept()[site].as_ref().unwrap();
+            let enlarged = chain.enlarge(Side::Right, &sweeper.kept_behind(site), site + 1);
+            let mut here = vec![Vec::new(); kept.kept.len()];
+            for v in &kept.blocks {
+                here[v.kept_sector] = (0..v.columns)
+                    .map(|k| {
+                        let mut state = vec![0.0; d * behind[0][0].len()];
+                        for row in 0..v.rows {
+                            let amplitude = kept.data[v.offset + row + k * v.rows];
+                            let long = grown(&enlarged, v.enlarged_sector, row, &behind);
+                            state.iter_mut().zip(long).for_each(|(to, from)| *to += amplitude * from);
+                        }
+                        state
+                    })
+                    .collect();
+            }
+            behind = here;
+        }
+        let frame = sweeper.frame(0);
+        let length = d * behind[0][0].len();
+        let mut all = vec![0.0; d * length];
+        for s in &frame.layout.sectors {
+            for (row, column) in (0..s.rows).flat_map(|row| (0..s.columns).map(move |column| (row, column))) {
+                let amplitude = sweeper.wave()[s.offset + row + column * s.rows];
+                let first = frame.left.parts[s.left].iter().find(|part| row == part.first).unwrap().state;
+                let long = grown(&frame.right, s.right, column, &behind);
+                all[first * length..][..length].iter_mut().zip(long).for_each(|(to, from)| *to += amplitude * from);
+            }
+        }
+        all
+    }
+
+    /// The weights of every cut, to the last reported, and the averages of every site are those of the vector of all amplitudes;
+    /// by singular values down to weights of 1e-28, by the density matrix to its rounding.
+    #[test]
+    fn weights_of_every_cut_are_those_of_the_whole_vector() {
+        let numbers = |n: usize, seed: u64| crate::bench::seeded::vector(n, seed);
+        let lattice = Lattice::chain(8).open();
+        let spins = xxz(&lattice, &numbers(7, 1), &numbers(7, 2), &numbers(8, 3), &[0.0; 8]);
+        let lattice = Lattice::chain(5).open();
+        let electrons = hubbard(&lattice, &numbers(4, 4), &[2.0; 5], &numbers(5, 5), 0.0, &[0.3; 4]);
+        let three = xxz(&Lattice::chain(3).open(), &[1.0; 2], &[0.5; 2], &numbers(3, 6), &[0.0; 3]).spin(2);
+        let sectors = [Sector::Spins { two_sz: 0 }, Sector::Fermions { up: 3, down: 2 }, Sector::Spins { two_sz: 2 }];
+        for (operator, sector) in [spins, electrons, three].into_iter().zip(sectors) {
+            let chain = Chain::new(&operator, sector, None).unwrap();
+            let (d, all) = (chain.site.dimension(), amplitudes(&chain, &swept(&chain)));
+            let norm: f64 = all.iter().map(|x| x * x).sum();
+            assert!((norm - 1.0).abs() < 1e-13 && all.len() == d.pow(chain.sites as u32));
+            for by_density in [false, true] {
+                let walked = walk_by(&chain, &mut swept(&chain), false, by_density).unwrap();
+                assert_eq!((walked.cuts.len(), walked.sites.len()), (chain.sites - 1, chain.sites));
+                for cut in &walked.cuts {
+                    let rows = d.pow((chain.sites - cut.left_sites) as u32);
+                    let exact = decompose(View::whole(&all, rows, all.len() / rows)).unwrap().s;
+                    let squares = || exact.iter().map(|s| s * s);
+                    let entropy: f64 = squares().filter(|w| *w > NO_WEIGHT).map(|w| -w * w.ln()).sum();
+                    assert!((cut.entropy - entropy).abs() < 1e-12, "{sector:?} {by_density}: {cut:?} is not {entropy}");
+                    assert!(cut.states == cut.weights.len() && cut.states <= exact.len());
+                    for (k, s) in exact.iter().enumerate() {
+                        let w = cut.weights.get(k).copied().unwrap_or(0.0);
+                        let error = if by_density { (w - s * s).abs() } else { (w.sqrt() - s).abs() };
+                        assert!(
+                            error < 2e-15,
+                            "{sector:?} {by_density}, cut {}: {w:e} is not {:e}",
+                            cut.left_sites,
+                            s * s
+                        );
+                    }
+                }
+                for (p, found) in walked.sites.iter().enumerate() {
+                    let place = d.pow((chain.sites - 1 - p) as u32);
+                    let mut probability = vec![0.0; d];
+                    all.iter().enumerate().for_each(|(k, x)| probability[k / place % d] += x * x);
+                    let expected = averages(&chain.site, &probability);
+                    let numbers = |of: &SiteAverages| {
+                        let mut list = vec![of.sz, of.pairs.unwrap_or(0.0)];
+                        list.extend(of.densities.iter().flatten());
+                        list
+                    };
+                    for (found, expected) in numbers(found).iter().zip(numbers(&expected)) {
+                        assert!(
+                            (found - expected).abs() < 1e-13,
+                            "{sector:?} {by_density}, site {p}: {found} {expected}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }

@@ -87,6 +87,7 @@ pub mod measure;
 pub mod memory;
 mod merged;
 pub mod mobility;
+mod one_site;
 pub mod operator_sum;
 pub mod options;
 pub mod ordering;

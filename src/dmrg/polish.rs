@@ -6,16 +6,16 @@
 //! regrouped from one block to the other on the way: ((l, s), r) to decompose to the right, (l, (s, r)) to the left; the other
 //! side is a block enlarged by a site of a single state, and everything else is as with two sites.
 
-use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
-use super::bond::{Bond, Frame, carried_over};
+use super::blocks::{Enlarged, Side};
+use super::bond::{Bond, carried_over};
 use super::chain::Chain;
-use super::charges::Charges;
 use super::davidson;
 use super::engine::{Engine, Operands};
 use super::enlarged::{EnlargedOperators, Enlarging};
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::left_behind::Item;
+use super::one_site::OneSite;
 use super::operator_sum::Entry;
 use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::superblock::Superblock;
@@ -50,60 +50,6 @@ pub struct PolishRecord {
 /// One-site sweeps at most; they converge quickly from a two-site state.
 const SWEEPS: usize = 4;
 const EVERYTHING: Limits = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
-
-/// A block with a site of one state and no charge.
-fn bare(block: &Sectors) -> Enlarged {
-    Enlarged::new(block, &[Charges::default()], |_| true)
-}
-
-/// The superblock of site `p` between the blocks beside it.
-struct Site {
-    p: usize,
-    /// The block that holds the site.
-    with: Side,
-    frame: Frame,
-}
-
-impl Site {
-    fn new(chain: &Chain, p: usize, with: Side, left: &Sectors, right: &Sectors) -> Site {
-        let (left, right) = match with {
-            Side::Left => (chain.enlarge(Side::Left, left, p), bare(right)),
-            Side::Right => (bare(left), chain.enlarge(Side::Right, right, p + 1)),
-        };
-        let layout = WaveLayout::new(&left.sectors, &right.sectors, chain.total);
-        Site { p, with, frame: Frame { left, right, layout } }
-    }
-
-    /// ψ with the site in the other block.
-    fn regrouped(&self, to: &Site) -> Stage {
-        let (from, into) = (&self.frame, &to.frame);
-        let mut stage = Stage { groups: Vec::new(), length: into.layout.length };
-        for pair in &into.layout.sectors {
-            let mut records = Vec::new();
-            for l in &into.left.parts[pair.left] {
-                for r in &into.right.parts[pair.right] {
-                    // (l, s) | r from l | (s, r), or back: the site's state is that of whichever part has it.
-                    let state = if self.with == Side::Left { r.state } else { l.state };
-                    let (of_left, of_right) = match self.with {
-                        Side::Left => (from.left.place(l.block, state), from.right.place(r.block, 0)),
-                        Side::Right => (from.left.place(l.block, 0), from.right.place(r.block, state)),
-                    };
-                    let (Some((sector, row)), Some((_, column))) = (of_left, of_right) else { continue };
-                    let Some(index) = from.layout.of_left(sector) else { continue };
-                    let source = &from.layout.sectors[index];
-                    let offset = source.offset + row + column * source.rows;
-                    let a = Operand { space: Space::Input, offset, stride: source.rows, transposed: false };
-                    let first = l.first + r.first * pair.rows;
-                    let (rows, columns) = (l.dimension, r.dimension);
-                    let action = Action::Copy { a };
-                    records.push(Record { action, coefficient: 1.0, first, stride: pair.rows, rows, columns });
-                }
-            }
-            stage.groups.push(Group { offset: pair.offset, length: pair.rows * pair.columns, records });
-        }
-        stage
-    }
-}
 
 impl<E: Engine> Sweeper<'_, E> {
     /// One-site sweeps until they change the energy by less than `tolerance`, with at most `states` states.
@@ -142,7 +88,7 @@ impl<E: Engine> Sweeper<'_, E> {
     }
 
     /// From ψ of the first bond to ψ of site 1.
-    fn enter(&mut self, states: usize) -> Result<(Site, f64), DmrgError> {
+    fn enter(&mut self, states: usize) -> Result<(OneSite, f64), DmrgError> {
         self.arrive(Item::Block(Side::Left, 0))?;
         let (chain, frame) = (self.chain, self.frame(0));
         let limits = Limits { most: states, ..EVERYTHING };
@@ -150,26 +96,18 @@ impl<E: Engine> Sweeper<'_, E> {
         let kept = &truncated.kept;
         let (left, right) = self.environments(0);
         let grown = carried_over(&self.engine, chain, &chain.sum, Side::Left, 0, left, &frame.left, kept)?;
-        let site = Site::new(chain, 1, Side::Right, &kept.kept, &right.sectors);
+        let site = OneSite::new(chain, 1, Side::Right, &kept.kept, &right.sectors);
         for companion in &mut self.below {
             companion.carry(&self.engine, chain, Side::Left, 0, kept, &frame.left)?;
         }
-        let mut stage = Stage { groups: Vec::new(), length: site.frame.layout.length };
-        let blocks = truncated.centre.blocks.iter().flatten();
-        for (pair, block) in site.frame.layout.sectors.iter().zip(blocks) {
-            let a = Operand { space: Space::Input, offset: block.offset, stride: block.rows, transposed: false };
-            let (rows, columns) = (block.rows, block.columns);
-            let record = Record { action: Action::Copy { a }, coefficient: 1.0, first: 0, stride: rows, rows, columns };
-            stage.groups.push(Group { offset: pair.offset, length: rows * columns, records: vec![record] });
-        }
-        self.wave = self.engine.run(&stage, Operands::default().with(Space::Input, &truncated.centre.data))?;
+        self.wave = site.taken_over(&self.engine, &truncated.centre)?;
         self.left[1] = Some(grown);
         self.kept[0] = Some(truncated.kept);
         Ok((site, truncated.discarded))
     }
 
     /// Back to ψ of the first bond: the states of the first site are written out.
-    fn leave(&mut self, site: &Site) -> Result<(), DmrgError> {
+    fn leave(&mut self, site: &OneSite) -> Result<(), DmrgError> {
         self.arrive(Item::Kept(0))?;
         let Some(first) = self.kept[0].take() else { return Ok(()) };
         let frame = self.frame(0);
@@ -196,22 +134,21 @@ impl<E: Engine> Sweeper<'_, E> {
     }
 
     /// ψ of a site with the site in the block on `with`.
-    fn grouped(&mut self, site: Site, with: Side) -> Result<Site, DmrgError> {
+    fn grouped(&mut self, site: OneSite, with: Side) -> Result<OneSite, DmrgError> {
         if site.with == with {
             return Ok(site);
         }
         let (left, right) = (&self.block(Side::Left, site.p).sectors, &self.block(Side::Right, site.p + 1).sectors);
-        let to = Site::new(self.chain, site.p, with, left, right);
-        let stage = site.regrouped(&to);
-        self.wave = self.engine.run(&stage, Operands::default().with(Space::Input, &self.wave))?;
+        let to = OneSite::new(self.chain, site.p, with, left, right);
+        self.wave = site.regrouped(&to, &self.engine, &self.wave)?;
         Ok(to)
     }
 
     /// Both blocks' operators around a site.
-    fn around(&self, site: &Site) -> Result<Bond<E::Buffer>, DmrgError> {
+    fn around(&self, site: &OneSite) -> Result<Bond<E::Buffer>, DmrgError> {
         let (chain, p) = (self.chain, site.p);
         let (left, right) = (self.block(Side::Left, p), self.block(Side::Right, p + 1));
-        let Site { frame, .. } = Site::new(chain, p, site.with, &left.sectors, &right.sectors);
+        let OneSite { frame, .. } = OneSite::new(chain, p, site.with, &left.sectors, &right.sectors);
         let (mut of_left, mut of_right) = (vec![1; frame.left.sectors.len()], vec![1; frame.right.sectors.len()]);
         for pair in &frame.layout.sectors {
             (of_left[pair.left], of_right[pair.right]) = (pair.columns, pair.rows);
@@ -249,7 +186,7 @@ impl<E: Engine> Sweeper<'_, E> {
     /// The lowest state of a site.
     fn solve_site(
         &mut self,
-        site: &Site,
+        site: &OneSite,
         limits: davidson::Limits,
         record: &mut PolishRecord,
     ) -> Result<Bond<E::Buffer>, DmrgError> {
@@ -284,11 +221,11 @@ impl<E: Engine> Sweeper<'_, E> {
     /// Solves a site and goes on to the next on the other side of the block that grows.
     fn one_site(
         &mut self,
-        site: Site,
+        site: OneSite,
         grows: Side,
         limits: davidson::Limits,
         record: &mut PolishRecord,
-    ) -> Result<Site, DmrgError> {
+    ) -> Result<OneSite, DmrgError> {
         let site = self.grouped(site, grows)?;
         let bond = self.solve_site(&site, limits, record)?;
         let (chain, p) = (self.chain, site.p);
@@ -303,8 +240,8 @@ impl<E: Engine> Sweeper<'_, E> {
             Environment::project(&self.engine, operators, bond.operands(left, right), &truncated.kept, identity)?;
         let sectors = &truncated.kept.kept;
         let next = match grows {
-            Side::Left => Site::new(chain, p + 1, Side::Right, sectors, &self.block(Side::Right, p + 2).sectors),
-            Side::Right => Site::new(chain, p - 1, Side::Left, &self.block(Side::Left, p - 1).sectors, sectors),
+            Side::Left => OneSite::new(chain, p + 1, Side::Right, sectors, &self.block(Side::Right, p + 2).sectors),
+            Side::Right => OneSite::new(chain, p - 1, Side::Left, &self.block(Side::Left, p - 1).sectors, sectors),
         };
         let (old_other, new_own) = match grows {
             Side::Left => (&bond.frame.right, &next.frame.left),

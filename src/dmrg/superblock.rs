@@ -43,7 +43,7 @@ impl Place {
 
 impl Superblock {
     /// Plans the product for the operators of both sides of a cut.
-    pub fn new<B>(left: &EnlargedOperators<B>, right: &EnlargedOperators<B>, layout: &WaveLayout) -> Superblock {
+    pub fn new<A, B>(left: &EnlargedOperators<A>, right: &EnlargedOperators<B>, layout: &WaveLayout) -> Superblock {
         let mut first = Stage::default();
         let whole = |s: &super::blocks::PairedSector| Group {
             offset: s.offset,

@@ -38,6 +38,8 @@ pub struct Limits {
 const SAME_WEIGHT: f64 = 1e-4;
 /// Weights below this are rounding.
 pub(super) const NO_WEIGHT: f64 = 1e-30;
+/// Weights below this part of the largest are rounding where they are eigenvalues of a density matrix.
+pub(super) const ROUNDING: f64 = 1e-16;
 
 /// A matrix of what is left of ψ.
 #[derive(Clone, Copy, Debug, PartialEq)]

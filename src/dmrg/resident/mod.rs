@@ -230,6 +230,14 @@ impl Engine for Resident {
         self.pool.usage()
     }
 
+    fn weighs_by_density(&self) -> bool {
+        true
+    }
+
+    fn eigenvalues(&self, mut matrices: Held, list: &[(usize, usize)]) -> Result<Vec<Vec<f64>>, DmrgError> {
+        Ok(self.decompose(&mut matrices, list)?.into_iter().map(|spectrum| spectrum.values).collect())
+    }
+
     fn truncate(&self, wave: Wave<'_, Held>, side: Side, limits: Keep) -> Result<Truncated<Held>, DmrgError> {
         Ok(self.keep_best(wave, side, limits)?)
     }

@@ -10,13 +10,10 @@ use super::super::engine::{Engine, Operands};
 use super::super::enlarged::EnlargedOperators;
 use super::super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::super::state::Isometry;
-use super::super::truncate::{Centre, CentreBlock, Limits, Truncated, Wave, choose, perturbation_stages};
+use super::super::truncate::{Centre, CentreBlock, Limits, ROUNDING, Truncated, Wave, choose, perturbation_stages};
 use super::decompose::Spectrum;
 use super::{Held, Resident};
 use eigenforge_runtime::DeviceError;
-
-/// Weights below this part of the largest are rounding of a density matrix.
-const ROUNDING: f64 = 1e-16;
 
 /// The decomposition of one sector of the block that grows.
 #[derive(Clone, Default)]
