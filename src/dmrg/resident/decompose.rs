@@ -50,7 +50,7 @@ pub(in crate::dmrg) fn workspace(rows: impl Iterator<Item = usize>) -> usize {
 }
 
 impl Decomposer {
-    pub(super) fn new(device: &Device) -> Result<Decomposer, DeviceError> {
+    pub(super) fn new(device: &Device, eigensolver: Eigensolver) -> Result<Decomposer, DeviceError> {
         let (plan, long) = (EigenpairsPlan::new("dmrg"), EigenpairsPlan::long("dmrg"));
         let card = match device {
             Device::Cuda(cuda) => {
@@ -64,7 +64,7 @@ impl Decomposer {
         };
         let arrived = Mutex::new(device.buffer(&[0; LEAST_MATRICES])?);
         let few = Generated { kernel: device.compile(&plan.text()?)?, plan };
-        let (tables, eigensolver) = (Tables::new(device), Eigensolver::new(device)?);
+        let tables = Tables::new(device);
         Ok(Decomposer { few, long, long_kernel: Mutex::default(), card, eigensolver, tables, arrived })
     }
 }

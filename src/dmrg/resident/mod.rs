@@ -43,7 +43,7 @@ use super::superblock::Superblock;
 use super::truncate::{Limits as Keep, Truncated, Wave};
 use davidson::Davidson;
 use decompose::Decomposer;
-use eigenforge_runtime::{Device, DeviceError, trace};
+use eigenforge_runtime::{Device, DeviceError, Eigensolver, trace};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -84,7 +84,13 @@ impl Resident {
     pub fn within(device: &Device, limits: Limits) -> Result<Resident, DmrgError> {
         let _setting_up = trace::span("dmrg", "set up the card");
         let pool = Pool::new(device, limits)?;
-        texts::compile_together(device)?;
+        let eigensolver = std::thread::scope(|scope| {
+            // cuSOLVER is loaded while the kernels compile.
+            let eigensolver = scope.spawn(|| Eigensolver::new(device));
+            let compiled = texts::compile_together(device);
+            let eigensolver = eigensolver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            compiled.and(eigensolver)
+        })?;
         let room = pool.clone();
         let products = Products::new(device)?.with_memory(move |len| room.vector(len));
         Ok(Resident {
@@ -92,7 +98,7 @@ impl Resident {
             multiplier: Multiplier::new(device, &products, Strategy::Planned, CpuShare::default())?,
             products,
             davidson: Mutex::new(Davidson::new(device, &pool)?),
-            decomposer: Decomposer::new(device)?,
+            decomposer: Decomposer::new(device, eigensolver)?,
             pool,
             ones: Mutex::default(),
         })
