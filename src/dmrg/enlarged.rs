@@ -127,8 +127,13 @@ impl<B> Enlarging<'_, B> {
                 Side::Left => (entry.from, entry.to),
                 Side::Right => (entry.to, entry.from),
             };
+            // A transpose reads the numbers of its twin.
+            let (source, factor, transposed) = match self.block.operators[inner] {
+                BlockOperator::Transposed { of, factor } => (of, factor, true),
+                _ => (inner, 1.0, false),
+            };
             for (to, from, value) in self.operators.get(entry.operator).matrix.nonzeros() {
-                let coefficient = entry.coefficient * value;
+                let coefficient = entry.coefficient * value * factor;
                 let mut add = |row: usize, column: usize, matrix: Option<Operand>| {
                     let (Some((into, first_row)), Some((out_of, first_column))) =
                         (self.enlarged.place(row, to), self.enlarged.place(column, from))
@@ -143,15 +148,19 @@ impl<B> Enlarging<'_, B> {
                     });
                     block.pieces.push(Piece { first_row, first_column, rows, columns, coefficient, matrix });
                 };
-                match &self.block.operators[inner] {
-                    BlockOperator::Identity => (0..sectors.len()).for_each(|sector| add(sector, sector, None)),
-                    BlockOperator::Dense(list) => {
-                        for dense in list {
-                            let stride = sectors.dimension(dense.row);
-                            let matrix = Operand { space, offset: dense.offset, stride, transposed: false };
-                            add(dense.row, dense.column, Some(matrix));
-                        }
+                let list = match &self.block.operators[source] {
+                    BlockOperator::Identity => {
+                        (0..sectors.len()).for_each(|sector| add(sector, sector, None));
+                        continue;
                     }
+                    BlockOperator::Dense(list) => list,
+                    BlockOperator::Transposed { .. } => unreachable!("an operator that is computed has numbers"),
+                };
+                for dense in list {
+                    let stride = sectors.dimension(dense.row);
+                    let matrix = Some(Operand { space, offset: dense.offset, stride, transposed });
+                    let (row, column) = if transposed { (dense.column, dense.row) } else { (dense.row, dense.column) };
+                    add(row, column, matrix);
                 }
             }
         }

@@ -30,6 +30,13 @@ pub enum BlockOperator {
     Identity,
     /// Dense blocks; what is not there is zero.
     Dense(Vec<DenseBlock>),
+    /// A multiple of the transpose of another, which is none itself.
+    Transposed {
+        /// Its number.
+        of: usize,
+        /// The factor.
+        factor: f64,
+    },
 }
 
 /// A block of sites: its states by charge, and its part of every operator of the cut.
@@ -95,16 +102,22 @@ impl<B> Environment<B> {
             for block in blocks.iter().flatten() {
                 let (Some(to), Some(from)) = (kept.block(block.row), kept.block(block.column)) else { continue };
                 list.push(DenseBlock { row: to.kept_sector, column: from.kept_sector, offset: second.length });
-                let (half, stride) = (first.length, to.rows.next_multiple_of(2));
+                // Rows before and behind all pieces are zero.
+                let begin = block.pieces.iter().map(|piece| piece.first_row).min().unwrap_or(0);
+                let end = block.pieces.iter().map(|piece| piece.first_row + piece.rows).max().unwrap_or(0);
+                let (half, rows, stride) = (first.length, end - begin, (end - begin).next_multiple_of(2));
                 let group = |records, length, offset| Group { offset, length, records };
-                let onto = |piece: &Piece| onto_columns(piece, from.offset, from.rows, from.columns, stride);
+                let onto = |piece: &Piece| {
+                    let piece = Piece { first_row: piece.first_row - begin, ..*piece };
+                    onto_columns(&piece, from.offset, from.rows, from.columns, stride)
+                };
                 let records = block.pieces.iter().map(onto).collect();
                 first.groups.push(group(records, stride * from.columns, half));
                 first.length += stride * from.columns;
-                let a = Operand { space: Space::Input, offset: to.offset, stride: to.rows, transposed: true };
+                let a = Operand { space: Space::Input, offset: to.offset + begin, stride: to.rows, transposed: true };
                 let b = Operand { space: Space::Between, offset: half, stride, transposed: false };
                 let record = Record {
-                    action: Action::Product { a, b, inner: to.rows },
+                    action: Action::Product { a, b, inner: rows },
                     coefficient: 1.0,
                     first: 0,
                     stride: to.columns,

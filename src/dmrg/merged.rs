@@ -3,7 +3,8 @@
 //!
 //! In: an [`OperatorSum`], such as that of H². Out: the same sum with fewer operators at its cuts. The sum of H² has a pair (a, b) of
 //! operators of H for each order of the two factors. Where a and b act on different sites they commute, so (a, b) and (b, a) are
-//! one operator: of the 25 pairs of a Heisenberg chain 12 are left, of 400 with couplings to the sixth neighbour 192.
+//! one operator, and multiples of 1 are one with 1: of the 25 pairs of a Heisenberg chain 11 are left, of 400 with couplings to the
+//! sixth neighbour 186.
 
 use super::operator_sum::{Cut, Entry, OperatorSum};
 use super::terms::OperatorId;
@@ -37,24 +38,34 @@ impl OperatorSum {
         let nonzero = self.sites[made].iter().filter(|entry| entry.coefficient != 0.0);
         nonzero.for_each(|entry| parts[here(entry)].push(*entry));
         let Cut { left_identity, right_identity, .. } = self.cuts[cut];
-        // The first operator of each pattern with the size of its part.
+        for part in &mut parts {
+            part.sort_by_key(|entry| (there(entry), entry.operator));
+        }
+        let pattern = |operator: usize| -> Option<(Pattern, f64)> {
+            let scale = parts[operator].first()?.coefficient;
+            let ratio = |entry: &Entry| (entry.coefficient / scale).to_bits();
+            Some((parts[operator].iter().map(|entry| (there(entry), entry.operator, ratio(entry))).collect(), scale))
+        };
+        let is_identity = |operator: usize| [left_identity, right_identity].contains(&Some(operator));
+        // The first operator of each pattern with the size of its part. The one whose part is the identity stands for the multiples of
+        // it; what is behind it on the other side changes, so that it must not be the identity there too.
         let mut first_of: HashMap<Pattern, (usize, f64)> = HashMap::new();
+        let identity = if left { left_identity } else { right_identity };
+        if let Some(operator) = identity.filter(|_| left_identity != right_identity)
+            && let Some((pattern, scale)) = pattern(operator)
+        {
+            first_of.insert(pattern, (operator, scale));
+        }
         // For each operator the one that stands for it, and by which factor; none where it has no part at all.
         let mut stand: Vec<Option<(usize, f64)>> = Vec::with_capacity(width);
-        for (operator, part) in parts.iter_mut().enumerate() {
-            let order = |entry: &Entry| (there(entry), entry.operator);
-            part.sort_by_key(order);
-            let identity = [left_identity, right_identity].contains(&Some(operator));
-            stand.push(match part.first() {
-                Some(first) if !identity => {
-                    let scale = first.coefficient;
-                    let ratio = |entry: &Entry| (entry.coefficient / scale).to_bits();
-                    let pattern = part.iter().map(|entry| (there(entry), entry.operator, ratio(entry))).collect();
+        for operator in 0..width {
+            stand.push(if is_identity(operator) {
+                Some((operator, 1.0))
+            } else {
+                pattern(operator).map(|(pattern, scale)| {
                     let (chosen, of_chosen) = *first_of.entry(pattern).or_insert((operator, scale));
-                    Some((chosen, scale / of_chosen))
-                }
-                None if !identity => None,
-                _ => Some((operator, 1.0)),
+                    (chosen, scale / of_chosen)
+                })
             });
         }
         let kept: Vec<usize> =

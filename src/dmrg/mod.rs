@@ -115,6 +115,7 @@ pub mod tall;
 pub mod terms;
 pub mod transform;
 pub mod truncate;
+mod twins;
 pub mod units;
 mod warnings;
 pub mod whole;

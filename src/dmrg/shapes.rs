@@ -39,6 +39,8 @@ pub struct Shapes<'s> {
     pub ledger: Arc<Ledger>,
     /// The cut at which the next truncation keeps states.
     pub cut: Cell<usize>,
+    /// Operations of all stages that were run.
+    pub flops: Cell<f64>,
     /// What the solver keeps from bond to bond: V and W, intermediates, the longest of ones.
     vectors: RefCell<Vec<Counted>>,
     between: RefCell<Vec<Counted>>,
@@ -76,7 +78,8 @@ impl<'s> Shapes<'s> {
     pub fn new(chain: &Chain, shares: &'s Shares, processor: Processor, width: usize, leaves: bool) -> Shapes<'s> {
         let (cut, vectors, between, ones) = (Cell::new(0), RefCell::default(), RefCell::default(), RefCell::default());
         let (ledger, total) = (Arc::default(), chain.total);
-        Shapes { shares, total, processor, width, leaves, ledger, cut, vectors, between, ones }
+        let flops = Cell::new(0.0);
+        Shapes { shares, total, processor, width, leaves, ledger, cut, flops, vectors, between, ones }
     }
 
     /// In the place of the CPU with all the memory there is.
@@ -213,6 +216,7 @@ impl Engine for Shapes<'_> {
     }
 
     fn run(&self, stage: &Stage, _: Operands<'_, Counted>) -> Result<Counted, DmrgError> {
+        self.flops.set(self.flops.get() + stage.flops());
         Ok(self.made(stage.length))
     }
 

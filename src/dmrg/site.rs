@@ -51,6 +51,12 @@ impl Matrix {
         Matrix { dimension: d, values: (0..d * d).map(element).collect() }
     }
 
+    /// Rows as columns.
+    pub fn transposed(&self) -> Matrix {
+        let n = self.dimension;
+        Matrix { dimension: n, values: (0..n * n).map(|k| self.at(k % n, k / n)).collect() }
+    }
+
     /// An upper bound of its norm: the root of its largest column sum times its largest row sum, exact for ladders and diagonals.
     pub fn norm_bound(&self) -> f64 {
         let d = self.dimension;

@@ -83,6 +83,15 @@ impl LocalOperators {
         (self.list.len() - 1, 1.0)
     }
 
+    /// Of each operator, the one that its transpose is a multiple of, and the factor; `None` if the transpose is not here.
+    pub(super) fn transposed(&self) -> Vec<Option<(OperatorId, f64)>> {
+        let of = |operator: &LocalOperator| {
+            let turned = operator.matrix.transposed();
+            self.list.iter().enumerate().find_map(|(id, known)| Some((id, ratio(&turned, &known.matrix)?)))
+        };
+        self.list.iter().map(of).collect()
+    }
+
     pub(super) fn product(&mut self, a: OperatorId, b: OperatorId, charges: &[Charges]) -> Option<(OperatorId, f64)> {
         let matrix = self.list[a].matrix.times(&self.list[b].matrix);
         if matrix.values.iter().all(|value| *value == 0.0) {
