@@ -361,7 +361,7 @@ mod tests {
     /// by singular values down to weights of 1e-28, by the density matrix to its rounding.
     #[test]
     fn weights_of_every_cut_are_those_of_the_whole_vector() {
-        let numbers = |n: usize, seed: u64| crate::bench::seeded::vector(n, seed);
+        let numbers = |n: usize, seed: u64| eigenforge_runtime::seeded::vector(n, seed);
         let lattice = Lattice::chain(8).open();
         let spins = xxz(&lattice, &numbers(7, 1), &numbers(7, 2), &numbers(8, 3), &[0.0; 8]);
         let lattice = Lattice::chain(5).open();
