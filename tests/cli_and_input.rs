@@ -1,7 +1,5 @@
 //! The command and its input: one test binary, a module a subject.
 
-#[path = "cli_and_input/blame.rs"]
-mod blame;
 #[path = "cli_and_input/budget.rs"]
 mod budget;
 #[path = "cli_and_input/ci.rs"]

@@ -182,6 +182,8 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
         longest_bond: ordering::bandwidth(&model.lattice, &chain.order),
         operator_sum_width: chain.sum.width(),
         norm: chain.units.scale * chain.units.norm,
+        energies: std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect(),
+        variances: std::iter::once(found.variance).chain(found.excited.iter().map(|state| state.variance)).collect(),
         energy: found.energy,
         average: found.average,
         variance: found.variance,

@@ -11,7 +11,8 @@ pub(super) fn lines(files: &[GeneratedFile], command: &[OsString]) -> String {
     let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
     let command = command.join(" ");
     let Some(file) = files.first() else { return String::new() };
-    let (name, kernel) = (&file.text.name, file.text.entries.first().map_or("", String::as_str));
+    let kernel = file.text.entries.first().map_or("", String::as_str);
+    let name = file.text.name.strip_suffix("_multiply").unwrap_or(&file.text.name);
     format!(
         "nsys profile --trace=cuda,nvtx -o {name} {command}\n\
          ncu --kernel-name {kernel} --launch-skip 3 --launch-count 1 --set full -o {name}_{kernel} {command}\n"
@@ -67,8 +68,8 @@ mod tests {
         let spins = models::xxz(&ring, &[1.0; 4], &[1.0; 4], &[0.0; 4], &[0.0; 4]).two_sz(0).unwrap().named("ring");
         assert_eq!(
             lines(&spins.generated().unwrap(), &kept),
-            "nsys profile --trace=cuda,nvtx -o multiply_ring eigenforge solve 'my model'\\''s.toml' --states 3\n\
-             ncu --kernel-name multiply --launch-skip 3 --launch-count 1 --set full -o multiply_ring_multiply eigenforge \
+            "nsys profile --trace=cuda,nvtx -o ring eigenforge solve 'my model'\\''s.toml' --states 3\n\
+             ncu --kernel-name multiply --launch-skip 3 --launch-count 1 --set full -o ring_multiply eigenforge \
              solve 'my model'\\''s.toml' --states 3\n"
         );
         assert_eq!(quoted(OsStr::new("")), "''");

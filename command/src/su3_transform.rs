@@ -9,10 +9,11 @@ use super::Outcome;
 use super::arguments::Su3TransformArguments;
 use super::error::CommandError;
 use super::output::{bytes, print, span};
+use super::record::{kernel_records, versions, warnings_of};
 use super::solve::heed_signals;
 use super::su3::refuse_to_overwrite;
 use super::su3_team::{self, Processes};
-use eigenforge::report::{ReportError, publish};
+use eigenforge::report::{KernelRecord, ReportError, publish};
 use eigenforge::su3::binary::Kind;
 use eigenforge::su3::device::Layouts;
 use eigenforge::su3::flow::{self, Flow};
@@ -33,6 +34,7 @@ use eigenforge_runtime::interrupt::{self, Saving};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::lock::Lock;
 use eigenforge_runtime::say;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -219,7 +221,10 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
         seconds: &stages.seconds,
         overlapping: &stages.busy,
         tables: served,
-        version: env!("CARGO_PKG_VERSION"),
+        device: device.name(),
+        kernels: kernel_records(&device),
+        warnings: warnings_of(Vec::new(), &device),
+        versions: versions(&device),
     };
     let json = serde_json::to_string_pretty(&record).map_err(ReportError::from)? + "\n";
     let svg = summary.norm_svg()?;
@@ -617,7 +622,11 @@ struct Record<'a> {
     /// Of the work within the pieces, side by side: more in all than the pieces took.
     overlapping: &'a [(&'static str, f64)],
     tables: Served,
-    version: &'static str,
+    /// As in the report of any other problem.
+    device: String,
+    kernels: Vec<KernelRecord>,
+    warnings: Vec<String>,
+    versions: BTreeMap<String, String>,
 }
 
 /// Progress by stage on standard error, and the seconds of each.

@@ -230,7 +230,7 @@ impl CiFile {
     fn collect(name: &str, text: &str, folder: &Path, problems: &Problems) -> Option<CiFile> {
         let parsed = table(text, problems)?;
         let file = Section::new("", parsed.get_ref(), 0..0, problems);
-        let why = "a file is about a molecule, [ci], or about something else";
+        let why = "a file is about a molecule, [ci], or about a model on a lattice";
         file.alone("ci", &["model", "lattice", "sector", "dmrg", "su3"], why);
         let (mut ci, states) = file.open("ci").and_then(ci::read)?;
         let solve = file.open("solve");

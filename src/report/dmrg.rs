@@ -33,7 +33,11 @@ pub struct DmrgReport {
     pub operator_sum_width: usize,
     /// An upper bound of the norm of H without its constants, Σ |coefficient| Π ‖one-site operator‖: what `tolerance` is relative to.
     pub norm: f64,
-    /// ⟨H⟩ of the state that was found: an upper bound.
+    /// ⟨H⟩ of every state that was asked for, ascending, as in the report of a diagonalisation: `energy` and those of `excited`.
+    pub energies: Vec<f64>,
+    /// ⟨H²⟩ − ⟨H⟩² of each; `null` where it was not computed.
+    pub variances: Vec<Option<f64>>,
+    /// ⟨H⟩ of the lowest state that was found: an upper bound.
     pub energy: f64,
     /// Σ w_i E_i of states that share their kept states; `null` where each has its own.
     pub average: Option<f64>,

@@ -111,6 +111,7 @@ fn line_of(source: &str, path: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use crate::files::Template;
     use crate::text::{TextError, fragment};
     use serde::Serialize;
 
@@ -138,8 +139,8 @@ mod tests {
         Plan { name: "ring".into(), up: species(), groups: vec![Group { flip: 3, terms: vec![species()] }] }
     }
 
-    fn said(source: &str) -> String {
-        fragment("ring.cu.jinja", source, &plan()).unwrap_err().to_string()
+    fn said(source: &'static str) -> String {
+        fragment(Template { name: "ring.cu.jinja", source }, &plan()).unwrap_err().to_string()
     }
 
     #[test]
@@ -159,7 +160,11 @@ mod tests {
     fn a_branch_that_is_not_taken_is_checked_too() {
         let message = said("<% if up.word %>\n${ up.wrd }\n<% endif %>\n");
         assert!(message.contains("line 2: `up.wrd` is not in the plan; `up` has states, word"), "{message}");
-        assert_eq!(fragment("t", "<% if up.word %>${ up.word }<% endif %>${ up.states }", &plan()).unwrap(), "7");
+        assert_eq!(
+            fragment(Template { name: "t", source: "<% if up.word %>${ up.word }<% endif %>${ up.states }" }, &plan())
+                .unwrap(),
+            "7"
+        );
     }
 
     #[test]
@@ -174,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_is_no_missing_field_keeps_the_words_of_the_engine() {
-        let error = fragment("ring.cu.jinja", "a\n<% if %>", &plan()).unwrap_err();
+        let error = fragment(Template { name: "ring.cu.jinja", source: "a\n<% if %>" }, &plan()).unwrap_err();
         assert!(matches!(error, TextError::Template { line: 2, .. }), "{error:?}");
         let message = error.to_string();
         assert!(message.contains("template ring.cu.jinja, line 2: syntax error"), "{message}");

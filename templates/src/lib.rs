@@ -7,6 +7,7 @@ pub mod dmrg;
 pub mod eigen;
 pub mod exact;
 mod fields;
+mod files;
 pub mod launch;
 mod origin;
 mod scalar;

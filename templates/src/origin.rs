@@ -4,23 +4,8 @@
 //! fixed parts of the templates' lines are looked for in the generated line, the longest match counts, and among equals
 //! the one that goes on where the lines above left off.
 
+use crate::files::{PARTS, PRELUDE, Template, WHOLE};
 use std::fmt;
-
-/// Templates of whole files: a text was made of one of these.
-const WHOLE: [(&str, &str); 4] = [
-    ("kronecker.cu.jinja", include_str!("../cuda/kronecker.cu.jinja")),
-    ("general.cu.jinja", include_str!("../cuda/general.cu.jinja")),
-    ("sparse.cu.jinja", include_str!("../cuda/sparse.cu.jinja")),
-    ("vector_program.cu.jinja", include_str!("../cuda/vector_program.cu.jinja")),
-];
-/// What may stand within.
-const PARTS: [(&str, &str); 4] = [
-    ("states.cu.jinja", include_str!("../cuda/states.cu.jinja")),
-    ("kronecker_tiles.cu.jinja", include_str!("../cuda/kronecker_tiles.cu.jinja")),
-    ("kronecker_runs.cu.jinja", include_str!("../cuda/kronecker_runs.cu.jinja")),
-    (PRELUDE_FILE, crate::PRELUDE),
-];
-const PRELUDE_FILE: &str = "prelude.cuh";
 
 /// A match of fewer visible characters, such as a brace, says nothing.
 const TELLING: usize = 6;
@@ -48,12 +33,16 @@ impl TemplateLine {
     /// Where line `line` (from 1) of a generated text comes from; `None` where nothing above it is of a template.
     pub fn of(text: &str, line: usize) -> Option<TemplateLine> {
         let lines: Vec<&str> = text.lines().collect();
-        let patterns = |(file, source): &(&'static str, &'static str)| Pattern::all(file, source).collect::<Vec<_>>();
+        let patterns = |template: &Template| Pattern::all(template.name, template.source).collect::<Vec<_>>();
         let common = |patterns: &Vec<Pattern>| {
             lines.iter().filter(|line| patterns.iter().any(|pattern| pattern.score(line) >= DISTINCT)).count()
         };
         let mut patterns_in_use = WHOLE.iter().map(patterns).max_by_key(common).unwrap_or_default();
-        patterns_in_use.extend(PARTS.iter().map(patterns).filter(|part| common(part) > 0).flatten());
+        // A text has parts of its own family, and the prelude.
+        let family = |name: &'static str| name.split_once('/').map(|(family, _)| family);
+        let own = patterns_in_use.first().map(|pattern| family(pattern.file));
+        let parts = PARTS.iter().filter(|part| part.name == PRELUDE.name || own == Some(family(part.name)));
+        patterns_in_use.extend(parts.map(patterns).filter(|part| common(part) > 0).flatten());
         let best = |at: usize| -> Vec<&Pattern> {
             let score = |pattern: &&Pattern| lines.get(at).map_or(0, |line| pattern.score(line));
             let top = patterns_in_use.iter().map(|pattern| score(&pattern)).max().unwrap_or(0).max(TELLING);
@@ -82,7 +71,7 @@ impl TemplateLine {
 
     /// Whether it is the prelude, which every text has.
     pub fn is_prelude(&self) -> bool {
-        self.file == PRELUDE_FILE
+        self.file == PRELUDE.name
     }
 }
 
@@ -158,7 +147,7 @@ mod tests {
     }
 
     fn source(file: &str) -> &'static str {
-        WHOLE.iter().chain(&PARTS).find(|(name, _)| *name == file).unwrap().1
+        WHOLE.iter().chain(PARTS).find(|template| template.name == file).unwrap().source
     }
 
     /// The template line of the first generated line that starts so.
@@ -173,17 +162,17 @@ mod tests {
     fn a_generated_line_leads_to_the_line_of_its_template() {
         let text = general();
         for (start, file, template) in [
-            ("y[row] = (real)sum;", "general.cu.jinja", "        y[row] = (real)sum;"),
-            ("constexpr i64 DIMENSION", "general.cu.jinja", "constexpr i64 DIMENSION = ${ plan.dimension };"),
-            ("{   // flips 0x3ull", "general.cu.jinja", "        {   // flips ${ group.flip }"),
+            ("y[row] = (real)sum;", "exact/general.cu.jinja", "        y[row] = (real)sum;"),
+            ("constexpr i64 DIMENSION", "exact/general.cu.jinja", "constexpr i64 DIMENSION = ${ plan.dimension };"),
+            ("{   // flips 0x3ull", "exact/general.cu.jinja", "        {   // flips ${ group.flip }"),
             (
                 "const u64* __restrict__ high_offset",
-                "general.cu.jinja",
+                "exact/general.cu.jinja",
                 "         const u64* __restrict__ high_offset, const u32* __restrict__ low_index<% endif %><% if not plan.shape.unrolled %>,",
             ),
             (
                 "int first = 0, last",
-                "states.cu.jinja",
+                "exact/states.cu.jinja",
                 "    int first = 0, last = ${ parts };  // the part that holds the row: part_start[first] <= row < part_start[last]",
             ),
             (
@@ -191,7 +180,11 @@ mod tests {
                 "prelude.cuh",
                 "__device__ __forceinline__ double warp_sum(double value)",
             ),
-            ("if (threadIdx.x == 0) x_dot_y[", "general.cu.jinja", "    if (threadIdx.x == 0) x_dot_y[place] = sum;"),
+            (
+                "if (threadIdx.x == 0) x_dot_y[",
+                "exact/general.cu.jinja",
+                "    if (threadIdx.x == 0) x_dot_y[place] = sum;",
+            ),
         ] {
             let (found, line) = origin(&text, start);
             assert_eq!((found.file, line, found.exact), (file, template, true), "{start}");
@@ -207,22 +200,36 @@ mod tests {
         let (found, line) = origin(&general(), "value += 4.0 * __popcll(state & 0x3ull);");
         assert_eq!(
             (found.file, line, found.exact),
-            ("states.cu.jinja", "__device__ __forceinline__ double diagonal_of(u64 state)", false)
+            ("exact/states.cu.jinja", "__device__ __forceinline__ double diagonal_of(u64 state)", false)
         );
-        assert!(found.to_string().starts_with("below templates/cuda/states.cu.jinja:"), "{found}");
+        assert!(found.to_string().starts_with("below templates/cuda/exact/states.cu.jinja:"), "{found}");
     }
 
     #[test]
     fn a_text_leads_to_the_templates_it_was_made_of() {
         let program = VectorProgram::parse("program scale\nvectors x : inout\nscalars a\nx = a * x\nsum s = x * x");
         let text = program.unwrap().text(ScalarType::F64, &[]).unwrap().text;
+        let products = crate::dmrg::GroupedProductsPlan::new("dmrg").text().unwrap().text;
+        let eigenpairs = crate::eigen::EigenpairsPlan::new("dmrg").text().unwrap().text;
         for (text, files) in [
-            (general(), &["general.cu.jinja", "states.cu.jinja", "prelude.cuh"][..]),
+            (general(), &["exact/general.cu.jinja", "exact/states.cu.jinja", "prelude.cuh"][..]),
             (text, &["vector_program.cu.jinja", "prelude.cuh"]),
+            (products, &["dmrg/grouped_products.cu.jinja", "dmrg/product_records.cu.jinja", "prelude.cuh"]),
+            (
+                eigenpairs,
+                &[
+                    "eigen/eigenpairs.cu.jinja",
+                    "eigen/eigenpairs_merged.cu.jinja",
+                    "eigen/eigenpairs_transformed.cu.jinja",
+                    "eigen/eigenpairs_tridiagonal.cu.jinja",
+                    "prelude.cuh",
+                ],
+            ),
         ] {
-            let found: Vec<TemplateLine> =
-                (1..=text.lines().count()).filter_map(|line| TemplateLine::of(&text, line)).collect();
-            assert!(found.iter().filter(|origin| origin.exact).count() > text.lines().count() / 2);
+            // Each look goes through all templates.
+            let lines = (1..=text.lines().count()).step_by(text.lines().count() / 64 + 1);
+            let found: Vec<TemplateLine> = lines.clone().filter_map(|line| TemplateLine::of(&text, line)).collect();
+            assert!(found.iter().filter(|origin| origin.exact).count() > lines.count() / 2);
             for origin in found {
                 assert!(files.contains(&origin.file), "{origin} in a text of {files:?}");
             }

@@ -4,6 +4,7 @@
 //! an undefined variable is an error. The prelude (`cuda/prelude.cuh`) is put in front, so the text needs no header.
 
 use crate::fields;
+use crate::files::Template;
 use crate::launch::{Element, Parameter};
 use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 use serde::{Deserialize, Serialize};
@@ -98,7 +99,7 @@ pub enum TextError {
 }
 
 /// The prelude that starts every generated file: integer names, warp and block sums, bit tricks.
-pub const PRELUDE: &str = include_str!("../cuda/prelude.cuh");
+pub const PRELUDE: &str = crate::files::PRELUDE.source;
 
 /// Stands where generated lines go on after a `#line` that pointed into the user's file; [`render`] puts the number in.
 pub(crate) const RESUME_LINES: &str = "#line RESUME";
@@ -114,13 +115,14 @@ pub fn ron_of_depth<P: Serialize>(plan: &P, depth: usize) -> String {
     ron::ser::to_string_pretty(plan, pretty).expect("plans are plain data")
 }
 
-/// Renders a whole file from a template and its plan. `source` is the text of the template, named `template` in errors.
-pub fn render<P: Serialize>(template: &'static str, source: &str, plan: &P) -> Result<String, TextError> {
-    Ok(number_resumed_lines(&fragment(template, source, plan)?))
+/// Renders a whole file from a template and its plan.
+pub fn render<P: Serialize>(template: Template, plan: &P) -> Result<String, TextError> {
+    Ok(number_resumed_lines(&fragment(template, plan)?))
 }
 
 /// Renders a part of a file, to be put into another template.
-pub fn fragment<P: Serialize>(template: &'static str, source: &str, plan: &P) -> Result<String, TextError> {
+pub fn fragment<P: Serialize>(template: Template, plan: &P) -> Result<String, TextError> {
+    let Template { name: template, source } = template;
     let fail = |source: minijinja::Error| TextError::Template { template, line: source.line().unwrap_or(0), source };
     let syntax = SyntaxConfig::builder()
         .block_delimiters("<%", "%>")

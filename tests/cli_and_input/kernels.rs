@@ -237,10 +237,9 @@ fn every_ir_of_the_gallery_comes_back_as_its_model() {
 /// What a profiler shows is the kernel's name and nothing else.
 #[test]
 fn kernels_have_names_that_tell_them_apart() {
-    for folder in problems() {
-        let problem = problem::open(&file_of(&folder)).unwrap();
+    for (folder, model) in lattices() {
         let mut names: Vec<String> =
-            problem.generated().unwrap().into_iter().flat_map(|file| file.text.entries).collect();
+            model.generated().unwrap().into_iter().flat_map(|file| file.text.entries).collect();
         names.sort();
         let all = names.len();
         names.dedup();

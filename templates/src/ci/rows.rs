@@ -16,6 +16,7 @@
 //! counts is elements, not bytes. Every sum has a fixed order and nothing is atomic.
 
 use super::FullCiPlanError;
+use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
@@ -207,7 +208,7 @@ impl RowsPlan {
     pub fn text(&self) -> Result<KernelText, TextError> {
         let tables = self.tables().iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect();
         let view = View { plan: self, prelude: PRELUDE, pairs: self.pairs(), tables, cost: self.cost() };
-        let text = render("ci_rows.cu.jinja", include_str!("../../cuda/ci_rows.cu.jinja"), &view)?;
+        let text = render(files::CI_ROWS, &view)?;
         let entries = ["multiply", "multiply_finish", "diagonal_of_all", "largest_row_sums"].map(String::from).to_vec();
         Ok(KernelText { name: format!("{}_rows", self.name), text, plan: crate::text::ron_of_depth(self, 2), entries })
     }

@@ -1,6 +1,7 @@
 //! Plan → CUDA text of a full-CI product.
 
 use super::{FullCiPlan, Staging};
+use crate::files;
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
@@ -64,7 +65,7 @@ impl FullCiPlan {
             pairs: (0..self.pair_tile).collect(),
             cost: self.cost(),
         };
-        let text = render("full_ci.cu.jinja", include_str!("../../cuda/full_ci.cu.jinja"), &view)?;
+        let text = render(files::FULL_CI, &view)?;
         let entries = ["multiply", "multiply_finish", "diagonal_of_all"].map(String::from).to_vec();
         Ok(KernelText {
             name: format!("{}_full_ci", self.name),

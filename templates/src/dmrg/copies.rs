@@ -1,6 +1,7 @@
 //! Copies of matrices for the tensor memory accelerator: even strides, turned where records mean them transposed.
 
 use super::TableSizes;
+use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Parameter};
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
@@ -81,7 +82,7 @@ impl MatrixCopiesPlan {
         let view = View { name: &self.name, prelude: PRELUDE, threads: Self::THREADS };
         Ok(KernelText {
             name: format!("{}_matrix_copies", self.name),
-            text: render("matrix_copies.cu.jinja", include_str!("../../cuda/matrix_copies.cu.jinja"), &view)?,
+            text: render(files::MATRIX_COPIES, &view)?,
             plan: crate::text::ron_of_depth(self, 2),
             entries: vec!["matrix_copies".into()],
         })

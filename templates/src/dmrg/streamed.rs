@@ -7,6 +7,7 @@
 use super::table::Fragments;
 use super::text::{Shape, records};
 use super::{GroupedProductsPlan, TableSizes};
+use crate::files;
 use crate::launch::{Element, Launch, LaunchError, Parameter};
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
@@ -73,10 +74,9 @@ impl StreamedProductsPlan {
             slab: Self::SLAB,
             shapes: shapes.collect(),
         };
-        let template = include_str!("../../cuda/streamed_products.cu.jinja");
         Ok(KernelText {
             name: format!("{}_streamed_products", self.name),
-            text: render("streamed_products.cu.jinja", template, &view)?,
+            text: render(files::STREAMED_PRODUCTS, &view)?,
             plan: crate::text::ron_of_depth(self, 2),
             entries: vec!["streamed_products".into()],
         })

@@ -1,6 +1,7 @@
 //! Plan → CUDA text of grouped products.
 
 use super::{Fragments, GroupedProductsPlan};
+use crate::files;
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
@@ -14,7 +15,7 @@ pub(super) fn records(step: u32) -> Result<String, TextError> {
         b: Vec<u32>,
     }
     let view = View { step, a: (0..step / 2).collect(), b: (0..step / 4).collect() };
-    render("product_records.cu.jinja", include_str!("../../cuda/product_records.cu.jinja"), &view)
+    render(files::PRODUCT_RECORDS, &view)
 }
 
 #[derive(Serialize)]
@@ -65,7 +66,7 @@ impl GroupedProductsPlan {
             carried: self.slab * Self::SIDE / Self::THREADS,
             shapes: Fragments::all().into_iter().map(Shape::of).collect(),
         };
-        let text = render("grouped_products.cu.jinja", include_str!("../../cuda/grouped_products.cu.jinja"), &view)?;
+        let text = render(files::GROUPED_PRODUCTS, &view)?;
         Ok(KernelText {
             name: format!("{}_grouped_products", self.name),
             text,

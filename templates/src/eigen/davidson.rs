@@ -1,5 +1,6 @@
 //! The plan of Davidson's kernels, their text and launches.
 
+use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
@@ -147,7 +148,7 @@ impl DavidsonPlan {
             inner: of("inner"),
         };
         let view = View { plan: self, prelude: PRELUDE, parameters };
-        let text = render("davidson.cu.jinja", include_str!("../../cuda/davidson.cu.jinja"), &view)?;
+        let text = render(files::DAVIDSON, &view)?;
         let entries = DavidsonPlan::ENTRIES.map(String::from).to_vec();
         Ok(KernelText { name: format!("{}_davidson", self.name), text, plan: crate::text::ron(self), entries })
     }

@@ -5,6 +5,7 @@
 //! move of the low word and one of the high word, so the moves are short lists and no state is ranked on the device.
 
 use crate::ScalarType;
+use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render, ron};
 use serde::{Deserialize, Serialize};
@@ -106,7 +107,7 @@ impl AveragesPlan {
             // 128 registers a thread, or 255 for the sums of many high sites.
             row_blocks: if *high_sites <= MOST_LEAN { 4 } else { 2 },
         };
-        let text = render("averages.cu.jinja", include_str!("../../cuda/averages.cu.jinja"), &view)?;
+        let text = render(files::AVERAGES, &view)?;
         let entries = ["row_moments", "column_weights", "transition_sums"].map(String::from).to_vec();
         Ok(KernelText {
             name: format!("averages_{low_sites}_{high_sites}_sites_{width}"),

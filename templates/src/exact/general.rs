@@ -7,6 +7,7 @@
 
 use super::{DiagonalPlan, GeneralShape};
 use crate::ScalarType;
+use crate::files;
 use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -182,7 +183,7 @@ impl GeneralPlan {
             functions: self.state_functions(),
             cost: self.cost(),
         };
-        let text = render("general.cu.jinja", include_str!("../../cuda/general.cu.jinja"), &view)?;
+        let text = render(files::GENERAL, &view)?;
         let entries = vec!["multiply".to_string(), "multiply_finish".into()];
         Ok(KernelText { name: format!("{}_multiply", self.name), text, plan: crate::text::ron(self), entries })
     }
@@ -208,8 +209,7 @@ impl GeneralPlan {
             sites: self.diagonal.sites,
             up_mask: format!("{:#x}ull", 1u64.checked_shl(self.diagonal.sites).unwrap_or(0).wrapping_sub(1)),
         };
-        fragment("states.cu.jinja", include_str!("../../cuda/states.cu.jinja"), &view)
-            .unwrap_or_else(|error| format!("#error \"{error}\"\n"))
+        fragment(files::STATES, &view).unwrap_or_else(|error| format!("#error \"{error}\"\n"))
     }
 
     /// The diagonal as an element function of vector programs: `diagonal(i, part_start, …)`.

@@ -10,6 +10,7 @@
 use super::runs::{RunTables, Runs};
 use super::{DiagonalPlan, DownShape, KroneckerShape, Staging, UP_ZEROS};
 use crate::ScalarType;
+use crate::files;
 use crate::launch::{Element, Parameter};
 use crate::text::{Cost, ElementFunctionText, KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
@@ -304,7 +305,7 @@ impl KroneckerPlan {
             diagonal: self.diagonal_function(),
             cost: self.cost(),
         };
-        let text = render("kronecker.cu.jinja", include_str!("../../cuda/kronecker.cu.jinja"), &view)?;
+        let text = render(files::KRONECKER, &view)?;
         let mut entries = vec!["multiply_up".to_string()];
         if self.has_down() {
             entries.push("multiply_down".into());
@@ -349,7 +350,7 @@ impl KroneckerPlan {
             groups: self.down.states.div_ceil(u64::from(columns)),
             down: SpeciesView::new(&self.down, "DN"),
         };
-        fragment("kronecker_tiles.cu.jinja", include_str!("../../cuda/kronecker_tiles.cu.jinja"), &view)
+        fragment(files::KRONECKER_TILES, &view)
     }
 
     /// `double diagonal_of(words)` and what it needs, for the multiply and for vector programs.

@@ -3,6 +3,7 @@
 use super::runs::{Kind, Part, Runs};
 use super::{DownShape, KroneckerPlan};
 use crate::ScalarType;
+use crate::files;
 use crate::text::{TextError, fragment};
 use serde::Serialize;
 
@@ -73,7 +74,7 @@ impl KroneckerPlan {
             tasks: runs.task_count(),
             parts: runs.parts.iter().map(|part| part_view(&runs, *part, low_sites)).collect(),
         };
-        fragment("kronecker_runs.cu.jinja", include_str!("../../cuda/kronecker_runs.cu.jinja"), &view)
+        fragment(files::KRONECKER_RUNS, &view)
     }
 }
 

@@ -17,6 +17,7 @@
 
 use super::SparsePlan;
 use super::text::PackView;
+use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
@@ -104,7 +105,7 @@ impl SparsePlan {
             resident: (1024 / self.threads.max(1)).max(1),
             cost: self.cost(),
         };
-        let text = render("symmetric.cu.jinja", include_str!("../../cuda/symmetric.cu.jinja"), &view)?;
+        let text = render(files::SYMMETRIC, &view)?;
         let entries = ["largest", "multiply", "finish", "multiply_finish"].map(String::from).to_vec();
         Ok(KernelText {
             name: format!("{}_symmetric", self.name),

@@ -3,6 +3,7 @@
 use super::loads::{self, Load};
 use super::{ColumnWord, PartPlan, SparsePlan, SparsePlanError, Storage};
 use crate::ScalarType;
+use crate::files;
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
@@ -115,7 +116,7 @@ impl SparsePlan {
             cost: self.cost(),
             non_zeros: self.non_zeros(),
         };
-        let text = render("sparse.cu.jinja", include_str!("../../cuda/sparse.cu.jinja"), &view)?;
+        let text = render(files::SPARSE, &view)?;
         let interleave = (vectors > 1).then(|| "interleave".to_string());
         let entries = interleave.into_iter().chain(["multiply".into(), "multiply_finish".into()]).collect();
         // A run takes texts for several numbers of vectors; each has a name of its own, so that each can be edited.

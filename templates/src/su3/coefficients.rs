@@ -3,6 +3,7 @@
 //! A block takes a triple of irreps. Triples are sorted by the shared memory that their canonical coefficients take.
 
 use super::text::declared;
+use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::text::{KernelText, PRELUDE, TextError, render, ron_of_depth};
 use serde::{Deserialize, Serialize};
@@ -139,8 +140,7 @@ impl CoefficientsPlan {
     /// A fault of the template.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let view = View { plan: self, prelude: PRELUDE, l_count: self.l_count(), tables: declared(&self.tables()) };
-        let source = include_str!("../../cuda/su3_coefficients.cu.jinja");
-        let text = render("su3_coefficients.cu.jinja", source, &view)?;
+        let text = render(files::SU3_COEFFICIENTS, &view)?;
         let entries = ["coefficients", "defects"].map(String::from).to_vec();
         Ok(KernelText { name: self.name.clone(), text, plan: ron_of_depth(self, 2), entries })
     }

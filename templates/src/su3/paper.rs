@@ -2,6 +2,7 @@
 
 use super::plan::TableCounts;
 use super::text::declared;
+use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Parameter};
 use crate::text::{KernelText, PRELUDE, TextError, render, ron_of_depth};
 use serde::{Deserialize, Serialize};
@@ -132,7 +133,7 @@ impl PaperPlan {
             factor_count: self.spin_factors.len(),
             tables: declared(&self.tables()),
         };
-        let text = render("su3_paper.cu.jinja", include_str!("../../cuda/su3_paper.cu.jinja"), &view)?;
+        let text = render(files::SU3_PAPER, &view)?;
         let entries = vec!["tensor_strengths".to_string()];
         Ok(KernelText { name: self.name.clone(), text, plan: ron_of_depth(self, 2), entries })
     }

@@ -2,6 +2,7 @@
 
 use super::plan::{JJ_THREADS, SLAB_THREADS, TransformPlan};
 use super::tables::LAYOUT;
+use crate::files;
 use crate::launch::Parameter;
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render, ron_of_depth};
 use serde::Serialize;
@@ -113,7 +114,7 @@ impl TransformPlan {
             tile_tables: declared(&self.tile_tables()),
             cost: self.cost(),
         };
-        let text = render("su3_transform.cu.jinja", include_str!("../../cuda/su3_transform.cu.jinja"), &view)?;
+        let text = render(files::SU3_TRANSFORM, &view)?;
         let slabs = [(forward, "jj_to_irreps"), (back, "irreps_to_ls"), (back, "ls_to_jj")];
         let mut entries: Vec<String> = slabs.into_iter().filter(|slab| slab.0).map(|slab| slab.1.to_string()).collect();
         for class in &self.tiles {

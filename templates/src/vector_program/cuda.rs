@@ -2,6 +2,7 @@
 //! 16 bytes a load and adds the sums in an order that depends on the length alone.
 
 use super::language::*;
+use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::text::{PRELUDE, TextError, fragment, number_resumed_lines};
 use crate::{ElementFunctionText, KernelText, ScalarType};
@@ -158,7 +159,7 @@ impl VectorProgram {
                 .chain(["i64 n".to_owned()])
                 .collect(),
         };
-        let body = fragment("vector_program.cu.jinja", include_str!("../../cuda/vector_program.cu.jinja"), &plan)?;
+        let body = fragment(files::VECTOR_PROGRAM, &plan)?;
         let (head, kernels) = body.split_once("// prelude\n").unwrap_or(("", &body));
         // Numbered with the prelude in place: a diagonal in the user's words has `#line`s in it.
         let text = number_resumed_lines(&format!("{head}{PRELUDE}{kernels}"));

@@ -130,7 +130,7 @@ pub const ROWS: &[Row] = &[
     row("inspect", "stage", S, &["@S"], &["--stage", "resources"], Compiles("registers")),
     row("inspect", "kernel", S, &["@S"], &["--kernel", "nonesuch"], Refused(&["nonesuch", "su3_transform"])),
     row("inspect", "arch", S, &["@S", "--stage", "ptx"], &["--arch", "sm_80"], Compiles(".target sm_80")),
-    row("inspect", "dump", S, &["@S"], &["--dump", "@dump-s"], Writes("@dump-s/su3_transform_n2.cu")),
+    row("inspect", "dump", S, &["@S"], &["--dump", "@dump-s"], Writes("@dump-s/su3_transform_n2_forward.cu")),
     row("inspect", "force", S, &["@S", "--dump", "@edits-s"], &["--force"], Runs("wrote")),
     row("inspect", "override", S, &["@S"], &["--override", "@marked-s"], Shows("edited by hand")),
     row("inspect", "stage", L, &["@L"], &["--stage", "ir"], Shows("1225 states")),

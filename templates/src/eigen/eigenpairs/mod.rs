@@ -6,6 +6,7 @@
 
 mod launches;
 
+use crate::files::{self, Template};
 use crate::launch::{Access, Element, Launch, Number, Parameter};
 use crate::text::{KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
@@ -109,8 +110,8 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    fn text(&self, name: &'static str, source: &str) -> Result<String, TextError> {
-        Ok(fragment(name, source, self)?.trim_end().into())
+    fn text(&self, template: Template) -> Result<String, TextError> {
+        Ok(fragment(template, self)?.trim_end().into())
     }
 }
 
@@ -224,18 +225,11 @@ impl EigenpairsPlan {
             prelude: PRELUDE,
             words: MATRIX_WORDS,
             merge_words: MERGE_WORDS,
-            tridiagonal: part.text(
-                "eigenpairs_tridiagonal.cu.jinja",
-                include_str!("../../../cuda/eigenpairs_tridiagonal.cu.jinja"),
-            )?,
-            merged: part
-                .text("eigenpairs_merged.cu.jinja", include_str!("../../../cuda/eigenpairs_merged.cu.jinja"))?,
-            transformed: part.text(
-                "eigenpairs_transformed.cu.jinja",
-                include_str!("../../../cuda/eigenpairs_transformed.cu.jinja"),
-            )?,
+            tridiagonal: part.text(files::EIGENPAIRS_TRIDIAGONAL)?,
+            merged: part.text(files::EIGENPAIRS_MERGED)?,
+            transformed: part.text(files::EIGENPAIRS_TRANSFORMED)?,
         };
-        let text = render("eigenpairs.cu.jinja", include_str!("../../../cuda/eigenpairs.cu.jinja"), &view)?;
+        let text = render(files::EIGENPAIRS, &view)?;
         let entries = EigenpairsPlan::ENTRIES.map(String::from).to_vec();
         Ok(KernelText { name: format!("{}_eigenpairs", self.name), text, plan: crate::text::ron(self), entries })
     }

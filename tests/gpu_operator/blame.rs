@@ -64,7 +64,7 @@ fn the_user_s_expression_is_named_with_its_term() {
         the CUDA text of ring_multiply did not compile for sm_90, with 1 error (NVRTC X)
 
         error: identifier "nope" is undefined
-          in the model: tests/cli_and_input/blame.rs:17
+          in the model: tests/gpu_operator/blame.rs:17
                14 | #[gpu_operator]
                15 | fn hubbard(lattice: &Lattice, t: f64, u: &[f64], ceiling: f64) -> Operator {
                16 |     sum!(<i, j> in lattice.bonds(), s in [Up, Down]; -t * (cdag(i, s) * c(j, s) + h.c.))
@@ -75,13 +75,13 @@ fn the_user_s_expression_is_named_with_its_term() {
           in the generated text: kernel.cu:73
                70 |     for (int k = 0; k < 9; ++k) {
                71 |         const int i = k;
-               72 | #line 17 "tests/cli_and_input/blame.rs"
+               72 | #line 17 "tests/gpu_operator/blame.rs"
           >    73 |         sum += u[i] * nope(i);
                   |                       ^
                74 | #line 75 "kernel.cu"
                75 |     }
                76 |     return sum;
-          model term: tests/cli_and_input/blame.rs:17  sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
+          model term: tests/gpu_operator/blame.rs:17  sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
           at fault:   this expression of the model. It must make sense in CUDA as it does in Rust, made of indices, parameters and numbers;
                       else compute its value before the sum, into a slice with one value a site
     "#]].assert_eq(&message);
@@ -106,7 +106,7 @@ fn a_parameter_that_has_no_cuda_value_is_named() {
                61 | #define n_up(i) ((double)((up >> (i)) & 1u))
                62 | #define n_dn(i) ((double)((dn >> (i)) & 1u))
                63 | #define n(i, spin) ((spin) == 0 ? n_up(i) : n_dn(i))
-          model term: tests/cli_and_input/blame.rs:17  sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
+          model term: tests/gpu_operator/blame.rs:17  sum!(i in lattice.sites(); (if u[i] < 90.0 { u[i] } else { ceiling }) * n(i, Up) * n(i, Down))
           at fault:   the parameter `ceiling` of the model. It stands in CUDA under its own name and with its values, which must be finite numbers
     "#]].assert_eq(&message);
 }
@@ -128,7 +128,7 @@ fn a_fault_of_a_template_is_not_the_model_s() {
               111 |         const int c = task / SLICES, slice = task % SLICES;
               112 |         const i64 column = first_column + c;
               113 |         if (column >= N_DN) break;
-          at fault:   eigenforge's template, templates/cuda/kronecker.cu.jinja:73; not the model.
+          at fault:   eigenforge's template, templates/cuda/exact/kronecker.cu.jinja:73; not the model.
                       A report with this message is welcome: https://github.com/eigenforge/eigenforge/issues
     "#]]
     .assert_eq(&message);
@@ -161,7 +161,7 @@ fn a_fault_of_the_prelude_shows_the_line_that_uses_it_too() {
               199 |     if (threadIdx.x == 0) partials[blockIdx.x] = total;
               200 | }
               201 | 
-          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:23, as used by templates/cuda/kronecker_tiles.cu.jinja:70 (kernel.cu:198); not the model.
+          at fault:   eigenforge's prelude, below templates/cuda/prelude.cuh:23, as used by templates/cuda/exact/kronecker_tiles.cu.jinja:70 (kernel.cu:198); not the model.
                       A report with this message is welcome: https://github.com/eigenforge/eigenforge/issues
     "#]].assert_eq(&message);
 }
@@ -173,7 +173,7 @@ fn a_diagonal_inside_a_vector_program_is_traced_too() {
     let file = files.into_iter().find(|file| file.text.name == "lobpcg_update_jacobi").unwrap();
     let text = broken(file.text, "sum += (u[i] < 90.0", "sum += nope * (u[i] < 90.0");
     let Some((failure, message)) = refused(&text) else { return };
-    assert!(message.contains("model term: tests/cli_and_input/blame.rs:17  sum!(i in lattice.sites();"), "{message}");
+    assert!(message.contains("model term: tests/gpu_operator/blame.rs:17  sum!(i in lattice.sites();"), "{message}");
     assert!(message.contains("at fault:   this expression of the model."), "{message}");
     let shown = failure.diagnostics[0].generated.unwrap();
     assert!(text.text.lines().nth(shown - 1).unwrap().contains("nope"), "{message}");

@@ -1,0 +1,348 @@
+// su3_transform_n2: two-body matrix elements <-> strengths of SU(3) x SU(2) tensors, N_max = 2
+//
+//   u(na la ja, nb lb jb, nc lc jc, nd ld jd; J)  ->  C((lf mf) (li mi) (l0 m0) kappa0 rho0, Sf Si S0), 2 channel(s) of 2760 numbers
+//   jj_to_irreps   Y = sum_J (2J+1) [6j] A u A^T,  Z = W^f Y (W^i)^T      a block: four shells and one Lf
+//   couple         C = W0 Z                                               a block: a tile of one (lf mf) (li mi) S0
+//   and back: couple_back, irreps_to_ls, ls_to_jj, the transposes. Every factor is an orthogonal matrix.
+// least work: 319256.0 flop, 94792.0 bytes
+// specialised: numbers of labels, spin factors, tiles; offsets and ranges of kappa, rho, L by pair of shells are constant in this text
+
+// eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+// Sum over the 32 lanes of a warp, in a fixed order; every lane gets it.
+__device__ __forceinline__ double warp_sum(double value)
+{
+    for (int offset = 16; offset > 0; offset >>= 1) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+}
+
+// Sum over a block of THREADS threads (a multiple of 32, at most 1024), in a fixed order; thread 0 gets it.
+// `scratch` holds THREADS / 32 doubles and may be used again after the call.
+template <int THREADS>
+__device__ __forceinline__ double block_sum(double value, double* scratch)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    value = warp_sum(value);
+    if (lane == 0) scratch[warp] = value;
+    __syncthreads();
+    value = 0.0;
+    if (warp == 0) value = warp_sum(lane < THREADS / 32 ? scratch[lane] : 0.0);
+    __syncthreads();
+    return value;
+}
+
+// 1 when an odd number of bits is set.
+__device__ __forceinline__ u32 parity(u64 bits) { return (u32)__popcll(bits) & 1u; }
+
+// value, or -value where the top bit of `sign` is set: one operation on the high word.
+__device__ __forceinline__ double negated_by_top_bit(double value, u32 sign)
+{
+    return __hiloint2double(__double2hiint(value) ^ (int)(sign & 0x80000000u), __double2loint(value));
+}
+
+constexpr i64 NUMBERS = 2760;                // of a channel
+constexpr int L_COUNT = 5;                     // L = 0 ... na + nb
+constexpr int J_COUNT = 6;                     // J = 0 ... na + nb + 1
+constexpr int QUANTA_MAX = 4;               // of na + nb; a pair (0, QUANTA_MAX) is left out
+constexpr int QUANTA_COUNT = QUANTA_MAX + 1;
+constexpr int WIDEST = 29;                  // columns of a slab: (Li, spins, orbital pair) beside one Lf
+constexpr int SLAB_THREADS = 256;           // of a block, at most
+constexpr int JJ_THREADS = 128;
+constexpr int STEP = 16;                           // rows of Z that a tile of `couple` takes at once
+
+// Sf, Si, S0, and the place of (Sf, Si) among those with the same S0
+__constant__ int spin_f[6] = {0, 0, 1, 1, 1, 1};
+__constant__ int spin_i[6] = {0, 1, 0, 1, 1, 1};
+__constant__ int spin_0[6] = {0, 1, 1, 0, 1, 2};
+__constant__ int spin_place[6] = {0, 0, 1, 1, 2, 0};
+__constant__ int spins_of[3] = {2, 3, 1};
+// (-1)^{Sf+Si+S0+J+1} sqrt(2 S0 + 1) {Lf Li S0; Si Sf J} at [((spins L_COUNT + Lf) 5 + Li - Lf + 2) 3 + J - Lf + 1]
+__device__ const double spin_factor[450] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5773502691896256, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.4472135954999579, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.3779644730092271, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.3333333333333333, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.9999999999999997, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5773502691896255, 0.0, 0.0, -0.5773502691896257, 0.0, 0.0, 0.5773502691896255, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.44721359549995787, 0.0, 0.0, 0.44721359549995787, 0.0, 0.0, -0.447213595499958, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.37796447300922725, 0.0, 0.0, -0.3779644730092271, 0.0, 0.0, 0.3779644730092272, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.33333333333333326, 0.0, 0.0, 0.3333333333333333, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5773502691896255, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.9999999999999997, 0.0, -0.0, -0.0, -0.5773502691896255, -0.0, -0.0, 0.0, -0.44721359549995776, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5773502691896255, -0.0, 0.0, 0.0, 0.44721359549995776, 0.0, 0.0, -0.0, 0.37796447300922725, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.447213595499958, 0.0, -0.0, -0.0, -0.3779644730092271, -0.0, -0.0, 0.0, -0.3333333333333333, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.37796447300922725, -0.0, 0.0, 0.0, 0.33333333333333326, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5773502691896257, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.3333333333333332, -0.3333333333333333, -0.3333333333333332, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2581988897471611, 0.2581988897471611, 0.2581988897471612, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.21821789023599242, -0.2182178902359923, -0.21821789023599233, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.19245008972987526, 0.1924500897298753, 0.19245008972987526, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5773502691896257, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5773502691896257, 0.0, -0.5773502691896257, -0.28867513459481287, 0.2886751345948128, 0.0, -0.2886751345948128, -0.3872983346207416, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.2886751345948128, -0.38729833462074154, -0.0, 0.38729833462074154, 0.12909944487358055, -0.2581988897471611, -0.0, 0.25819888974716115, 0.3086066999241838, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2581988897471611, 0.3086066999241838, 0.0, -0.3086066999241838, -0.07715167498104594, 0.2314550249431379, 0.0, -0.23145502494313783, -0.263523138347365, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.23145502494313785, -0.263523138347365, -0.0, 0.263523138347365, 0.05270462766947299, -0.21081851067789195, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5773502691896256, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.7453559924999297, 0.3726779962499649, -0.07453559924999298, -0.0, -0.49999999999999994, 0.2236067977499789, -0.0, 0.0, -0.447213595499958, 0.5773502691896257, -0.0, 0.0, -0.49999999999999994, 0.22360679774997894, 0.0, 0.3415650255319866, -0.3415650255319866, 0.09759000729485336, 0.0, 0.36514837167011077, -0.2182178902359924, 0.0, -0.0, 0.3779644730092272, -0.447213595499958, 0.0, -0.0, 0.3651483716701107, -0.2182178902359924, -0.0, -0.23904572186687878, 0.29880715233359834, -0.09960238411119945, -0.0, -0.29880715233359845, 0.2041241452319315, 0.0, 0.0, 0.0, 0.3779644730092273, -0.0, 0.0, -0.2988071523335984, 0.2041241452319315, 0.0, 0.19072404509044316, -0.2670136631266204, 0.09709587750058925, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+
+// ranges of the labels, by pair of shells and L
+__device__ const u16 order[65] = {1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 2, 1, 1, 0, 1, 1, 2, 1, 1, 1, 0, 1, 0, 0, 0, 2, 1, 1, 0, 2, 1, 3, 1, 1, 0, 1, 0, 1, 0, 1, 1, 2, 1, 1};      // (la, lb) that couple to L, at [pair L_COUNT + L]
+__device__ const u32 first_state[65] = {0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4, 4, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 8, 9, 10, 10, 10, 10, 12, 13, 14, 14, 15, 16, 18, 19, 20, 21, 21, 22, 22, 22, 22, 24, 25, 26, 26, 28, 29, 32, 33, 34, 34, 35, 35, 36, 36, 37, 38, 40, 41};      // the first of them among all, at [pair L_COUNT + L]
+__device__ const u32 matrix[65] = {0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4, 4, 4, 5, 5, 6, 6, 6, 7, 7, 7, 7, 8, 9, 10, 10, 10, 10, 14, 15, 16, 16, 17, 18, 22, 23, 24, 25, 25, 26, 26, 26, 26, 30, 31, 32, 32, 36, 37, 46, 47, 48, 48, 49, 49, 50, 50, 51, 52, 56, 57};      // first number of W^f and of W^i, at [pair L_COUNT + L]
+__device__ const u16 shell[13] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 3};      // na of each pair
+__device__ const u16 quanta[13] = {0, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 3, 4};      // na + nb of each pair
+__device__ const u16 jj_count[78] = {1, 1, 0, 0, 0, 0, 1, 2, 1, 0, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 2, 1, 0, 1, 2, 1, 0, 0, 0, 2, 4, 3, 1, 0, 0, 2, 5, 5, 3, 1, 0, 2, 5, 6, 5, 3, 1, 1, 2, 2, 1, 0, 0, 2, 5, 5, 3, 1, 0, 3, 7, 8, 6, 3, 1, 1, 2, 2, 2, 1, 0, 2, 5, 6, 5, 3, 1};      // jj states, at [pair J_COUNT + J]
+__device__ const u16 bra_label[42] = {0, 0, 0, 0, 0, 0, 0, 0, 256, 0, 256, 0, 256, 0, 0, 256, 256, 0, 256, 0, 0, 0, 256, 0, 256, 0, 512, 0, 256, 512, 256, 0, 256, 0, 0, 0, 0, 256, 256, 0, 256, 0};      // 256 k + kappa - 1 of each row of W^f, (lf mf) = (na + nb - 2k, k)
+__device__ const u16 ket_label[42] = {0, 0, 0, 0, 0, 0, 0, 0, 256, 0, 0, 256, 256, 0, 0, 256, 0, 256, 256, 0, 0, 0, 0, 256, 256, 0, 0, 512, 256, 0, 256, 512, 256, 0, 0, 0, 0, 256, 0, 256, 256, 0};      // 256 k + kappa - 1 of each row of W^i, (li mi) = (k, nc + nd - 2k)
+__device__ const u16 states_below[54] = {0, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 1, 2, 2, 2, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1, 2, 2, 0, 0, 1, 2, 2, 2, 0, 1, 1, 2, 2, 3, 0, 0, 1, 2, 3, 3, 0, 1, 1, 2, 2, 2};      // (kappa, L') with L' < L of an irrep, at [irrep (L_COUNT + 1) + L]
+__device__ const u16 irrep_first[5] = {0, 1, 2, 4, 6};      // first irrep of each na + nb
+__device__ const u32 group_first[25] = {0, 0, 1, 0, 3, 0, 6, 0, 7, 0, 9, 0, 11, 0, 15, 0, 21, 0, 23, 0, 27, 0, 30, 0, 36};      // first product of (na + nb, nc + nd)
+
+// Sf or Si, for loops that are written out
+__device__ __forceinline__ constexpr bool spin_first(int spins, bool of_bra) { return of_bra ? spins >= 2 : spins == 1 || spins >= 3; }
+
+__device__ __forceinline__ double factor_of(int spins, int lf, int li, int j)
+{
+    return spin_factor[((spins * L_COUNT + lf) * 5 + li - lf + 2) * 3 + j - lf + 1];
+}
+
+// Four shells and one Lf: what is beside it, [near = Li - Lf + 2][spins].
+struct Slab {
+    int bra, ket;           // pairs of shells
+    int lf, rows;           // Lf, and its orbital pairs (la, lb)
+    int width;              // columns
+    int orbitals;           // orbital pairs (lc, ld) of all Li
+    int near[5];            // and of Li = Lf - 2 ... Lf + 2
+    i64 quadruple;
+};
+
+// Where Z of (Lf, row of W^f; Li, row of W^i; spins) stands among all strengths.
+__device__ __forceinline__ i64 place_of(const Slab& slab, int row_f, int li, int row_i, int spins,
+                                        const u64* __restrict__ block_start, const u32* __restrict__ row_start)
+{
+    const int s0 = spin_0[spins];
+    const int quanta_f = quanta[slab.bra], quanta_i = quanta[slab.ket];
+    // (lf mf) = (quanta_f - 2 kf, kf), (li mi) = (ki, quanta_i - 2 ki)
+    const int label_f = bra_label[first_state[slab.bra * L_COUNT + slab.lf] + row_f];
+    const int label_i = ket_label[first_state[slab.ket * L_COUNT + li] + row_i];
+    const int kf = label_f >> 8, kappa_f = label_f & 255, ki = label_i >> 8, kappa_i = label_i & 255;
+    const i64 block = ((i64)group_first[quanta_f * QUANTA_COUNT + quanta_i] + kf * (quanta_i / 2 + 1) + ki) * 3 + s0;
+    // kappa_i and L of (li mi) that couple with Lf to S0
+    const u16* const below = states_below + (irrep_first[quanta_i] + ki) * (L_COUNT + 1);
+    const int low = abs(slab.lf - s0), high = min(slab.lf + s0 + 1, L_COUNT);
+    const i64 row = (i64)row_start[block * L_COUNT + slab.lf] + kappa_f * (below[high] - below[low]) + below[li] - below[low] + kappa_i;
+    // pairs of shells that contain the irreps
+    const int least_f = max(kf, quanta_f == QUANTA_MAX ? 1 : 0), least_i = max(ki, quanta_i == QUANTA_MAX ? 1 : 0);
+    const int bras = quanta_f - 2 * least_f + 1, kets = quanta_i - 2 * least_i + 1;
+    const int pair = (shell[slab.bra] - least_f) * kets + shell[slab.ket] - least_i;
+    return (i64)block_start[block] + row * (bras * kets * spins_of[s0]) + pair * spins_of[s0] + spin_place[spins];
+}
+
+// A u A^T of one LS state of the bra and one of the ket: at most four jj states make each.
+__device__ __forceinline__ double jj_to_ls(const double* __restrict__ u, int columns, const u16* __restrict__ jj_f, const double* __restrict__ a_f,
+                                           const u16* __restrict__ jj_i, const double* __restrict__ a_i)
+{
+    const u64 four_f = *(const u64*)jj_f, four_i = *(const u64*)jj_i;       // four numbers of 16 bits each
+    double sum = 0.0;
+#pragma unroll
+    for (int f = 0; f < 4; ++f) {
+        const double* const row = u + (int)(four_f >> (16 * f) & 0xffff) * columns;
+        double part = 0.0;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) part += a_i[i] * row[(int)(four_i >> (16 * i) & 0xffff)];
+        sum += a_f[f] * part;
+    }
+    return sum;
+}
+
+// Fills `slab` and `kind`, [near * 6 + spins] of each column; every thread of a block calls it.
+__device__ __forceinline__ void open_slab(Slab& slab, u16* kind, int* begin, i64 number,
+                                          const u32* __restrict__ slab_quadruple, const u16* __restrict__ slab_l,
+                                          const u16* __restrict__ quadruple_bra, const u16* __restrict__ quadruple_ket,
+                                          const u16* __restrict__ column_of, const u16* __restrict__ width_of)
+{
+    const i64 quadruple = slab_quadruple[number];
+    const int bra = quadruple_bra[quadruple], ket = quadruple_ket[quadruple], lf = slab_l[number];
+    if (threadIdx.x == 0) {
+        slab.bra = bra, slab.ket = ket, slab.lf = lf;
+        slab.rows = order[bra * L_COUNT + lf];
+        slab.width = width_of[ket * L_COUNT + lf];
+        slab.quadruple = quadruple;
+        slab.orbitals = 0;
+        for (int near = 0; near < 5; ++near) {
+            const int li = lf + near - 2;
+            slab.near[near] = li < 0 || li >= L_COUNT ? 0 : order[ket * L_COUNT + li];
+            slab.orbitals += slab.near[near];
+        }
+    }
+    for (int which = threadIdx.x; which < 30; which += blockDim.x) {
+        const int start = column_of[(ket * L_COUNT + lf) * 30 + which];
+        begin[which] = start;
+        if (start == 0xffff) continue;
+        const int columns = order[ket * L_COUNT + lf + which / 6 - 2];
+        for (int column = 0; column < columns; ++column) kind[start + column] = (u16)which;
+    }
+    __syncthreads();
+}
+
+// The end of the matrices from column `from` on that fit into `half` numbers a product, at least one.
+__device__ __forceinline__ int chunk_end(const Slab& slab, const u16* kind, const int* begin, int from, int half)
+{
+    int to = from;
+    while (to < slab.width) {
+        int end = to;
+        while (end < slab.width && kind[end] == kind[to]) ++end;
+        if (to > from && (end - from) * slab.rows > half) break;
+        to = end;
+    }
+    return to;
+}
+
+
+extern "C" __global__ void __launch_bounds__(SLAB_THREADS)
+irreps_to_ls(const double* __restrict__ z, double* __restrict__ y, u32 first_slab, int half,
+             const u32* __restrict__ slab_quadruple,
+             const u16* __restrict__ slab_l,
+             const u16* __restrict__ quadruple_bra,
+             const u16* __restrict__ quadruple_ket,
+             const u64* __restrict__ quadruple_start,
+             const u32* __restrict__ y_offset,
+             const u16* __restrict__ column_of,
+             const u16* __restrict__ width_of,
+             const double* __restrict__ w_f,
+             const double* __restrict__ w_i,
+             const u64* __restrict__ block_start,
+             const u32* __restrict__ row_start)
+{
+    extern __shared__ __align__(16) unsigned char shared_bytes[];
+    __shared__ Slab slab;
+    __shared__ u16 kind[WIDEST];
+    __shared__ int begin[30];
+    open_slab(slab, kind, begin, (i64)first_slab + blockIdx.x, slab_quadruple, slab_l, quadruple_bra, quadruple_ket, column_of, width_of);
+    const int bra = slab.bra, ket = slab.ket, lf = slab.lf, rows = slab.rows, width = slab.width;
+    double* const irreps = (double*)shared_bytes;       // Z of the slab, irreps[row of W^f * width + column]
+    double* const product = irreps + rows * width;
+    for (int item = threadIdx.x; item < rows * width; item += blockDim.x) {
+        const int column = item % width, which = kind[column], li = lf + which / 6 - 2;
+        irreps[item] = z[blockIdx.y * NUMBERS + place_of(slab, item / width, li, column - begin[which], which % 6, block_start, row_start)];
+    }
+    __syncthreads();
+    const double* const matrix_f = w_f + matrix[bra * L_COUNT + lf];
+    double* const out = y + blockIdx.y * NUMBERS + (i64)quadruple_start[slab.quadruple] + y_offset[slab.quadruple * L_COUNT + lf];
+    for (int from = 0, to; from < width; from = to) {
+        to = chunk_end(slab, kind, begin, from, half);
+        const int columns = to - from;
+        for (int item = threadIdx.x; item < rows * columns; item += blockDim.x) {
+            const double* const w = matrix_f + item / columns;
+            const double* const source = irreps + from + item % columns;
+            double sum = 0.0;
+            for (int row = 0; row < rows; ++row) sum += w[row * rows] * source[row * width];
+            product[item] = sum;
+        }
+        __syncthreads();
+        for (int item = threadIdx.x; item < rows * columns; item += blockDim.x) {
+            const int column = from + item % columns, which = kind[column], li = lf + which / 6 - 2;
+            const int o_i = column - begin[which], states = order[ket * L_COUNT + li];
+            const double* const w = w_i + matrix[ket * L_COUNT + li] + o_i;
+            const double* const source = product + item / columns * columns + begin[which] - from;
+            double sum = 0.0;
+            for (int row = 0; row < states; ++row) sum += source[row] * w[row * states];
+            out[(i64)(item / columns) * width + column] = sum;
+        }
+        __syncthreads();
+    }
+}
+
+// u of four shells from Y: at most four LS states make each jj state. A thread takes an element after another.
+extern "C" __global__ void __launch_bounds__(JJ_THREADS, 8)
+ls_to_jj(const double* __restrict__ y, double* __restrict__ u,
+         const u16* __restrict__ quadruple_bra,
+         const u16* __restrict__ quadruple_ket,
+         const u64* __restrict__ quadruple_start,
+         const u32* __restrict__ j_offset,
+         const u32* __restrict__ y_offset,
+         const u16* __restrict__ column_of,
+         const u16* __restrict__ width_of,
+         const u16* __restrict__ back_o,
+         const double* __restrict__ back_a,
+         const u32* __restrict__ jj_first)
+{
+    const i64 quadruple = blockIdx.x;
+    const int bra = quadruple_bra[quadruple], ket = quadruple_ket[quadruple];
+    const i64 start = blockIdx.y * NUMBERS + (i64)quadruple_start[quadruple];
+    for (int j = 0; j < J_COUNT; ++j) {
+        const int rows = jj_count[bra * J_COUNT + j], columns = jj_count[ket * J_COUNT + j];
+        for (int item = threadIdx.x; item < rows * columns; item += JJ_THREADS) {
+            // S = 0, L = J; S = 1, L = J - 1, J, J + 1
+            const i64 state_f = ((i64)jj_first[bra * J_COUNT + j] + item / columns) * 4, state_i = ((i64)jj_first[ket * J_COUNT + j] + item % columns) * 4;
+            const u64 four_f = *(const u64*)(back_o + state_f), four_i = *(const u64*)(back_o + state_i);
+            double sum = 0.0;
+#pragma unroll
+            for (int f = 0; f < 4; ++f) {
+                const double a_f = back_a[state_f + f];
+                if (a_f == 0.0) continue;
+                const int lf = f == 0 ? j : j + f - 2, slab = ket * L_COUNT + lf;
+                const double* const of_lf = y + start + y_offset[quadruple * L_COUNT + lf] + (int)(four_f >> (16 * f) & 0xffff) * width_of[slab];
+                double part = 0.0;
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    const double a_i = back_a[state_i + i];
+                    const int li = i == 0 ? j : j + i - 2;
+                    if (a_i == 0.0) continue;
+                    const double* const source = of_lf + (int)(four_i >> (16 * i) & 0xffff);
+                    const u16* const column = column_of + slab * 30 + (li - lf + 2) * 6;
+                    double x = 0.0;
+#pragma unroll
+                    for (int s = 0; s < 6; ++s)             // Sf = 0 only of the first state, Si likewise
+                        if (spin_first(s, true) == (f > 0) && spin_first(s, false) == (i > 0) && column[s] != 0xffff)
+                            x += factor_of(s, lf, li, j) * source[column[s]];
+                    part += a_i * x;
+                }
+                sum += a_f * part;
+            }
+            u[start + j_offset[quadruple * J_COUNT + j] + item] = sum;
+        }
+    }
+}
+
+// A tile of ROWS x COLUMNS of C = W0 Z, or of Z = W0^T C where BACK. A thread sums DEEP x WIDE of its numbers.
+template <int ROWS, int COLUMNS, int DEEP, int WIDE, bool BACK>
+__device__ __forceinline__ void multiply_tile(const double* __restrict__ w, const double* __restrict__ in, double* __restrict__ out,
+                                              int order_of, int columns, int first_row, int first_column)
+{
+    constexpr int ACROSS = COLUMNS / WIDE, THREADS = ROWS / DEEP * ACROSS;
+    __shared__ double w_tile[STEP][ROWS + 1];
+    __shared__ double in_tile[STEP][COLUMNS];
+    const int row = threadIdx.x / ACROSS, column = threadIdx.x % ACROSS;
+    double sum[DEEP][WIDE] = {};
+    for (int from = 0; from < order_of; from += STEP) {
+        for (int k = threadIdx.x; k < ROWS * STEP; k += THREADS) {
+            const int r = BACK ? k % ROWS : k / STEP, s = BACK ? k / ROWS : k % STEP;
+            const bool inside = first_row + r < order_of && from + s < order_of;
+            const i64 at = BACK ? (i64)(from + s) * order_of + first_row + r : (i64)(first_row + r) * order_of + from + s;
+            w_tile[s][r] = inside ? w[at] : 0.0;
+        }
+        for (int k = threadIdx.x; k < COLUMNS * STEP; k += THREADS) {
+            const int s = k / COLUMNS, c = k % COLUMNS;
+            const bool inside = from + s < order_of && first_column + c < columns;
+            in_tile[s][c] = inside ? in[(i64)(from + s) * columns + first_column + c] : 0.0;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int s = 0; s < STEP; ++s) {
+            double left[DEEP], right[WIDE];
+#pragma unroll
+            for (int d = 0; d < DEEP; ++d) left[d] = w_tile[s][row + d * (ROWS / DEEP)];
+#pragma unroll
+            for (int v = 0; v < WIDE; ++v) right[v] = in_tile[s][column + v * ACROSS];
+#pragma unroll
+            for (int d = 0; d < DEEP; ++d)
+#pragma unroll
+                for (int v = 0; v < WIDE; ++v) sum[d][v] += left[d] * right[v];
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int d = 0; d < DEEP; ++d)
+#pragma unroll
+        for (int v = 0; v < WIDE; ++v) {
+            const int r = first_row + row + d * (ROWS / DEEP), c = first_column + column + v * ACROSS;
+            if (r < order_of && c < columns) out[(i64)r * columns + c] = sum[d][v];
+        }
+}
+
+extern "C" __global__ void __launch_bounds__(64)
+couple_back_16(const double* __restrict__ in, double* __restrict__ out, u32 first_tile,
+    const u32* __restrict__ tile_block,
+    const u16* __restrict__ tile_row,
+    const u16* __restrict__ tile_column,
+    const double* __restrict__ w0,
+    const u64* __restrict__ w0_start,
+    const u64* __restrict__ block_start,
+    const u32* __restrict__ block_rows,
+    const u32* __restrict__ block_columns)
+{
+    const i64 tile = (i64)first_tile + blockIdx.x, block = tile_block[tile];
+    const i64 start = blockIdx.y * NUMBERS + (i64)block_start[block];
+    multiply_tile<16, 16, 2, 2, true>(w0 + w0_start[block], in + start, out + start, (int)block_rows[block], (int)block_columns[block],
+        (int)tile_row[tile] * 16, (int)tile_column[tile] * 16);
+}
