@@ -1,9 +1,6 @@
 //! `#[gpu_operator]` end to end: each definition equals the operator built by hand, term by term, and its sums carry
 //! the user's text with the CUDA of their coefficients.
 
-#[path = "gpu_operator/blame.rs"]
-mod blame;
-
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::build::{self, c, cdag, electron_sm, electron_sp, n, n_total, scalar, sm, sp, sz};
 use eigenforge::operator::{Operator, Spin};
@@ -446,3 +443,7 @@ fn a_kondo_lattice_in_one_definition_is_refused_or_warned_of() {
     assert!(same.len() == 1 && same[0].contains("sum!(i in 0..sites; j * sdots(i, i))"), "{same:?}");
     assert!(t_j_chain(4, 1.0, 0.4).sector(Up(2), Down(2)).unwrap().warnings().is_empty());
 }
+
+// Below all that says its own line.
+#[path = "gpu_operator/blame.rs"]
+mod blame;

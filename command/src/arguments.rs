@@ -2,10 +2,11 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use eigenforge::input::SolverChoice;
+use eigenforge::input::SOLVERS;
 use eigenforge::path::Stage;
 use eigenforge::su3::work::Algorithm;
 use eigenforge_runtime::jit::Arch;
+use eigenforge_runtime::solvers::Solver;
 use std::path::PathBuf;
 
 /// Quantum many-body eigenproblems on CUDA kernels generated for exactly one problem; runs without a GPU too.
@@ -54,7 +55,7 @@ pub(super) struct SolveArguments {
     pub device: String,
     /// auto, lobpcg, lanczos, davidson or dense
     #[arg(long, value_parser = solver)]
-    pub solver: Option<SolverChoice>,
+    pub solver: Option<SolverWish>,
     /// How many of the lowest eigenstates
     #[arg(long, value_name = "K", value_parser = at_least_one)]
     pub states: Option<usize>,
@@ -377,8 +378,11 @@ fn stages() -> impl TypedValueParser<Value = Stage> {
     })
 }
 
-fn solver(word: &str) -> Result<SolverChoice, String> {
-    let known = SolverChoice::WORDS;
+/// `auto` is no solver.
+pub(super) type SolverWish = Option<Solver>;
+
+fn solver(word: &str) -> Result<SolverWish, String> {
+    let known = SOLVERS;
     let choice = known.iter().find(|(name, _)| *name == word).map(|(_, choice)| *choice);
     choice.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
 }

@@ -10,7 +10,7 @@ use super::refuse;
 use super::solve::{memory_lines, memory_record, open_device};
 use eigenforge::ci::natural::natural_orbitals;
 use eigenforge::ci::{Molecule, NaturalOrbitals, OneBody, OneElectron, Solution, Solve, Space, Spin, density, spin};
-use eigenforge::input::{CiFile, SolverChoice};
+use eigenforge::input::CiFile;
 use eigenforge::problem::{Family, MoleculeProblem, Problem};
 use eigenforge::report::{
     BasisStates, CiReport, CiSeconds, HistoryPoint, LevelRecord, MemoryRecord, ModelRecord, RunReport, VectorFile,
@@ -185,8 +185,8 @@ fn record(file: &CiFile, molecule: &Molecule, solution: &Solution<'_>, memory: M
         stop: stop.into(),
         solver: match (pairs.stop, file.solve.solver) {
             (StopReason::Dense, _) => "dense",
-            (_, SolverChoice::Auto) => "davidson",
-            (_, solver) => solver.name(),
+            (_, None) => "davidson",
+            (_, Some(solver)) => solver.name(),
         }
         .into(),
         start: pairs.start.into(),

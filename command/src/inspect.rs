@@ -43,17 +43,19 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
     Ok(Outcome::Done)
 }
 
+/// Whether a stage uses an option.
+type UsedBy = fn(Stage) -> bool;
+
 /// Refuses options that would do nothing.
 fn check(arguments: &InspectArguments) -> Result<(), CommandError> {
     let stage = arguments.stage;
     let dumps = arguments.dump.is_some();
-    let (compiled, texts, by_file): (fn(Stage) -> bool, fn(Stage) -> bool, fn(Stage) -> bool) =
-        (Stage::is_compiled, Stage::is_of_the_text, Stage::is_by_file);
-    for (option, given, of) in [
-        ("--arch", arguments.arch.is_some(), compiled),
-        ("--override", arguments.overrides.is_some(), texts),
-        ("--kernel", arguments.kernel.is_some() && !dumps, by_file),
-    ] {
+    let used = [
+        ("--arch", arguments.arch.is_some(), Stage::is_compiled as UsedBy),
+        ("--override", arguments.overrides.is_some(), Stage::is_of_the_text),
+        ("--kernel", arguments.kernel.is_some() && !dumps, Stage::is_by_file),
+    ];
+    for (option, given, of) in used {
         if given && (dumps || !of(stage)) {
             let given = if dumps { "--dump".into() } else { format!("--stage {stage}") };
             let (place, why) = (format!("beside {given}"), format!("it is for --stage {}", list(of)));
@@ -67,7 +69,7 @@ fn check(arguments: &InspectArguments) -> Result<(), CommandError> {
 }
 
 /// "cuda, ptx, sass and resources".
-fn list(of: fn(Stage) -> bool) -> String {
+fn list(of: UsedBy) -> String {
     let words: Vec<&str> = Stage::WORDS.iter().filter(|(_, stage)| of(*stage)).map(|(word, _)| *word).collect();
     match &words[..] {
         [some @ .., last] if !some.is_empty() => format!("{} and {last}", some.join(", ")),

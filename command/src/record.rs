@@ -56,13 +56,7 @@ pub(super) fn record(
         iterations: pairs.iterations,
         multiplies: pairs.multiplies,
         stop: stop_word(pairs.stop).into(),
-        solver: match solver {
-            Solver::Lobpcg => "lobpcg",
-            Solver::Lanczos => "lanczos",
-            Solver::Davidson => "davidson",
-            Solver::Dense => "dense",
-        }
-        .into(),
+        solver: solver.name().into(),
         solver_reason: None,
         device: solution.device().name(),
         kernels: kernel_records(solution.device()),

@@ -9,11 +9,11 @@ use super::progress::Display;
 use super::record::record;
 use super::{ci, dmrg, overrides, profile, su3_file, su3_transform};
 use eigenforge::exact::{Model, Solution, Solve};
-use eigenforge::input::{InputFile, ModelFile, OutputSpec, PreconditionerChoice, SolverChoice, StartChoice};
+use eigenforge::input::{InputFile, ModelFile, OutputSpec};
 use eigenforge::path::GeneratedFile;
 use eigenforge::report::{BasisStates, MemoryItem, MemoryRecord, RunReport, Seconds, VectorFile, write_trace};
 use eigenforge_runtime::say;
-use eigenforge_runtime::solvers::{Preconditioner, Solver, Start};
+use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::trace::{self, Recording};
 use eigenforge_runtime::{Device, DeviceError, interrupt};
 use std::path::Path;
@@ -99,26 +99,14 @@ fn solve(arguments: &SolveArguments, file: &ModelFile, model: &Model, start: Ins
     let (device, on_cpu) = open_device(arguments)?;
     let display = Arc::new(Display::new());
     let shown = Arc::clone(&display);
-    let named = match file.solve.solver {
-        SolverChoice::Lobpcg => Some(Solver::Lobpcg),
-        SolverChoice::Lanczos => Some(Solver::Lanczos),
-        SolverChoice::Davidson => Some(Solver::Davidson),
-        SolverChoice::Dense => Some(Solver::Dense),
-        SolverChoice::Auto => None,
-    };
+    let named = file.solve.solver;
     let mut solve = Solve::new(model, named.unwrap_or(Solver::Lobpcg))
         .states(file.solve.states)
         .tolerance(file.solve.tolerance)
         .max_iterations(file.solve.max_iterations)
         .seed(file.solve.seed)
-        .start(match file.solve.start {
-            StartChoice::Auto => Start::Guess,
-            StartChoice::Random => Start::Random,
-        })
-        .preconditioner(match file.solve.preconditioner {
-            PreconditionerChoice::None => Preconditioner::None,
-            PreconditionerChoice::Jacobi => Preconditioner::Jacobi,
-        })
+        .start(file.solve.start)
+        .preconditioner(file.solve.preconditioner)
         .certify(file.solve.certify)
         .tuned(!arguments.no_tune)
         .progress(move |progress| shown.show(progress));

@@ -92,9 +92,9 @@ mod tests {
             let mut here = vec![vec![0.0; (d * size).pow(2)]; cut.width()];
             for entry in table {
                 for (row, column, value) in sum.operators.get(entry.operator).matrix.nonzeros() {
-                    for k in 0..size * size {
+                    for (k, element) in behind[entry.to].iter().enumerate() {
                         let (i, j) = (row * size + k / size, column * size + k % size);
-                        here[entry.from][i * d * size + j] += entry.coefficient * value * behind[entry.to][k];
+                        here[entry.from][i * d * size + j] += entry.coefficient * value * element;
                     }
                 }
             }

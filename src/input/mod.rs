@@ -53,7 +53,7 @@ pub use matrix::{FormatWish, MatrixFileError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
 pub use problem::{InputError, Problem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
-pub use solve::{OutputSpec, PreconditionerChoice, SolveSpec, SolverChoice, StartChoice};
+pub use solve::{OutputSpec, SOLVERS, SolveSpec};
 pub use su3::{MOST_N_MAX, Su3Spec};
 
 use crate::basis::Sector;
@@ -63,6 +63,7 @@ use crate::lattice::Lattice;
 use crate::operator::OperatorError;
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
+use eigenforge_runtime::solvers::Start;
 use miette::NamedSource;
 use model::Family;
 use section::{Problems, Section};
@@ -494,12 +495,12 @@ impl fmt::Display for ModelFile {
             out,
             "solve    solver {}, {states}{guard}, tolerance {:e} on |Hx - λx| / |H|, at most {} iterations, preconditioner {}, \
              seed {}{}{}",
-            solve.solver.name(),
+            solve.solver_name(),
             solve.tolerance,
             solve.max_iterations,
             solve.preconditioner.name(),
             solve.seed,
-            if solve.start == StartChoice::Random { ", random start" } else { "" },
+            if solve.start == Start::Random { ", random start" } else { "" },
             if solve.certify { ", multiplets certified" } else { ", multiplets not certified" }
         )
     }

@@ -4,87 +4,24 @@
 
 use super::problem::Wrong;
 use super::section::{Problems, Section};
+use eigenforge_runtime::solvers::{Preconditioner, Solver, Start};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Which eigensolver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SolverChoice {
-    /// Chosen by dimension and number of states, and said so in the report.
-    Auto,
-    /// Locally optimal block preconditioned conjugate gradients.
-    Lobpcg,
-    /// Lanczos; thick restart for several states.
-    Lanczos,
-    /// Davidson, for matrices with a dominant diagonal.
-    Davidson,
-    /// The whole spectrum by a dense solver; small sectors only.
-    Dense,
-}
-
-impl SolverChoice {
-    /// The words of a model file and of `--solver`.
-    pub const WORDS: [(&'static str, SolverChoice); 5] = [
-        ("auto", SolverChoice::Auto),
-        ("lobpcg", SolverChoice::Lobpcg),
-        ("lanczos", SolverChoice::Lanczos),
-        ("davidson", SolverChoice::Davidson),
-        ("dense", SolverChoice::Dense),
-    ];
-
-    /// Its word.
-    pub fn name(self) -> &'static str {
-        SolverChoice::WORDS.iter().find(|(_, choice)| *choice == self).map_or("auto", |(word, _)| word)
-    }
-}
-
-/// What the residual is multiplied with before it becomes a search direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PreconditionerChoice {
-    /// Nothing.
-    None,
-    /// Point Jacobi with an adaptive shift.
-    Jacobi,
-}
-
-impl PreconditionerChoice {
-    /// The words of a model file.
-    pub const WORDS: [(&'static str, PreconditionerChoice); 2] =
-        [("none", PreconditionerChoice::None), ("jacobi", PreconditionerChoice::Jacobi)];
-
-    /// Its word.
-    pub fn name(self) -> &'static str {
-        if self == PreconditionerChoice::None { "none" } else { "jacobi" }
-    }
-}
-
-/// Where a search for one state starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StartChoice {
-    /// The Slater determinant of a mean field with a small random part, where electrons hop; else a random vector.
-    Auto,
-    /// A random vector.
-    Random,
-}
-
-impl StartChoice {
-    /// The words of a model file.
-    pub const WORDS: [(&'static str, StartChoice); 2] = [("auto", StartChoice::Auto), ("random", StartChoice::Random)];
-
-    /// Its word.
-    pub fn name(self) -> &'static str {
-        if self == StartChoice::Auto { "auto" } else { "random" }
-    }
-}
+/// The words of `solver` in a model file and of `--solver`; none leaves the choice to dimension and number of states.
+pub const SOLVERS: [(&str, Option<Solver>); 5] = [
+    ("auto", None),
+    ("lobpcg", Some(Solver::Lobpcg)),
+    ("lanczos", Some(Solver::Lanczos)),
+    ("davidson", Some(Solver::Davidson)),
+    ("dense", Some(Solver::Dense)),
+];
 
 /// How to solve. [`SolveSpec::default`] holds every default.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SolveSpec {
-    /// `solver`: "auto" unless given.
-    pub solver: SolverChoice,
+    /// `solver`; none for "auto", which it is unless given.
+    pub solver: Option<Solver>,
     /// `states`: how many of the lowest eigenpairs; 1 unless given.
     pub states: usize,
     /// `tolerance` on the residual norm ‖Hx − λx‖, in parts of the norm of H; 1e-10 unless given.
@@ -93,27 +30,34 @@ pub struct SolveSpec {
     pub max_iterations: usize,
     /// `seed` of the random start vectors: 1 unless given.
     pub seed: u64,
-    /// `start` of a search for one state: "auto" unless given.
-    pub start: StartChoice,
+    /// `start` of a search for one state: "auto", a guess, unless given.
+    pub start: Start,
     /// `guard`: extra vectors of a block that need not converge; chosen by the solver unless given.
     pub guard: Option<usize>,
     /// `preconditioner`: "none" unless given (Jacobi pays where the diagonal varies strongly, such as U much above t).
-    pub preconditioner: PreconditionerChoice,
+    pub preconditioner: Preconditioner,
     /// `certify`: look for missed members of each level's multiplet afterwards; true unless given.
     pub certify: bool,
+}
+
+impl SolveSpec {
+    /// The word of its solver.
+    pub fn solver_name(&self) -> &'static str {
+        self.solver.map_or("auto", Solver::name)
+    }
 }
 
 impl Default for SolveSpec {
     fn default() -> SolveSpec {
         SolveSpec {
-            solver: SolverChoice::Auto,
+            solver: None,
             states: 1,
             tolerance: 1e-10,
             max_iterations: 2000,
             seed: 1,
-            start: StartChoice::Auto,
+            start: Start::Guess,
             guard: None,
-            preconditioner: PreconditionerChoice::None,
+            preconditioner: Preconditioner::None,
             certify: true,
         }
     }
@@ -140,15 +84,15 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> SolveSpec {
         tolerance.value
     });
     let spec = SolveSpec {
-        solver: section.choice("solver", &SolverChoice::WORDS).map_or(default.solver, |solver| solver.value),
+        solver: section.choice("solver", &SOLVERS).map_or(default.solver, |solver| solver.value),
         states: section.count("states", 1).map_or(default.states, |states| states.value),
         tolerance,
         max_iterations: section.count("max_iterations", 1).map_or(default.max_iterations, |number| number.value),
         seed: section.count("seed", 0).map_or(default.seed, |seed| seed.value as u64),
-        start: section.choice("start", &StartChoice::WORDS).map_or(default.start, |start| start.value),
+        start: section.choice("start", &Start::WORDS).map_or(default.start, |start| start.value),
         guard: section.count("guard", 0).map(|guard| guard.value),
         preconditioner: section
-            .choice("preconditioner", &PreconditionerChoice::WORDS)
+            .choice("preconditioner", &Preconditioner::WORDS)
             .map_or(default.preconditioner, |choice| choice.value),
         certify: section.flag("certify").unwrap_or(default.certify),
     };

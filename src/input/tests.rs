@@ -1,6 +1,7 @@
 //! The reader on good files; bad ones are the gallery in tests/input.
 
 use super::*;
+use eigenforge_runtime::solvers::{Preconditioner, Solver, Start};
 
 fn parse(text: &str) -> ModelFile {
     ModelFile::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}: {error:#?}"))
@@ -16,7 +17,7 @@ fn the_file_of_the_issue_reads_as_written() {
     assert_eq!(file.dimension(), Some(130_873_600));
     assert_eq!(file.lattice, Lattice::square([4, 4]).open());
     assert_eq!(file.sector, SectorSpec::Fermions { up: 7, down: 7 });
-    assert_eq!(file.solve, SolveSpec { solver: SolverChoice::Lobpcg, ..SolveSpec::default() });
+    assert_eq!(file.solve, SolveSpec { solver: Some(Solver::Lobpcg), ..SolveSpec::default() });
     assert_eq!(
         file.model,
         ModelSpec::Hubbard { t: vec![1.0; 24], u: vec![4.0; 16], potential: vec![0.0; 16], mu: 0.0, v: vec![0.0; 24] }
@@ -53,14 +54,14 @@ fn every_key_of_the_xxz_model_and_of_solve_is_read() {
     assert_eq!(ModelSpec::weighted(jxy, &file.lattice), [1.0, -1.0], "bonds keep the order of the list");
     assert_eq!(file.sector, SectorSpec::Spins { two_sz: -3 });
     let expected = SolveSpec {
-        solver: SolverChoice::Lanczos,
+        solver: Some(Solver::Lanczos),
         states: 3,
         tolerance: 1e-10,
         max_iterations: 77,
         seed: 5,
-        start: StartChoice::Random,
+        start: Start::Random,
         guard: Some(2),
-        preconditioner: PreconditionerChoice::Jacobi,
+        preconditioner: Preconditioner::Jacobi,
         certify: false,
     };
     assert_eq!(file.solve, expected);

@@ -66,7 +66,7 @@ pub fn vector_programs(
         let launches = vec![program.launch(n, scalar, functions)?];
         Ok(GeneratedFile::new(text, launches, Some(program.cost(n, scalar))))
     };
-    solvers::vector_programs().iter().map(|program| file(program)).collect()
+    solvers::vector_programs().iter().map(file).collect()
 }
 
 /// Those of the files whose name, or a kernel in them, is `kernel`; all where none is asked for.

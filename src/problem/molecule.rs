@@ -6,12 +6,11 @@ use crate::ci::{
     self, CiError, DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError, Solve, StoragePlan,
     StoredMatrix, Way, electrons,
 };
-use crate::input::{CiFile, PreconditionerChoice, SolverChoice};
+use crate::input::CiFile;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
 use crate::report::energy_text;
 use crate::sparse::{Format, RowStatistics, SparseError, Target, memory_table};
 use eigenforge_runtime::DeviceError;
-use eigenforge_runtime::solvers::{Preconditioner, Solver};
 use eigenforge_templates::ci::{FullCiPlan, RowsPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{ElementFunctionText, LaunchError, ScalarType};
@@ -67,13 +66,7 @@ impl MoleculeProblem {
     /// The solve that the file asks for.
     pub fn solve(&self) -> Solve<'_> {
         let spec = &self.file.solve;
-        let solver = match spec.solver {
-            SolverChoice::Auto => Solve::choose(&self.molecule.space),
-            SolverChoice::Davidson => Solver::Davidson,
-            SolverChoice::Lobpcg => Solver::Lobpcg,
-            SolverChoice::Lanczos => Solver::Lanczos,
-            SolverChoice::Dense => Solver::Dense,
-        };
+        let solver = spec.solver.unwrap_or_else(|| Solve::choose(&self.molecule.space));
         let mut solve = Solve::new(&self.molecule.integrals, &self.molecule.space)
             .solver(solver)
             .storage(self.file.ci.storage)
@@ -82,10 +75,7 @@ impl MoleculeProblem {
             .tolerance(spec.tolerance)
             .max_iterations(spec.max_iterations)
             .seed(spec.seed)
-            .preconditioner(match spec.preconditioner {
-                PreconditionerChoice::None => Preconditioner::None,
-                PreconditionerChoice::Jacobi => Preconditioner::Jacobi,
-            })
+            .preconditioner(spec.preconditioner)
             .certify(spec.certify);
         if let Some(guard) = spec.guard {
             solve = solve.guard(guard);
@@ -152,7 +142,7 @@ impl Problem for MoleculeProblem {
             integrals.orbitals,
             energy_text(integrals.core, 0.0),
             self.molecule.describe(),
-            solve.solver.name(),
+            solve.solver_name(),
             solve.tolerance,
             solve.max_iterations,
             solve.seed,

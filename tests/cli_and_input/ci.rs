@@ -180,7 +180,7 @@ fn the_matrix_can_be_inspected() {
     let input_full = file(folder.path(), "H2O_sto3g_0.96", "frozen = 1\n");
     let inspect_full = |stage: &str| stdout(&run(&["inspect", &input_full, "--stage", stage])).to_string();
     let cost = inspect_full("cost");
-    for part in ["stored ", "direct ", "a matrix of at most", "direct, by model", "one product", "tables as they are"] {
+    for part in ["stored ", "direct ", "a matrix of at most", "direct, by model", "one use", "tables as they are"] {
         assert!(cost.contains(part), "{part}: {cost}");
     }
     assert!(inspect_full("plan").contains("pair_tile: ") && inspect_full("cuda").contains("F_kl(L) = sum_J"));

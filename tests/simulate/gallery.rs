@@ -6,7 +6,7 @@ use super::devices;
 use super::multiply::check;
 use super::update::{Run, run};
 use eigenforge::exact::{LARGEST_DENSE, Model, Prepared};
-use eigenforge::input::ModelFile;
+use eigenforge::input::{InputFile, ModelFile};
 use eigenforge::runtime::{Device, Scalar, solvers};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::vector_program::VectorProgram;
@@ -55,8 +55,13 @@ pub fn small_problems() -> Vec<Model> {
         .filter(|folder| folder.join("model.toml").exists())
         .collect();
     folders.sort();
-    let all = folders.iter().map(|folder| ModelFile::read(&folder.join("model.toml")).unwrap().to_model().unwrap());
-    let mut models: Vec<Model> = all.filter(|model| model.dimension() <= LARGEST_DENSE).collect();
+    // Molecules, chains and interactions stand there too.
+    let model = |folder: &PathBuf| match InputFile::read(&folder.join("model.toml")).unwrap() {
+        InputFile::Lattice(file) => Some(file.to_model().unwrap()),
+        _ => None,
+    };
+    let mut models: Vec<Model> =
+        folders.iter().filter_map(model).filter(|model| model.dimension() <= LARGEST_DENSE).collect();
     assert!(models.len() >= 3, "only {} of {folders:?} are small enough", models.len());
     models.push(small_paper_problem());
     models

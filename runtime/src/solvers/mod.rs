@@ -43,14 +43,13 @@ pub fn solve<T: Scalar>(
     if !run.norm.is_finite() {
         return Err(SolveError::NotFinite { value: run.norm, iteration: 0 });
     }
-    let name = match solver {
-        Solver::Lobpcg => "lobpcg",
-        Solver::Lanczos => "lanczos",
-        Solver::Davidson => "davidson",
-        Solver::Dense => "dense",
+    let owner = Owner {
+        solver: solver.name(),
+        dimension: n,
+        states: options.states,
+        scalar: T::TYPE.cuda(),
+        seed: options.seed,
     };
-    let owner =
-        Owner { solver: name, dimension: n, states: options.states, scalar: T::TYPE.cuda(), seed: options.seed };
     let mut saver = Saver::open(options.checkpoint.as_ref(), &owner)?;
     let main = match (solver, options.columns(n)) {
         (Solver::Dense, _) => return dense::solve(&run, operator, &mut saver),

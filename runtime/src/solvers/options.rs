@@ -19,6 +19,26 @@ pub enum Solver {
     Dense,
 }
 
+impl Solver {
+    /// All of them, by the words of a model file, of `--solver` and of reports.
+    pub const WORDS: [(&'static str, Solver); 4] = [
+        ("lobpcg", Solver::Lobpcg),
+        ("lanczos", Solver::Lanczos),
+        ("davidson", Solver::Davidson),
+        ("dense", Solver::Dense),
+    ];
+
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        word_of(&Solver::WORDS, self)
+    }
+}
+
+/// The word of a value.
+fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
+    words.iter().find(|(_, known)| *known == value).map_or("", |(word, _)| word)
+}
+
 /// Preconditioner of LOBPCG.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preconditioner {
@@ -27,6 +47,17 @@ pub enum Preconditioner {
     None,
     /// Point Jacobi: the residual over diagonal − shift; needs the operator's diagonal.
     Jacobi,
+}
+
+impl Preconditioner {
+    /// Both, by the words of a model file.
+    pub const WORDS: [(&'static str, Preconditioner); 2] =
+        [("none", Preconditioner::None), ("jacobi", Preconditioner::Jacobi)];
+
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        word_of(&Preconditioner::WORDS, self)
+    }
 }
 
 /// Where and how often the state is saved.
@@ -135,6 +166,11 @@ pub enum Start {
     Guess,
     /// At random.
     Random,
+}
+
+impl Start {
+    /// Both, by the words of a model file.
+    pub const WORDS: [(&'static str, Start); 2] = [("auto", Start::Guess), ("random", Start::Random)];
 }
 
 /// One line of progress.

@@ -58,8 +58,8 @@ impl Layouts {
         direction: Direction,
         portions: &[Range<usize>],
     ) -> Layouts {
-        let all = [0..plan.groups.len()];
-        let portions = if direction == Direction::Forward { portions } else { &all };
+        let whole = 0..plan.groups.len();
+        let portions = if direction == Direction::Forward { portions } else { std::slice::from_ref(&whole) };
         let (coefficients, layout) = rayon::join(
             || CoefficientsLayout::new(plan, tables.coupler()),
             || Layout::in_portions(plan, tables, at_once as u32, None, portions),
@@ -118,8 +118,8 @@ impl Channels {
         let _preparing = trace::span("set up", "kernels, tables and W0");
         let (length, device) = (plan.length, device.clone());
         let places = plan.groups.iter().map(|group| [group.start, group.length]).collect();
-        let all = [0..plan.groups.len()];
-        let portions = if direction == Direction::Forward { portions } else { &all };
+        let whole = 0..plan.groups.len();
+        let portions = if direction == Direction::Forward { portions } else { std::slice::from_ref(&whole) };
         if direction == Direction::Paper {
             let chain = Chain::Paper(Box::new(DevicePaper::new(plan, tables, channels, &device)?));
             let defects = plan.groups.iter().map(|group| tables.defect_of(group)).collect();
