@@ -13,7 +13,8 @@ use super::error::DmrgError;
 use super::left_behind::Item;
 use super::options::{Options, START_STATES};
 use super::state::Isometry;
-use super::sweep::{SweepPlan, Sweeper};
+use super::sweep::Sweeper;
+use super::sweep_plan::SweepPlan;
 use super::truncate::Limits;
 
 /// The added hops, in units of the largest term, one sweep each.

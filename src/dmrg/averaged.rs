@@ -8,9 +8,10 @@
 //! side ([`Stack`]): Ψ = [√w_0 ψ_0, √w_1 ψ_1, …], Ψ Ψᵀ = Σ_i w_i ψ_i ψ_iᵀ. So every engine truncates it, with noise or
 //! without, as it truncates one ψ; of what is left of Ψ the part of each ψ_i is taken out again.
 
+use super::backend::Operands;
 use super::blocks::{Side, WaveLayout};
 use super::davidson;
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::error::DmrgError;
 use super::records::{Action, Group, Operand, Record, SPACE_LIST, SPACES, Space, Stage};
 use super::start::Random;

@@ -3,9 +3,10 @@
 //! In: the blocks at both sides of a bond, an operator sum. Out: their enlarged states, ψ's layout, the operators of the
 //! cut on each side, and the diagonal of H for the preconditioner.
 
+use super::backend::Backend;
+use super::backend::Operands;
 use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
 use super::chain::Chain;
-use super::engine::{Engine, Operands};
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
@@ -54,7 +55,7 @@ impl<B> Bond<B> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn new<E: Engine<Buffer = B>>(
+    pub fn new<E: Backend<Buffer = B>>(
         engine: &E,
         chain: &Chain,
         sum: &OperatorSum,
@@ -110,7 +111,7 @@ impl<B: Deref<Target = [f64]>> Bond<B> {
 
 /// The operators of `sum` on the block behind cut `cut` and the site next to it, between the kept states.
 #[expect(clippy::too_many_arguments, reason = "the chain, a sum, a place and what stands there")]
-pub(super) fn carried_over<E: Engine>(
+pub(super) fn carried_over<E: Backend>(
     engine: &E,
     chain: &Chain,
     sum: &OperatorSum,

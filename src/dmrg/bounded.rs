@@ -4,16 +4,17 @@
 //! The numbers are those of [`Host`], to the last bit, wherever they have been. V and W of Davidson's method are reserved for
 //! as many vectors as the plan allows, so that what is held does not depend on how many products a bond takes.
 
+use super::backend::{Backend, Operands};
 use super::blocks::{Side, WaveLayout};
 use super::bond::Bond;
 use super::cpu_share::CpuShare;
 use super::davidson;
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::host::{Host, slices};
-use super::memory::{Budget, MemoryPlan, Processor, Usage};
+use super::memory_plan::{Budget, MemoryPlan, Processor, Usage};
 use super::records::{self, Stage};
 use super::storage::{Ledger, Resting, Store, Stored};
 use super::strategy::Strategy;
@@ -217,13 +218,8 @@ pub(super) fn decomposing_with_noise(between: usize, densities: usize, kept: usi
     between + 4 * densities + 2 * (kept + centre)
 }
 
-impl Engine for Bounded {
+impl Backend for Bounded {
     type Buffer = Numbers;
-
-    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
-        strategy.check(&Device::cpu())?;
-        share.check(&Device::cpu())
-    }
 
     fn upload(&self, data: Vec<f64>) -> Result<Numbers, DmrgError> {
         self.numbers(data)
@@ -280,6 +276,13 @@ impl Engine for Bounded {
         drop(place);
         buffer.home = Home::Own(values);
         Ok(())
+    }
+}
+
+impl Engine for Bounded {
+    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
+        strategy.check(&Device::cpu())?;
+        share.check(&Device::cpu())
     }
 
     fn release(&mut self) {

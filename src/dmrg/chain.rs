@@ -3,9 +3,9 @@
 //! In: an operator, a sector, an order of the sites. Out: the site, the operator sum, the charges each cut can have.
 
 use super::MOST_SITES;
+use super::backend::Backend;
 use super::blocks::{Enlarged, Sectors, Side};
 use super::charges::{self, Charges, QuantumNumbers, Reachable};
-use super::engine::Engine;
 use super::enlarged::{EnlargedOperators, Enlarging};
 use super::environment::Environment;
 use super::error::DmrgError;
@@ -141,7 +141,7 @@ impl Chain {
     /// # Errors
     /// Those of the engine.
     #[expect(clippy::too_many_arguments, reason = "a sum, a place and what stands there")]
-    pub fn operators<E: Engine>(
+    pub fn operators<E: Backend>(
         &self,
         engine: &E,
         sum: &OperatorSum,

@@ -6,11 +6,12 @@
 //! ⟨S⁺_i S⁻_j⟩ = ⟨S⁻_i S⁺_j⟩ in a real state. S⁺ = c†↑ c↓ of an electron moves no parity; c†_i … c_j has the parity
 //! P = (−1)^n at every site between (Jordan, Wigner 1928), and c† P at site i.
 
+use super::backend::Operands;
 use super::blocks::{Sectors, Side};
 use super::bond::Frame;
 use super::chain::Chain;
 use super::charges::Charges;
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::enlarged::{EnlargedOperators, Enlarging, OperatorBlock, Piece};
 use super::environment::Environment;
 use super::error::DmrgError;

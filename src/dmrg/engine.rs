@@ -4,58 +4,21 @@
 //! [`Engine`], which owns flat buffers: operators of blocks, kept states, ψ. [`Host`](super::host::Host) keeps them in host memory. Nothing
 //! crosses to the host but what a method says it returns.
 
+use super::backend::{Backend, Operands};
 use super::blocks::Side;
 use super::bond::Bond;
 use super::cpu_share::CpuShare;
 use super::davidson;
-use super::dense::{View, eigen};
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::memory::{Budget, MemoryPlan, Usage};
-use super::records::{SPACES, Space, Stage};
+use super::memory_plan::{Budget, MemoryPlan, Usage};
 use super::strategy::Strategy;
 use super::superblock::Superblock;
 use super::truncate::{Limits, Truncated, Wave};
-use std::borrow::Cow;
-
-/// The buffers that the records of a stage read, by [`Space`].
-pub struct Operands<'a, B> {
-    of: [Option<&'a B>; SPACES],
-}
-
-impl<B> Clone for Operands<'_, B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<B> Copy for Operands<'_, B> {}
-
-impl<B> Default for Operands<'_, B> {
-    fn default() -> Self {
-        Operands { of: [None; SPACES] }
-    }
-}
-
-impl<'a, B> Operands<'a, B> {
-    /// With a buffer in its place.
-    pub fn with(mut self, space: Space, buffer: &'a B) -> Operands<'a, B> {
-        self.of[space as usize] = Some(buffer);
-        self
-    }
-
-    /// The buffer of a space.
-    pub fn get(&self, space: Space) -> Option<&'a B> {
-        self.of[space as usize]
-    }
-}
 
 /// What a sweep needs of the place where its numbers are. All matrices are column-major f64.
-pub trait Engine {
-    /// Numbers in its memory.
-    type Buffer;
-
+pub trait Engine: Backend {
     /// Solves run H x by this strategy from now on, a part of it on the CPU.
     ///
     /// # Errors
@@ -69,48 +32,6 @@ pub trait Engine {
             (Strategy::Planned, _) => Ok(()),
             _ => Err(strategy.refused(found)),
         }
-    }
-
-    /// Takes numbers over from the host.
-    ///
-    /// # Errors
-    /// Memory that is not there.
-    fn upload(&self, data: Vec<f64>) -> Result<Self::Buffer, DmrgError>;
-
-    /// The numbers, on the host.
-    ///
-    /// # Errors
-    /// A device that fails.
-    fn download<'b>(&self, buffer: &'b Self::Buffer) -> Result<Cow<'b, [f64]>, DmrgError>;
-
-    /// The output of a stage: what its groups add up to, everything else zero.
-    ///
-    /// # Errors
-    /// A device that fails.
-    fn run(&self, stage: &Stage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, DmrgError>;
-
-    /// Told of numbers that the sweep will not read before it comes back this way: their room is others' if they need it.
-    ///
-    /// # Errors
-    /// A device that fails, a disk that is full.
-    fn leave(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
-        Ok(())
-    }
-
-    /// Told of numbers that will be read in so many bonds: they may begin to come back.
-    ///
-    /// # Errors
-    /// Those of [`Engine::arrive`].
-    fn expect(&self, _: &mut Self::Buffer, _bonds: usize) -> Result<(), DmrgError> {
-        Ok(())
-    }
-
-    /// Told of numbers that are about to be read, which may have left.
-    ///
-    /// # Errors
-    /// Memory that is not there; a file that cannot be read back.
-    fn arrive(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
-        Ok(())
     }
 
     /// Lets go of what it keeps from bond to bond: no bond is solved for a while.
@@ -138,12 +59,6 @@ pub trait Engine {
     fn usage(&self) -> Usage {
         Usage::default()
     }
-
-    /// x · y.
-    ///
-    /// # Errors
-    /// A device that fails.
-    fn dot(&self, x: &Self::Buffer, y: &Self::Buffer) -> Result<f64, DmrgError>;
 
     /// The diagonal of H over ψ: Σ_b diag(A_b)_i diag(B_b)_j.
     ///
@@ -192,20 +107,6 @@ pub trait Engine {
     /// singular values, good far below it.
     fn weighs_by_density(&self) -> bool {
         false
-    }
-
-    /// The eigenvalues, descending, of symmetric matrices inside a buffer, given by first element and rows.
-    ///
-    /// # Errors
-    /// Numbers that are not finite.
-    fn eigenvalues(&self, matrices: Self::Buffer, list: &[(usize, usize)]) -> Result<Vec<Vec<f64>>, DmrgError> {
-        let matrices = self.download(&matrices)?;
-        let of = |(first, rows): &(usize, usize)| {
-            let (mut values, _) = eigen(View::whole(&matrices[*first..][..rows * rows], *rows, *rows))?;
-            values.reverse();
-            Ok(values)
-        };
-        list.iter().map(of).collect()
     }
 
     /// Decomposes every sector of ψ and keeps the best states of the block on `side`.

@@ -7,8 +7,9 @@
 //! the elements). A block whose pieces cost more than their sum is summed into one dense matrix, the LR form
 //! (equation 9); an operator that is identity ⊗ site stays pieces of identities in either.
 
+use super::backend::Backend;
+use super::backend::Operands;
 use super::blocks::{Enlarged, Sectors, Side};
-use super::engine::{Engine, Operands};
 use super::environment::{BlockOperator, Environment};
 use super::error::DmrgError;
 use super::operator_sum::{Cut, Entry};
@@ -97,7 +98,7 @@ impl<B> Enlarging<'_, B> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn operators<E: Engine<Buffer = B>>(
+    pub fn operators<E: Backend<Buffer = B>>(
         &self,
         engine: &E,
         widths: &[usize],

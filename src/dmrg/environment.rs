@@ -4,8 +4,9 @@
 //! operator of the cut, sector by sector, in one flat buffer with a table of blocks; by the same
 //! [records](super::records) as the superblock.
 
+use super::backend::Backend;
+use super::backend::Operands;
 use super::blocks::Sectors;
-use super::engine::{Engine, Operands};
 use super::enlarged::{EnlargedOperators, Piece};
 use super::error::DmrgError;
 use super::records::{Action, Group, Operand, Record, Space, Stage};
@@ -67,7 +68,7 @@ impl<B> Environment<B> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn end_on<E: Engine<Buffer = B>>(engine: &E) -> Result<Environment<B>, DmrgError> {
+    pub fn end_on<E: Backend<Buffer = B>>(engine: &E) -> Result<Environment<B>, DmrgError> {
         Environment::end().carried(|data| engine.upload(data))
     }
 
@@ -84,7 +85,7 @@ impl<B> Environment<B> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn project<E: Engine<Buffer = B>>(
+    pub fn project<E: Backend<Buffer = B>>(
         engine: &E,
         enlarged: &EnlargedOperators<B>,
         operands: Operands<'_, B>,

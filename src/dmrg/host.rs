@@ -1,10 +1,11 @@
 //! The engine of the CPU: buffers in host memory, records by rayon and faer.
 
+use super::backend::{Backend, Operands};
 use super::blocks::Side;
 use super::bond::Bond;
 use super::cpu_share::CpuShare;
 use super::davidson::{self, Davidson};
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
@@ -80,13 +81,8 @@ impl Host {
     }
 }
 
-impl Engine for Host {
+impl Backend for Host {
     type Buffer = Vec<f64>;
-
-    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
-        strategy.check(&Device::cpu())?;
-        share.check(&Device::cpu())
-    }
 
     fn upload(&self, data: Vec<f64>) -> Result<Vec<f64>, DmrgError> {
         Ok(data)
@@ -104,6 +100,13 @@ impl Engine for Host {
 
     fn dot(&self, x: &Vec<f64>, y: &Vec<f64>) -> Result<f64, DmrgError> {
         Ok(dot(x, y))
+    }
+}
+
+impl Engine for Host {
+    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
+        strategy.check(&Device::cpu())?;
+        share.check(&Device::cpu())
     }
 
     fn diagonal(

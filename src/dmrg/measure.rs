@@ -10,12 +10,13 @@
 //!
 //! and with the operator sum of H², ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state.
 
+use super::backend::Operands;
 use super::blocks::{PairedSector, Side};
 use super::bond::{Bond, Frame, carried_over};
 use super::chain::Chain;
 use super::charges::Charges;
 use super::correlations::{Correlations, Correlator};
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::environment::{BlockOperator, Environment};
 use super::error::DmrgError;
 use super::left_behind::Item;

@@ -58,6 +58,7 @@
 
 mod anneal;
 pub mod averaged;
+pub mod backend;
 pub mod blocks;
 pub mod bond;
 pub mod bounded;
@@ -85,6 +86,7 @@ pub mod inspect;
 mod left_behind;
 pub mod measure;
 pub mod memory;
+mod memory_plan;
 mod merged;
 pub mod mobility;
 mod one_site;
@@ -111,6 +113,7 @@ pub mod storage;
 pub mod strategy;
 pub mod superblock;
 pub mod sweep;
+pub mod sweep_plan;
 pub mod tall;
 pub mod terms;
 pub mod transform;

@@ -8,11 +8,12 @@
 //! ρ'[r, r'] = Σ_s V[(s, r), k] ρ[k, k'] V[(s, r'), k']. Its eigenvalues are the weights of the cut, good to the rounding of the
 //! largest; nothing is decomposed on the way.
 
+use super::backend::Operands;
 use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
 use super::bond::Frame;
 use super::chain::Chain;
 use super::charges::Charges;
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::error::DmrgError;
 use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::state::Isometry;

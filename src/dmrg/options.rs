@@ -9,7 +9,7 @@ use super::cpu_share::CpuShare;
 use super::davidson;
 use super::error::DmrgError;
 use super::strategy::Strategy;
-use super::sweep::SweepPlan;
+use super::sweep_plan::SweepPlan;
 use super::truncate;
 use super::units::Units;
 use serde::Serialize;

@@ -6,11 +6,12 @@
 //! regrouped from one block to the other on the way: ((l, s), r) to decompose to the right, (l, (s, r)) to the left; the other
 //! side is a block enlarged by a site of a single state, and everything else is as with two sites.
 
+use super::backend::Operands;
 use super::blocks::{Enlarged, Side};
 use super::bond::{Bond, carried_over};
 use super::chain::Chain;
 use super::davidson;
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::enlarged::{EnlargedOperators, Enlarging};
 use super::environment::Environment;
 use super::error::DmrgError;

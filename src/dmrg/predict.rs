@@ -5,10 +5,11 @@
 //! two sites that were between the blocks are put in again between their grown selves, and s⁻¹ takes out what both factors
 //! hold of the bond between them. Charges fit where the sectors of three steps are evenly spaced.
 
+use super::backend::Operands;
 use super::blocks::Side;
 use super::bond::Frame;
 use super::dense::{View, decompose};
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::error::DmrgError;
 use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::truncate::{Centre, Truncated};

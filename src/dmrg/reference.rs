@@ -6,10 +6,11 @@
 //! the search ([`Contact`]s), carried along with the blocks. Minimising where x ⊥ φ at every bond minimises over the
 //! states orthogonal to the reference (McCulloch 2007, section 3.5).
 
+use super::backend::Operands;
 use super::blocks::{Enlarged, Sectors, Side};
 use super::bond::Frame;
 use super::chain::Chain;
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::error::DmrgError;
 use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::state::{Isometry, KeptBlock};

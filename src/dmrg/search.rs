@@ -12,14 +12,15 @@ use super::engine::Engine;
 use super::error::DmrgError;
 use super::found::{Stop, SweepRecord};
 use super::growth::{Grown, grow};
-use super::memory::MemoryPlan;
+use super::memory_plan::MemoryPlan;
 use super::mobility::Mobility;
 use super::options::{Mode, Options, START_STATES, StartVectors};
 use super::polish::PolishRecord;
 use super::prepared::Prepared;
 use super::reference::Reference;
 use super::refine::Planner;
-use super::sweep::{BondRecord, SweepPlan, Sweeper};
+use super::sweep::{BondRecord, Sweeper};
+use super::sweep_plan::SweepPlan;
 use eigenforge_runtime::trace;
 use std::time::Instant;
 

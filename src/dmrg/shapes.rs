@@ -4,17 +4,18 @@
 //! moment, with the workspaces of the engine that is stood in for. That is how memory is planned and a bond's work
 //! foretold: by the run itself.
 
+use super::backend::{Backend, Operands};
 use super::blocks::{Sectors, Side};
 use super::bond::{Bond, carried_over};
 use super::bounded::{decomposing, decomposing_with_noise};
 use super::chain::Chain;
 use super::davidson;
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::left_behind::Item;
-use super::memory::Processor;
+use super::memory_plan::Processor;
 use super::records::{Space, Stage};
 use super::resident;
 use super::shares::Shares;
@@ -204,7 +205,7 @@ impl<'c, 's> Sweeper<'c, Shapes<'s>> {
     }
 }
 
-impl Engine for Shapes<'_> {
+impl Backend for Shapes<'_> {
     type Buffer = Counted;
 
     fn upload(&self, data: Vec<f64>) -> Result<Counted, DmrgError> {
@@ -239,7 +240,9 @@ impl Engine for Shapes<'_> {
     fn dot(&self, _: &Counted, _: &Counted) -> Result<f64, DmrgError> {
         Ok(0.0)
     }
+}
 
+impl Engine for Shapes<'_> {
     fn diagonal(
         &self,
         bond: &Bond<Counted>,

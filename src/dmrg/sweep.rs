@@ -19,23 +19,11 @@ use super::reference::{Companion, Reference};
 use super::start::{Random, random_blocks};
 use super::state::Isometry;
 use super::superblock::Superblock;
+use super::sweep_plan::SweepPlan;
 use super::transform::Step;
 use super::truncate::{self, Centre, Wave};
 use std::collections::BTreeMap;
 use std::time::Instant;
-
-/// How a sweep is done.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SweepPlan {
-    /// What may be kept.
-    pub limits: truncate::Limits,
-    /// Relative size of the perturbation of density matrices; 0 for none.
-    pub noise: f64,
-    /// Of each bond's solve.
-    pub davidson: davidson::Limits,
-    /// Start each solve from a random vector of this seed, in place of the transformed ψ.
-    pub random: Option<u64>,
-}
 
 /// What a bond gave.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,8 +4,9 @@
 //! next bond. To the right: ψ'[(l', s), (s', r')] = Σ_r C[l', (s, r)] V[(s', r'), r] (White, Phys. Rev. Lett. 77, 3633
 //! (1996)); to the left mirrored. No sign appears: the order of the sites does not change.
 
+use super::backend::Backend;
+use super::backend::Operands;
 use super::blocks::{Enlarged, Side, WaveLayout};
-use super::engine::{Engine, Operands};
 use super::error::DmrgError;
 use super::records::{Action, Group, Operand, Record, Space, Stage};
 use super::state::Isometry;
@@ -36,7 +37,7 @@ impl<B> Step<'_, B> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn wave<E: Engine<Buffer = B>>(&self, engine: &E) -> Result<B, DmrgError> {
+    pub fn wave<E: Backend<Buffer = B>>(&self, engine: &E) -> Result<B, DmrgError> {
         let group = |s: &super::blocks::PairedSector| Group {
             offset: s.offset,
             length: s.rows * s.columns,

@@ -18,9 +18,10 @@ const LAYERS: &[&[&str]] = &[
     &["problem"],
 ];
 
-/// The most files that import each other in a circle, by crate: wanted are 5.
+/// The most files that import each other in a circle, by crate. In the runtime a device makes vectors, buffers and kernels, which
+/// know their device; that circle is its whole folder.
 const LARGEST_CIRCLES: [(&str, usize); 7] = [
-    ("src", 28),
+    ("src", 5),
     ("runtime/src", 14),
     ("templates/src", 5),
     ("macros/src", 5),

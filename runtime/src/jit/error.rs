@@ -2,7 +2,7 @@
 
 use super::arch::{Arch, names};
 use super::diagnostics::CompileFailure;
-use super::overrides::OverrideError;
+use super::override_error::OverrideError;
 use std::path::{Path, PathBuf};
 
 /// What went wrong between text and cubin.

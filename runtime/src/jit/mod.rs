@@ -16,7 +16,7 @@
 //! | `elf` | which kernels are in a cubin? |
 //! | `resources` | what does a kernel take on the card? |
 //! | `diagnostics`, `blame` | how does a compile error read, and whose line is it? |
-//! | `overrides` | does an edited text take the place of a generated one? |
+//! | `overrides`, `override_error` | does an edited text take the place of a generated one? |
 //! | `cache`, `upkeep` | how are kernels kept, listed, verified and evicted? |
 //! | `disassembly` | how is machine code shown? |
 //! | `instructions` | what does machine code consist of? |
@@ -34,6 +34,7 @@ mod error;
 mod instructions;
 mod nvrtc;
 mod occupancy;
+mod override_error;
 mod overrides;
 mod resources;
 mod search;
@@ -52,7 +53,8 @@ pub use error::JitError;
 pub use instructions::{InstructionMix, Widths};
 pub use nvrtc::Nvrtc;
 pub use occupancy::{Limit, Occupancy};
-pub use overrides::{Chosen, OverrideError, Overrides, dumped_plan};
+pub use override_error::OverrideError;
+pub use overrides::{Chosen, Overrides, dumped_plan};
 pub use resources::KernelResources;
 pub use settings::{CacheFolder, DEFAULT_CACHE_LIMIT, Settings, parse_bytes};
 pub use upkeep::{Entry, Verdict};

@@ -6,6 +6,7 @@
 //! text it stands in for, and its kernels must take the same arguments.
 
 use super::error::JitError;
+use super::override_error::OverrideError;
 use super::settings::override_folder;
 use super::{Arch, Cubin, Jit};
 use crate::input_file::{FileKind, read_text};
@@ -47,75 +48,6 @@ pub struct Chosen<'a> {
     pub text: Cow<'a, KernelText>,
     /// The edited file.
     pub edited: Option<PathBuf>,
-}
-
-/// Why an edited text cannot run.
-#[derive(Debug, thiserror::Error)]
-pub enum OverrideError {
-    /// The folder or a file in it cannot be read.
-    #[error("override {}: {source}; expected a folder written by `eigenforge inspect MODEL.toml --dump DIR`", path.display())]
-    Unreadable {
-        /// The folder or file.
-        path: PathBuf,
-        /// The system's account.
-        #[source]
-        source: std::io::Error,
-    },
-    /// No kernel file in the folder.
-    #[error(
-        "override {}: no .cu file is in it; `eigenforge inspect MODEL.toml --dump {}` writes those of a model, to be edited",
-        folder.display(), folder.display()
-    )]
-    Empty {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// The .ron that ties the text to its problem is missing or altered.
-    #[error(
-        "override {}: {reason}; without it nothing says which problem the text was made for. Dump again \
-         (`eigenforge inspect MODEL.toml --dump NEW_DIR`), edit only the .cu there, and keep the .ron beside it", file.display()
-    )]
-    NoOrigin {
-        /// The edited file.
-        file: PathBuf,
-        /// What is wrong with its .ron.
-        reason: String,
-    },
-    /// The text was edited from that of another problem, or of another version.
-    #[error(
-        "override {}: it was made from the text of another problem or version: {difference}. Dump again for this model \
-         (`eigenforge inspect MODEL.toml --dump NEW_DIR`) and carry your edit over", file.display()
-    )]
-    OtherProblem {
-        /// The edited file.
-        file: PathBuf,
-        /// What differs.
-        difference: String,
-    },
-    /// Kernels or their parameters are others than the program will launch.
-    #[error(
-        "override {}: its kernels are not those that will be launched; kernels, and the types of their parameters in order, \
-         must be as generated\n  expected:\n{expected}\n  found:\n{found}", file.display()
-    )]
-    Arguments {
-        /// The edited file.
-        file: PathBuf,
-        /// The generated kernels with their parameters, one a line.
-        expected: String,
-        /// The edited ones.
-        found: String,
-    },
-    /// No generated text runs on this device.
-    #[error(
-        "override {}: {device} runs no generated text, so the edit would have no effect; choose --device cuda, or \
-         --device sim for a small problem, or leave out --override and unset EIGENFORGE_OVERRIDE", folder.display()
-    )]
-    NoText {
-        /// The folder.
-        folder: PathBuf,
-        /// The device.
-        device: String,
-    },
 }
 
 impl Overrides {

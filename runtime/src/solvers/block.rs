@@ -10,9 +10,9 @@
 //! Memory: X, A X, W, A W, P, A P and one scratch block, 7 (k + guard) vectors.
 
 use super::algebra::parse;
-use super::certify::Main;
 use super::checkpoint::Saver;
-use super::dense::{Ritz, rayleigh_ritz};
+use super::ritz::{Ritz, rayleigh_ritz};
+use super::run::Main;
 use super::run::Run;
 use super::{Preconditioner, StopReason};
 use crate::device::Vector;

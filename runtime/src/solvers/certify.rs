@@ -12,7 +12,7 @@
 
 use super::algebra::Algebra;
 use super::checkpoint::Saver;
-use super::run::Run;
+use super::run::{Main, Run};
 use super::{Eigenpairs, Level, Preconditioner, SolveOptions, Solver, StopReason, davidson, lanczos};
 use crate::device::{Device, ElementFunction, Vector};
 use crate::error::{Result, SolveError};
@@ -34,16 +34,6 @@ const FAR_ENOUGH_BY_DIAGONAL: f64 = 1e-6;
 /// spectrum they would be what its corrections see most of. Full CI of water (245,025 determinants) with 1, 0.1, 0.01 took
 /// 84, 131, 51 multiplies.
 const NEAR: f64 = 0.01;
-
-/// What the main search found.
-pub(super) struct Main<T: Scalar> {
-    pub values: Vec<f64>,
-    pub vectors: Vec<Vector<T>>,
-    pub iterations: usize,
-    pub stop: StopReason,
-    pub history: Vec<(usize, f64, f64)>,
-    pub notes: Vec<String>,
-}
 
 /// A + Σ (top − λ_i) q_i q_iᵀ: the locked states sit at `top`, above the level that is searched for more.
 struct Deflated<'a, T: Scalar> {

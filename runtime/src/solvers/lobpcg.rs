@@ -11,9 +11,9 @@
 //! recurrences (A x and A p are multiplied afresh every [`REFRESH`] iterations and before convergence is believed).
 
 use super::algebra::parse;
-use super::certify::Main;
 use super::checkpoint::Saver;
-use super::dense::rayleigh_ritz;
+use super::ritz::rayleigh_ritz;
+use super::run::Main;
 use super::run::Run;
 use super::{Preconditioner, StopReason};
 use crate::device::Vector;

@@ -15,6 +15,7 @@ mod dense;
 mod lanczos;
 mod lobpcg;
 mod options;
+mod ritz;
 mod run;
 mod start;
 
@@ -79,7 +80,7 @@ pub fn solve<T: Scalar>(
 /// Eigenvalues, ascending, and orthonormal eigenvectors of a small dense symmetric n × n matrix, given row by row; its
 /// lower triangle counts.
 pub fn symmetric_eigen(n: usize, matrix: &[f64]) -> Result<(Vec<f64>, Vec<Vec<f64>>), SolveError> {
-    let (values, vectors) = dense::symmetric_eigen(&faer::Mat::from_fn(n, n, |i, j| matrix[i * n + j]))?;
+    let (values, vectors) = ritz::symmetric_eigen(&faer::Mat::from_fn(n, n, |i, j| matrix[i * n + j]))?;
     Ok((values, (0..n).map(|j| (0..n).map(|i| vectors[(i, j)]).collect()).collect()))
 }
 

@@ -1,7 +1,8 @@
-//! What all phases of one solve share: the clock, the count of multiplies, the progress line, block operations.
+//! What all phases of one solve share: the clock, the count of multiplies, the progress line, block operations; and what its
+//! main search hands on.
 
 use super::algebra::Algebra;
-use super::{Progress, SolveOptions};
+use super::{Progress, SolveOptions, StopReason};
 use crate::device::{Device, Memory, Vector};
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -203,4 +204,14 @@ pub(super) fn spare(device: &Device, each: u64, needed: usize, other: u64, limit
     let share = if device.is_cuda() { free.saturating_sub(total / 64) } else { free / 2 };
     let left = limit.map_or(share, |limit| share.min(limit)).saturating_sub(each.saturating_mul(needed as u64));
     usize::try_from(left / each.max(1)).unwrap_or(usize::MAX)
+}
+
+/// What the main search found.
+pub(super) struct Main<T: Scalar> {
+    pub values: Vec<f64>,
+    pub vectors: Vec<Vector<T>>,
+    pub iterations: usize,
+    pub stop: StopReason,
+    pub history: Vec<(usize, f64, f64)>,
+    pub notes: Vec<String>,
 }

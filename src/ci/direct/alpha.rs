@@ -7,8 +7,8 @@
 use super::super::string_table::StringTable;
 use super::super::strings::{Word, occupied};
 use super::beta::{Beta, density};
+use super::classes::{Classes, IRREPS};
 use super::lanes::LANES;
-use super::{Classes, IRREPS};
 use eigenforge_runtime::{Device, Result};
 
 /// α strings of a group at most. Larger groups fill their batches better, smaller ones are more tasks.

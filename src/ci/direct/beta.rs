@@ -6,7 +6,7 @@
 use super::super::integrals::{Integrals, pair, triangle};
 use super::super::string_table::StringTable;
 use super::super::strings::{Word, occupied};
-use super::{Classes, IRREPS};
+use super::classes::{Classes, IRREPS};
 use eigenforge_runtime::{Device, Result};
 use rayon::prelude::*;
 use std::ops::Range;

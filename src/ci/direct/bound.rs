@@ -3,8 +3,9 @@
 //! Out: an upper bound of the largest row sum of |H|, and with it of the spectral norm (Gershgorin 1931), from the largest
 //! sum of each part: a row of H is the sum of its parts, so the bound is their sum.
 
+use super::Tables;
 use super::beta::Beta;
-use super::{IRREPS, Tables};
+use super::classes::IRREPS;
 use rayon::prelude::*;
 
 impl Tables {

@@ -1,8 +1,8 @@
 //! σ = H C by the generated kernel: tables uploaded once, launches with their arguments by name.
 
 use super::super::device_table::{Tables, read_all, upload};
-use super::DirectError;
 use super::device_tables::DeviceTables;
+use super::error::DirectError;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementFunction, Kernel, Vector, trace};
 use eigenforge_templates::Launch;
 use eigenforge_templates::ci::FullCiPlan;

@@ -27,6 +27,7 @@
 //! |---|---|
 //! | `beta` | where do the β strings of a row lead? |
 //! | `alpha` | CPU: which α strings work together, and what does each batch of them read? |
+//! | `classes` | which strings stand together in a space of one irrep? |
 //! | `product` | CPU: which passes does a group make over its rows? |
 //! | `lanes` | CPU: what do the inner loops do? |
 //! | `bound` | how large can an eigenvalue be? |
@@ -36,58 +37,28 @@
 mod alpha;
 mod beta;
 mod bound;
+mod classes;
 mod device_tables;
+mod error;
 mod kernels;
 mod lanes;
 mod product;
 
 use super::integrals::{Integrals, triangle};
 use super::matrix::{FORBIDDEN, THRESHOLD};
-use super::space::{self, Space};
+use super::space::Space;
 use super::string_table::{Rules, StringTable};
 use crate::sparse::Target;
 use alpha::Alpha;
 use beta::Beta;
+use classes::Classes;
 use device_tables::Sources;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
-use eigenforge_templates::ci::{FullCiPlan, FullCiPlanError, Shape};
-use eigenforge_templates::{Cost, TextError};
+use eigenforge_templates::Cost;
+use eigenforge_templates::ci::{FullCiPlan, Shape};
+pub use error::DirectError;
 use kernels::Kernels;
 use std::sync::Arc;
-
-/// Irreps at most, and classes of strings.
-const IRREPS: usize = 8;
-
-/// Why there is no product.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // the text of each says what its values are
-pub enum DirectError {
-    #[error("the integrals have {integrals} orbitals and the space {space}")]
-    Orbitals { integrals: usize, space: usize },
-    #[error(
-        "a space of {rows} determinants that is not every pair of strings: the direct product takes full spaces, whole \
-         or of one irrep; store the matrix of others"
-    )]
-    Incomplete { rows: u64 },
-    #[error(
-        "a space of one irrep needs integrals that keep it, but one that the orbitals' irreps forbid is {largest:e} \
-         (at most {limit:e} is taken for rounding): ORBSYM does not fit the integrals; take the space without irrep",
-        limit = FORBIDDEN
-    )]
-    Irreps { largest: f64 },
-    #[error(
-        "integrals of {orbitals} orbitals have {one} one-electron and {two} two-electron values, all finite, and an irrep \
-         from 1 to 8 for each orbital or none; these have {found:?} values and irreps, {infinite} of them not finite",
-        one = triangle(*orbitals), two = triangle(triangle(*orbitals))
-    )]
-    Integrals { orbitals: usize, found: [usize; 3], infinite: usize },
-    #[error(transparent)]
-    Plan(#[from] FullCiPlanError),
-    #[error(transparent)]
-    Text(#[from] TextError),
-    #[error(transparent)]
-    Memory(#[from] DeviceError),
-}
 
 /// H of a full space, to be multiplied with.
 pub struct DirectFullCi {
@@ -245,40 +216,6 @@ fn check(integrals: &Integrals, space: &Space) -> Result<(), DirectError> {
         return Err(DirectError::Irreps { largest });
     }
     Ok(())
-}
-
-/// The strings' irreps from 0 where the space is one irrep's; else one class for all.
-struct Classes {
-    irreps: Option<Vec<u8>>,
-    wanted: u8,
-}
-
-impl Classes {
-    fn new(space: &Space) -> Classes {
-        let irreps = space.irreps().map(<[u8]>::to_vec);
-        let wanted = irreps.as_ref().map_or(0, |irreps| space::irrep_of(irreps, space.determinant(0)) - 1);
-        Classes { irreps, wanted }
-    }
-
-    /// Classes: 1, or one an irrep.
-    fn count(&self) -> usize {
-        if self.irreps.is_some() { IRREPS } else { 1 }
-    }
-
-    /// Class of a string.
-    fn of(&self, word: super::strings::Word) -> usize {
-        self.irreps.as_ref().map_or(0, |irreps| usize::from(space::irrep_of(irreps, (word, 0)) - 1))
-    }
-
-    /// Class of the β strings that stand with an α string.
-    fn partner(&self, word: super::strings::Word) -> usize {
-        self.of(word) ^ usize::from(self.wanted)
-    }
-
-    /// Class that a move of this irrep leads to.
-    fn moved(&self, class: usize, irrep: usize) -> usize {
-        if self.irreps.is_some() { class ^ irrep } else { class }
-    }
 }
 
 impl LinearOperator<f64> for DirectFullCi {

@@ -3,9 +3,9 @@
 //! The diagonals of all operators become the columns of one matrix a sector and side, copied with a stride one longer
 //! than a column's; a product of two such matrices is a sector of the diagonal of H.
 
+use super::super::backend::Operands;
 use super::super::blocks::WaveLayout;
 use super::super::bond::Bond;
-use super::super::engine::Operands;
 use super::super::enlarged::EnlargedOperators;
 use super::super::environment::Environment;
 use super::super::records::{Action, Group, Operand, Record, Space, Stage};
@@ -113,9 +113,9 @@ impl Resident {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::backend::Backend;
     use super::super::super::blocks::Side;
     use super::super::super::chain::Chain;
-    use super::super::super::engine::Engine;
     use super::super::super::host::Host;
     use super::super::super::options::Options;
     use super::super::super::sweep::Sweeper;

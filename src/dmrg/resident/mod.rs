@@ -27,16 +27,17 @@ pub use multiply::{Multiplier, Multiply};
 pub use pool::{Limits, Pool};
 pub use texts::generated;
 
+use super::backend::{Backend, Operands};
 use super::blocks::Side;
 use super::bond::Bond;
 use super::cpu_share::CpuShare;
 use super::davidson::{Found, Limits as DavidsonLimits};
 use super::device::{DeviceBuffers, Products};
-use super::engine::{Engine, Operands};
+use super::engine::Engine;
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::memory::{Budget, MemoryPlan, Processor, Usage};
+use super::memory_plan::{Budget, MemoryPlan, Processor, Usage};
 use super::records::{SPACE_LIST, Stage};
 use super::strategy::Strategy;
 use super::superblock::Superblock;
@@ -138,14 +139,8 @@ impl Resident {
     }
 }
 
-impl Engine for Resident {
+impl Backend for Resident {
     type Buffer = Held;
-
-    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
-        strategy.check(&self.device)?;
-        self.multiplier = Multiplier::new(&self.device, &self.products, strategy, share)?;
-        Ok(())
-    }
 
     fn upload(&self, data: Vec<f64>) -> Result<Held, DmrgError> {
         Ok(self.pool.upload(&data)?)
@@ -161,6 +156,30 @@ impl Engine for Resident {
 
     fn dot(&self, x: &Held, y: &Held) -> Result<f64, DmrgError> {
         Ok(self.davidson.lock().unwrap_or_else(PoisonError::into_inner).inner(x, y)?)
+    }
+
+    fn leave(&self, buffer: &mut Held) -> Result<(), DmrgError> {
+        buffer.leave()
+    }
+
+    fn expect(&self, buffer: &mut Held, bonds: usize) -> Result<(), DmrgError> {
+        buffer.expect(bonds)
+    }
+
+    fn arrive(&self, buffer: &mut Held) -> Result<(), DmrgError> {
+        buffer.arrive()
+    }
+
+    fn eigenvalues(&self, mut matrices: Held, list: &[(usize, usize)]) -> Result<Vec<Vec<f64>>, DmrgError> {
+        Ok(self.decompose(&mut matrices, list)?.into_iter().map(|spectrum| spectrum.values).collect())
+    }
+}
+
+impl Engine for Resident {
+    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
+        strategy.check(&self.device)?;
+        self.multiplier = Multiplier::new(&self.device, &self.products, strategy, share)?;
+        Ok(())
     }
 
     fn diagonal(
@@ -201,18 +220,6 @@ impl Engine for Resident {
         Ok(davidson.solve(&mut multiply, diagonal, wave, limits, against)?)
     }
 
-    fn leave(&self, buffer: &mut Held) -> Result<(), DmrgError> {
-        buffer.leave()
-    }
-
-    fn expect(&self, buffer: &mut Held, bonds: usize) -> Result<(), DmrgError> {
-        buffer.expect(bonds)
-    }
-
-    fn arrive(&self, buffer: &mut Held) -> Result<(), DmrgError> {
-        buffer.arrive()
-    }
-
     fn release(&mut self) {
         drop(self.pool.unpark());
     }
@@ -238,10 +245,6 @@ impl Engine for Resident {
 
     fn weighs_by_density(&self) -> bool {
         true
-    }
-
-    fn eigenvalues(&self, mut matrices: Held, list: &[(usize, usize)]) -> Result<Vec<Vec<f64>>, DmrgError> {
-        Ok(self.decompose(&mut matrices, list)?.into_iter().map(|spectrum| spectrum.values).collect())
     }
 
     fn truncate(&self, wave: Wave<'_, Held>, side: Side, limits: Keep) -> Result<Truncated<Held>, DmrgError> {

@@ -13,7 +13,7 @@
 use super::held::{Held, Place, locked};
 use super::lent::{Lender, Lent};
 use crate::dmrg::DmrgError;
-use crate::dmrg::memory::{MemoryPlan, Usage};
+use crate::dmrg::memory_plan::{MemoryPlan, Usage};
 use crate::dmrg::storage::{Resting, Store};
 use eigenforge_runtime::{Arena, Copies, Device, DeviceError, Transfer, Vector};
 use std::path::PathBuf;

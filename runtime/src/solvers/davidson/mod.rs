@@ -30,8 +30,8 @@ mod start;
 pub(super) use sizes::{LEAST_VECTORS, kept, vectors};
 
 use super::StopReason;
-use super::certify::Main;
 use super::checkpoint::Saver;
+use super::run::Main;
 use super::run::Run;
 use crate::device::Vector;
 use crate::error::SolveError;

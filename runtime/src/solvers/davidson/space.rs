@@ -10,7 +10,7 @@
 //! | t new columns of VᵀW | m and t (m / 4) |
 //! | collapse to c ≤ 4 combinations | 2 m and c (m / 2) |
 
-use super::super::dense::{NEARLY_DEPENDENT, symmetric_eigen};
+use super::super::ritz::{NEARLY_DEPENDENT, symmetric_eigen};
 use super::super::run::Run;
 use super::sizes::Sizes;
 use crate::device::Vector;

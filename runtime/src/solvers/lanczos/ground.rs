@@ -2,8 +2,8 @@
 //! large. Checkpoints are taken up here.
 
 use super::super::StopReason;
-use super::super::certify::Main;
 use super::super::checkpoint::{Saved, Saver};
+use super::super::run::Main;
 use super::super::run::Run;
 use super::super::start;
 use super::again::{self, Weights};

@@ -34,11 +34,10 @@ mod restart;
 mod several;
 
 pub(super) use ground::{Search, search as search_lowest};
-pub(super) use restart::KEPT as RITZ;
 pub(super) use several::thick_vectors;
 
-use super::certify::Main;
 use super::checkpoint::Saver;
+use super::run::Main;
 use super::run::Run;
 use super::{SolveOptions, algebra::parse};
 use crate::error::SolveError;

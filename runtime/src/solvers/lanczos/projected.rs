@@ -11,7 +11,7 @@
 //!
 //! Elimination from the upper left fills nothing in, so the lowest pair costs a few passes over 2m numbers.
 
-use super::super::dense::symmetric_eigen;
+use super::super::ritz::symmetric_eigen;
 use crate::error::SolveError;
 use faer::Mat;
 

@@ -5,17 +5,13 @@
 //! Keeping several keeps what the steps so far have learnt about the low end: on long runs about as many steps are needed
 //! as without restarts.
 
-use super::super::algebra::MIXED;
+use super::super::algebra::{MIXED, RITZ as KEPT};
 use super::projected::Projected;
 use super::recurrence::Recurrence;
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::scalar::Scalar;
 
-/// Ritz vectors that take the place of the basis. With 4, 6 or 8 of them and bases of 49 or 61, open and periodic Hubbard
-/// squares and a Heisenberg ring of 2·10⁵ to 3·10⁶ states needed as many steps as without a restart; 8 spill registers on
-/// sm_90.
-pub(in super::super) const KEPT: usize = 6;
 /// The smallest basis that is restarted. Below, the second run costs less than restarts in quick succession.
 const LEAST: usize = KEPT + 3 * MIXED;
 

@@ -4,9 +4,9 @@
 //! with the last residual direction, and so on.
 
 use super::super::StopReason;
-use super::super::certify::Main;
 use super::super::checkpoint::Saver;
-use super::super::dense::symmetric_eigen;
+use super::super::ritz::symmetric_eigen;
+use super::super::run::Main;
 use super::super::run::Run;
 use crate::device::Vector;
 use crate::error::SolveError;

@@ -1,0 +1,41 @@
+//! Classes of strings: one where a space is of all irreps, else one an irrep.
+
+use super::super::space::{self, Space};
+use super::super::strings::Word;
+
+/// Irreps at most, and classes of strings.
+pub(super) const IRREPS: usize = 8;
+
+/// The strings' irreps from 0 where the space is one irrep's; else one class for all.
+pub(super) struct Classes {
+    pub irreps: Option<Vec<u8>>,
+    pub wanted: u8,
+}
+
+impl Classes {
+    pub fn new(space: &Space) -> Classes {
+        let irreps = space.irreps().map(<[u8]>::to_vec);
+        let wanted = irreps.as_ref().map_or(0, |irreps| space::irrep_of(irreps, space.determinant(0)) - 1);
+        Classes { irreps, wanted }
+    }
+
+    /// Classes: 1, or one an irrep.
+    pub fn count(&self) -> usize {
+        if self.irreps.is_some() { IRREPS } else { 1 }
+    }
+
+    /// Class of a string.
+    pub fn of(&self, word: Word) -> usize {
+        self.irreps.as_ref().map_or(0, |irreps| usize::from(space::irrep_of(irreps, (word, 0)) - 1))
+    }
+
+    /// Class of the β strings that stand with an α string.
+    pub fn partner(&self, word: Word) -> usize {
+        self.of(word) ^ usize::from(self.wanted)
+    }
+
+    /// Class that a move of this irrep leads to.
+    pub fn moved(&self, class: usize, irrep: usize) -> usize {
+        if self.irreps.is_some() { class ^ irrep } else { class }
+    }
+}
