@@ -78,7 +78,7 @@ const PASSES: f64 = 68.0;
 /// The work of the middle bond with so many states.
 ///
 /// # Errors
-/// None that is known.
+/// Never today: room for a device that fails.
 pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
     let middle = (chain.sites - 2) / 2;
     let shares = Shares::estimated(chain, states);
@@ -166,7 +166,7 @@ impl Forecast {
     /// For the most states that a run keeps, so many threads of the CPU, and a card.
     ///
     /// # Errors
-    /// None that is known.
+    /// Never today: room for a device that fails.
     pub fn of(chain: &Chain, states: usize, threads: usize, card: &Card) -> Result<Forecast, DmrgError> {
         let work = work(chain, states)?;
         let cpu = Processor { threads: threads as f64 }.seconds(&work);

@@ -91,7 +91,7 @@ impl<'s> Shapes<'s> {
     /// The block of a cut.
     ///
     /// # Errors
-    /// None that is known.
+    /// Never today: room for a device that fails.
     pub fn block(&self, chain: &Chain, side: Side, p: usize) -> Result<Environment<Counted>, DmrgError> {
         let mut block = Environment::end_on(self)?;
         let sites: Vec<usize> = match side {

@@ -306,7 +306,7 @@ impl RunReport {
     /// The record as JSON, indented.
     ///
     /// # Errors
-    /// None that is known; the serialiser's, if ever.
+    /// A value that the serialiser refuses; there is none in a report today.
     pub fn to_json(&self) -> Result<String, ReportError> {
         Ok(serde_json::to_string_pretty(self)?)
     }
