@@ -1,6 +1,9 @@
 //! `eigenforge solve` on files with `[ci]`: energies, spins, files, and what is refused.
 
 use super::command::{run, stderr, stdout};
+use eigenforge::exact::Model;
+use eigenforge::path::OperatorIr;
+use eigenforge::prelude::{Dense, Device};
 use eigenforge::runtime::testing;
 use serde_json::Value;
 use std::path::Path;
@@ -157,7 +160,7 @@ fn the_paper_s_counts() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }
 
-/// What is stored, its plan and its text; stages that need a compiled model are refused by name.
+/// What is stored, its plan, its text and its operator.
 #[test]
 fn the_matrix_can_be_inspected() {
     let folder = tempfile::tempdir().unwrap();
@@ -186,9 +189,20 @@ fn the_matrix_can_be_inspected() {
     assert!(inspect_full("plan").contains("pair_tile: ") && inspect_full("cuda").contains("F_kl(L) = sum_J"));
     let input = file(folder.path(), "H2O_631g_fc_0.96", "space = \"cisd\"\nformat = \"hybrid\"\n");
     let inspect = |stage: &str| run(&["inspect", &input, "--stage", stage]);
-    let refused = inspect("ir");
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("--stage cost, plan, cuda"), "{}", stderr(&refused));
+    assert!(stdout(&inspect("ir")).contains("1425 states"), "{}", stderr(&inspect("ir")));
+}
+
+/// The operator as data is that of exact diagonalisation, which finds the same ground state.
+#[test]
+fn the_operator_of_a_molecule_comes_back_from_its_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = file(folder.path(), "H2_631g_1.20", "");
+    let output = run(&["inspect", &input, "--stage", "ir-ron"]);
+    let model = Model::from_ir(&OperatorIr::parse(stdout(&output)).unwrap()).unwrap();
+    let energy = Dense::new(&model).run(&Device::cpu()).unwrap().energy();
+    let solved = run(&["solve", &input, "--device", "cpu", "--json"]);
+    let report: Value = serde_json::from_slice(&solved.stdout).unwrap();
+    assert!((energy - report["energies"][0].as_f64().unwrap()).abs() < 1e-10, "{energy}: {report}");
 }
 
 /// The product's text of each way of multiplying is written; an edited one runs in the simulator and the report says so.
