@@ -2,8 +2,9 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use eigenforge::input::SOLVERS;
+use eigenforge::input::{MOST_N_MAX, SOLVERS};
 use eigenforge::path::Stage;
+use eigenforge::sparse::FormatChoice;
 use eigenforge::su3::work::Algorithm;
 use eigenforge_runtime::jit::Arch;
 use eigenforge_runtime::solvers::Solver;
@@ -228,7 +229,7 @@ pub(super) struct SpmvArguments {
     pub device: String,
     /// auto, hybrid, csr, sliced-ell, panels or symmetric (the upper triangle only: half of the memory)
     #[arg(long, default_value = "auto", value_parser = format)]
-    pub format: SpmvFormat,
+    pub format: FormatChoice,
     /// Non-zeros of a row in the ELLPACK part of a hybrid; on a card or sim, as are all formats but symmetric
     #[arg(long, value_name = "B")]
     pub boundary: Option<u32>,
@@ -280,7 +281,7 @@ pub(super) struct Su3TransformArguments {
     #[arg(long, value_name = "FILE")]
     pub interaction: PathBuf,
     /// The space: shells n <= N + 1, pairs na + nb <= N + 2; rows beyond it are left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=30))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(MOST_N_MAX)))]
     pub n_max: u32,
     /// Strengths as CSV (channel,na,nb,nc,nd,lf,mf,li,mi,l0,m0,Sf,Si,S0,kappa0,rho0,value), or in another --format; a summary
     /// goes beside it as .json, a picture as .svg
@@ -315,7 +316,7 @@ pub(super) struct Su3ElementsArguments {
     #[arg(long, value_name = "FILE")]
     pub interaction: PathBuf,
     /// The space: shells n <= N + 1, pairs na + nb <= N + 2
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=30))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(MOST_N_MAX)))]
     pub n_max: u32,
     /// The two-body matrix elements
     #[arg(long, value_name = "OUT")]
@@ -360,11 +361,8 @@ pub(super) struct Su3CountArguments {
     pub json: bool,
 }
 
-/// `auto` is no format.
-pub(super) type SpmvFormat = eigenforge::input::FormatWish;
-
-fn format(word: &str) -> Result<SpmvFormat, String> {
-    let known = SpmvFormat::WORDS;
+fn format(word: &str) -> Result<FormatChoice, String> {
+    let known = FormatChoice::WORDS;
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, format)| *format);
     found.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
 }

@@ -7,7 +7,7 @@ use super::output::print;
 use super::{Outcome, dump, overrides, profile};
 use eigenforge::input::InputFile;
 use eigenforge::path::{Stage, named};
-use eigenforge::problem::{self, Inspection, inspect};
+use eigenforge::problem::{self, Inspected, Inspection, inspect};
 use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::say;
 
@@ -30,10 +30,10 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
         false => Overrides::default(),
     };
     let arch = arguments.arch.as_deref().unwrap_or(ARCH);
-    let mut text = inspect(&*problem, &Inspection { stage, arch, kernel, overrides: &overrides })?;
+    let Inspected { mut text, files } = inspect(&*problem, &Inspection { stage, arch, kernel, overrides: &overrides })?;
     if stage == Stage::Resources {
         let command = ["eigenforge".into(), "solve".into(), arguments.model.clone().into_os_string()];
-        let lines = profile::lines(&problem.generated()?, &command);
+        let lines = profile::lines(&files, &command);
         text = format!("{text}\nto measure it on a GPU:\n{lines}");
     }
     // Edited files of other kernels are not in vain where one kernel was asked for.

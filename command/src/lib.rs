@@ -34,6 +34,8 @@ mod spmv;
 mod su3;
 mod su3_elements;
 mod su3_file;
+mod su3_pieces;
+mod su3_progress;
 mod su3_team;
 mod su3_transform;
 mod tune;

@@ -10,7 +10,6 @@ use super::record::record;
 use super::{ci, dmrg, overrides, profile, su3_file, su3_transform};
 use eigenforge::exact::{Model, Solution, Solve};
 use eigenforge::input::{InputFile, ModelFile, OutputSpec};
-use eigenforge::path::GeneratedFile;
 use eigenforge::report::{BasisStates, MemoryItem, MemoryRecord, RunReport, Seconds, VectorFile, write_trace};
 use eigenforge_runtime::say;
 use eigenforge_runtime::solvers::Solver;
@@ -25,8 +24,8 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     let start = Instant::now();
     let recording = arguments.trace.as_ref().map(|_| Recording::start()).transpose()?;
     let whole = trace::span("solve", "eigenforge solve");
-    let mut profiled = None;
-    let outcome = run_file(arguments, start, &mut profiled);
+    let mut model = None;
+    let outcome = run_file(arguments, start, &mut model);
     drop(whole);
     if let (Some(path), Some(recording)) = (&arguments.trace, recording) {
         let trace = recording.finish();
@@ -37,7 +36,7 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
             Err(fault) if outcome.is_err() => say!("warning: {fault}"),
             Err(fault) => return Err(fault.into()),
         }
-        if let Some(files) = profiled {
+        if let Some(files) = model.and_then(|model: Model| model.generated().ok()) {
             let lines = profile::lines(&files, &profile::own_command());
             say!("the same phases under NVIDIA's profilers:\n{}", lines.trim_end());
         }
@@ -45,22 +44,15 @@ pub(super) fn run(arguments: &SolveArguments) -> Result<Outcome, CommandError> {
     outcome
 }
 
-/// Solves what the file asks for; `profiled` gets its generated files where a trace was asked for.
-fn run_file(
-    arguments: &SolveArguments,
-    start: Instant,
-    profiled: &mut Option<Vec<GeneratedFile>>,
-) -> Result<Outcome, CommandError> {
+/// Solves what the file asks for; `solved` is left the model, where that is one on a lattice.
+fn run_file(arguments: &SolveArguments, start: Instant, solved: &mut Option<Model>) -> Result<Outcome, CommandError> {
     match read(arguments)? {
         InputFile::Lattice(file) => {
             let _output = begin(&file.output)?;
             let reading = trace::span("generate", "read model");
             let model = file.to_model()?;
             drop(reading);
-            if arguments.trace.is_some() {
-                *profiled = model.generated().ok();
-            }
-            solve(arguments, &file, &model, start)
+            solve(arguments, &file, solved.insert(model), start)
         }
         InputFile::Ci(file) => {
             let _output = begin(&file.output)?;

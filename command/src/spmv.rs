@@ -19,8 +19,7 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<Outcome, CommandError> {
     let matrix = arguments.matrix.read(triangle).map_err(SpmvError::from)?;
     let options = SpmvOptions {
         wish: Wish {
-            // A boundary is that of a hybrid.
-            format: arguments.format.name(arguments.boundary.is_some()),
+            format: format_of(arguments),
             boundary: arguments.boundary,
             vectors: arguments.vectors,
             scalar: ScalarType::F64,
@@ -42,9 +41,14 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<Outcome, CommandError> {
     Ok(Outcome::Done)
 }
 
+/// The format, if one is named; a hybrid where nothing but a boundary was given.
+fn format_of(arguments: &SpmvArguments) -> Option<FormatName> {
+    arguments.format.name().or(arguments.boundary.map(|_| FormatName::Hybrid))
+}
+
 /// Refuses options that would do nothing for this matrix, format or device.
 fn check(arguments: &SpmvArguments, device: &Device) -> Result<(), CommandError> {
-    let format = arguments.format.name(arguments.boundary.is_some());
+    let format = format_of(arguments);
     let named = format.filter(|format| *format != FormatName::Symmetric).is_some();
     let half = format == Some(FormatName::Symmetric);
     let rows = "the CPU multiplies compressed rows as they stand; take a card, --device sim, or --format symmetric";

@@ -2,35 +2,31 @@
 //!
 //! In: the command line. Out: the result, OUT.json and OUT.svg beside it; progress by piece on standard error. While it runs
 //! the result grows as OUT.partial; the same command after a kill takes up what stands there. The next piece is read and the last is
-//! written while one is worked on. Under `mpirun` rank 0 deals the
-//! groups out and writes, the others work.
+//! written while one is worked on. Under `mpirun` rank 0 deals the groups out and writes, the others work.
 
 use super::Outcome;
 use super::arguments::Su3TransformArguments;
 use super::error::CommandError;
-use super::output::{bytes, print, span};
+use super::output::{bytes, print};
 use super::record::{kernel_records, versions, warnings_of};
 use super::solve::heed_signals;
 use super::su3::refuse_to_overwrite;
+use super::su3_pieces::{Card, Cores, LARGEST_PIECE, UNDER_WAY, by_pieces, portions_of};
+use super::su3_progress::{Progress, Stages};
 use super::su3_team::{self, Processes};
 use eigenforge::report::{KernelRecord, ReportError, publish};
 use eigenforge::su3::binary::Kind;
 use eigenforge::su3::device::Layouts;
-use eigenforge::su3::flow::{self, Flow};
 use eigenforge::su3::interaction;
 use eigenforge::su3::output::Format;
 use eigenforge::su3::partial::{Partial, Run};
 use eigenforge::su3::source::Source;
 use eigenforge::su3::table_cache::Served;
 use eigenforge::su3::team::{self, Master, Report, Worker, by_work, deal, portions};
-use eigenforge::su3::work::{
-    Algorithm, Direction, Finished, Job, OnDevice, Spent, bytes_of, has_portions, layouts, on_device, pieces, read,
-    w0_of,
-};
+use eigenforge::su3::work::{Algorithm, Direction, Job, Spent, bytes_of, layouts, on_device, pieces, w0_of};
 use eigenforge::su3::{Plan, Space, Summary, TableCache, Tables};
 use eigenforge::words::grouped;
 use eigenforge_runtime::Device;
-use eigenforge_runtime::interrupt::{self, Saving};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::lock::Lock;
 use eigenforge_runtime::say;
@@ -39,12 +35,6 @@ use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-/// A piece that fits into memory many times is still no larger: what is lost by a kill. With smaller ones reading and writing
-/// overlap more; each ends with the disk's word that it has them.
-const LARGEST_PIECE: u64 = 256 << 20;
-/// Pieces under way where memory allows: read, waiting, worked on, written.
-const UNDER_WAY: u64 = 4;
 
 /// Runs the verb: alone, as the master of a team, or as one of its workers.
 pub(super) fn run(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError> {
@@ -229,6 +219,7 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     let json = serde_json::to_string_pretty(&record).map_err(ReportError::from)? + "\n";
     let svg = summary.norm_svg()?;
     let written = finished.and_then(|()| files.write(&json, &svg));
+    record.warnings.iter().for_each(|warning| say!("warning: {warning}"));
     // What was computed is shown even where a disk did not take it.
     if arguments.json {
         print(&json)?;
@@ -281,160 +272,6 @@ fn device_for(arguments: &Su3TransformArguments, worker: Option<usize>) -> Resul
     }
 }
 
-/// Who works on pieces.
-trait Work {
-    /// Groups of each piece.
-    fn pieces(&self) -> Vec<Vec<usize>>;
-    /// Makes ready for the first piece, while that is read.
-    fn begin(&mut self, job: &mut Job) -> Result<(), CommandError>;
-    /// Does a piece.
-    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<Finished>, CommandError>;
-}
-
-/// All cores.
-struct Cores {
-    pieces: Vec<Vec<usize>>,
-}
-
-impl Work for Cores {
-    fn pieces(&self) -> Vec<Vec<usize>> {
-        self.pieces.clone()
-    }
-
-    fn begin(&mut self, _: &mut Job) -> Result<(), CommandError> {
-        Ok(())
-    }
-
-    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<Finished>, CommandError> {
-        Ok(job.work_on(&self.pieces[at], inputs))
-    }
-}
-
-/// A card, which takes groups up to its memory as a plan of their own, and does that in portions.
-struct Card<'d> {
-    device: &'d Device,
-    plans: Vec<Vec<Vec<usize>>>,
-    /// Which plan it is at.
-    at: usize,
-    /// What its first kernels are written from.
-    layouts: Option<Layouts>,
-    ready: Option<OnDevice>,
-    /// Bytes of host memory for the portions under way.
-    room: u64,
-}
-
-impl<'d> Card<'d> {
-    fn new(job: &Job, room: u64, wanted: &[usize], layouts: Option<Layouts>, device: &'d Device) -> Card<'d> {
-        let (channels, free) = (job.source.channels().len(), device.memory().free / 3 * 2);
-        let in_portions = has_portions(job.direction, job.algorithm);
-        // A simulated device is host memory too; what is not done in portions is on the host as a whole.
-        let (most, room) = match device.is_cuda() {
-            true if in_portions => (free, room),
-            true => (free.min(room), room),
-            false => (free.min(room / 2), room / 2),
-        };
-        let portions =
-            |plan: Vec<usize>| portions_of(job.plan, plan.into_iter(), channels, room, job.direction, job.algorithm);
-        let plans: Vec<_> =
-            pieces(job.plan, wanted.iter().copied(), channels, most).into_iter().map(portions).collect();
-        let room = room.min(UNDER_WAY * LARGEST_PIECE);
-        Card { device, plans, at: 0, layouts, ready: None, room }
-    }
-}
-
-impl Work for Card<'_> {
-    fn pieces(&self) -> Vec<Vec<usize>> {
-        self.plans.concat()
-    }
-
-    /// Compiles the kernels of the first plan and makes its W⁰.
-    fn begin(&mut self, job: &mut Job) -> Result<(), CommandError> {
-        if let Some(first) = self.plans.first() {
-            self.ready = Some(OnDevice::new(job, first, self.layouts.take(), self.device)?);
-        }
-        // That is a stage of its own, not one of the pieces.
-        job.spent.tables = 0.0;
-        Ok(())
-    }
-
-    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<Finished>, CommandError> {
-        let (mut portion, mut plan) = (at, 0);
-        while portion >= self.plans[plan].len() {
-            (portion, plan) = (portion - self.plans[plan].len(), plan + 1);
-        }
-        if plan != self.at {
-            // Its memory is given back first.
-            self.ready = None;
-            self.at = plan;
-        }
-        let ready = match self.ready.take() {
-            Some(ready) => ready,
-            None => OnDevice::new(job, &self.plans[plan], None, self.device)?,
-        };
-        Ok(self.ready.insert(ready).portion(job, portion, inputs)?)
-    }
-}
-
-/// Groups that a card does as one plan, in the portions that go through host memory.
-fn portions_of(
-    plan: &Plan,
-    groups: impl Iterator<Item = usize>,
-    channels: usize,
-    room: u64,
-    direction: Direction,
-    algorithm: Algorithm,
-) -> Vec<Vec<usize>> {
-    match has_portions(direction, algorithm) {
-        true => pieces(plan, groups, channels, LARGEST_PIECE.min(room / UNDER_WAY)),
-        false => vec![groups.collect()],
-    }
-}
-
-/// Does the pieces that are not done yet: the next is read and the last is written while one is worked on.
-fn by_pieces<'j, W: Work>(
-    job: &mut Job<'j>,
-    partial: &mut Partial,
-    under_way: u64,
-    output: &Path,
-    mut progress: Progress,
-    mut worker: W,
-) -> Result<Pieces, CommandError> {
-    let (plan, source, channels) = (job.plan, job.source, job.source.channels().len());
-    let pieces = worker.pieces();
-    let place = partial.path().to_path_buf();
-    let _saving = Saving::to(&place);
-    let needed = |piece: &Vec<usize>| piece.iter().map(|at| bytes_of(&plan.groups[*at], channels)).sum();
-    let bytes: Vec<u64> = pieces.iter().map(needed).collect();
-    let started = Instant::now();
-    progress.started = started;
-    let read = |at: usize| -> Result<_, CommandError> { Ok(read(plan, source, &pieces[at])?) };
-    let write = |at: usize, finished| -> Result<(), CommandError> {
-        let failed = |source| ReportError::Write { file: output.to_path_buf(), source };
-        partial.put(plan, finished).map_err(failed)?;
-        progress.done(plan, &pieces[at]);
-        progress.show("piece", &format!("{} of {}", at + 1, pieces.len()));
-        Ok(())
-    };
-    let begin = || worker.begin(job).map(|()| (worker, &mut *job));
-    let work =
-        |ready: &mut (W, &mut Job<'j>), at: usize, inputs: Vec<Vec<Vec<f64>>>| ready.0.work(&mut *ready.1, at, &inputs);
-    let flow = flow::through(&bytes, under_way, read, begin, work, write, || interrupt::pending().is_some())?;
-    if let Some(signal) = interrupt::pending() {
-        let (standing, all, path) = (partial.standing(), plan.groups.len(), place.display());
-        let state = format!("{standing} of {all} groups stand in {path}, and the same command goes on from there");
-        return Err(interrupt::obey(signal, state).into());
-    }
-    job.spent.input += flow.reading;
-    Ok(Pieces { flow, elapsed: started.elapsed().as_secs_f64() })
-}
-
-/// How the pieces went.
-struct Pieces {
-    flow: Flow,
-    /// Seconds from the beginning to the last.
-    elapsed: f64,
-}
-
 /// Deals the portions out.
 fn by_team(
     plan: &Plan,
@@ -457,40 +294,6 @@ fn by_team(
     })?;
     progress.show("team", &format!("of {workers} workers"));
     Ok(())
-}
-
-/// How far it is.
-struct Progress {
-    /// Groups that are not done.
-    wanted: Vec<usize>,
-    total: usize,
-    done: usize,
-    started: Instant,
-}
-
-impl Progress {
-    /// Of what does not stand yet.
-    fn new(plan: &Plan, partial: &Partial, output: &Path) -> Progress {
-        let known = partial.known();
-        if !known.is_empty() {
-            let (there, all) = (known.len(), plan.groups.len());
-            say!("{:>10}  {there} of {all} groups stand in {}.partial", "resume", output.display());
-        }
-        let wanted: Vec<usize> = (0..plan.groups.len()).filter(|at| !known.contains_key(at)).collect();
-        let total = wanted.iter().map(|at| plan.groups[*at].length).sum();
-        Progress { wanted, total, done: 0, started: Instant::now() }
-    }
-
-    fn done(&mut self, plan: &Plan, groups: &[usize]) {
-        self.done += groups.iter().map(|at| plan.groups[*at].length).sum::<usize>();
-    }
-
-    fn show(&self, name: &str, what: &str) {
-        let elapsed = self.started.elapsed().as_secs_f64();
-        let left = elapsed * (self.total - self.done) as f64 / self.done.max(1) as f64;
-        let share = 100.0 * self.done as f64 / self.total.max(1) as f64;
-        say!("{name:>10}  {what}, {share:.0} %, {elapsed:.2} s, {} left", span(left));
-    }
 }
 
 /// The format asked for, or that of the name; one that does not hold `kind` is refused.
@@ -627,67 +430,4 @@ struct Record<'a> {
     kernels: Vec<KernelRecord>,
     warnings: Vec<String>,
     versions: BTreeMap<String, String>,
-}
-
-/// Progress by stage on standard error, and the seconds of each.
-struct Stages {
-    /// By the clock, one after the other.
-    seconds: Vec<(&'static str, f64)>,
-    /// Of the threads of the pieces, which overlap.
-    busy: Vec<(&'static str, f64)>,
-    last: Instant,
-    quiet: bool,
-}
-
-impl Stages {
-    fn new() -> Stages {
-        Stages { seconds: Vec::new(), busy: Vec::new(), last: Instant::now(), quiet: false }
-    }
-
-    /// Of a worker.
-    fn quiet() -> Stages {
-        Stages { quiet: true, ..Stages::new() }
-    }
-
-    fn say(&self, name: &str, what: &str) {
-        if !self.quiet {
-            say!("{name:>10}  {what}");
-        }
-    }
-
-    fn done(&mut self, name: &'static str, what: String) {
-        let now = Instant::now();
-        let seconds = (now - self.last).as_secs_f64();
-        self.last = now;
-        self.add(name, seconds);
-        self.say(name, &format!("{what}, {seconds:.2} s"));
-    }
-
-    /// The pieces: one stage by the clock, in which three threads are busy side by side.
-    fn of_pieces(&mut self, spent: &Spent, pieces: Pieces, kernels: bool) {
-        self.last = Instant::now();
-        let Pieces { flow, elapsed } = pieces;
-        let by_the_clock = elapsed - flow.beginning;
-        if kernels {
-            self.add("kernels", flow.beginning);
-            self.say("kernels", &format!("compiled, W0 made, while pieces were read: {:.2} s", flow.beginning));
-        }
-        self.add("pieces", by_the_clock);
-        self.busy = vec![
-            ("read", spent.input),
-            ("tables", spent.tables),
-            ("transform", spent.transform),
-            ("write", flow.writing),
-        ];
-        let words: Vec<String> = self.busy.iter().map(|(name, seconds)| format!("{name} {seconds:.2}")).collect();
-        let what = format!("{}: {} s of work side by side", flow.pieces, words.join(", "));
-        self.say("pieces", &format!("{what}, {by_the_clock:.2} s by the clock"));
-    }
-
-    fn add(&mut self, name: &'static str, seconds: f64) {
-        match self.seconds.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, sum)) => *sum += seconds,
-            None => self.seconds.push((name, seconds)),
-        }
-    }
 }

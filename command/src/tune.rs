@@ -7,7 +7,7 @@ use super::output::print;
 use super::refuse::refusal;
 use eigenforge::exact::{Tuning, tune};
 use eigenforge::input::InputFile;
-use eigenforge::problem;
+use eigenforge::problem::Family;
 use eigenforge_runtime::Device;
 use std::fmt::Write;
 
@@ -15,8 +15,7 @@ use std::fmt::Write;
 pub(super) fn run(arguments: &TuneArguments) -> Result<Outcome, CommandError> {
     let input = InputFile::read(&arguments.model)?;
     let InputFile::Lattice(file) = &input else {
-        let family = problem::open(&input)?.family();
-        return Err(refusal(family, "tune", "it times the shapes of a lattice model's multiply"));
+        return Err(refusal(Family::of(&input), "tune", "it times the shapes of a lattice model's multiply"));
     };
     let model = file.to_model()?;
     let device = Device::parse(&arguments.device)?;

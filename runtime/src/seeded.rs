@@ -11,6 +11,7 @@ pub const SEED_X: u64 = 1;
 pub const SEED_Z: u64 = 2;
 
 /// Element `i` of the vector with this seed.
+#[inline]
 pub fn element(seed: u64, i: u64) -> f64 {
     let mut z = seed.wrapping_add((i.wrapping_add(1)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -133,6 +133,6 @@ pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
 pub use solve::{CiError, How, Solution, Solve, StoredMatrix};
 pub use space::{Space, SpaceError};
-pub use spec::{CiSpec, FormatChoice, SpaceSpec};
+pub use spec::{CiSpec, SpaceSpec};
 pub use spin::Spin;
 pub use storage::{Estimate, PRODUCTS, Storage, StorageError, StoragePlan, Way};

@@ -1,7 +1,7 @@
 //! What is asked for of a molecule: integrals, determinants, and how their matrix is kept.
 
 use super::storage::Storage;
-use crate::sparse::FormatName;
+use crate::sparse::FormatChoice;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -28,48 +28,6 @@ impl SpaceSpec {
                 None => format!("up to {level} excitations"),
             },
             SpaceSpec::File(path) => format!("determinants of {}", path.display()),
-        }
-    }
-}
-
-/// How a stored matrix is laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FormatChoice {
-    /// The one of the fewest modelled bytes.
-    Auto,
-    /// ELLPACK up to a boundary, the rest in compressed rows.
-    Hybrid,
-    /// Compressed rows.
-    Csr,
-    /// ELLPACK by slices of 32 rows.
-    SlicedEll,
-    /// Leading columns in windows of x in shared memory.
-    Panels,
-    /// The upper triangle only: half of the memory.
-    Symmetric,
-}
-
-impl FormatChoice {
-    /// The words of a model file.
-    pub const WORDS: [(&'static str, FormatChoice); 6] = [
-        ("auto", FormatChoice::Auto),
-        ("hybrid", FormatChoice::Hybrid),
-        ("csr", FormatChoice::Csr),
-        ("sliced-ell", FormatChoice::SlicedEll),
-        ("panels", FormatChoice::Panels),
-        ("symmetric", FormatChoice::Symmetric),
-    ];
-
-    /// The format, if the file names one.
-    pub fn name(self) -> Option<FormatName> {
-        match self {
-            FormatChoice::Auto => None,
-            FormatChoice::Hybrid => Some(FormatName::Hybrid),
-            FormatChoice::Csr => Some(FormatName::Csr),
-            FormatChoice::SlicedEll => Some(FormatName::SlicedEll),
-            FormatChoice::Panels => Some(FormatName::Panels),
-            FormatChoice::Symmetric => Some(FormatName::Symmetric),
         }
     }
 }

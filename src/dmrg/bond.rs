@@ -3,8 +3,7 @@
 //! In: the blocks at both sides of a bond, an operator sum. Out: their enlarged states, ψ's layout, the operators of the
 //! cut on each side, and the diagonal of H for the preconditioner.
 
-use super::backend::Backend;
-use super::backend::Operands;
+use super::backend::{Backend, Operands};
 use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
 use super::chain::Chain;
 use super::enlarged::EnlargedOperators;

@@ -7,8 +7,7 @@
 //! the elements). A block whose pieces cost more than their sum is summed into one dense matrix, the LR form
 //! (equation 9); an operator that is identity ⊗ site stays pieces of identities in either.
 
-use super::backend::Backend;
-use super::backend::Operands;
+use super::backend::{Backend, Operands};
 use super::blocks::{Enlarged, Sectors, Side};
 use super::environment::{BlockOperator, Environment};
 use super::error::DmrgError;

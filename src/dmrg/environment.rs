@@ -4,8 +4,7 @@
 //! operator of the cut, sector by sector, in one flat buffer with a table of blocks; by the same
 //! [records](super::records) as the superblock.
 
-use super::backend::Backend;
-use super::backend::Operands;
+use super::backend::{Backend, Operands};
 use super::blocks::Sectors;
 use super::enlarged::{EnlargedOperators, Piece};
 use super::error::DmrgError;

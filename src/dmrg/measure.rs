@@ -1,7 +1,6 @@
 //! What is read off a converged state: weights and entropy of every cut, populations of every site, the energy variance.
 //!
-//! In: a [`Sweeper`] with ψ at the first bond. Out: by carrying ψ around one site (`one_site`) to the other end, without
-//! truncation,
+//! In: a [`Sweeper`] with ψ at the first bond. Out: by carrying ψ around one site (`one_site`) to the other end, without truncation,
 //!
 //! * the weights w of each cut (squares of the singular values), with the charges of the left part, and S = −Σ w ln w;
 //! * the probability of each state of each site, whence ⟨n⟩, ⟨n↑n↓⟩, ⟨Sᶻ⟩;

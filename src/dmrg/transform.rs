@@ -4,8 +4,7 @@
 //! next bond. To the right: ψ'[(l', s), (s', r')] = Σ_r C[l', (s, r)] V[(s', r'), r] (White, Phys. Rev. Lett. 77, 3633
 //! (1996)); to the left mirrored. No sign appears: the order of the sites does not change.
 
-use super::backend::Backend;
-use super::backend::Operands;
+use super::backend::{Backend, Operands};
 use super::blocks::{Enlarged, Side, WaveLayout};
 use super::error::DmrgError;
 use super::records::{Action, Group, Operand, Record, Space, Stage};

@@ -16,7 +16,8 @@
 
 use super::problem::Wrong;
 use super::section::Section;
-use crate::ci::{CiSpec, FormatChoice, SpaceSpec, Storage};
+use crate::ci::{CiSpec, SpaceSpec, Storage};
+use crate::sparse::FormatChoice;
 
 const SPACES: [(&str, Option<usize>); 5] =
     [("fci", None), ("cis", Some(1)), ("cisd", Some(2)), ("cisdt", Some(3)), ("cisdtq", Some(4))];

@@ -3,8 +3,8 @@
 use super::{InputError, InputFile as ModelInput};
 use crate::ci::{self, MatrixError, Molecule, MoleculeError};
 use crate::sparse::{
-    Csr, CsrError, FormatName, MatrixMarketError, NpzError, SYMMETRY, Synthetic, SyntheticError, Triangle,
-    read_matrix_market, read_npz,
+    Csr, CsrError, MatrixMarketError, NpzError, SYMMETRY, Synthetic, SyntheticError, Triangle, read_matrix_market,
+    read_npz,
 };
 use eigenforge_runtime::input_file::{FileKind, InputFile, STANDARD_INPUT};
 use std::fmt;
@@ -149,9 +149,7 @@ impl MatrixSource {
             }
         })
     }
-}
 
-impl MatrixSource {
     fn on_standard_input() -> Result<MatrixSource, MatrixFileError> {
         let path = PathBuf::from(STANDARD_INPUT);
         let mut start = Vec::new();
@@ -181,27 +179,6 @@ fn symmetric(file: &Path, matrix: Csr, instead: &'static str) -> Result<Csr, Mat
     match matrix.check_symmetric(SYMMETRY) {
         Ok(()) => Ok(matrix),
         Err(wrong) => Err(MatrixFileError::Asymmetric { file: file.into(), wrong, instead }),
-    }
-}
-
-/// A format by name, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FormatWish(Option<FormatName>);
-
-impl FormatWish {
-    /// The words of the command line.
-    pub const WORDS: [(&'static str, FormatWish); 6] = [
-        ("auto", FormatWish(None)),
-        ("hybrid", FormatWish(Some(FormatName::Hybrid))),
-        ("csr", FormatWish(Some(FormatName::Csr))),
-        ("sliced-ell", FormatWish(Some(FormatName::SlicedEll))),
-        ("panels", FormatWish(Some(FormatName::Panels))),
-        ("symmetric", FormatWish(Some(FormatName::Symmetric))),
-    ];
-
-    /// The format; a hybrid where nothing but a boundary was given.
-    pub fn name(self, has_boundary: bool) -> Option<FormatName> {
-        self.0.or(has_boundary.then_some(FormatName::Hybrid))
     }
 }
 

@@ -49,7 +49,7 @@ mod solve;
 mod su3;
 
 pub use dmrg::DmrgSpec;
-pub use matrix::{FormatWish, MatrixFileError, MatrixSource, read_molecule};
+pub use matrix::{MatrixFileError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
 pub use problem::{InputError, Problem, TooManyStates, Wrong};
 pub use sector::SectorSpec;

@@ -1,6 +1,6 @@
 //! DMRG: a model along a chain.
 
-use super::{Family, Problem};
+use super::Problem;
 use crate::basis::Sector;
 use crate::dmrg::{self, Chain, DmrgError, Mode, Options, StartVectors, ordering, resident};
 use crate::input::{DmrgFile, SectorSpec};
@@ -40,10 +40,6 @@ impl ChainProblem {
 }
 
 impl Problem for ChainProblem {
-    fn family(&self) -> Family {
-        Family::Dmrg
-    }
-
     fn describe(&self) -> String {
         describe(&self.file, &self.chain, &self.options)
     }

@@ -1,5 +1,6 @@
 //! What a problem is about, as errors name it.
 
+use crate::input::InputFile;
 use std::fmt;
 
 /// What a problem is about.
@@ -13,6 +14,18 @@ pub enum Family {
     Dmrg,
     /// A nucleon–nucleon interaction.
     Su3,
+}
+
+impl Family {
+    /// What a file is about.
+    pub fn of(file: &InputFile) -> Family {
+        match file {
+            InputFile::Lattice(_) => Family::Lattice,
+            InputFile::Ci(_) => Family::Ci,
+            InputFile::Dmrg(_) => Family::Dmrg,
+            InputFile::Su3(_) => Family::Su3,
+        }
+    }
 }
 
 impl fmt::Display for Family {

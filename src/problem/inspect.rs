@@ -1,7 +1,7 @@
 //! Any stage of any problem as text.
 
 use super::Problem;
-use crate::path::{Stage, StageError, named, shown};
+use crate::path::{GeneratedFile, Stage, StageError, named, shown};
 use eigenforge_runtime::jit::Overrides;
 
 /// What to show of a problem.
@@ -16,15 +16,24 @@ pub struct Inspection<'a> {
     pub overrides: &'a Overrides,
 }
 
+/// A stage of a problem.
+pub struct Inspected {
+    /// As text.
+    pub text: String,
+    /// The generated files that the text is of; none for the operator.
+    pub files: Vec<GeneratedFile>,
+}
+
 /// A stage as text.
 ///
 /// # Errors
 /// A stage that the problem does not have, a name that none of its kernels has, a text that does not compile.
-pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<String, StageError> {
+pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<Inspected, StageError> {
     let Inspection { stage, arch, kernel, overrides } = *inspection;
+    let operator = |text| Ok(Inspected { text, files: Vec::new() });
     let notes = match stage {
-        Stage::Ir => return problem.operator_text(),
-        Stage::IrRon => return Ok(problem.operator()?.to_ron()),
+        Stage::Ir => return operator(problem.operator_text()?),
+        Stage::IrRon => return operator(problem.operator()?.to_ron()),
         // One file was asked for, and the notes are of none.
         _ if kernel.is_some() => String::new(),
         Stage::Plan => problem.plan_text()?,
@@ -36,5 +45,6 @@ pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<Str
         files = files.into_iter().map(|file| file.overridden(overrides)).collect::<Result<_, _>>()?;
     }
     let between = if notes.is_empty() { "" } else { "\n" };
-    Ok(notes + between + &shown(&files, stage, arch)?)
+    let text = notes + between + &shown(&files, stage, arch)?;
+    Ok(Inspected { text, files })
 }

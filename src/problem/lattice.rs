@@ -1,6 +1,6 @@
 //! A model on a lattice, to be diagonalised.
 
-use super::{Family, Problem};
+use super::Problem;
 use crate::exact::Model;
 use crate::input::ModelFile;
 use crate::operator::OperatorError;
@@ -26,10 +26,6 @@ impl LatticeProblem {
 }
 
 impl Problem for LatticeProblem {
-    fn family(&self) -> Family {
-        Family::Lattice
-    }
-
     fn describe(&self) -> String {
         format!("{}\n", self.file)
     }

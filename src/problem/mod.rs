@@ -24,7 +24,7 @@ mod tensors;
 
 pub use chain::ChainProblem;
 pub use family::Family;
-pub use inspect::{Inspection, inspect};
+pub use inspect::{Inspected, Inspection, inspect};
 pub use lattice::LatticeProblem;
 pub use molecule::MoleculeProblem;
 pub use tensors::TensorProblem;
@@ -34,9 +34,6 @@ use crate::path::{GeneratedFile, OperatorIr, StageError};
 
 /// What a model file asks for, ready to be planned.
 pub trait Problem {
-    /// What it is about.
-    fn family(&self) -> Family;
-
     /// Model, lattice or space, sector, and every default that counts: what `solve` prints first. Ends in a line feed.
     fn describe(&self) -> String;
 

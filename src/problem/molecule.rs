@@ -1,7 +1,8 @@
 //! Configuration interaction: integrals, determinants, and what multiplies on a card of an H200's shape.
 
-use super::{Family, Problem};
+use super::Problem;
 use crate::basis::Sector;
+use crate::basis::combinations::count;
 use crate::ci::{
     self, CiError, DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError, Solve, StoragePlan,
     StoredMatrix, Way, electrons,
@@ -14,6 +15,7 @@ use eigenforge_runtime::DeviceError;
 use eigenforge_templates::ci::{FullCiPlan, RowsPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{ElementFunctionText, LaunchError, ScalarType};
+use std::cell::OnceCell;
 use std::fmt::Write;
 
 /// The largest number of orbitals whose operator is written out: some 1.5 N⁴ terms, 10 million.
@@ -41,6 +43,8 @@ pub struct MoleculeProblem {
     pub file: CiFile,
     /// What it names.
     pub molecule: Molecule,
+    /// Which way is taken on a card of an H200's shape, and what multiplies there: a stored matrix takes its time.
+    product: OnceCell<(StoragePlan, Product)>,
 }
 
 /// What multiplies.
@@ -60,7 +64,7 @@ impl MoleculeProblem {
     /// Files that cannot be taken; orbitals, electrons or irreps that there are not.
     pub fn read(file: CiFile) -> Result<MoleculeProblem, MoleculeError> {
         let molecule = Molecule::read(&file.ci)?;
-        Ok(MoleculeProblem { file, molecule })
+        Ok(MoleculeProblem { file, molecule, product: OnceCell::new() })
     }
 
     /// The solve that the file asks for.
@@ -83,19 +87,21 @@ impl MoleculeProblem {
         solve
     }
 
-    fn storage_plan(&self) -> Result<StoragePlan, CiError> {
-        Ok(self.solve().storage_plan_of_h200()?)
-    }
-
-    fn product(&self, way: Way) -> Result<Product, CiError> {
+    /// The way and the product, made when they are first asked for.
+    fn product(&self) -> Result<&(StoragePlan, Product), CiError> {
+        if let Some(made) = self.product.get() {
+            return Ok(made);
+        }
+        let plan = self.solve().storage_plan_of_h200()?;
         let (integrals, space) = (&self.molecule.integrals, &self.molecule.space);
-        Ok(match way {
+        let product = match plan.way {
             Way::Direct if space.is_complete() => {
                 Product::FullCi(Box::new(DirectFullCi::plan(integrals, space, Target::H200)?))
             }
             Way::Direct => Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::H200)?)),
             Way::Stored => Product::Matrix(Box::new(self.solve().stored_matrix_of_h200()?)),
-        })
+        };
+        Ok(self.product.get_or_init(|| (plan, product)))
     }
 }
 
@@ -126,10 +132,6 @@ impl Product {
 }
 
 impl Problem for MoleculeProblem {
-    fn family(&self) -> Family {
-        Family::Ci
-    }
-
     fn describe(&self) -> String {
         let (solve, integrals) = (&self.file.solve, &self.molecule.integrals);
         let states = if solve.states == 1 { "1 state".into() } else { format!("{} states", solve.states) };
@@ -164,15 +166,22 @@ impl Problem for MoleculeProblem {
         }
         let (up, down) = integrals.spins();
         let operator = electrons(integrals).reduced();
-        let (sector, dimension) = (Sector::Fermions { up, down }, self.molecule.space.len());
+        // The operator knows its electrons, not which determinants are kept.
+        let dimension = count(orbitals, up).saturating_mul(count(orbitals, down));
+        let sector = Sector::Fermions { up, down };
         Ok(OperatorIr::new("ci", orbitals, sector, dimension, StructureKind::General, &operator))
     }
 
+    /// The space in which it is solved, and the terms.
+    fn operator_text(&self) -> Result<String, StageError> {
+        Ok(format!("solved in {}\n{}", self.molecule.describe(), self.operator()?))
+    }
+
     fn cost_text(&self) -> Result<String, StageError> {
-        let plan = self.storage_plan()?;
-        let mut out = ways(&self.molecule, &plan);
+        let (plan, product) = self.product()?;
+        let mut out = ways(&self.molecule, plan);
         // Writing to a String cannot fail.
-        let _ = match self.product(plan.way)? {
+        let _ = match product {
             Product::FullCi(kernel) => {
                 let bytes = kernel.table_bytes() as f64 / 1e6;
                 writeln!(out, "tables as they are: {bytes:.2} MB, {kernel}")
@@ -183,7 +192,7 @@ impl Problem for MoleculeProblem {
                 writeln!(out, "one product: at most {:.3e} elements, made anew", kernel.elements as f64)
             }
             Product::Matrix(stored) => {
-                out += &of_matrix(&stored);
+                out += &of_matrix(stored);
                 Ok(())
             }
         };
@@ -191,7 +200,7 @@ impl Problem for MoleculeProblem {
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        let mut files = self.product(self.storage_plan()?.way)?.files()?;
+        let mut files = self.product()?.1.files()?;
         let rows = self.molecule.space.len();
         files.extend(vector_programs(rows, ScalarType::F64, &ElementFunctionText::stored_diagonal(rows))?);
         Ok(files)

@@ -63,10 +63,6 @@ fn cache() -> Result<TableCache, JitError> {
 }
 
 impl Problem for TensorProblem {
-    fn family(&self) -> Family {
-        Family::Su3
-    }
-
     fn describe(&self) -> String {
         let spec = &self.file.su3;
         let words: Vec<&str> = self.source.channels().iter().map(|channel| channel.word()).collect();

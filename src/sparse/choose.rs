@@ -19,6 +19,7 @@ use super::statistics::RowStatistics;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::sparse::ColumnWord;
 use rayon::prelude::*;
+use serde::Serialize;
 
 /// Bytes a second of an H200's memory and L2, as copies and gathers measure them.
 const MEMORY: f64 = 4.3e12;
@@ -78,6 +79,48 @@ pub enum FormatName {
     Panels,
     /// Upper triangle of a symmetric matrix
     Symmetric,
+}
+
+/// How a stored matrix is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FormatChoice {
+    /// The one of the fewest modelled bytes.
+    Auto,
+    /// ELLPACK up to a boundary, the rest in compressed rows.
+    Hybrid,
+    /// Compressed rows.
+    Csr,
+    /// ELLPACK by slices of 32 rows.
+    SlicedEll,
+    /// Leading columns in windows of x in shared memory.
+    Panels,
+    /// The upper triangle only: half of the memory.
+    Symmetric,
+}
+
+impl FormatChoice {
+    /// The words of a model file and of `--format`.
+    pub const WORDS: [(&'static str, FormatChoice); 6] = [
+        ("auto", FormatChoice::Auto),
+        ("hybrid", FormatChoice::Hybrid),
+        ("csr", FormatChoice::Csr),
+        ("sliced-ell", FormatChoice::SlicedEll),
+        ("panels", FormatChoice::Panels),
+        ("symmetric", FormatChoice::Symmetric),
+    ];
+
+    /// The format, if one is named.
+    pub fn name(self) -> Option<FormatName> {
+        match self {
+            FormatChoice::Auto => None,
+            FormatChoice::Hybrid => Some(FormatName::Hybrid),
+            FormatChoice::Csr => Some(FormatName::Csr),
+            FormatChoice::SlicedEll => Some(FormatName::SlicedEll),
+            FormatChoice::Panels => Some(FormatName::Panels),
+            FormatChoice::Symmetric => Some(FormatName::Symmetric),
+        }
+    }
 }
 
 impl Default for Wish {

@@ -30,7 +30,7 @@ mod symmetric;
 mod synthetic;
 
 pub(crate) use choose::ATOMICS;
-pub use choose::{Candidate, Choice, FormatName, Wish};
+pub use choose::{Candidate, Choice, FormatChoice, FormatName, Wish};
 pub use csr::{Csr, CsrError};
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};
 pub use kernels::plans_by_vectors;

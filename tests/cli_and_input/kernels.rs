@@ -18,6 +18,7 @@ use eigenforge::runtime::testing;
 use eigenforge_templates::exact::{GeneralPlan, KroneckerPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{KernelText, Launch, ScalarType};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -150,7 +151,10 @@ fn generate() -> Vec<Folder> {
         }
         found.push(Folder { texts: texts_of, path, files });
     }
+    // What an earlier folder holds word by word is not held again.
+    let mut held = BTreeSet::new();
     for folder in &mut found {
+        folder.texts.retain(|text| held.insert(text.text.text.clone()));
         for Text { stem, plan, text, .. } in &folder.texts {
             folder.files.push((plan.clone(), text.plan.clone() + "\n"));
             folder.files.push((format!("{stem}.cu"), text.text.clone()));

@@ -5,8 +5,7 @@
 //! they weigh less than what the energy can show. The kept states U are its best eigenvectors; what is left of ψ is Uᵀψ or
 //! ψU, by records.
 
-use super::super::backend::Backend;
-use super::super::backend::Operands;
+use super::super::backend::{Backend, Operands};
 use super::super::blocks::Side;
 use super::super::enlarged::EnlargedOperators;
 use super::super::records::{Action, Group, Operand, Record, Space, Stage};
