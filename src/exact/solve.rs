@@ -1,7 +1,8 @@
 //! Solving a model: `Lobpcg::new(&model).tolerance(1e-10).run(&device)` and its kin.
 
 use super::averages;
-use super::{Hamiltonian, Model, Observables, PrepareError, Prepared, ShapeSource};
+use super::{Hamiltonian, Model, PrepareError, Prepared, ShapeSource, averages_of};
+use crate::observable::{Averages, Observable};
 use crate::operator::OperatorError;
 use crate::solve_options::solve_options;
 use eigenforge_runtime::solvers::{self, Eigenpairs, Level, Preconditioner, SolveOptions, Solver, Start, StopReason};
@@ -307,10 +308,37 @@ impl Solution<'_> {
         self.pairs.vectors[state].download()
     }
 
-    /// Averages over the whole ground multiplet of the sector, as far as it is known.
-    pub fn observables(&self) -> Result<Observables, RunError> {
+    /// The standard averages over the whole ground multiplet of the sector, as far as it is known: densities and spins of
+    /// every site, correlations of every pair.
+    pub fn observables(&self) -> Result<Averages, RunError> {
+        self.level_averages(&self.model.standard_observables())
+    }
+
+    /// Averages of observables over the whole ground multiplet of the sector, as far as it is known.
+    ///
+    /// # Errors
+    /// An operator that the model's sites do not have; the device's.
+    pub fn level_averages(&self, observables: &[Observable]) -> Result<Averages, RunError> {
         let _observing = trace::span("observables", "observables");
-        Ok(Observables::of_vectors(self.model, &self.pairs.ground_multiplet(), &self.device)?)
+        Ok(averages_of(self.model, &self.pairs.ground_multiplet(), &self.device, observables)?)
+    }
+
+    /// Averages of observables in one of the states that were found.
+    ///
+    /// # Errors
+    /// As of [`Solution::level_averages`].
+    pub fn state_averages(&self, state: usize, observables: &[Observable]) -> Result<Averages, RunError> {
+        let _observing = trace::span("observables", "observables");
+        Ok(averages_of(self.model, &[&self.pairs.vectors[state]], &self.device, observables)?)
+    }
+
+    /// ⟨O⟩ over the whole ground multiplet of the sector.
+    ///
+    /// # Errors
+    /// As of [`Solution::level_averages`].
+    pub fn expectation(&self, operator: crate::operator::Operator) -> Result<f64, RunError> {
+        let averages = self.level_averages(&[Observable::whole("O", operator)])?;
+        Ok(averages.whole("O").unwrap_or(f64::NAN))
     }
 }
 

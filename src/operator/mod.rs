@@ -215,7 +215,8 @@ impl Operator {
         self.terms.retain(|_, coefficient| *coefficient != 0.0);
     }
 
-    fn add_terms(&mut self, other: Operator, sign: f64) {
+    /// Adds `sign` times the terms of `other`; terms that cancel stay, with coefficient 0.
+    pub(crate) fn add_terms(&mut self, other: Operator, sign: f64) {
         for (product, coefficient) in other.terms {
             *self.terms.entry(product).or_insert(0.0) += sign * coefficient;
         }

@@ -159,7 +159,12 @@ fn occupied(product: &[Factor], coefficient: f64) -> DiagonalTerm {
     DiagonalTerm::Occupied { up: mask(Spin::Up), down: mask(Spin::Down), coefficient }
 }
 
-fn fermion_transition(product: &[Factor], coefficient: f64, mode: impl Fn(Spin, usize) -> u32) -> Transition {
+/// One product of fermion operators as a transition; `mode` gives the bit of a spin and site.
+pub(crate) fn fermion_transition(
+    product: &[Factor],
+    coefficient: f64,
+    mode: impl Fn(Spin, usize) -> u32,
+) -> Transition {
     let (mut care, mut pattern, mut flipped, mut sign, mut odd) = (0u64, 0u64, 0u64, 0u64, false);
     for factor in product.iter().rev() {
         let (mode, needed) = match factor {
@@ -228,7 +233,7 @@ fn spin_transitions(product: &[Factor], coefficient: f64, two_s: u32, width: u32
 }
 
 /// Applies a product of one site's spin operators to a level: (level reached, amplitude), `None` when it vanishes.
-pub(super) fn local_element(local: &[Factor], level: u32, two_s: u32) -> Option<(u32, f64)> {
+pub(crate) fn local_element(local: &[Factor], level: u32, two_s: u32) -> Option<(u32, f64)> {
     let s = 0.5 * f64::from(two_s);
     let (mut level, mut amplitude) = (level, 1.0);
     for factor in local.iter().rev() {

@@ -1,13 +1,13 @@
 //! The sums in generated kernels, on the device that has the vectors; what comes back is sums of blocks, added here in order.
 
 use super::halves::Halves;
-use super::moves::{MoveTables, batches, exchanges};
-use super::{PairSums, Weights};
+use super::moves::{MoveTables, batches};
+use super::{PairSums, Wanted, Weights};
 use crate::basis::Sector;
 use crate::basis::combinations::count;
 use crate::exact::{Model, PrepareError};
-use crate::operator::OperatorError;
 use crate::operator::transition::Word;
+use crate::operator::{OperatorError, Product};
 use crate::path::GeneratedFile;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
 use eigenforge_templates::ScalarType;
@@ -136,7 +136,7 @@ struct Kernels<'a> {
     kernel: Kernel,
 }
 
-/// The sums over orthonormal vectors on a device that runs kernels.
+/// The averages over orthonormal vectors on a device that runs kernels.
 ///
 /// # Errors
 /// A text that does not compile; memory for the tables (some 100 MB at most for a large sector).
@@ -144,22 +144,28 @@ pub(in crate::exact) fn on_device(
     model: &Model,
     multiplet: &[&Vector<f64>],
     device: &Device,
-) -> Result<PairSums, PrepareError> {
+    products: &[Product],
+) -> Result<Vec<f64>, PrepareError> {
     let halves = &Halves::new(model.basis())?;
+    let wanted = Wanted::new(halves, products);
     let plan = plan_of(model, ScalarType::F64)?;
     let kernel = device.compile(&plan.text()?)?;
     let kernels = Kernels { device, halves, plan, kernel };
-    let (mut sums, share) = (PairSums::new(halves, model.sites()), 1.0 / multiplet.len().max(1) as f64);
-    for vector in multiplet {
-        sums.add_weights(halves, &kernels.weights(vector)?, share);
-    }
-    for part in batches(halves, &exchanges(halves)) {
-        let moves = Moves::new(device, MoveTables::new(halves, part))?;
+    let (mut sums, share) = (PairSums::new(halves), 1.0 / multiplet.len().max(1) as f64);
+    if !wanted.weighted.is_empty() {
         for vector in multiplet {
-            sums.add_exchanges(part, &kernels.transitions(&moves, vector)?, share);
+            sums.add_weights(halves, &kernels.weights(vector)?, share);
         }
     }
-    Ok(sums)
+    let mut moved = Vec::new();
+    for part in batches(halves, &wanted.moved) {
+        let moves = Moves::new(device, MoveTables::new(halves, part))?;
+        for vector in multiplet {
+            let found = kernels.transitions(&moves, vector)?;
+            moved.extend(part.iter().zip(found).map(|(product, sum)| (product.number, share * sum)));
+        }
+    }
+    Ok(wanted.values(halves, &sums, moved))
 }
 
 impl Kernels<'_> {

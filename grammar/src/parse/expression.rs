@@ -79,7 +79,7 @@ pub fn parse(tokens: TokenStream, scope: &Scope) -> Result<Node> {
 }
 
 /// Replaces `h.c.` by `h.c.__adjoint`, which Rust's grammar accepts, everywhere in `tokens`.
-fn mark_conjugates(tokens: TokenStream) -> TokenStream {
+pub fn mark_conjugates(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let ident = |at: usize, name: &str| matches!(tokens.get(at), Some(TokenTree::Ident(found)) if found == name);
     let dot = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(found)) if found.as_char() == '.');
@@ -107,7 +107,8 @@ fn mark_conjugates(tokens: TokenStream) -> TokenStream {
     marked.into_iter().collect()
 }
 
-fn is_conjugate(expr: &Expr) -> bool {
+/// Whether an addend is `h.c.`, as [`mark_conjugates`] leaves it.
+pub fn is_conjugate(expr: &Expr) -> bool {
     matches!(expr, Expr::Field(field) if matches!(&field.member, Member::Named(name) if name == MARK))
 }
 
@@ -212,7 +213,8 @@ fn sum(expr: &Expr, scope: &Scope) -> Result<Node> {
     }
 }
 
-fn flatten<'a>(expr: &'a Expr, negative: bool, addends: &mut Vec<(bool, &'a Expr)>) {
+/// The addends of a chain of `+` and `-`, in order; true for those that are subtracted.
+pub fn flatten<'a>(expr: &'a Expr, negative: bool, addends: &mut Vec<(bool, &'a Expr)>) {
     match expr {
         Expr::Binary(binary) if matches!(binary.op, BinOp::Add(_) | BinOp::Sub(_)) => {
             flatten(&binary.left, negative, addends);
