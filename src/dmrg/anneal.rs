@@ -10,12 +10,12 @@ use super::chain::Chain;
 use super::davidson;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::left_behind::Item;
+use super::eviction::Evictable;
 use super::options::{Options, START_STATES};
 use super::state::Isometry;
 use super::sweep::Sweeper;
 use super::sweep_plan::SweepPlan;
-use super::truncate::Limits;
+use super::truncate::TruncationLimits;
 
 /// The added hops, in units of the largest term, one sweep each.
 const HOPS: [f64; 9] = [1.0, 0.6, 0.4, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003];
@@ -75,8 +75,8 @@ fn settle<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize) -> Result<Snapsh
 
 /// One sweep; the lowest energy of a bond.
 fn sweep<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize, noise: f64) -> Result<f64, DmrgError> {
-    let limits = Limits { most, least: 1, discarded: 0.0 };
-    let davidson = davidson::Limits { tolerance: 1e-5, products: 40 };
+    let limits = TruncationLimits { most, least: 1, discarded: 0.0 };
+    let davidson = davidson::DavidsonLimits { tolerance: 1e-5, products: 40 };
     let plan = SweepPlan { limits, noise, davidson, random: None };
     Sweeper::<E>::path(sweeper.chain.sites)
         .try_fold(f64::INFINITY, |lowest, (p, grows)| Ok(lowest.min(sweeper.step(p, grows, &plan)?.energy)))
@@ -87,13 +87,13 @@ impl<E: Engine> Sweeper<'_, E> {
     fn snapshot(&mut self, energy: f64) -> Result<Snapshot, DmrgError> {
         let mut kept = Vec::with_capacity(self.chain.sites);
         for site in 0..self.chain.sites {
-            self.arrive(Item::Kept(site))?;
+            self.ensure_resident(Evictable::Kept(site))?;
             let copy = |own: &Isometry<E::Buffer>| {
                 let data = self.engine.download(&own.data)?.into_owned();
                 own.tables().carried(|_| Ok::<_, DmrgError>(data))
             };
             kept.push(self.kept[site].as_ref().map(copy).transpose()?);
-            self.leave_behind(&[Item::Kept(site)])?;
+            self.mark_evictable(&[Evictable::Kept(site)])?;
         }
         let wave = self.engine.download(&self.wave)?.into_owned();
         Ok(Snapshot { kept, wave, energy })

@@ -13,7 +13,7 @@ use super::blocks::{Side, WaveLayout};
 use super::davidson;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::records::{Action, Group, Operand, Record, SPACE_LIST, SPACES, Space, Stage};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, SPACE_LIST, SPACES};
 use super::start::Random;
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
@@ -98,7 +98,7 @@ fn copy(a: Operand, coefficient: f64, first: usize, stride: usize, (rows, column
     Record { action: Action::Copy { a }, coefficient, first, stride, rows, columns }
 }
 
-fn plain(space: Space, offset: usize, stride: usize) -> Operand {
+fn plain(space: OperandSpace, offset: usize, stride: usize) -> Operand {
     Operand { space, offset, stride, transposed: false }
 }
 
@@ -133,7 +133,7 @@ impl Stack {
         for (space, wave) in spaces.iter().zip(waves) {
             operands = operands.with(*space, *wave);
         }
-        let mut stage = Stage { groups: Vec::new(), length: self.layout.length };
+        let mut stage = RecordStage { groups: Vec::new(), length: self.layout.length };
         for (one, all) in self.one.sectors.iter().zip(&self.layout.sectors) {
             let mut records = Vec::new();
             if before.is_some() {
@@ -153,7 +153,7 @@ impl Stack {
                 let from = plain(*space, one.offset, one.rows);
                 records.push(copy(from, factor, place, all.rows, (one.rows, one.columns)));
             }
-            stage.groups.push(Group { offset: all.offset, length: all.rows * all.columns, records });
+            stage.groups.push(RecordGroup { offset: all.offset, length: all.rows * all.columns, records });
         }
         engine.run(&stage, operands)
     }
@@ -168,7 +168,7 @@ impl Stack {
         centre: &Centre<E::Buffer>,
     ) -> Result<Vec<Centre<E::Buffer>>, DmrgError> {
         let of = |(state, weight): (usize, &f64)| {
-            let (mut stage, mut blocks) = (Stage::default(), Vec::with_capacity(centre.blocks.len()));
+            let (mut stage, mut blocks) = (RecordStage::default(), Vec::with_capacity(centre.blocks.len()));
             for (one, all) in self.one.sectors.iter().zip(&centre.blocks) {
                 let Some(all) = all else {
                     blocks.push(None);
@@ -178,13 +178,13 @@ impl Stack {
                     Side::Left => (all.rows, one.columns, state * one.columns * all.rows),
                     Side::Right => (one.rows, all.columns, state * one.rows),
                 };
-                let from = plain(Space::Input, all.offset + first, all.rows);
+                let from = plain(OperandSpace::Input, all.offset + first, all.rows);
                 let records = vec![copy(from, weight.sqrt().recip(), 0, rows, (rows, columns))];
                 blocks.push(Some(CentreBlock { offset: stage.length, rows, columns }));
-                stage.groups.push(Group { offset: stage.length, length: rows * columns, records });
+                stage.groups.push(RecordGroup { offset: stage.length, length: rows * columns, records });
                 stage.length += rows * columns;
             }
-            let data = engine.run(&stage, Operands::default().with(Space::Input, &centre.data))?;
+            let data = engine.run(&stage, Operands::default().with(OperandSpace::Input, &centre.data))?;
             Ok(Centre { blocks, data })
         };
         self.weights.iter().enumerate().map(of).collect()
@@ -254,10 +254,10 @@ pub(super) fn solve_each<E: Engine>(
     operands: Operands<'_, E::Buffer>,
     diagonal: &E::Buffer,
     waves: &mut [&mut E::Buffer],
-    limits: davidson::Limits,
+    limits: davidson::DavidsonLimits,
     below: &[&E::Buffer],
-) -> Result<Vec<davidson::Found>, DmrgError> {
-    let mut found: Vec<davidson::Found> = Vec::with_capacity(waves.len());
+) -> Result<Vec<davidson::DavidsonResult>, DmrgError> {
+    let mut found: Vec<davidson::DavidsonResult> = Vec::with_capacity(waves.len());
     for state in 0..waves.len() {
         let (done, rest) = waves.split_at_mut(state);
         let against: Vec<&E::Buffer> = below.iter().copied().chain(done.iter().map(|wave| &**wave)).collect();
@@ -279,8 +279,8 @@ mod tests {
     use super::super::charges::Charges;
     use super::super::dense::View;
     use super::super::dense::eigen;
-    use super::super::host::Host;
-    use super::super::truncate::{Limits, Wave};
+    use super::super::host::HostEngine;
+    use super::super::truncate::{TruncationLimits, Wave};
     use super::*;
     use eigenforge_runtime::seeded::vector;
     use std::collections::BTreeMap;
@@ -309,7 +309,7 @@ mod tests {
     fn kept_states_are_those_of_the_averaged_density_matrix() {
         let (left, right, total) = blocks(&[7, 5, 3], &[4, 6, 5]);
         let layout = WaveLayout::new(&left.sectors, &right.sectors, total);
-        let engine = Host::default();
+        let engine = HostEngine::default();
         for (count, grows) in [(1, Side::Left), (3, Side::Left), (3, Side::Right), (9, Side::Left), (9, Side::Right)] {
             let weights: Vec<f64> = (0..count).map(|i| 1.0 / (1.0 + i as f64)).collect();
             let mut averaged = Averaged::new(&weights, 1);
@@ -321,7 +321,7 @@ mod tests {
             averaged.others = waves[1..].to_vec();
             let (stack, data) = averaged.stacked(&engine, &layout, grows, &waves[0]).unwrap();
             let wave = Wave { layout: &stack.layout, data: &data, left: &left, right: &right };
-            let limits = Limits { most: 6, least: 1, discarded: 0.0 };
+            let limits = TruncationLimits { most: 6, least: 1, discarded: 0.0 };
             let truncated = engine.truncate(wave, grows, limits).unwrap();
             // The oracle: eigenvalues of Σ w_i ρ_i, sector by sector.
             let sum: f64 = weights.iter().sum();
@@ -349,7 +349,7 @@ mod tests {
             let dropped: f64 = expected[6..].iter().sum();
             assert!((truncated.discarded - dropped).abs() < 1e-12, "{} is not {dropped}", truncated.discarded);
             // With everything kept each state comes back whole.
-            let limits = Limits { most: 100, ..limits };
+            let limits = TruncationLimits { most: 100, ..limits };
             let truncated = engine.truncate(wave, grows, limits).unwrap();
             let centres = stack.apart(&engine, &truncated.centre).unwrap();
             assert_eq!(centres.len(), count);
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn no_more_states_than_a_bond_has_room_for() {
-        let engine = Host::default();
+        let engine = HostEngine::default();
         let mut averaged: Averaged<Vec<f64>> = Averaged::new(&[2.0, 1.0, 1.0], 3);
         averaged.complete(&engine, 2).unwrap();
         assert_eq!(averaged.others.len(), 1);

@@ -4,10 +4,10 @@
 
 use super::dense::{View, eigen};
 use super::error::DmrgError;
-use super::records::{SPACES, Space, Stage};
+use super::records::{OperandSpace, RecordStage, SPACES};
 use std::borrow::Cow;
 
-/// The buffers that the records of a stage read, by [`Space`].
+/// The buffers that the records of a stage read, by [`OperandSpace`].
 pub struct Operands<'a, B> {
     of: [Option<&'a B>; SPACES],
 }
@@ -28,13 +28,13 @@ impl<B> Default for Operands<'_, B> {
 
 impl<'a, B> Operands<'a, B> {
     /// With a buffer in its place.
-    pub fn with(mut self, space: Space, buffer: &'a B) -> Operands<'a, B> {
+    pub fn with(mut self, space: OperandSpace, buffer: &'a B) -> Operands<'a, B> {
         self.of[space as usize] = Some(buffer);
         self
     }
 
     /// The buffer of a space.
-    pub fn get(&self, space: Space) -> Option<&'a B> {
+    pub fn get(&self, space: OperandSpace) -> Option<&'a B> {
         self.of[space as usize]
     }
 }
@@ -60,21 +60,21 @@ pub trait Backend {
     ///
     /// # Errors
     /// A device that fails.
-    fn run(&self, stage: &Stage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, DmrgError>;
+    fn run(&self, stage: &RecordStage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, DmrgError>;
 
     /// Told of numbers that the sweep will not read before it comes back this way: their room is others' if they need it.
     ///
     /// # Errors
     /// A device that fails, a disk that is full.
-    fn leave(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
+    fn mark_evictable(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
         Ok(())
     }
 
     /// Told of numbers that will be read in so many bonds: they may begin to come back.
     ///
     /// # Errors
-    /// Those of [`Backend::arrive`].
-    fn expect(&self, _: &mut Self::Buffer, _bonds: usize) -> Result<(), DmrgError> {
+    /// Those of [`Backend::ensure_resident`].
+    fn prefetch(&self, _: &mut Self::Buffer, _bonds: usize) -> Result<(), DmrgError> {
         Ok(())
     }
 
@@ -82,7 +82,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// Memory that is not there; a file that cannot be read back.
-    fn arrive(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
+    fn ensure_resident(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::operator_sum::OperatorSum;
-use super::records::Space;
+use super::records::OperandSpace;
 use super::state::Isometry;
 use super::truncate::Wave;
 use std::ops::Deref;
@@ -40,7 +40,7 @@ impl Frame {
 }
 
 /// Two enlarged blocks with their operators.
-pub struct Bond<B = Vec<f64>> {
+pub struct TwoSiteBond<B = Vec<f64>> {
     /// Their states.
     pub frame: Frame,
     /// Operators of the left block.
@@ -49,7 +49,7 @@ pub struct Bond<B = Vec<f64>> {
     pub right_operators: EnlargedOperators<B>,
 }
 
-impl<B> Bond<B> {
+impl<B> TwoSiteBond<B> {
     /// The superblock of the blocks that end at cut `p` and begin at cut `p + 2`, for the sum `sum`.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl<B> Bond<B> {
         p: usize,
         left: &Environment<B>,
         right: &Environment<B>,
-    ) -> Result<Bond<B>, DmrgError> {
+    ) -> Result<TwoSiteBond<B>, DmrgError> {
         let frame = Frame::new(chain, p, &left.sectors, &right.sectors);
         let (mut of_left, mut of_right) = (vec![1; frame.left.sectors.len()], vec![1; frame.right.sectors.len()]);
         for sector in &frame.layout.sectors {
@@ -70,20 +70,20 @@ impl<B> Bond<B> {
         }
         let left_operators = chain.operators(engine, sum, Side::Left, p, left, &frame.left, &of_left)?;
         let right_operators = chain.operators(engine, sum, Side::Right, p + 2, right, &frame.right, &of_right)?;
-        Ok(Bond { frame, left_operators, right_operators })
+        Ok(TwoSiteBond { frame, left_operators, right_operators })
     }
 
     /// The buffers its records read.
     pub fn operands<'a>(&'a self, left: &'a Environment<B>, right: &'a Environment<B>) -> Operands<'a, B> {
         Operands::default()
-            .with(Space::Left, &left.data)
-            .with(Space::LeftSum, &self.left_operators.sums)
-            .with(Space::Right, &right.data)
-            .with(Space::RightSum, &self.right_operators.sums)
+            .with(OperandSpace::Left, &left.data)
+            .with(OperandSpace::LeftSum, &self.left_operators.sums)
+            .with(OperandSpace::Right, &right.data)
+            .with(OperandSpace::RightSum, &self.right_operators.sums)
     }
 }
 
-impl<B: Deref<Target = [f64]>> Bond<B> {
+impl<B: Deref<Target = [f64]>> TwoSiteBond<B> {
     /// The diagonal of H, for the preconditioner: Σ_b diag(A_b)_i diag(B_b)_j.
     pub fn diagonal(&self, left: &Environment<B>, right: &Environment<B>) -> Vec<f64> {
         let mut diagonal = vec![0.0; self.frame.layout.length];

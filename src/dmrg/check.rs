@@ -10,7 +10,7 @@ use super::mobility::Mobility;
 use super::options::Options;
 use super::prepared::Prepared;
 use super::start::Random;
-use super::whole::{Levels, WholeSector};
+use super::whole_sector::{Levels, WholeSector};
 use serde::Serialize;
 use std::time::Instant;
 

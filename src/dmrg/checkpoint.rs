@@ -12,9 +12,9 @@
 use super::chain::Chain;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::found::SweepRecord;
 use super::growth::GrowthRecord;
 use super::restored::is_whole;
+use super::result::SweepRecord;
 use super::state::Isometry;
 use super::sweep::Sweeper;
 use eigenforge_runtime::interrupt;
@@ -61,7 +61,7 @@ impl Checkpoint {
 
 /// How far a run has come.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct SearchProgress {
     /// Steps of the infinite-lattice algorithm before them.
     pub growth: Vec<GrowthRecord>,
     /// Sweeps done.
@@ -72,7 +72,7 @@ pub struct Progress {
     pub done: usize,
 }
 
-impl Progress {
+impl SearchProgress {
     /// The bond that ψ is at, of a chain of so many sites: there and back again.
     pub(super) fn bond(&self, sites: usize) -> usize {
         self.done.min((2 * (sites - 2)).saturating_sub(self.done))
@@ -88,7 +88,7 @@ pub struct Saved {
     /// The bond it is at.
     pub bond: usize,
     /// How far the run had come.
-    pub progress: Progress,
+    pub progress: SearchProgress,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -98,7 +98,7 @@ struct Header {
     problem: String,
     /// What was saved last of the states below.
     below: Vec<Option<String>>,
-    progress: Progress,
+    progress: SearchProgress,
     kept: Vec<Option<Isometry>>,
     /// Elements of each ψ.
     waves: Vec<usize>,
@@ -242,7 +242,7 @@ impl Saver {
     ///
     /// # Errors
     /// The engine; a signal that waited for this.
-    pub fn save<E: Engine>(&mut self, sweeper: &Sweeper<'_, E>, progress: &Progress) -> Result<(), DmrgError> {
+    pub fn save<E: Engine>(&mut self, sweeper: &Sweeper<'_, E>, progress: &SearchProgress) -> Result<(), DmrgError> {
         let Some(states) = &mut self.states else { return Ok(()) };
         let (problem, below, mut written) = (self.problem.clone(), self.below.clone(), None);
         let saved = states.save(|folder| {
@@ -300,7 +300,7 @@ fn restore(path: &Path, header: Header, chain: &Chain) -> Option<Saved> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bounded::Bounded;
+    use super::super::bounded_host::BoundedHostEngine;
     use super::super::options::{Options, START_STATES};
     use super::*;
     use crate::basis::Sector;
@@ -328,21 +328,23 @@ mod tests {
     fn a_sweep_goes_on_from_any_bond() {
         let (chain, options) = (chain(), Options { states: vec![64], ..Options::default() });
         let plan = options.plan(0);
-        let path: Vec<_> = Sweeper::<Bounded>::path(SITES).collect();
-        let sweep = |sweeper: &mut Sweeper<'_, Bounded>, bonds: &[_]| {
+        let path: Vec<_> = Sweeper::<BoundedHostEngine>::path(SITES).collect();
+        let sweep = |sweeper: &mut Sweeper<'_, BoundedHostEngine>, bonds: &[_]| {
             bonds.iter().map(|(p, grows)| sweeper.step(*p, *grows, &plan).unwrap().energy).last().unwrap_or_default()
         };
-        let begin = || Sweeper::random(Bounded::default(), &chain, START_STATES, 3).unwrap();
+        let begin = || Sweeper::random(BoundedHostEngine::default(), &chain, START_STATES, 3).unwrap();
         let whole = sweep(&mut begin(), &path);
         for done in 1..path.len() {
             let folder = tempfile::tempdir().unwrap();
             let mut sweeper = begin();
             sweep(&mut sweeper, &path[..done]);
-            let progress = Progress { part: Some(SweepRecord::begin(&options, 0)), done, ..Progress::default() };
+            let progress =
+                SearchProgress { part: Some(SweepRecord::begin(&options, 0)), done, ..SearchProgress::default() };
             Saver::open(&at(folder.path(), false), &chain, &[]).unwrap().0.save(&sweeper, &progress).unwrap();
             let Saved { kept, mut waves, bond, progress } = resumed(folder.path(), &chain).unwrap();
             assert_eq!((bond, progress.done), (path[done].0, done));
-            let mut sweeper = Sweeper::restored(Bounded::default(), &chain, kept, waves.remove(0), bond).unwrap();
+            let mut sweeper =
+                Sweeper::restored(BoundedHostEngine::default(), &chain, kept, waves.remove(0), bond).unwrap();
             let found = sweep(&mut sweeper, &path[done..]);
             assert!((found - whole).abs() < 1e-9, "{done} bonds: {found} is not {whole}");
         }
@@ -352,9 +354,9 @@ mod tests {
     #[test]
     fn a_change_anywhere_is_refused() {
         let (chain, folder) = (chain(), tempfile::tempdir().unwrap());
-        let sweeper = Sweeper::random(Bounded::default(), &chain, START_STATES, 3).unwrap();
+        let sweeper = Sweeper::random(BoundedHostEngine::default(), &chain, START_STATES, 3).unwrap();
         let mut saver = Saver::open(&at(folder.path(), false), &chain, &[]).unwrap().0;
-        saver.save(&sweeper, &Progress::default()).unwrap();
+        saver.save(&sweeper, &SearchProgress::default()).unwrap();
         assert!(resumed(folder.path(), &chain).is_some());
         let state = folder.path().join("half-00000001");
         for (name, step) in [("header.ron", 1), ("data.bin", 97)] {

@@ -7,7 +7,7 @@
 //! of a [`Superblock`] are read by one block each. The CPU's blocks are then cut by columns, so that all cores have a part of them.
 
 use super::error::DmrgError;
-use super::records::{Action, Group, Operand, Record, SPACES, Space, Stage};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, SPACES};
 use super::superblock::Superblock;
 use eigenforge_runtime::Device;
 use serde::{Serialize, Serializer};
@@ -136,7 +136,7 @@ impl Split {
                 let at = holder(&whole.first, operand.offset);
                 operand.offset - whole.first.groups[at].offset + offsets[at]
             };
-            move_operands(&mut second, |operand| (operand.space == Space::Between).then(|| between(operand)));
+            move_operands(&mut second, |operand| (operand.space == OperandSpace::Between).then(|| between(operand)));
             Superblock { first, second }
         };
         let (card, cpu) = (take(false), take(true));
@@ -144,7 +144,7 @@ impl Split {
         let mut cpu = Superblock { second, ..cpu };
         let reads = reads(&cpu);
         let read = |operand: Operand| {
-            (operand.space != Space::Between).then(|| place(&reads[operand.space as usize], operand.offset))
+            (operand.space != OperandSpace::Between).then(|| place(&reads[operand.space as usize], operand.offset))
         };
         for stage in [&mut cpu.first, &mut cpu.second] {
             move_operands(stage, read);
@@ -156,12 +156,12 @@ impl Split {
 
 /// The intermediates that each block of y reads.
 fn needed(whole: &Superblock) -> Vec<Vec<usize>> {
-    let of = |group: &Group| {
+    let of = |group: &RecordGroup| {
         let mut list: Vec<usize> = group
             .records
             .iter()
             .flat_map(operands)
-            .filter(|(operand, _)| operand.space == Space::Between)
+            .filter(|(operand, _)| operand.space == OperandSpace::Between)
             .map(|(operand, _)| holder(&whole.first, operand.offset))
             .collect();
         list.sort_unstable();
@@ -172,13 +172,13 @@ fn needed(whole: &Superblock) -> Vec<Vec<usize>> {
 }
 
 /// The group that an element of a stage's output lies in; a record reads one of them.
-fn holder(stage: &Stage, offset: usize) -> usize {
+fn holder(stage: &RecordStage, offset: usize) -> usize {
     stage.groups.partition_point(|group| group.offset <= offset).saturating_sub(1)
 }
 
 /// Operations of a block of y and of its intermediates.
-fn work(whole: &Superblock, group: &Group, needed: &[usize]) -> f64 {
-    let of = |group: &Group| group.records.iter().map(Record::flops).sum::<f64>();
+fn work(whole: &Superblock, group: &RecordGroup, needed: &[usize]) -> f64 {
+    let of = |group: &RecordGroup| group.records.iter().map(Record::flops).sum::<f64>();
     of(group) + needed.iter().map(|intermediate| of(&whole.first.groups[*intermediate])).sum::<f64>()
 }
 
@@ -201,13 +201,13 @@ fn smallest(work: &[f64], part: f64) -> (Vec<bool>, f64) {
 }
 
 /// The groups that are wanted, at their places.
-fn chosen(stage: &Stage, wanted: &[bool]) -> Stage {
+fn chosen(stage: &RecordStage, wanted: &[bool]) -> RecordStage {
     let groups = stage.groups.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(group, _)| group.clone());
-    Stage { groups: groups.collect(), length: stage.length }
+    RecordStage { groups: groups.collect(), length: stage.length }
 }
 
 /// The groups that are wanted without gaps, and where each of all begins now.
-fn packed(stage: &Stage, wanted: &[bool]) -> (Stage, Vec<usize>) {
+fn packed(stage: &RecordStage, wanted: &[bool]) -> (RecordStage, Vec<usize>) {
     let (mut out, mut offsets) = (chosen(stage, wanted), Vec::with_capacity(stage.groups.len()));
     let mut at = 0;
     for (group, wanted) in stage.groups.iter().zip(wanted) {
@@ -221,7 +221,7 @@ fn packed(stage: &Stage, wanted: &[bool]) -> (Stage, Vec<usize>) {
 }
 
 /// Gives operands another first element where there is one for them.
-fn move_operands(stage: &mut Stage, to: impl Fn(Operand) -> Option<usize>) {
+fn move_operands(stage: &mut RecordStage, to: impl Fn(Operand) -> Option<usize>) {
     let follow = |operand: &mut Operand| operand.offset = to(*operand).unwrap_or(operand.offset);
     for record in stage.groups.iter_mut().flat_map(|group| &mut group.records) {
         match &mut record.action {
@@ -238,9 +238,9 @@ const TASKS: f64 = 64.0;
 const NARROW: usize = 8;
 
 /// The same stage, a block of much work as several groups of whole columns.
-fn in_tasks(stage: Stage) -> Stage {
+fn in_tasks(stage: RecordStage) -> RecordStage {
     let most = stage.flops() / TASKS;
-    let cut = |group: Group| {
+    let cut = |group: RecordGroup| {
         let work: f64 = group.records.iter().map(Record::flops).sum();
         let stride = group.records.first().map_or(0, |record| record.stride);
         let matrix = |record: &Record| record.stride == stride && record.action != Action::Diagonal;
@@ -255,11 +255,11 @@ fn in_tasks(stage: Stage) -> Stage {
         let piece = |k: usize| columns_of(&group, stride, columns * k / pieces..columns * (k + 1) / pieces);
         (0..pieces).map(piece).collect()
     };
-    Stage { groups: stage.groups.into_iter().flat_map(cut).collect(), length: stage.length }
+    RecordStage { groups: stage.groups.into_iter().flat_map(cut).collect(), length: stage.length }
 }
 
 /// Some columns of a block of `stride` rows.
-fn columns_of(group: &Group, stride: usize, columns: Range<usize>) -> Group {
+fn columns_of(group: &RecordGroup, stride: usize, columns: Range<usize>) -> RecordGroup {
     let part = |record: &Record| {
         let first = record.first / stride;
         let (from, to) = (first.max(columns.start), (first + record.columns).min(columns.end));
@@ -280,7 +280,7 @@ fn columns_of(group: &Group, stride: usize, columns: Range<usize>) -> Group {
         Some(Record { action, first, columns: to - from, ..*record })
     };
     let records = group.records.iter().filter_map(part).collect();
-    Group { offset: group.offset + columns.start * stride, length: columns.len() * stride, records }
+    RecordGroup { offset: group.offset + columns.start * stride, length: columns.len() * stride, records }
 }
 
 /// Where an element is when ranges lie side by side; an empty matrix may be anywhere.
@@ -291,7 +291,7 @@ fn place(ranges: &[Range<usize>], element: usize) -> usize {
 }
 
 /// The blocks of a stage without gaps, and where they were.
-fn side_by_side(stage: &Stage) -> (Stage, Vec<[usize; 3]>) {
+fn side_by_side(stage: &RecordStage) -> (RecordStage, Vec<[usize; 3]>) {
     let (packed, _) = packed(stage, &vec![true; stage.groups.len()]);
     let mut stretches: Vec<[usize; 3]> = Vec::new();
     for (now, before) in packed.groups.iter().zip(&stage.groups) {
@@ -323,7 +323,7 @@ fn reads(of: &Superblock) -> [Vec<Range<usize>>; SPACES] {
     let mut lists: [Vec<Range<usize>>; SPACES] = Default::default();
     let groups = [&of.first, &of.second].into_iter().flat_map(|stage| &stage.groups);
     for (operand, extent) in groups.flat_map(|group| &group.records).flat_map(operands) {
-        if extent > 0 && operand.space != Space::Between {
+        if extent > 0 && operand.space != OperandSpace::Between {
             lists[operand.space as usize].push(operand.offset..operand.offset + extent);
         }
     }
@@ -346,9 +346,9 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::blocks::Side;
-    use super::super::bond::Bond;
+    use super::super::bond::TwoSiteBond;
     use super::super::chain::Chain;
-    use super::super::host::Host;
+    use super::super::host::HostEngine;
     use super::super::options::Options;
     use super::super::records::{Buffers, SPACE_LIST, run};
     use super::super::sweep::Sweeper;
@@ -372,18 +372,18 @@ pub(super) mod tests {
     }
 
     /// The records of the middle bond of a random state, and the operators that they read, by space.
-    pub fn bond(chain: &Chain, states: usize) -> (Superblock, Vec<(Space, Vec<f64>)>) {
+    pub fn bond(chain: &Chain, states: usize) -> (Superblock, Vec<(OperandSpace, Vec<f64>)>) {
         let middle = (chain.sites - 2) / 2;
-        let mut sweeper = Sweeper::random(Host::default(), chain, states, 3).unwrap();
+        let mut sweeper = Sweeper::random(HostEngine::default(), chain, states, 3).unwrap();
         let plan = Options { states: vec![states], ..Options::default() }.plan(6);
         for p in 0..middle {
             sweeper.step(p, Side::Left, &plan).unwrap();
         }
         let (left, right) = sweeper.environments(middle);
-        let bond = Bond::new(sweeper.engine(), chain, &chain.sum, middle, left, right).unwrap();
+        let bond = TwoSiteBond::new(sweeper.engine(), chain, &chain.sum, middle, left, right).unwrap();
         let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let operands = bond.operands(left, right);
-        let of = |space: Space| operands.get(space).map(|data| (space, data.clone()));
+        let of = |space: OperandSpace| operands.get(space).map(|data| (space, data.clone()));
         (superblock, SPACE_LIST.into_iter().filter_map(of).collect())
     }
 
@@ -395,7 +395,7 @@ pub(super) mod tests {
         apart.fold(0.0, f64::max) / largest
     }
 
-    fn buffers(data: &[(Space, Vec<f64>)]) -> Buffers<'_> {
+    fn buffers(data: &[(OperandSpace, Vec<f64>)]) -> Buffers<'_> {
         data.iter().fold(Buffers::default(), |buffers, (space, data)| buffers.with(*space, data))
     }
 
@@ -418,16 +418,16 @@ pub(super) mod tests {
                 for [_, at, length] in &split.stretches {
                     assert!(found[*at..][..*length].iter().all(|x| *x == 0.0), "the card leaves the CPU's blocks");
                 }
-                let read = |space: Space| {
+                let read = |space: OperandSpace| {
                     gathered(
                         operators.iter().find(|(of, _)| *of == space).map_or(&x, |(_, data)| data),
                         &split.reads[space as usize],
                     )
                 };
-                let gathered: Vec<(Space, Vec<f64>)> =
+                let gathered: Vec<(OperandSpace, Vec<f64>)> =
                     operators.iter().map(|(space, _)| (*space, read(*space))).collect();
                 let mut y = vec![f64::NAN; split.cpu.second.length];
-                split.cpu.multiply(buffers(&gathered), &read(Space::Input), &mut between, &mut y);
+                split.cpu.multiply(buffers(&gathered), &read(OperandSpace::Input), &mut between, &mut y);
                 for [first, at, length] in &split.stretches {
                     found[*at..][..*length].copy_from_slice(&y[*first..][..*length]);
                 }
@@ -453,7 +453,7 @@ pub(super) mod tests {
     fn columns_of_a_block_are_tasks_of_their_own() {
         let (rows, columns, inner) = (13, 50, 9);
         let operand = |space, offset, stride, transposed| Operand { space, offset, stride, transposed };
-        let (a, b) = (operand(Space::Left, 3, 17, false), operand(Space::Input, 5, 60, false));
+        let (a, b) = (operand(OperandSpace::Left, 3, 17, false), operand(OperandSpace::Input, 5, 60, false));
         let record =
             |action, first, rows, columns| Record { action, coefficient: 0.7, first, stride: 13, rows, columns };
         let turned = Operand { transposed: true, ..b };
@@ -463,12 +463,12 @@ pub(super) mod tests {
             record(Action::Copy { a: turned }, 1 + 13 * 30, 12, 19),
             record(Action::Copy { a: b }, 13, 10, 40),
         ];
-        let group = Group { offset: 4, length: rows * columns, records };
-        let stage = Stage { groups: vec![group], length: 4 + rows * columns + 3 };
+        let group = RecordGroup { offset: 4, length: rows * columns, records };
+        let stage = RecordStage { groups: vec![group], length: 4 + rows * columns + 3 };
         let cut = in_tasks(stage.clone());
         assert_eq!((cut.groups.len(), cut.flops()), (6, stage.flops()));
         let (left, input) = (vector(400, 5), vector(4000, 6));
-        let data = Buffers::default().with(Space::Left, &left).with(Space::Input, &input);
+        let data = Buffers::default().with(OperandSpace::Left, &left).with(OperandSpace::Input, &input);
         let [mut expected, mut found] = [(); 2].map(|()| vec![f64::NAN; stage.length]);
         run(&stage, data, &mut expected);
         run(&cut, data, &mut found);

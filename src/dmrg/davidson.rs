@@ -8,7 +8,7 @@
 
 use super::dense::{View, eigen};
 use super::error::DmrgError;
-use super::tall::{add_columns, dot, project};
+use super::long_vectors::{add_columns, dot, project};
 
 /// Basis vectors before a restart; the paper's runs keep 20.
 pub const WIDTH: usize = 20;
@@ -19,7 +19,7 @@ const ROUNDING: f64 = 1e-13;
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct DavidsonResult {
     /// The eigenvalue.
     pub value: f64,
     /// ‖Hx − λx‖.
@@ -30,7 +30,7 @@ pub struct Found {
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct DavidsonLimits {
     /// On the residual norm.
     pub tolerance: f64,
     /// Products at most.
@@ -124,8 +124,8 @@ impl Davidson {
         multiply: impl FnMut(&[f64], &mut [f64]),
         diagonal: &[f64],
         vector: &mut [f64],
-        limits: Limits,
-    ) -> Result<Found, DmrgError> {
+        limits: DavidsonLimits,
+    ) -> Result<DavidsonResult, DmrgError> {
         self.solve_against(multiply, diagonal, vector, limits, &[])
     }
 
@@ -138,9 +138,9 @@ impl Davidson {
         mut multiply: impl FnMut(&[f64], &mut [f64]),
         diagonal: &[f64],
         vector: &mut [f64],
-        limits: Limits,
+        limits: DavidsonLimits,
         against: &[&[f64]],
-    ) -> Result<Found, DmrgError> {
+    ) -> Result<DavidsonResult, DmrgError> {
         self.against = orthonormalised(against);
         let n = vector.len();
         let most = self.width.min(n - self.against.len().min(n)).max(1);
@@ -149,7 +149,7 @@ impl Davidson {
         scale(vector, 1.0 / norm);
         let mut projected: Vec<Vec<f64>> = Vec::new();
         let mut width = 0;
-        let mut found = Found { value: f64::NAN, residual: f64::INFINITY, products: 0 };
+        let mut found = DavidsonResult { value: f64::NAN, residual: f64::INFINITY, products: 0 };
         self.put(width, vector);
         loop {
             self.products[width].resize(n, 0.0);
@@ -293,7 +293,7 @@ mod tests {
         (0..n * n).map(element).collect()
     }
 
-    fn solve(a: &[f64], n: usize, limits: Limits) -> (Found, Vec<f64>) {
+    fn solve(a: &[f64], n: usize, limits: DavidsonLimits) -> (DavidsonResult, Vec<f64>) {
         let diagonal: Vec<f64> = (0..n).map(|i| a[i * (n + 1)]).collect();
         let multiply = |x: &[f64], y: &mut [f64]| {
             for (i, y) in y.iter_mut().enumerate() {
@@ -310,7 +310,7 @@ mod tests {
         for (n, seed) in [(1, 1), (2, 2), (7, 3), (60, 4), (150, 5)] {
             let a = matrix(n, seed);
             let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
-            let (found, x) = solve(&a, n, Limits { tolerance: 1e-9, products: 400 });
+            let (found, x) = solve(&a, n, DavidsonLimits { tolerance: 1e-9, products: 400 });
             assert!((found.value - values[0]).abs() < 1e-12 * n as f64, "n = {n}: {found:?}, {}", values[0]);
             assert!((dot(&x, &x) - 1.0).abs() < 1e-12);
             let residual = (0..n).map(|i| (0..n).map(|j| a[i + j * n] * x[j]).sum::<f64>() - found.value * x[i]);
@@ -336,7 +336,7 @@ mod tests {
         let against = [column(0, 2.0), mixed, column(0, -1.0)];
         let given: Vec<&[f64]> = against.iter().map(|phi| phi.as_slice()).collect();
         let mut x = vector(n, 9);
-        let limits = Limits { tolerance: 1e-9, products: 400 };
+        let limits = DavidsonLimits { tolerance: 1e-9, products: 400 };
         let found = Davidson::default().solve_against(multiply, &diagonal, &mut x, limits, &given).unwrap();
         assert!((found.value - values[2]).abs() < 1e-11, "{found:?}, {}", values[2]);
         assert!(against.iter().all(|phi| dot(phi, &x).abs() < 1e-8));
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn it_stops_at_its_number_of_products_and_says_how_far_it_came() {
-        let (found, _) = solve(&matrix(80, 6), 80, Limits { tolerance: 1e-12, products: 5 });
+        let (found, _) = solve(&matrix(80, 6), 80, DavidsonLimits { tolerance: 1e-12, products: 5 });
         assert_eq!(found.products, 5);
         assert!(found.residual > 1e-12);
     }

@@ -1,12 +1,12 @@
 //! Where the numbers of a run live, and who computes with them.
 //!
 //! A sweep plans on the host (sectors, layouts, [records](super::records), how many states stay) and computes through an
-//! [`Engine`], which owns flat buffers: operators of blocks, kept states, ψ. [`Host`](super::host::Host) keeps them in host memory. Nothing
+//! [`Engine`], which owns flat buffers: operators of blocks, kept states, ψ. [`HostEngine`](super::host::HostEngine) keeps them in host memory. Nothing
 //! crosses to the host but what a method says it returns.
 
 use super::backend::{Backend, Operands};
 use super::blocks::Side;
-use super::bond::Bond;
+use super::bond::TwoSiteBond;
 use super::cpu_share::CpuShare;
 use super::davidson;
 use super::enlarged::EnlargedOperators;
@@ -15,7 +15,7 @@ use super::error::DmrgError;
 use super::memory_plan::{Budget, MemoryPlan, Usage};
 use super::strategy::Strategy;
 use super::superblock::Superblock;
-use super::truncate::{Limits, Truncated, Wave};
+use super::truncate::{Truncated, TruncationLimits, Wave};
 
 /// What a sweep needs of the place where its numbers are. All matrices are column-major f64.
 pub trait Engine: Backend {
@@ -23,7 +23,7 @@ pub trait Engine: Backend {
     ///
     /// # Errors
     /// An engine that has no other than the planned one, or no CPU beside it; a library that is missing.
-    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
+    fn configure(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
         let found = "an engine that runs records by itself".into();
         match (strategy, share) {
             (Strategy::Planned, CpuShare::Part(share)) if share != 0.0 => {
@@ -46,7 +46,7 @@ pub trait Engine: Backend {
     ///
     /// # Errors
     /// Memory that is not there.
-    fn hold_to(&mut self, _: &MemoryPlan) -> Result<(), DmrgError> {
+    fn apply_plan(&mut self, _: &MemoryPlan) -> Result<(), DmrgError> {
         Ok(())
     }
 
@@ -66,7 +66,7 @@ pub trait Engine: Backend {
     /// A device that fails.
     fn diagonal(
         &self,
-        bond: &Bond<Self::Buffer>,
+        bond: &TwoSiteBond<Self::Buffer>,
         left: &Environment<Self::Buffer>,
         right: &Environment<Self::Buffer>,
     ) -> Result<Self::Buffer, DmrgError>;
@@ -81,11 +81,11 @@ pub trait Engine: Backend {
         operands: Operands<'_, Self::Buffer>,
         diagonal: &Self::Buffer,
         wave: &mut Self::Buffer,
-        limits: davidson::Limits,
-    ) -> Result<davidson::Found, DmrgError>;
+        limits: davidson::DavidsonLimits,
+    ) -> Result<davidson::DavidsonResult, DmrgError>;
 
     /// Vectors that [`solve_against`](Engine::solve_against) takes at most.
-    fn most_against(&self) -> usize {
+    fn max_projected(&self) -> usize {
         usize::MAX
     }
 
@@ -99,9 +99,9 @@ pub trait Engine: Backend {
         operands: Operands<'_, Self::Buffer>,
         diagonal: &Self::Buffer,
         wave: &mut Self::Buffer,
-        limits: davidson::Limits,
+        limits: davidson::DavidsonLimits,
         against: &[&Self::Buffer],
-    ) -> Result<davidson::Found, DmrgError>;
+    ) -> Result<davidson::DavidsonResult, DmrgError>;
 
     /// Whether weights are eigenvalues of density matrices, good to the rounding of the largest; otherwise they are squares of
     /// singular values, good far below it.
@@ -117,7 +117,7 @@ pub trait Engine: Backend {
         &self,
         wave: Wave<'_, Self::Buffer>,
         side: Side,
-        limits: Limits,
+        limits: TruncationLimits,
     ) -> Result<Truncated<Self::Buffer>, DmrgError>;
 
     /// The same from the density matrix with a perturbation of relative size `noise`; `operands` are those of
@@ -129,7 +129,7 @@ pub trait Engine: Backend {
         &self,
         wave: Wave<'_, Self::Buffer>,
         side: Side,
-        limits: Limits,
+        limits: TruncationLimits,
         operators: &EnlargedOperators<Self::Buffer>,
         operands: Operands<'_, Self::Buffer>,
         noise: f64,

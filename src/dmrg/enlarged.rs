@@ -11,8 +11,8 @@ use super::backend::{Backend, Operands};
 use super::blocks::{Enlarged, Sectors, Side};
 use super::environment::{BlockOperator, Environment};
 use super::error::DmrgError;
-use super::operator_sum::{Cut, Entry};
-use super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::operator_sum::{Entry, OperatorCut};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use super::terms::LocalOperators;
 use std::ops::Deref;
 
@@ -63,7 +63,7 @@ pub struct EnlargedOperators<B = Vec<f64>> {
     /// Blocks that were summed, in one buffer.
     pub sums: B,
     /// The records that made them.
-    pub forming: Stage,
+    pub forming: RecordStage,
 }
 
 /// What is enlarged.
@@ -79,15 +79,15 @@ pub struct Enlarging<'a, B = Vec<f64>> {
     /// States of block and site.
     pub enlarged: &'a Enlarged,
     /// The cut behind the site, away from the block.
-    pub cut: &'a Cut,
+    pub cut: &'a OperatorCut,
 }
 
 impl Side {
     /// The buffers of the operators of a block, and of the summed ones.
-    pub fn spaces(self) -> (Space, Space) {
+    pub fn spaces(self) -> (OperandSpace, OperandSpace) {
         match self {
-            Side::Left => (Space::Left, Space::LeftSum),
-            Side::Right => (Space::Right, Space::RightSum),
+            Side::Left => (OperandSpace::Left, OperandSpace::LeftSum),
+            Side::Right => (OperandSpace::Right, OperandSpace::RightSum),
         }
     }
 }
@@ -103,7 +103,7 @@ impl<B> Enlarging<'_, B> {
         widths: &[usize],
     ) -> Result<EnlargedOperators<B>, DmrgError> {
         let mut blocks = self.pieces();
-        let mut forming = Stage::default();
+        let mut forming = RecordStage::default();
         for list in &mut blocks {
             for block in list.iter_mut().flatten() {
                 self.merge_identity(block);
@@ -198,7 +198,7 @@ impl<B> Enlarging<'_, B> {
 
 impl OperatorBlock {
     /// Sums the pieces into a dense matrix at the end of `space`, which `forming` fills.
-    pub fn sum(&mut self, sectors: &Sectors, space: Space, forming: &mut Stage) {
+    pub fn sum(&mut self, sectors: &Sectors, space: OperandSpace, forming: &mut RecordStage) {
         let (rows, columns) = (sectors.dimension(self.row), sectors.dimension(self.column));
         let record = |piece: &Piece| Record {
             action: piece.matrix.map_or(Action::Diagonal, |a| Action::Copy { a }),
@@ -209,7 +209,7 @@ impl OperatorBlock {
             columns: piece.columns,
         };
         let records = self.pieces.iter().map(record).collect();
-        forming.groups.push(Group { offset: forming.length, length: rows * columns, records });
+        forming.groups.push(RecordGroup { offset: forming.length, length: rows * columns, records });
         let matrix = Some(Operand { space, offset: forming.length, stride: rows, transposed: false });
         self.pieces = vec![Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix }];
         forming.length += rows * columns;
@@ -226,7 +226,7 @@ impl<B: Deref<Target = [f64]>> EnlargedOperators<B> {
             match piece.matrix {
                 None => part.iter_mut().for_each(|d| *d += piece.coefficient),
                 Some(matrix) => {
-                    let summed = matches!(matrix.space, Space::LeftSum | Space::RightSum);
+                    let summed = matches!(matrix.space, OperandSpace::LeftSum | OperandSpace::RightSum);
                     let from: &[f64] = if summed { &self.sums } else { data };
                     let along = from[matrix.offset..].iter().step_by(matrix.stride + 1);
                     part.iter_mut().zip(along).for_each(|(d, value)| *d += piece.coefficient * value);

@@ -7,10 +7,10 @@
 //! is which takes less.
 
 use super::blocks::Side;
-use super::bond::Bond;
+use super::bond::TwoSiteBond;
 use super::chain::Chain;
+use super::counting::CountingEngine;
 use super::error::DmrgError;
-use super::shapes::Shapes;
 use super::shares::Shares;
 use super::superblock::Superblock;
 use eigenforge_runtime::Device;
@@ -46,27 +46,27 @@ pub struct Forecast {
 
 /// The card that seconds are predicted for: one NVIDIA H200, whose rates were measured, or another by its attributes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Card {
+pub struct CardRates {
     /// As the line of the report names it.
     name: String,
     /// Operations a second in double precision, over an H200's.
     speed: f64,
 }
 
-impl Card {
+impl CardRates {
     /// Operations a second that an H200's attributes promise: 132 multiprocessors, 64 units each, 1.98 GHz.
     const H200: f64 = 33.5e12;
 
     /// The card whose rates were measured, where none is here.
-    pub fn h200() -> Card {
-        Card { name: "one NVIDIA H200, whose rates these are".into(), speed: 1.0 }
+    pub fn h200() -> CardRates {
+        CardRates { name: "one NVIDIA H200, whose rates these are".into(), speed: 1.0 }
     }
 
     /// A device: an H200's rates, products slower or quicker as its attributes say.
-    pub fn of(device: &Device) -> Card {
-        let Device::Cuda(card) = device else { return Card::h200() };
+    pub fn of(device: &Device) -> CardRates {
+        let Device::Cuda(card) = device else { return CardRates::h200() };
         let name = format!("{}, by rates of an H200 and this card's double precision", card.name());
-        Card { name, speed: card.double_precision_rate().map_or(1.0, |rate| rate / Card::H200) }
+        CardRates { name, speed: card.double_precision_rate().map_or(1.0, |rate| rate / CardRates::H200) }
     }
 }
 
@@ -82,9 +82,9 @@ const PASSES: f64 = 68.0;
 pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
     let middle = (chain.sites - 2) / 2;
     let shares = Shares::estimated(chain, states);
-    let engine = Shapes::free(chain, &shares);
+    let engine = CountingEngine::free(chain, &shares);
     let (left, right) = (engine.block(chain, Side::Left, middle)?, engine.block(chain, Side::Right, middle + 2)?);
-    let bond = Bond::new(&engine, chain, &chain.sum, middle, &left, &right)?;
+    let bond = TwoSiteBond::new(&engine, chain, &chain.sum, middle, &left, &right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
     let records = [&superblock.first, &superblock.second].map(|stage| stage.counts()).map(|(a, b)| a + b);
     Ok(Work {
@@ -167,7 +167,7 @@ impl Forecast {
     ///
     /// # Errors
     /// Never today: room for a device that fails.
-    pub fn of(chain: &Chain, states: usize, threads: usize, card: &Card) -> Result<Forecast, DmrgError> {
+    pub fn of(chain: &Chain, states: usize, threads: usize, card: &CardRates) -> Result<Forecast, DmrgError> {
         let work = work(chain, states)?;
         let cpu = Processor { threads: threads as f64 }.seconds(&work);
         Ok(Forecast { cpu, card: card_seconds(&work, card.speed), work, of_card: card.name.clone() })
@@ -216,12 +216,12 @@ mod tests {
         let lattice = Lattice::chain(100).open();
         let operator = models::xxz(&lattice, &[1.0; 99], &[1.0; 99], &[0.0; 100], &[0.0; 100]);
         let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
-        let at = |states| Forecast::of(&chain, states, 16, &Card::h200()).unwrap();
+        let at = |states| Forecast::of(&chain, states, 16, &CardRates::h200()).unwrap();
         assert!(!at(32).prefers_the_card(), "{:?}", at(32));
         assert!(at(2048).prefers_the_card(), "{:?}", at(2048));
         assert!(at(2048).work.flops > 100.0 * at(128).work.flops);
         // A card for pictures has a sixty-fourth of its single precision: the CPU beside it is quicker.
-        let small = Card { name: "small".into(), speed: 0.6e12 / Card::H200 };
+        let small = CardRates { name: "small".into(), speed: 0.6e12 / CardRates::H200 };
         assert!(!Forecast::of(&chain, 2048, 64, &small).unwrap().prefers_the_card());
         assert!(at(2048).describe().contains("on one NVIDIA H200, whose rates these are"));
     }
@@ -238,7 +238,7 @@ mod tests {
             [heisenberg, hubbard].iter().zip(sectors).zip([(128, 0.78e-3), (1024, 4.8e-3)])
         {
             let chain = Chain::new(operator, sector, None).unwrap();
-            let found = Forecast::of(&chain, states, 16, &Card::h200()).unwrap();
+            let found = Forecast::of(&chain, states, 16, &CardRates::h200()).unwrap();
             let ratio = found.card / measured;
             assert!((0.4..2.5).contains(&ratio), "{ratio} of {measured} s: {found:?}");
         }

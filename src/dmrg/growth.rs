@@ -7,20 +7,20 @@
 //! [prediction](super::predict), or from a random vector as the paper does.
 
 use super::blocks::{Enlarged, Side};
-use super::bond::{Bond, carried_over};
+use super::bond::{TwoSiteBond, carried_over};
 use super::chain::Chain;
 use super::engine::Engine;
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::found::SweepRecord;
 use super::options::{Options, StartVectors};
-use super::predict::{Overlap, Step};
+use super::predict::{Overlap, PredictionStep};
 use super::repetition::Repetition;
+use super::result::SweepRecord;
 use super::start::Random;
 use super::state::Isometry;
 use super::superblock::Superblock;
 use super::sweep::{BondRecord, Phases};
-use super::truncate::Limits;
+use super::truncate::TruncationLimits;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -119,7 +119,7 @@ pub fn grow<E: Engine>(
         let begun = Instant::now();
         let (p, r) = (left.kept.len(), right.kept.len());
         let short = chain.shortened(p + 1, r + 1);
-        let bond = Bond::new(engine, &short, &short.sum, p, &left.block, &right.block)?;
+        let bond = TwoSiteBond::new(engine, &short, &short.sum, p, &left.block, &right.block)?;
         let length = bond.frame.layout.length;
         let predicted = next_wave.take();
         let is_predicted = predicted.is_some();
@@ -160,7 +160,7 @@ pub fn grow<E: Engine>(
             (engine.truncate(psi, Side::Left, limits)?, engine.truncate(psi, Side::Right, limits)?);
         record.kept = of_left.kept.kept.total().max(of_right.kept.kept.total());
         record.discarded = of_left.discarded.max(of_right.discarded);
-        let step = Step { frame: &bond.frame, left: &of_left, right: &of_right };
+        let step = PredictionStep { frame: &bond.frame, left: &of_left, right: &of_right };
         let (grown_left, grown_right) = (
             Environment::project(
                 engine,
@@ -261,8 +261,8 @@ fn whole_chain<E: Engine>(
 
 impl Options {
     /// What growth keeps: the most states of any sweep.
-    fn growth_limits(&self) -> Limits {
+    fn growth_limits(&self) -> TruncationLimits {
         let most = self.states.iter().copied().max().unwrap_or(1);
-        Limits { most, least: self.least.min(most), discarded: self.discarded }
+        TruncationLimits { most, least: self.least.min(most), discarded: self.discarded }
     }
 }

@@ -15,19 +15,19 @@
 
 use super::blocks::Side;
 use super::chain::Chain;
+use super::counting::{CountedBuffer, CountingEngine};
 use super::davidson::{self, WIDTH};
 use super::error::DmrgError;
 pub use super::memory_plan::{Budget, MemoryPlan, Processor, Usage};
 use super::options::Options;
-use super::shapes::{Counted, Shapes};
 pub use super::shares::Shares;
 use super::sweep::Sweeper;
 use super::sweep_plan::SweepPlan;
-use super::truncate::Limits;
+use super::truncate::TruncationLimits;
 
 /// What is planned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct MemoryRequest {
     /// States at most.
     pub states: usize,
     /// Whether a sweep has noise, which takes room for what perturbs the density matrices.
@@ -38,10 +38,10 @@ pub struct Asked {
     pub measured: bool,
 }
 
-impl Asked {
+impl MemoryRequest {
     /// So many states in the sweeps from `first` on, until `behind`, before there are any.
-    pub fn first(options: &Options, states: usize, first: usize, behind: usize) -> Asked {
-        Asked { states, noisy: options.has_noise(first, behind), targets: options.targets, measured: false }
+    pub fn first(options: &Options, states: usize, first: usize, behind: usize) -> MemoryRequest {
+        MemoryRequest { states, noisy: options.has_noise(first, behind), targets: options.targets, measured: false }
     }
 }
 
@@ -68,21 +68,21 @@ fn rehearse(
     chain: &Chain,
     shares: &Shares,
     processor: Processor,
-    asked: Asked,
+    asked: MemoryRequest,
     (width, leaves): (usize, bool),
 ) -> Result<Fullest, DmrgError> {
-    let engine = Shapes::new(chain, shares, processor, width, leaves);
+    let engine = CountingEngine::new(chain, shares, processor, width, leaves);
     let mut sweeper = Sweeper::rehearsal(engine, chain)?;
-    let limits = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
-    let davidson = davidson::Limits { tolerance: 1.0, products: 1 };
+    let limits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
+    let davidson = davidson::DavidsonLimits { tolerance: 1.0, products: 1 };
     let noise = if asked.noisy { 1.0 } else { 0.0 };
     let sweep = SweepPlan { limits, noise, davidson, random: None };
     let mut fullest = Fullest::default();
-    for (p, grows) in Sweeper::<Shapes<'_>>::path(chain.sites).filter(|(_, grows)| *grows == Side::Left) {
+    for (p, grows) in Sweeper::<CountingEngine<'_>>::path(chain.sites).filter(|(_, grows)| *grows == Side::Left) {
         let engine = sweeper.engine();
         engine.cut.set(p + 1);
         engine.ledger.restart();
-        let here = |counted: &mut dyn Iterator<Item = &Counted>| counted.map(Counted::here).sum::<u64>();
+        let here = |counted: &mut dyn Iterator<Item = &CountedBuffer>| counted.map(CountedBuffer::here).sum::<u64>();
         let blocks = here(&mut sweeper.left.iter().chain(&sweeper.right).flatten().map(|block| &block.data));
         let kept = here(&mut sweeper.kept.iter().flatten().map(|kept| &kept.data));
         let wave = sweeper.wave().here();
@@ -101,11 +101,11 @@ fn rehearse(
 ///
 /// # Errors
 /// A bond that does not fit, with the number of states that would.
-pub fn plan(chain: &Chain, shares: &Shares, asked: Asked, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+pub fn plan(chain: &Chain, shares: &Shares, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
     let Budget { processor, memory, .. } = budget;
     let rehearsed = |width, leaves| rehearse(chain, shares, processor, asked, (width, leaves));
     let Fullest { all: whole, blocks, kept, vectors } = rehearsed(WIDTH, false)?;
-    let Asked { states, measured, .. } = asked;
+    let MemoryRequest { states, measured, .. } = asked;
     let plan =
         MemoryPlan { states, measured, blocks, kept, vectors, whole, bond: whole, reserved: whole, width: WIDTH };
     let margin = if processor == Processor::Card { whole / MARGIN.0 + MARGIN.1 } else { 0 };
@@ -132,6 +132,6 @@ pub fn plan(chain: &Chain, shares: &Shares, asked: Asked, budget: Budget) -> Res
 ///
 /// # Errors
 /// Those of [`plan`].
-pub fn first_plan(chain: &Chain, asked: Asked, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+pub fn first_plan(chain: &Chain, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
     plan(chain, &Shares::estimated(chain, asked.states), asked, budget)
 }

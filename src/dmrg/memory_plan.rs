@@ -70,14 +70,14 @@ impl MemoryPlan {
     }
 
     /// What will leave the memory where it computes.
-    pub fn away(&self) -> u64 {
+    pub fn evicted_bytes(&self) -> u64 {
         self.whole.saturating_sub(self.reserved)
     }
 
     /// "1.23 GiB, 0.50 GiB of it away, 512 states, by the sectors as measured".
     pub fn describe(&self) -> String {
         let kind = if self.measured { "by the sectors as measured" } else { "by a guess of the sectors" };
-        let away = match self.away() {
+        let away = match self.evicted_bytes() {
             0 => String::new(),
             bytes => format!(" and {} elsewhere", size(bytes)),
         };

@@ -6,7 +6,7 @@
 //! one operator, and multiples of 1 are one with 1: of the 25 pairs of a Heisenberg chain 11 are left, of 400 with couplings to the
 //! sixth neighbour 186.
 
-use super::operator_sum::{Cut, Entry, OperatorSum};
+use super::operator_sum::{Entry, OperatorCut, OperatorSum};
 use super::terms::OperatorId;
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ impl OperatorSum {
         let mut parts: Vec<Vec<Entry>> = vec![Vec::new(); width];
         let nonzero = self.sites[made].iter().filter(|entry| entry.coefficient != 0.0);
         nonzero.for_each(|entry| parts[here(entry)].push(*entry));
-        let Cut { left_identity, right_identity, .. } = self.cuts[cut];
+        let OperatorCut { left_identity, right_identity, .. } = self.cuts[cut];
         for part in &mut parts {
             part.sort_by_key(|entry| (there(entry), entry.operator));
         }
@@ -103,7 +103,7 @@ impl OperatorSum {
         };
         self.sites[onward] = order.iter().map(entry).filter(|entry| entry.coefficient != 0.0).collect();
         let renumbered = |operator: Option<usize>| operator.map(|old| number[old]);
-        self.cuts[cut] = Cut {
+        self.cuts[cut] = OperatorCut {
             changes: kept.iter().map(|old| self.cuts[cut].changes[*old]).collect(),
             left_identity: renumbered(left_identity),
             right_identity: renumbered(right_identity),

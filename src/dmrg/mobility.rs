@@ -8,7 +8,7 @@
 //! charge are merely weak beside the others it is nearly so.
 
 use super::chain::Chain;
-use super::site::Kind;
+use super::site::SiteKind;
 use super::terms::Term;
 use std::collections::{BTreeMap, HashMap};
 
@@ -49,9 +49,9 @@ fn modes(chain: &Chain) -> usize {
 }
 
 /// What a state of a site adds to a mode.
-fn occupation(kind: Kind, state: usize, mode: usize) -> i64 {
+fn occupation(kind: SiteKind, state: usize, mode: usize) -> i64 {
     match kind {
-        Kind::Moment { .. } => state as i64,
+        SiteKind::Moment { .. } => state as i64,
         _ => (state >> mode & 1) as i64,
     }
 }

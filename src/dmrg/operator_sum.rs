@@ -31,7 +31,7 @@ pub struct Entry {
 
 /// The operators of a cut.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cut {
+pub struct OperatorCut {
     /// By how much each changes the charges of the left part.
     pub changes: Vec<Charges>,
     /// The one that is the identity of the left part: terms that have not begun.
@@ -40,14 +40,14 @@ pub struct Cut {
     pub right_identity: Option<usize>,
 }
 
-impl Cut {
+impl OperatorCut {
     /// Number of operators.
     pub fn width(&self) -> usize {
         self.changes.len()
     }
 
-    fn end() -> Cut {
-        Cut { changes: vec![Charges::default()], left_identity: Some(0), right_identity: Some(0) }
+    fn end() -> OperatorCut {
+        OperatorCut { changes: vec![Charges::default()], left_identity: Some(0), right_identity: Some(0) }
     }
 }
 
@@ -57,7 +57,7 @@ pub struct OperatorSum {
     /// One table a site.
     pub sites: Vec<Vec<Entry>>,
     /// Cuts 0 … N; the first and the last have one operator.
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<OperatorCut>,
     /// The one-site operators.
     pub operators: LocalOperators,
     /// Sites that the longest term spans beyond its first.
@@ -131,8 +131,12 @@ impl OperatorSum {
             .iter()
             .map(|term| Pending { from: 0, coefficient: term.coefficient, rest: rests.of(term) })
             .collect();
-        let mut sum =
-            OperatorSum { sites: Vec::with_capacity(sites), cuts: vec![Cut::end()], operators: terms.operators, range };
+        let mut sum = OperatorSum {
+            sites: Vec::with_capacity(sites),
+            cuts: vec![OperatorCut::end()],
+            operators: terms.operators,
+            range,
+        };
         for position in 0..sites {
             pending = sum.pass(position, position + 1 == sites, &rests, pending);
         }
@@ -169,7 +173,7 @@ impl OperatorSum {
             }
         }
         let mut table = Vec::new();
-        let mut cut = Cut { changes: Vec::new(), left_identity: None, right_identity: None };
+        let mut cut = OperatorCut { changes: Vec::new(), left_identity: None, right_identity: None };
         let mut next = Vec::new();
         let change = |row: usize| {
             let (from, operator) = rows.list[row];
@@ -211,17 +215,17 @@ impl OperatorSum {
 
     /// The largest number of operators at a cut.
     pub fn width(&self) -> usize {
-        self.cuts.iter().map(Cut::width).max().unwrap_or(0)
+        self.cuts.iter().map(OperatorCut::width).max().unwrap_or(0)
     }
 
     /// The sum for H²: at each cut the pairs of operators, at each site their products; those that are multiples of each other are merged.
     pub fn squared(&self, site: &Site) -> OperatorSum {
         let mut operators = self.operators.clone();
-        let pair = |cut: &Cut, a: Option<usize>| Some(a? * cut.width() + a?);
-        let cuts: Vec<Cut> = self
+        let pair = |cut: &OperatorCut, a: Option<usize>| Some(a? * cut.width() + a?);
+        let cuts: Vec<OperatorCut> = self
             .cuts
             .iter()
-            .map(|cut| Cut {
+            .map(|cut| OperatorCut {
                 changes: cut.changes.iter().flat_map(|a| cut.changes.iter().map(|b| *a + *b)).collect(),
                 left_identity: pair(cut, cut.left_identity),
                 right_identity: pair(cut, cut.right_identity),

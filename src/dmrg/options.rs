@@ -206,26 +206,26 @@ impl Options {
     }
 
     /// Of each bond's solve in a sweep: the energy is off by about the square of the residual over the gap.
-    pub fn davidson(&self, sweep: usize) -> davidson::Limits {
+    pub fn davidson(&self, sweep: usize) -> davidson::DavidsonLimits {
         let best = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);
         if self.start == StartVectors::Random {
-            return davidson::Limits { tolerance: best, products: RANDOM_PRODUCTS };
+            return davidson::DavidsonLimits { tolerance: best, products: RANDOM_PRODUCTS };
         }
         let first = if self.mode == Mode::Infinite { 1e-5 } else { 1e-3 };
         let tolerance = best.max(first * 0.1f64.powi(sweep.min(9) as i32));
-        davidson::Limits { tolerance, products: if sweep == 0 { 40 } else { 20 } }
+        davidson::DavidsonLimits { tolerance, products: if sweep == 0 { 40 } else { 20 } }
     }
 
     /// Of each step of growth: as tight as that of the last sweeps, since no step comes back.
-    pub(super) fn growth_davidson(&self) -> davidson::Limits {
+    pub(super) fn growth_davidson(&self) -> davidson::DavidsonLimits {
         let tolerance = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);
-        davidson::Limits { tolerance, products: RANDOM_PRODUCTS }
+        davidson::DavidsonLimits { tolerance, products: RANDOM_PRODUCTS }
     }
 
     /// The plan of a sweep.
     pub fn plan(&self, sweep: usize) -> SweepPlan {
         let most = self.states_of(sweep);
-        let limits = truncate::Limits { most, least: self.least.min(most), discarded: self.discarded };
+        let limits = truncate::TruncationLimits { most, least: self.least.min(most), discarded: self.discarded };
         let random = (self.start == StartVectors::Random).then_some(self.seed.wrapping_add(sweep as u64));
         SweepPlan { limits, noise: self.noise_of(sweep), davidson: self.davidson(sweep), random }
     }

@@ -11,7 +11,7 @@ use super::bond::Frame;
 use super::dense::{View, decompose};
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use super::truncate::{Centre, Truncated};
 
 /// Singular values below this part of the largest are not inverted: weights of 1e-15 of the largest, which are rounding.
@@ -29,7 +29,7 @@ pub struct Overlap<B> {
 }
 
 /// A bond of a growing chain after its truncation from both sides.
-pub struct Step<'a, B> {
+pub struct PredictionStep<'a, B> {
     /// Its blocks.
     pub frame: &'a Frame,
     /// The left block's states.
@@ -38,20 +38,20 @@ pub struct Step<'a, B> {
     pub right: &'a Truncated<B>,
 }
 
-impl<B> Step<'_, B> {
+impl<B> PredictionStep<'_, B> {
     /// s⁻¹ of the step, where s is what ψ has between the states kept of both sides.
     ///
     /// # Errors
     /// Those of the engine.
     pub fn overlap<E: Engine<Buffer = B>>(&self, engine: &E) -> Result<Overlap<B>, DmrgError> {
-        let (mut stage, mut sizes, mut pairs) = (Stage::default(), Vec::new(), Vec::new());
+        let (mut stage, mut sizes, mut pairs) = (RecordStage::default(), Vec::new(), Vec::new());
         for (sector, block) in self.frame.layout.sectors.iter().zip(&self.left.centre.blocks) {
             let (Some(c), Some(v)) = (block, self.right.kept.block(sector.right)) else { continue };
             let Some(u) = self.left.kept.block(sector.left) else { continue };
-            let a = plain(Space::Input, c.offset, c.rows);
-            let b = plain(Space::Right, v.offset, v.rows);
+            let a = plain(OperandSpace::Input, c.offset, c.rows);
+            let b = plain(OperandSpace::Right, v.offset, v.rows);
             let length = c.rows * v.columns;
-            stage.groups.push(Group {
+            stage.groups.push(RecordGroup {
                 offset: stage.length,
                 length,
                 records: vec![product(a, b, v.rows, 0, c.rows, c.rows, v.columns)],
@@ -60,8 +60,8 @@ impl<B> Step<'_, B> {
             sizes.push((c.rows, v.columns));
             stage.length += length;
         }
-        let operands = Operands::default().with(Space::Input, &self.left.centre.data);
-        let overlaps = engine.run(&stage, operands.with(Space::Right, &self.right.kept.data))?;
+        let operands = Operands::default().with(OperandSpace::Input, &self.left.centre.data);
+        let overlaps = engine.run(&stage, operands.with(OperandSpace::Right, &self.right.kept.data))?;
         let overlaps = engine.download(&overlaps)?;
         let mut inverse = Vec::with_capacity(overlaps.len());
         for ((_, _, offset), (rows, columns)) in pairs.iter().zip(&sizes) {
@@ -79,13 +79,14 @@ impl<B> Step<'_, B> {
     /// # Errors
     /// Those of the engine.
     pub fn wave<E: Engine<Buffer = B>>(&self, engine: &E, before: &Overlap<B>, next: &Frame) -> Result<B, DmrgError> {
-        let mut first = Stage::default();
-        let group = |s: &super::blocks::PairedSector| Group {
+        let mut first = RecordStage::default();
+        let group = |s: &super::blocks::PairedSector| RecordGroup {
             offset: s.offset,
             length: s.rows * s.columns,
             records: Vec::new(),
         };
-        let mut second = Stage { groups: next.layout.sectors.iter().map(group).collect(), length: next.layout.length };
+        let mut second =
+            RecordStage { groups: next.layout.sectors.iter().map(group).collect(), length: next.layout.length };
         // Of each kept sector of a side: the sector of ψ whose centre holds it.
         let mut of_left = vec![None; self.left.kept.kept.len()];
         let mut of_right = vec![None; self.right.kept.kept.len()];
@@ -105,19 +106,19 @@ impl<B> Step<'_, B> {
                 };
                 let (inner, width) = (before.right[c.inner], before.left[l]);
                 let length = a.dimension * width;
-                let x = plain(Space::Left, c.offset, c.stride);
-                let y = plain(Space::Input, inverse, inner);
+                let x = plain(OperandSpace::Left, c.offset, c.stride);
+                let y = plain(OperandSpace::Input, inverse, inner);
                 let records = vec![product(x, y, inner, 0, a.dimension, a.dimension, width)];
                 let offset = first.length;
-                first.groups.push(Group { offset, length, records });
+                first.groups.push(RecordGroup { offset, length, records });
                 first.length += length;
                 for b in &next.right.parts[target.right] {
                     let Some(d) = self.factor(Side::Right, of_right[b.block], b.state) else { continue };
                     if d.inner != l {
                         continue;
                     }
-                    let x = plain(Space::Between, offset, a.dimension);
-                    let y = plain(Space::Right, d.offset, d.stride);
+                    let x = plain(OperandSpace::Between, offset, a.dimension);
+                    let y = plain(OperandSpace::Right, d.offset, d.stride);
                     let at = a.first + b.first * target.rows;
                     let record = product(x, y, width, at, target.rows, a.dimension, b.dimension);
                     second.groups[index].records.push(record);
@@ -125,11 +126,11 @@ impl<B> Step<'_, B> {
             }
         }
         let operands = Operands::default()
-            .with(Space::Left, &self.left.centre.data)
-            .with(Space::Right, &self.right.centre.data)
-            .with(Space::Input, &before.inverse);
+            .with(OperandSpace::Left, &self.left.centre.data)
+            .with(OperandSpace::Right, &self.right.centre.data)
+            .with(OperandSpace::Input, &before.inverse);
         let between = engine.run(&first, operands)?;
-        engine.run(&second, operands.with(Space::Between, &between))
+        engine.run(&second, operands.with(OperandSpace::Between, &between))
     }
 
     /// The part of a centre with a state of the site on the other side: of S Vᵀ columns (σ', r), of U S rows (l, σ).
@@ -155,7 +156,7 @@ struct Factor {
     stride: usize,
 }
 
-fn plain(space: Space, offset: usize, stride: usize) -> Operand {
+fn plain(space: OperandSpace, offset: usize, stride: usize) -> Operand {
     Operand { space, offset, stride, transposed: false }
 }
 

@@ -12,8 +12,8 @@ use super::charges::Charges;
 use super::dense::{View, eigen, multiply_add};
 use super::error::DmrgError;
 use super::state::Isometry;
-use super::truncate::{Limits, choose};
-use super::whole::WholeSector;
+use super::truncate::{TruncationLimits, choose};
+use super::whole_sector::WholeSector;
 use faer::Mat;
 
 /// Weights of a density matrix below this part of all are rounding.
@@ -49,7 +49,7 @@ impl Prepared {
         let mut rows = Rows { list, amplitudes: vectors.iter().map(|vector| vector.to_vec()).collect() };
         let (mut behind, mut kept) = (Sectors::end(), (0..chain.sites).map(|_| None).collect::<Vec<_>>());
         for p in (2..chain.sites).rev() {
-            let isometry = rows.take_up(chain, sector.bits(), p, &behind, most)?;
+            let isometry = rows.add_site(chain, sector.bits(), p, &behind, most)?;
             behind = isometry.kept.clone();
             kept[p] = Some(isometry);
         }
@@ -60,7 +60,7 @@ impl Prepared {
 
 impl Rows {
     /// Takes site `p` from the left parts into the block behind it.
-    fn take_up(
+    fn add_site(
         &mut self,
         chain: &Chain,
         bits: u32,
@@ -157,7 +157,7 @@ fn kept_states(
         values.iter().rev().map(|w| if *w > ROUNDING * all { *w } else { 0.0 }).collect()
     };
     let weights: Vec<Vec<f64>> = solved.iter().map(weights).collect();
-    let limits = Limits { most, least: 1, discarded: 0.0 };
+    let limits = TruncationLimits { most, least: 1, discarded: 0.0 };
     let counts = choose(&weights.iter().map(Vec::as_slice).collect::<Vec<_>>(), limits);
     let keep = |q: usize| {
         let (d, vectors) = (sectors.dimension(q), &solved[q].1);

@@ -5,7 +5,7 @@
 use super::chain::Chain;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::memory::{self, Asked, MemoryPlan, Processor, Usage};
+use super::memory::{self, MemoryPlan, MemoryRequest, Processor, Usage};
 use super::options::Options;
 use super::shares::Shares;
 use super::sweep::Sweeper;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 /// What a run was held to, and what it held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct MemoryHeld {
+pub struct MemoryUse {
     /// The last plan.
     pub plan: MemoryPlan,
     /// Bytes of the memory where it computed that were taken when the sweeps were over: on a card what was reserved, on the CPU the most
@@ -45,11 +45,12 @@ impl Planner {
             return Ok(Planner { most, plan: None, shares: None, before: None });
         };
         let whole = options.first_whole();
-        let plan = memory::first_plan(chain, Asked::first(options, most, whole, options.sweeps), budget)?;
+        let plan = memory::first_plan(chain, MemoryRequest::first(options, most, whole, options.sweeps), budget)?;
         // Until the sectors are known, what the sweeps with fewer states ask for.
         let early = (0..whole).map(|sweep| options.states_of(sweep)).max();
-        let early = early.map(|states| memory::first_plan(chain, Asked::first(options, states, 0, whole), budget));
-        engine.hold_to(&early.transpose()?.unwrap_or(plan))?;
+        let early =
+            early.map(|states| memory::first_plan(chain, MemoryRequest::first(options, states, 0, whole), budget));
+        engine.apply_plan(&early.transpose()?.unwrap_or(plan))?;
         let plan = Some(plan);
         Ok(Planner { most, plan, shares: None, before: None })
     }
@@ -80,7 +81,7 @@ impl Planner {
         }
         let Some(shares) = self.shares.as_ref().filter(|_| next == self.most) else { return Ok(None) };
         let chain = sweeper.chain;
-        let asked = Asked { measured: true, ..Asked::first(options, next, done + 1, options.sweeps) };
+        let asked = MemoryRequest { measured: true, ..MemoryRequest::first(options, next, done + 1, options.sweeps) };
         let shares = if states < next { &shares.grown(chain, self.before.as_ref(), next) } else { shares };
         let plan = memory::plan(chain, shares, asked, budget)?;
         // What the sweeps before have taken is taken; and states that have not converged show fewer sectors than will be kept,
@@ -88,14 +89,14 @@ impl Planner {
         let guessed = if budget.processor == Processor::Card { self.plan.map_or(0, |plan| plan.reserved) } else { 0 };
         let taken = sweeper.engine.reserved().max(guessed);
         let plan = MemoryPlan { reserved: plan.reserved.max(taken), ..plan };
-        sweeper.engine.hold_to(&plan)?;
+        sweeper.engine.apply_plan(&plan)?;
         self.plan = Some(plan);
         Ok(Some(plan))
     }
 
     /// The last plan beside what the engine has taken and held, at the end of the sweeps.
-    pub fn held<E: Engine>(&self, engine: &E) -> Option<MemoryHeld> {
+    pub fn held<E: Engine>(&self, engine: &E) -> Option<MemoryUse> {
         let peak = engine.usage();
-        Some(MemoryHeld { plan: self.plan?, taken: engine.reserved(), peak, measured: peak })
+        Some(MemoryUse { plan: self.plan?, taken: engine.reserved(), peak, measured: peak })
     }
 }

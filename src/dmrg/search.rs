@@ -7,18 +7,18 @@ use super::anneal;
 use super::blocks::Side;
 use super::chain::Chain;
 use super::check::Check;
-use super::checkpoint::{Checkpoint, Progress, Saver};
+use super::checkpoint::{Checkpoint, Saver, SearchProgress};
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::found::{Stop, SweepRecord};
 use super::growth::{Grown, grow};
 use super::memory_plan::MemoryPlan;
 use super::mobility::Mobility;
 use super::options::{Mode, Options, START_STATES, StartVectors};
 use super::polish::PolishRecord;
 use super::prepared::Prepared;
-use super::reference::Reference;
+use super::reference::ReferenceState;
 use super::refine::Planner;
+use super::result::{SweepRecord, SweepStop};
 use super::sweep::{BondRecord, Sweeper};
 use super::sweep_plan::SweepPlan;
 use eigenforge_runtime::trace;
@@ -26,7 +26,7 @@ use std::time::Instant;
 
 /// What is told while it runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct SweepProgress<'a> {
     /// The sweep, from 0.
     pub sweep: usize,
     /// Sweeps at most.
@@ -57,7 +57,7 @@ pub(super) struct Search<'a, 'c, B> {
     pub target: usize,
     pub start: Instant,
     /// The states below it.
-    pub below: Vec<Reference<B>>,
+    pub below: Vec<ReferenceState<B>>,
     /// What was saved of each of them last.
     pub sums: &'a [Option<String>],
     /// What it begins with, whatever a checkpoint holds.
@@ -65,18 +65,18 @@ pub(super) struct Search<'a, 'c, B> {
 }
 
 /// What it gave.
-pub(super) struct Searched {
-    pub progress: Progress,
+pub(super) struct SearchResult {
+    pub progress: SearchProgress,
     pub energy: f64,
     pub polish: Option<PolishRecord>,
-    pub stop: Stop,
+    pub stop: SweepStop,
     pub resumed: usize,
     /// What was saved of it last.
     pub saved: Option<String>,
     pub planner: Planner,
 }
 
-impl Searched {
+impl SearchResult {
     /// The largest weight that the last sweep dropped at a cut, or growth where there was no sweep.
     pub fn discarded(&self) -> f64 {
         match self.progress.sweeps.last() {
@@ -91,8 +91,8 @@ impl<'c, B> Search<'_, 'c, B> {
         mut self,
         engine: E,
         checkpoint: Option<&Checkpoint>,
-        tell: &mut impl FnMut(&Told<'_>),
-    ) -> Result<(Sweeper<'c, E>, Searched), DmrgError> {
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(Sweeper<'c, E>, SearchResult), DmrgError> {
         let (chain, options) = (self.chain, self.options);
         let (mut saver, saved) = match checkpoint {
             Some(checkpoint) => {
@@ -108,8 +108,8 @@ impl<'c, B> Search<'_, 'c, B> {
         let mut planner = Planner::begin(&mut engine, chain, options)?;
         let (kept, waves, bond, mut progress) = match (saved, self.prepared.take()) {
             (Some(saved), _) => (Some(saved.kept), saved.waves, saved.bond, saved.progress),
-            (None, Some(prepared)) => (Some(prepared.kept), prepared.waves, 0, Progress::default()),
-            (None, None) => (None, Vec::new(), 0, Progress::default()),
+            (None, Some(prepared)) => (Some(prepared.kept), prepared.waves, 0, SearchProgress::default()),
+            (None, None) => (None, Vec::new(), 0, SearchProgress::default()),
         };
         let mut waves = waves.into_iter();
         let mut sweeper = match kept {
@@ -149,8 +149,8 @@ impl<'c, B> Search<'_, 'c, B> {
             (sweeper.finish(limits)?.energy, None)
         };
         let saved = saver.and_then(|saver| saver.last().map(String::from));
-        let stop = stop.unwrap_or(Stop::Sweeps);
-        Ok((sweeper, Searched { progress, energy, polish, stop, resumed, saved, planner }))
+        let stop = stop.unwrap_or(SweepStop::Sweeps);
+        Ok((sweeper, SearchResult { progress, energy, polish, stop, resumed, saved, planner }))
     }
 
     /// One sweep, there and back, or what is left of it.
@@ -158,10 +158,10 @@ impl<'c, B> Search<'_, 'c, B> {
         &self,
         plan: &SweepPlan,
         sweeper: &mut Sweeper<'c, E>,
-        progress: &mut Progress,
+        progress: &mut SearchProgress,
         planner: &mut Planner,
         mut saver: Option<&mut Saver>,
-        tell: &mut impl FnMut(&Told<'_>),
+        tell: &mut impl FnMut(&SweepProgress<'_>),
     ) -> Result<(), DmrgError> {
         let (chain, options, sweep) = (self.chain, self.options, progress.sweeps.len());
         let _sweeping = trace::span("dmrg", "sweep");
@@ -178,12 +178,12 @@ impl<'c, B> Search<'_, 'c, B> {
             let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
             let planned = if done + 1 == bonds { planner.after(sweeper, options, sweep)? } else { None };
             let (grown, memory) = (None, planned.as_ref());
-            tell(&Told { sweep, sweeps, part, target, grown, bond: &bond, record: &record, memory, elapsed });
+            tell(&SweepProgress { sweep, sweeps, part, target, grown, bond: &bond, record: &record, memory, elapsed });
             if let Some(saver) = &mut saver
                 && done + 1 < bonds
                 && (2 * (done + 1) == bonds || saver.is_interrupted())
             {
-                saver.save(sweeper, &Progress { part: Some(record), done: done + 1, ..progress.clone() })?;
+                saver.save(sweeper, &SearchProgress { part: Some(record), done: done + 1, ..progress.clone() })?;
             }
         }
         progress.sweeps.push(record);
@@ -194,8 +194,8 @@ impl<'c, B> Search<'_, 'c, B> {
     fn first_state<E: Engine<Buffer = B>>(
         &self,
         mut engine: E,
-        tell: &mut impl FnMut(&Told<'_>),
-    ) -> Result<(Sweeper<'c, E>, Progress), DmrgError> {
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(Sweeper<'c, E>, SearchProgress), DmrgError> {
         let (chain, options) = (self.chain, self.options);
         // A state above the lowest is not what growth finds.
         if options.mode == Mode::Finite || self.target > 0 {
@@ -203,9 +203,9 @@ impl<'c, B> Search<'_, 'c, B> {
             let seed = options.seed.wrapping_add(self.target as u64);
             let is_plain = options.start == StartVectors::Carried && self.target == 0 && options.weights.is_none();
             if is_plain && Mobility::of(chain).is_hindered() && !Check::is_possible(chain, options) {
-                return Ok((anneal::start(engine, chain, options, seed)?, Progress::default()));
+                return Ok((anneal::start(engine, chain, options, seed)?, SearchProgress::default()));
             }
-            return Ok((Sweeper::random(engine, chain, START_STATES, seed)?, Progress::default()));
+            return Ok((Sweeper::random(engine, chain, START_STATES, seed)?, SearchProgress::default()));
         }
         let _growing = trace::span("dmrg", "growth");
         let Grown { records: growth, kept, wave, bond } = grow(&mut engine, chain, options, |step| {
@@ -213,7 +213,7 @@ impl<'c, B> Search<'_, 'c, B> {
             let part = step.sites as f64 / chain.sites as f64;
             let grown = Some(step.sites);
             let (bond, record) = (&step.bond(), &step.sweep());
-            tell(&Told { sweep: 0, sweeps, part, target, grown, bond, record, memory: None, elapsed });
+            tell(&SweepProgress { sweep: 0, sweeps, part, target, grown, bond, record, memory: None, elapsed });
         })?;
         let mut sweeper = Sweeper::restored(engine, chain, kept, wave, bond)?;
         let mut plan = options.plan(options.sweeps);
@@ -221,22 +221,22 @@ impl<'c, B> Search<'_, 'c, B> {
         for p in (1..=bond).rev() {
             sweeper.step(p, Side::Right, &plan)?;
         }
-        Ok((sweeper, Progress { growth, ..Progress::default() }))
+        Ok((sweeper, SearchProgress { growth, ..SearchProgress::default() }))
     }
 }
 
 /// Whether the sweeps done are enough.
-fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<Stop> {
+fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<SweepStop> {
     if options.sweeps == 0 {
-        return Some(Stop::Grown);
+        return Some(SweepStop::Grown);
     }
     if let [.., before, last] = sweeps {
         let comparable = options.is_settled(sweeps.len() - 2);
         let change = |before: f64, last: f64| (before - last).abs();
         let average = before.average.zip(last.average).map_or(0.0, |(before, last)| change(before, last));
         if comparable && change(before.energy, last.energy).max(average) < options.tolerance {
-            return Some(Stop::Converged);
+            return Some(SweepStop::Converged);
         }
     }
-    (sweeps.len() >= options.sweeps).then_some(Stop::Sweeps)
+    (sweeps.len() >= options.sweeps).then_some(SweepStop::Sweeps)
 }

@@ -76,7 +76,7 @@ impl Matrix {
 
 /// What a site is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SiteKind {
     /// |0⟩, |↑⟩, |↓⟩, |↑↓⟩.
     Electrons,
     /// Fermions of so many flavours: 2^q states.
@@ -92,15 +92,15 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
     /// What it is.
-    pub kind: Kind,
+    pub kind: SiteKind,
     charges: Vec<Charges>,
 }
 
-impl Kind {
+impl SiteKind {
     /// Number of states.
     fn dimension(self) -> usize {
         match self {
-            Kind::Moment { two_s } => two_s as usize + 1,
+            SiteKind::Moment { two_s } => two_s as usize + 1,
             _ => 1 << self.modes().len(),
         }
     }
@@ -108,16 +108,16 @@ impl Kind {
     /// The fermion modes of a site; none of a moment.
     pub fn modes(self) -> Vec<Spin> {
         match self {
-            Kind::Electrons => vec![Spin::Up, Spin::Down],
-            Kind::Flavours(flavours) => (0..flavours).map(Spin::flavour).collect(),
-            Kind::Moment { .. } => Vec::new(),
+            SiteKind::Electrons => vec![Spin::Up, Spin::Down],
+            SiteKind::Flavours(flavours) => (0..flavours).map(Spin::flavour).collect(),
+            SiteKind::Moment { .. } => Vec::new(),
         }
     }
 
     /// How much of a charge a state carries.
     fn charge(self, charge: Charge, state: usize) -> i64 {
         match self {
-            Kind::Moment { two_s } if charge == Charge::TwoSz => 2 * state as i64 - i64::from(two_s),
+            SiteKind::Moment { two_s } if charge == Charge::TwoSz => 2 * state as i64 - i64::from(two_s),
             _ => {
                 let modes = self.modes().into_iter().enumerate();
                 modes.filter(|(bit, _)| state >> bit & 1 == 1).map(|(_, spin)| charge.of_fermion(spin)).sum()
@@ -133,11 +133,11 @@ impl Site {
         let flavours = charges.iter().map(most).max().unwrap_or(0).max(operator.flavours());
         let counts_electrons = charges.iter().any(|charge| *charge != Charge::TwoSz);
         let kind = match operator.content() {
-            Content::Flavours => Kind::Flavours(flavours),
-            Content::Nothing if flavours > 0 => Kind::Flavours(flavours),
-            Content::Fermions => Kind::Electrons,
-            Content::Nothing if counts_electrons => Kind::Electrons,
-            _ => Kind::Moment { two_s: operator.two_s() },
+            Content::Flavours => SiteKind::Flavours(flavours),
+            Content::Nothing if flavours > 0 => SiteKind::Flavours(flavours),
+            Content::Fermions => SiteKind::Electrons,
+            Content::Nothing if counts_electrons => SiteKind::Electrons,
+            _ => SiteKind::Moment { two_s: operator.two_s() },
         };
         let label = |state: usize| {
             let value = |k: usize| charges.get(k).map_or(0, |charge| kind.charge(*charge, state) as i32);
@@ -160,7 +160,7 @@ impl Site {
     pub fn parity(&self) -> Matrix {
         let identity = Matrix::identity(self.dimension());
         match self.kind {
-            Kind::Moment { .. } => identity,
+            SiteKind::Moment { .. } => identity,
             _ => (0..self.dimension())
                 .filter(|state| state.count_ones() % 2 == 1)
                 .fold(identity, |matrix, state| matrix.set(state, state, -1.0)),
@@ -170,8 +170,8 @@ impl Site {
     /// The matrix of a factor at its own site; `None` for a factor that this kind of site does not have.
     pub fn matrix(&self, factor: Factor) -> Option<Matrix> {
         match (self.kind, factor) {
-            (Kind::Moment { two_s }, factor) if !factor.is_fermion() => Some(moment(two_s, factor)),
-            (Kind::Moment { .. }, _) => None,
+            (SiteKind::Moment { two_s }, factor) if !factor.is_fermion() => Some(moment(two_s, factor)),
+            (SiteKind::Moment { .. }, _) => None,
             (kind, Factor::Create(spin, _) | Factor::Annihilate(spin, _)) => {
                 let bit = kind.modes().iter().position(|mode| *mode == spin)?;
                 Some(ladder(self.dimension(), bit, matches!(factor, Factor::Create(..))))

@@ -10,7 +10,7 @@ use super::chain::Chain;
 use super::dense::{View, orthonormal};
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::host::Host;
+use super::host::HostEngine;
 use super::state::Isometry;
 
 /// splitmix64 (Steele, Lea, Flood 2014), uniform in [−1, 1).
@@ -60,7 +60,8 @@ pub fn random_blocks(chain: &Chain, states: usize, random: &mut Random) -> Resul
             })
             .collect();
         let kept = Isometry::new(&enlarged.sectors, &matrices);
-        let block = carried_over(&Host::default(), chain, &chain.sum, Side::Right, p + 1, behind, &enlarged, &kept)?;
+        let block =
+            carried_over(&HostEngine::default(), chain, &chain.sum, Side::Right, p + 1, behind, &enlarged, &kept)?;
         blocks.push(RightBlock { kept, block });
     }
     Ok(blocks)

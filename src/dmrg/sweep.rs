@@ -6,21 +6,21 @@
 
 use super::averaged::{Averaged, solve_each};
 use super::blocks::Side;
-use super::bond::{Bond, Frame};
+use super::bond::{Frame, TwoSiteBond};
 use super::chain::Chain;
 use super::charges::Charges;
 use super::davidson;
 use super::engine::Engine;
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::host::Host;
-use super::left_behind::Item;
-use super::reference::{Companion, Reference};
+use super::eviction::Evictable;
+use super::host::HostEngine;
+use super::reference::{ReferenceOverlaps, ReferenceState};
 use super::start::{Random, random_blocks};
 use super::state::Isometry;
 use super::superblock::Superblock;
 use super::sweep_plan::SweepPlan;
-use super::transform::Step;
+use super::transform::TransformStep;
 use super::truncate::{self, Centre, Wave};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -64,7 +64,7 @@ pub struct Phases {
 }
 
 /// The chain in two blocks with ψ between them.
-pub struct Sweeper<'c, E: Engine = Host> {
+pub struct Sweeper<'c, E: Engine = HostEngine> {
     pub(super) engine: E,
     pub(super) chain: &'c Chain,
     /// `left[p]`: sites 0 … p−1.
@@ -77,7 +77,7 @@ pub struct Sweeper<'c, E: Engine = Host> {
     /// The states beside ψ that share its kept states.
     pub(super) averaged: Option<Averaged<E::Buffer>>,
     /// States that ψ stays orthogonal to.
-    pub(super) below: Vec<Companion<E::Buffer>>,
+    pub(super) below: Vec<ReferenceOverlaps<E::Buffer>>,
     /// Of how many states it looks which would stay; 0 for none.
     pub(super) foresees: usize,
     /// At each cut the states of each sector that would stay, by charge of the left part, where the weights tell.
@@ -107,7 +107,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             let (block, kept) =
                 (block.block.carried(|data| engine.upload(data))?, block.kept.carried(|data| engine.upload(data))?);
             (sweeper.right[p], sweeper.kept[p]) = (Some(block), Some(kept));
-            sweeper.leave_behind(&[Item::Kept(p), Item::Block(Side::Right, p + 1)])?;
+            sweeper.mark_evictable(&[Evictable::Kept(p), Evictable::Block(Side::Right, p + 1)])?;
         }
         let length = sweeper.frame(0).layout.length;
         sweeper.wave = sweeper.engine.upload((0..length).map(|_| random.number()).collect())?;
@@ -158,7 +158,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
                 averaged.others.clear();
             }
         }
-        self.look_ahead(p, grows)?;
+        self.prefetch_ahead(p, grows)?;
         let (bond, mut record) = self.solve(p, plan.davidson)?;
         let begun = Instant::now();
         let (left, right) = self.environments(p);
@@ -202,12 +202,12 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         frame: &Frame,
         grows: Side,
         spectrum: &[Vec<f64>],
-        limits: truncate::Limits,
+        limits: truncate::TruncationLimits,
     ) -> Option<BTreeMap<Charges, f64>> {
         if self.foresees <= limits.most {
             return None;
         }
-        let limits = truncate::Limits { most: self.foresees, ..limits };
+        let limits = truncate::TruncationLimits { most: self.foresees, ..limits };
         let counts = truncate::foreseen(spectrum, &frame.layout, limits)?;
         let (sectors, total) = match grows {
             Side::Left => (&frame.left.sectors, None),
@@ -218,17 +218,21 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     }
 
     /// The lowest state of bond `p`, from ψ as it is, or the lowest few.
-    fn solve(&mut self, p: usize, limits: davidson::Limits) -> Result<(Bond<E::Buffer>, BondRecord), DmrgError> {
+    fn solve(
+        &mut self,
+        p: usize,
+        limits: davidson::DavidsonLimits,
+    ) -> Result<(TwoSiteBond<E::Buffer>, BondRecord), DmrgError> {
         let begun = Instant::now();
-        self.arrive(Item::Block(Side::Left, p))?;
-        self.arrive(Item::Block(Side::Right, p + 2))?;
+        self.ensure_resident(Evictable::Block(Side::Left, p))?;
+        self.ensure_resident(Evictable::Block(Side::Right, p + 2))?;
         if let Some(averaged) = &mut self.averaged {
             let (left, right) = beside(&self.left, &self.right, p);
             let length = Frame::new(self.chain, p, &left.sectors, &right.sectors).layout.length;
             averaged.complete(&self.engine, length)?;
         }
         let (left, right) = beside(&self.left, &self.right, p);
-        let bond = Bond::new(&self.engine, self.chain, &self.chain.sum, p, left, right)?;
+        let bond = TwoSiteBond::new(&self.engine, self.chain, &self.chain.sum, p, left, right)?;
         let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let operands = bond.operands(left, right);
         let diagonal = self.engine.diagonal(&bond, left, right)?;
@@ -284,11 +288,11 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         };
         let (old_other, new_own) =
             if grows == Side::Left { (&frame.right, &new.left) } else { (&frame.left, &new.right) };
-        self.arrive(Item::Kept(given_up))?;
+        self.ensure_resident(Evictable::Kept(given_up))?;
         let v = self.kept[given_up].take().expect("states of every site away from the bond are kept");
         let moved = |centre: &Centre<E::Buffer>| {
             let (old, new) = (&frame.layout, &new.layout);
-            let step = Step { grown: grows, old, old_other, kept: &kept, centre, given_up: &v, new_own, new };
+            let step = TransformStep { grown: grows, old, old_other, kept: &kept, centre, given_up: &v, new_own, new };
             step.wave(&self.engine)
         };
         let mut waves = centres.iter().map(moved).collect::<Result<Vec<_>, _>>()?.into_iter();
@@ -308,7 +312,10 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             Side::Left => (self.left[next], self.right[next + 1]) = (Some(grown), None),
             Side::Right => (self.right[next + 2], self.left[next + 1]) = (Some(grown), None),
         }
-        self.leave_behind(&[Item::Kept(site), Item::Block(grows, if grows == Side::Left { p } else { p + 2 })])
+        self.mark_evictable(&[
+            Evictable::Kept(site),
+            Evictable::Block(grows, if grows == Side::Left { p } else { p + 2 }),
+        ])
     }
 
     pub(super) fn block(&self, side: Side, p: usize) -> &Environment<E::Buffer> {
@@ -320,7 +327,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     ///
     /// # Errors
     /// Numbers that are not finite.
-    pub fn finish(&mut self, limits: davidson::Limits) -> Result<BondRecord, DmrgError> {
+    pub fn finish(&mut self, limits: davidson::DavidsonLimits) -> Result<BondRecord, DmrgError> {
         Ok(self.solve(0, limits)?.1)
     }
 
@@ -328,16 +335,20 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub(super) fn stay_orthogonal_to(&mut self, states: Vec<Reference<E::Buffer>>, p: usize) -> Result<(), DmrgError> {
+    pub(super) fn stay_orthogonal_to(
+        &mut self,
+        states: Vec<ReferenceState<E::Buffer>>,
+        p: usize,
+    ) -> Result<(), DmrgError> {
         if states.is_empty() {
             return Ok(());
         }
         for site in 0..self.chain.sites {
-            self.arrive(Item::Kept(site))?;
+            self.ensure_resident(Evictable::Kept(site))?;
         }
-        let beside = |state| Companion::new(&self.engine, self.chain, state, &self.kept, p);
+        let beside = |state| ReferenceOverlaps::new(&self.engine, self.chain, state, &self.kept, p);
         self.below = states.into_iter().map(beside).collect::<Result<_, _>>()?;
-        (0..self.chain.sites).try_for_each(|site| self.leave_behind(&[Item::Kept(site)]))
+        (0..self.chain.sites).try_for_each(|site| self.mark_evictable(&[Evictable::Kept(site)]))
     }
 
     /// The largest |⟨below|ψ⟩|, with ψ at the first bond.
@@ -353,8 +364,8 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     }
 
     /// The states that ψ was kept orthogonal to; it no longer is.
-    pub(super) fn take_references(&mut self) -> Vec<Reference<E::Buffer>> {
-        std::mem::take(&mut self.below).into_iter().map(Companion::into_reference).collect()
+    pub(super) fn take_references(&mut self) -> Vec<ReferenceState<E::Buffer>> {
+        std::mem::take(&mut self.below).into_iter().map(ReferenceOverlaps::into_reference).collect()
     }
 
     /// The engine, free for another search.

@@ -17,7 +17,7 @@ use super::dense::{View, decompose, eigen, multiply_add};
 use super::enlarged::EnlargedOperators;
 use super::environment::{onto_columns, onto_rows};
 use super::error::DmrgError;
-use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run};
+use super::records::{Action, Buffers, Operand, OperandSpace, Record, RecordGroup, RecordStage, run};
 use super::state::Isometry;
 use faer::Mat;
 use rayon::prelude::*;
@@ -25,7 +25,7 @@ use std::ops::Deref;
 
 /// How many states may stay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct TruncationLimits {
     /// At most.
     pub most: usize,
     /// At least, however small their weights.
@@ -134,7 +134,7 @@ impl<'a, B> Wave<'a, B> {
 }
 
 /// How many states of each list of descending weights stay.
-pub(super) fn choose(weights: &[&[f64]], limits: Limits) -> Vec<usize> {
+pub(super) fn choose(weights: &[&[f64]], limits: TruncationLimits) -> Vec<usize> {
     let mut all: Vec<(f64, usize)> = Vec::new();
     for (sector, list) in weights.iter().enumerate() {
         all.extend(list.iter().filter(|weight| **weight > NO_WEIGHT).map(|weight| (*weight, sector)));
@@ -172,7 +172,7 @@ fn fill_up(counts: &mut [usize], weights: &[&[f64]], wanted: usize) {
 }
 
 /// The number of states nearest to `wanted`, not above the limit, that cuts no multiplet; `wanted` if there is none near.
-fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: Limits) -> usize {
+fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: TruncationLimits) -> usize {
     let cuts = |count: usize| count > 0 && count < all.len() && all[count].0 > all[count - 1].0 * (1.0 - SAME_WEIGHT);
     let up = (wanted..=limits.most.min(all.len())).take(wanted / 8 + 2).find(|count| !cuts(*count));
     let down = (wanted - wanted / 8..=wanted).rev().find(|count| *count > 0 && !cuts(*count));
@@ -185,7 +185,7 @@ fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: Limits) -> usize {
 
 /// How many states of each sector would stay if `most` could, where the weights tell: there are enough more than that to choose
 /// from, or they run out before ψ's rank.
-pub(super) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: Limits) -> Option<Vec<usize>> {
+pub(super) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: TruncationLimits) -> Option<Vec<usize>> {
     let rank: usize = layout.sectors.iter().map(|sector| sector.rows.min(sector.columns)).sum();
     let count = spectrum.iter().flatten().filter(|weight| **weight > NO_WEIGHT).count();
     let enough = count > limits.most + limits.most / 4 || count + rank / 32 < rank;
@@ -201,7 +201,7 @@ pub(super) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: Limit
 pub fn truncate<B: Deref<Target = [f64]> + Sync>(
     wave: Wave<'_, B>,
     side: Side,
-    limits: Limits,
+    limits: TruncationLimits,
 ) -> Result<Truncated, DmrgError> {
     let decomposed = (0..wave.layout.sectors.len())
         .into_par_iter()
@@ -238,7 +238,7 @@ pub fn truncate<B: Deref<Target = [f64]> + Sync>(
 pub fn truncate_with_noise<B: Deref<Target = [f64]>>(
     wave: Wave<'_, B>,
     side: Side,
-    limits: Limits,
+    limits: TruncationLimits,
     operators: &EnlargedOperators<B>,
     buffers: Buffers<'_>,
     noise: f64,
@@ -306,12 +306,12 @@ pub(super) fn perturbation_stages<B>(
     wave: Wave<'_, B>,
     side: Side,
     operators: &EnlargedOperators<B>,
-) -> (Stage, Stage) {
+) -> (RecordStage, RecordStage) {
     let own = wave.sectors_of(side);
-    let (mut first, mut second) = (Stage::default(), Stage::default());
+    let (mut first, mut second) = (RecordStage::default(), RecordStage::default());
     for q in 0..own.len() {
         let length = own.dimension(q).pow(2);
-        second.groups.push(Group { offset: second.length, length, records: Vec::new() });
+        second.groups.push(RecordGroup { offset: second.length, length, records: Vec::new() });
         second.length += length;
     }
     for blocks in &operators.blocks {
@@ -332,10 +332,10 @@ pub(super) fn perturbation_stages<B>(
                     (d * sector.rows, block.pieces.iter().map(onto).collect())
                 }
             };
-            first.groups.push(Group { offset, length, records });
+            first.groups.push(RecordGroup { offset, length, records });
             first.length += length;
             let (stride, inner) = if side == Side::Left { (d, sector.columns) } else { (sector.rows, sector.rows) };
-            let operand = |transposed| Operand { space: Space::Between, offset, stride, transposed };
+            let operand = |transposed| Operand { space: OperandSpace::Between, offset, stride, transposed };
             let (a, b) = (operand(side == Side::Right), operand(side == Side::Left));
             let action = Action::Product { a, b, inner };
             let record = Record { action, coefficient: 1.0, first: 0, stride: d, rows: d, columns: d };
@@ -354,9 +354,9 @@ fn perturbation<B: Deref<Target = [f64]>>(
 ) -> Vec<Vec<f64>> {
     let (first, second) = perturbation_stages(wave, side, operators);
     let (mut between, mut out) = (vec![0.0; first.length], vec![0.0; second.length]);
-    let buffers = buffers.with(Space::Input, wave.data);
+    let buffers = buffers.with(OperandSpace::Input, wave.data);
     run(&first, buffers, &mut between);
-    run(&second, buffers.with(Space::Between, &between), &mut out);
+    run(&second, buffers.with(OperandSpace::Between, &between), &mut out);
     second.groups.iter().map(|group| out[group.offset..][..group.length].to_vec()).collect()
 }
 
@@ -364,7 +364,7 @@ fn perturbation<B: Deref<Target = [f64]>>(
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { most: 4, least: 1, discarded: 0.0 };
+    const LIMITS: TruncationLimits = TruncationLimits { most: 4, least: 1, discarded: 0.0 };
 
     #[test]
     fn the_largest_weights_stay_whatever_their_sector() {
@@ -373,9 +373,9 @@ mod tests {
 
     #[test]
     fn weight_is_dropped_down_to_the_least_number() {
-        let limits = Limits { discarded: 0.1, ..LIMITS };
+        let limits = TruncationLimits { discarded: 0.1, ..LIMITS };
         assert_eq!(choose(&[&[0.5, 0.02], &[0.3, 0.1], &[0.05]], limits), [1, 2, 0]);
-        assert_eq!(choose(&[&[0.5, 0.02], &[0.3, 0.1], &[0.05]], Limits { least: 4, ..limits }), [1, 2, 1]);
+        assert_eq!(choose(&[&[0.5, 0.02], &[0.3, 0.1], &[0.05]], TruncationLimits { least: 4, ..limits }), [1, 2, 1]);
     }
 
     #[test]
@@ -384,19 +384,19 @@ mod tests {
         let singles: Vec<f64> = (0..8).map(|k| 0.1 / f64::from(1 << k)).collect();
         let triplet = [1e-5];
         let lists = [&singles[..], &triplet, &triplet, &triplet];
-        assert_eq!(choose(&lists, Limits { most: 9, ..LIMITS }), [8, 0, 0, 0]);
-        assert_eq!(choose(&lists, Limits { most: 11, ..LIMITS }), [8, 1, 1, 1]);
+        assert_eq!(choose(&lists, TruncationLimits { most: 9, ..LIMITS }), [8, 0, 0, 0]);
+        assert_eq!(choose(&lists, TruncationLimits { most: 11, ..LIMITS }), [8, 1, 1, 1]);
     }
 
     #[test]
     fn states_without_weight_fill_up_every_sector_alike() {
         let lists: [&[f64]; 3] = [&[0.5, 1e-40, 0.0, 0.0, 0.0], &[0.4, 0.1], &[0.0, 0.0]];
-        assert_eq!(choose(&lists, Limits { most: 9, ..LIMITS }), [1, 2, 0], "nothing is filled up unasked");
-        assert_eq!(choose(&lists, Limits { most: 9, least: 6, ..LIMITS }), [3, 2, 1]);
-        assert_eq!(choose(&lists, Limits { most: 5, least: 6, ..LIMITS }), [2, 2, 1]);
-        assert_eq!(choose(&lists, Limits { most: 20, least: 20, ..LIMITS }), [5, 2, 2], "there are no more");
+        assert_eq!(choose(&lists, TruncationLimits { most: 9, ..LIMITS }), [1, 2, 0], "nothing is filled up unasked");
+        assert_eq!(choose(&lists, TruncationLimits { most: 9, least: 6, ..LIMITS }), [3, 2, 1]);
+        assert_eq!(choose(&lists, TruncationLimits { most: 5, least: 6, ..LIMITS }), [2, 2, 1]);
+        assert_eq!(choose(&lists, TruncationLimits { most: 20, least: 20, ..LIMITS }), [5, 2, 2], "there are no more");
         // A limit on the weight does not drop what was asked for.
-        assert_eq!(choose(&lists, Limits { most: 9, least: 6, discarded: 0.2 }), [3, 2, 1]);
+        assert_eq!(choose(&lists, TruncationLimits { most: 9, least: 6, discarded: 0.2 }), [3, 2, 1]);
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //! be unknown where the sweeps may have been unable to reach it.
 
 use super::chain::Chain;
-use super::found::{Excited, Found, Stop, SweepRecord};
 use super::mobility::Mobility;
 use super::options::Options;
+use super::result::{DmrgResult, ExcitedState, SweepRecord, SweepStop};
 
 /// An eigenstate that is only truncated has a variance of some hundred times the weight dropped at a cut (open Heisenberg
 /// and Hubbard chains of 16 to 100 sites, m = 16 to 128: 36 to 373 times); far more means that it is none.
@@ -24,11 +24,11 @@ const OFF: (f64, f64) = (1e-8, 1e-6);
 /// An energy may be off by so many times the discarded weight, in units of the largest term.
 const OF_DISCARDED: f64 = 1e3;
 
-impl Found {
+impl DmrgResult {
     /// Takes down what must be told; everything is in the units of the chain.
     pub(super) fn warn(&mut self, options: &Options, chain: &Chain) {
         let last = self.last_sweep();
-        if self.stop == Stop::Sweeps {
+        if self.stop == SweepStop::Sweeps {
             self.warnings.push(self.unsettled(options, chain));
         }
         if last.discarded > MUCH_DISCARDED {
@@ -104,9 +104,9 @@ impl Found {
     }
 }
 
-fn of_excited(number: usize, state: &Excited, discarded: f64, chain: &Chain) -> Vec<String> {
+fn of_excited(number: usize, state: &ExcitedState, discarded: f64, chain: &Chain) -> Vec<String> {
     let mut said = Vec::new();
-    if state.stop == Stop::Sweeps && !state.sweeps.is_empty() {
+    if state.stop == SweepStop::Sweeps && !state.sweeps.is_empty() {
         said.push(format!("state {number} stopped without settling; raise `sweeps`"));
     }
     let discarded = state.sweeps.last().map_or(discarded, |sweep| sweep.discarded);
@@ -149,36 +149,36 @@ mod tests {
         Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap()
     }
 
-    fn warned(found: Found, jxy: f64) -> Vec<String> {
+    fn warned(found: DmrgResult, jxy: f64) -> Vec<String> {
         let mut found = found;
         found.warn(&Options::default(), &chain(jxy));
         found.warnings
     }
 
     /// What is said of a run whose last sweep discarded so much and whose state has this variance.
-    fn warnings(variance: Option<f64>, discarded: f64, stop: Stop) -> Vec<String> {
+    fn warnings(variance: Option<f64>, discarded: f64, stop: SweepStop) -> Vec<String> {
         let sweep = SweepRecord { discarded, kept: 64, energy: -1.0, ..SweepRecord::default() };
-        warned(Found { variance, sweeps: vec![sweep, sweep], stop, ..empty() }, 1.0)
+        warned(DmrgResult { variance, sweeps: vec![sweep, sweep], stop, ..empty() }, 1.0)
     }
 
     #[test]
     fn a_variance_is_told_for_what_it_proves() {
-        let stuck = warnings(Some(1e-3), 1e-10, Stop::Converged);
+        let stuck = warnings(Some(1e-3), 1e-10, SweepStop::Converged);
         assert!(stuck.len() == 1 && stuck[0].contains("stuck"), "{stuck:?}");
         // The unit of this chain is 1/2.
-        let truncated = warnings(Some(1e-3), 1e-5, Stop::Converged);
+        let truncated = warnings(Some(1e-3), 1e-5, SweepStop::Converged);
         assert!(truncated.len() == 1 && truncated[0].contains("an eigenvalue within 1.6e-2"), "{truncated:?}");
-        assert!(warnings(Some(1e-7), 1e-8, Stop::Converged).is_empty(), "good to seven digits");
-        assert!(warnings(Some(1e-10), 0.0, Stop::Converged).is_empty(), "an eigenstate");
-        let few = warnings(Some(0.0), 0.2, Stop::Converged);
+        assert!(warnings(Some(1e-7), 1e-8, SweepStop::Converged).is_empty(), "good to seven digits");
+        assert!(warnings(Some(1e-10), 0.0, SweepStop::Converged).is_empty(), "an eigenstate");
+        let few = warnings(Some(0.0), 0.2, SweepStop::Converged);
         assert!(few.len() == 1 && few[0].contains("64 states are too few"), "{few:?}");
-        assert!(warnings(None, 0.0, Stop::Sweeps).iter().any(|said| said.contains("raise `sweeps`")));
+        assert!(warnings(None, 0.0, SweepStop::Sweeps).iter().any(|said| said.contains("raise `sweeps`")));
     }
 
     #[test]
     fn an_energy_that_is_not_the_exact_one_is_told() {
         let check = |energy| Some(SectorCheck { dimension: 20, energies: vec![energy], seconds: 0.0 });
-        let found = |energy| Found { variance: Some(0.0), check: check(energy), ..empty() };
+        let found = |energy| DmrgResult { variance: Some(0.0), check: check(energy), ..empty() };
         assert!(warned(found(-1.0), 1.0).is_empty());
         let said = warned(found(-1.001), 1.0);
         assert!(said.len() == 1 && said[0].contains("from the exact energy"), "{said:?}");
@@ -186,21 +186,21 @@ mod tests {
 
     #[test]
     fn charges_that_no_sweep_can_move_are_told_where_nothing_else_is_known() {
-        let found = || Found { variance: Some(0.0), ..empty() };
+        let found = || DmrgResult { variance: Some(0.0), ..empty() };
         assert!(warned(found(), 1.0).is_empty());
         assert!(warned(found(), 0.0)[0].contains("conserves 5 charge(s)"));
         assert!(warned(found(), 1e-3)[0].contains("5 charge(s) are moved only by"));
     }
 
-    fn empty() -> Found {
-        Found {
+    fn empty() -> DmrgResult {
+        DmrgResult {
             energy: -1.0,
             average: None,
             variance: None,
             extrapolated: None,
             sweeps: Vec::new(),
             growth: Vec::new(),
-            stop: Stop::Converged,
+            stop: SweepStop::Converged,
             polish: None,
             excited: Vec::new(),
             cuts: Vec::new(),

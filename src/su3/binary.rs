@@ -167,7 +167,7 @@ impl Source for BinaryFile {
         0
     }
 
-    fn manner(&self) -> &'static str {
+    fn describe(&self) -> &'static str {
         "read group by group"
     }
 }

@@ -28,7 +28,7 @@ pub trait Source: Sync {
     fn resident(&self) -> u64;
 
     /// How the numbers come, in words.
-    fn manner(&self) -> &'static str;
+    fn describe(&self) -> &'static str;
 }
 
 impl Source for ByChannel {
@@ -48,7 +48,7 @@ impl Source for ByChannel {
         self.vectors.iter().map(|(_, vector)| 8 * vector.len() as u64).sum()
     }
 
-    fn manner(&self) -> &'static str {
+    fn describe(&self) -> &'static str {
         "held in memory"
     }
 }

@@ -9,7 +9,7 @@
 use super::mapping::Mapping;
 use super::{Device, Vector};
 use crate::error::Result;
-use crate::stretches::Stretches;
+use crate::free_list::FreeList;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes to which vectors are aligned, and of which their lengths are multiples.
@@ -28,7 +28,7 @@ struct Inner {
 }
 
 struct State {
-    line: Stretches,
+    line: FreeList,
     mapping: Option<Mapping>,
     /// The most bytes that were taken at a time.
     peak: u64,
@@ -64,7 +64,7 @@ impl Arena {
             Device::Cuda(cuda) if !separate => Mapping::new(cuda, limit)?,
             _ => None,
         };
-        let state = Mutex::new(State { line: Stretches::default(), mapping, peak: 0 });
+        let state = Mutex::new(State { line: FreeList::default(), mapping, peak: 0 });
         Ok(Arena { inner: Arc::new(Inner { device: device.clone(), limit, state }) })
     }
 

@@ -1,12 +1,12 @@
 //! A stage of operation records through cuBLAS, product by product: the strategies of the paper (Nemes, Barcza, Nagy, Legeza
 //! and Szolgay 2014, section 7 and Table 2).
 //!
-//! In: a [`Stage`], the buffers its records read, on a card. Out: what [`records::run`](crate::dmrg::records::run) gives on
+//! In: a [`RecordStage`], the buffers its records read, on a card. Out: what [`records::run`](crate::dmrg::records::run) gives on
 //! the CPU. Products are `dgemm`, copies `dgeam`; records of one output block follow each other on one stream. Where the
 //! strategy keeps operators in host memory, [`LibraryProducts::prepare`] takes them there.
 
 use super::DeviceBuffers;
-use crate::dmrg::records::{Action, Operand, SPACE_LIST, SPACES, Space, Stage};
+use crate::dmrg::records::{Action, Operand, OperandSpace, RecordStage, SPACE_LIST, SPACES};
 use crate::dmrg::strategy::Strategy;
 use eigenforge_runtime::{
     Device, DeviceError, MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Pinned, Vector,
@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Streams of the strategies that have several.
 const STREAMS: usize = 4;
 /// The spaces of operators, which `nostreamstorage` keeps in host memory.
-const OPERATORS: [Space; 4] = [Space::Left, Space::LeftSum, Space::Right, Space::RightSum];
+const OPERATORS: [OperandSpace; 4] =
+    [OperandSpace::Left, OperandSpace::LeftSum, OperandSpace::Right, OperandSpace::RightSum];
 
 /// cuBLAS on the streams of a strategy.
 pub struct LibraryProducts {
@@ -33,7 +34,7 @@ pub struct LibraryStage {
     /// Elements that must be zero before, since no call overwrites them.
     clear: usize,
     length: usize,
-    operators: Vec<(Space, Pinned)>,
+    operators: Vec<(OperandSpace, Pinned)>,
     spare: Arc<Mutex<Vec<Pinned>>>,
 }
 
@@ -46,7 +47,7 @@ fn place(operand: &Operand) -> MatrixPlace {
 ///
 /// # Errors
 /// A record that cuBLAS has no routine for.
-pub fn calls(stage: &Stage) -> Result<(Vec<Vec<MatrixCall>>, bool), DeviceError> {
+pub fn calls(stage: &RecordStage) -> Result<(Vec<Vec<MatrixCall>>, bool), DeviceError> {
     let mut covered = stage.groups.iter().map(|group| group.length).sum::<usize>() == stage.length;
     let mut blocks = Vec::with_capacity(stage.groups.len());
     for group in &stage.groups {
@@ -109,7 +110,7 @@ impl LibraryProducts {
     ///
     /// # Errors
     /// A record that cuBLAS has no routine for; a device that fails.
-    pub fn prepare(&self, stage: &Stage, buffers: &DeviceBuffers<'_>) -> Result<LibraryStage, DeviceError> {
+    pub fn prepare(&self, stage: &RecordStage, buffers: &DeviceBuffers<'_>) -> Result<LibraryStage, DeviceError> {
         let (blocks, covered) = calls(stage)?;
         let streams = deal(&blocks, self.products.streams());
         let mut operators = Vec::new();
@@ -160,7 +161,7 @@ impl LibraryProducts {
 }
 
 /// Elements of a space that calls read.
-fn read_of(space: Space, blocks: &[Vec<MatrixCall>]) -> usize {
+fn read_of(space: OperandSpace, blocks: &[Vec<MatrixCall>]) -> usize {
     let of = |call: &MatrixCall| {
         let extents = call.extents();
         let places = [Some(call.a), call.b].into_iter().zip(extents);
@@ -187,7 +188,7 @@ impl Drop for LibraryStage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dmrg::records::{Buffers, Group, Record, run};
+    use crate::dmrg::records::{Buffers, Record, RecordGroup, run};
     use eigenforge_runtime::seeded::vector;
 
     /// What cuBLAS does with calls.
@@ -211,11 +212,11 @@ mod tests {
     }
 
     /// Random records: blocks that a first record covers, or, with `holes`, blocks and places that none does.
-    fn stage(holes: bool, seed: u64) -> Stage {
+    fn stage(holes: bool, seed: u64) -> RecordStage {
         let random = vector(4000, seed);
         let mut next = random.iter();
         let mut below = |most: usize| ((next.next().unwrap().abs() * most as f64) as usize).min(most - 1);
-        let mut stage = Stage::default();
+        let mut stage = RecordStage::default();
         for group in 0..7 {
             let (rows, columns) = (1 + below(9), 1 + below(9));
             let mut records = Vec::new();
@@ -235,7 +236,7 @@ mod tests {
                 records.push(Record { action, coefficient: 0.7, first, stride: rows, rows: m, columns: n });
             }
             let length = rows * columns;
-            stage.groups.push(Group { offset: stage.length, length, records });
+            stage.groups.push(RecordGroup { offset: stage.length, length, records });
             stage.length += length + if holes { below(3) } else { 0 };
         }
         stage
@@ -291,7 +292,8 @@ mod tests {
     #[test]
     fn a_record_without_a_routine_is_refused() {
         let record = Record { action: Action::Diagonal, coefficient: 1.0, first: 0, stride: 2, rows: 2, columns: 2 };
-        let stage = Stage { groups: vec![Group { offset: 0, length: 4, records: vec![record] }], length: 4 };
+        let stage =
+            RecordStage { groups: vec![RecordGroup { offset: 0, length: 4, records: vec![record] }], length: 4 };
         let said = calls(&stage).map(|_| ()).unwrap_err().to_string();
         assert!(said.contains("expected products and copies"), "{said}");
     }

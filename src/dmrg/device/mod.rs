@@ -16,5 +16,5 @@ mod tables;
 
 pub use cutting::Loads;
 pub use library::{LibraryProducts, LibraryStage};
-pub use products::{DeviceBuffers, Prepared, Products};
+pub use products::{DeviceBuffers, PreparedStage, Products};
 pub(super) use tables::Tables;

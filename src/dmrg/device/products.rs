@@ -1,19 +1,19 @@
 //! A stage of operation records in one launch.
 //!
-//! In: a [`Stage`], the buffers its records read, on the device. Out: what [`records::run`](crate::dmrg::records::run)
+//! In: a [`RecordStage`], the buffers its records read, on the device. Out: what [`records::run`](crate::dmrg::records::run)
 //! gives on the CPU: every group's block is the sum of its records, everything else zero.
 //!
 //! ```no_run
 //! # use eigenforge::dmrg::device::{DeviceBuffers, Products};
-//! # use eigenforge::dmrg::records::{Space, Stage};
+//! # use eigenforge::dmrg::records::{OperandSpace, RecordStage};
 //! # use eigenforge::runtime::Device;
 //! # fn main() -> Result<(), eigenforge::runtime::DeviceError> {
-//! # let (device, stage) = (Device::cuda(0)?, Stage::default());
+//! # let (device, stage) = (Device::cuda(0)?, RecordStage::default());
 //! let products = Products::new(&device)?; // compiles, or finds the kernel
 //! let prepared = products.prepare(&stage)?; // cuts the stage into tiles and uploads its table
 //! let (blocks, x) = (device.zeros::<f64>(1000)?, device.zeros::<f64>(5000)?);
 //! let mut y = device.zeros::<f64>(stage.length)?;
-//! let buffers = DeviceBuffers::default().with(Space::Left, &blocks).with_from(Space::Input, &x, 2500);
+//! let buffers = DeviceBuffers::default().with(OperandSpace::Left, &blocks).with_from(OperandSpace::Input, &x, 2500);
 //! products.run(&prepared, &buffers, &mut y)?; // queued
 //! # Ok(()) }
 //! ```
@@ -23,7 +23,7 @@ use super::cutting::Loads;
 use super::streams::{Layout, Streams};
 use super::table::Table;
 use super::tables::{Tables, Uploaded};
-use crate::dmrg::records::{SPACES, Space, Stage};
+use crate::dmrg::records::{OperandSpace, RecordStage, SPACES};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
 use eigenforge_templates::Launch;
 use eigenforge_templates::dmrg::{GroupedProductsPlan, StreamedProductsPlan};
@@ -68,7 +68,7 @@ struct Streaming {
 type Spare = Arc<Mutex<Vec<Vector<f64>>>>;
 
 /// A stage whose tables are on the device.
-pub struct Prepared {
+pub struct PreparedStage {
     launch: Launch,
     firsts: [i64; 3],
     table: Uploaded,
@@ -102,18 +102,18 @@ pub struct DeviceBuffers<'a> {
 
 impl<'a> DeviceBuffers<'a> {
     /// With a vector in its place.
-    pub fn with(self, space: Space, vector: &'a Vector<f64>) -> DeviceBuffers<'a> {
+    pub fn with(self, space: OperandSpace, vector: &'a Vector<f64>) -> DeviceBuffers<'a> {
         self.with_from(space, vector, 0)
     }
 
     /// With a vector in its place, whose element `first` is the first of the space.
-    pub fn with_from(mut self, space: Space, vector: &'a Vector<f64>, first: usize) -> DeviceBuffers<'a> {
+    pub fn with_from(mut self, space: OperandSpace, vector: &'a Vector<f64>, first: usize) -> DeviceBuffers<'a> {
         self.given[space as usize] = Some((vector, first));
         self
     }
 
     /// The vector of a space, and where in it the space begins.
-    pub fn get(&self, space: Space) -> Option<(&'a Vector<f64>, usize)> {
+    pub fn get(&self, space: OperandSpace) -> Option<(&'a Vector<f64>, usize)> {
         self.given[space as usize]
     }
 }
@@ -187,7 +187,7 @@ impl Products {
     ///
     /// # Errors
     /// A record that is not a part of its group's block; numbers beyond 2³¹; a device that fails.
-    pub fn prepare(&self, stage: &Stage) -> Result<Prepared, DeviceError> {
+    pub fn prepare(&self, stage: &RecordStage) -> Result<PreparedStage, DeviceError> {
         let kinds: &[Loads] = match (self.always, &self.streaming) {
             (Some(Loads::Streamed), _) => &[Loads::Streamed],
             (None, Some(_)) if stage.flops() >= FEW_FLOPS => &[Loads::Carried, Loads::Streamed],
@@ -201,7 +201,7 @@ impl Products {
         self.kernel_of(&streams).check(&launch)?;
         let table = self.tables.upload(&words)?;
         let (spaces, length) = (sizes.spaces.map(|len| len as usize), stage.length);
-        Ok(Prepared { launch, firsts, table, spaces, length, cycles, streams, mapped: Mutex::default() })
+        Ok(PreparedStage { launch, firsts, table, spaces, length, cycles, streams, mapped: Mutex::default() })
     }
 
     fn kernel_of(&self, streams: &Streams) -> &Kernel {
@@ -231,7 +231,7 @@ impl Products {
     /// The stage's operands as they stream from these buffers, blocks copied where they must be.
     fn mapped(
         &self,
-        stage: &Prepared,
+        stage: &PreparedStage,
         streaming: &Streaming,
         given: &[(&Vector<f64>, usize); SPACES],
     ) -> Result<Mapped, DeviceError> {
@@ -262,7 +262,7 @@ impl Products {
     /// A vector that is missing, too short, or of another device.
     pub fn run(
         &self,
-        stage: &Prepared,
+        stage: &PreparedStage,
         buffers: &DeviceBuffers<'_>,
         output: &mut Vector<f64>,
     ) -> Result<(), DeviceError> {
@@ -275,7 +275,7 @@ impl Products {
     /// Those of [`Products::run`].
     pub fn run_into(
         &self,
-        stage: &Prepared,
+        stage: &PreparedStage,
         buffers: &DeviceBuffers<'_>,
         output: &mut Vector<f64>,
         first: usize,
@@ -301,7 +301,7 @@ impl Products {
 
     fn run_of(
         &self,
-        stage: &Prepared,
+        stage: &PreparedStage,
         given: &[(&Vector<f64>, usize); SPACES],
         output: &mut Vector<f64>,
         first: usize,
@@ -356,7 +356,7 @@ fn lengthen(launch: &mut Launch, parameter: usize, length: usize, as_access: Acc
     }
 }
 
-impl Prepared {
+impl PreparedStage {
     /// Elements of the output.
     pub fn length(&self) -> usize {
         self.length
@@ -371,7 +371,7 @@ impl Prepared {
 impl Mapped {
     /// Whether these are the buffers it is for. The place of x may change: it is copied.
     fn still(&self, given: &[(&Vector<f64>, usize); SPACES]) -> bool {
-        let input = Space::Input as usize;
+        let input = OperandSpace::Input as usize;
         (0..SPACES).all(|k| k == input || self.places[k] == (given[k].0.address(), given[k].1))
     }
 }

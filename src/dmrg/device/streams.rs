@@ -6,7 +6,7 @@
 
 use super::copies::Copies;
 use super::cutting::Loads;
-use crate::dmrg::records::{Action, Operand, Record, SPACES, Space};
+use crate::dmrg::records::{Action, Operand, OperandSpace, Record, SPACES};
 use eigenforge_runtime::{DeviceError, MappedMatrix, Vector, tensor_maps};
 use std::collections::HashMap;
 
@@ -84,7 +84,7 @@ impl Streams {
 
     /// Whether x, or an intermediate, is among what is read.
     fn is_vector(space: usize) -> bool {
-        space == Space::Input as usize || space == Space::Between as usize
+        space == OperandSpace::Input as usize || space == OperandSpace::Between as usize
     }
 
     /// Where matrices are read when buffers begin at these elements.
@@ -94,7 +94,7 @@ impl Streams {
             let Matrix { space, offset, stride, transposed, rows, columns, row_before } = *matrix;
             let even = (firsts[space] + offset).is_multiple_of(2) && stride.is_multiple_of(2) && stride >= rows;
             // The place of x changes from product to product.
-            if even && !transposed && !row_before && space != Space::Input as usize {
+            if even && !transposed && !row_before && space != OperandSpace::Input as usize {
                 return Source::Own;
             }
             let vectors = Streams::is_vector(space);

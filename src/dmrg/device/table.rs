@@ -6,7 +6,7 @@
 
 use super::cutting::{Choice, Cost, Loads, Part, Rectangle, Uncut};
 use super::streams::Streams;
-use crate::dmrg::records::{Action, Group, Operand, Record, SPACES, Stage};
+use crate::dmrg::records::{Action, Operand, Record, RecordGroup, RecordStage, SPACES};
 use eigenforge_runtime::DeviceError;
 use eigenforge_templates::dmrg::{GroupedProductsPlan, Kind, Place, ProductRecord, TableSizes, Tile, WORDS};
 use std::cmp::Reverse;
@@ -55,7 +55,7 @@ impl Table {
     ///
     /// # Errors
     /// A record that is not a part of its group's block, or numbers too large for the table.
-    pub fn new(stage: &Stage, blocks: u32, kinds: &[Loads]) -> Result<Table, DeviceError> {
+    pub fn new(stage: &RecordStage, blocks: u32, kinds: &[Loads]) -> Result<Table, DeviceError> {
         let (outputs, spaces) = outputs(stage)?;
         let (loads, cuts) = best_cut(&outputs, blocks, kinds);
         let (order, starts, cycles) = deal(&cuts, blocks);
@@ -121,7 +121,7 @@ fn stride_of(record: &Record) -> usize {
 }
 
 /// All output blocks, gaps between them as blocks without records; elements that are read of each buffer.
-fn outputs(stage: &Stage) -> Result<(Vec<Block<'_>>, [u64; SPACES]), DeviceError> {
+fn outputs(stage: &RecordStage) -> Result<(Vec<Block<'_>>, [u64; SPACES]), DeviceError> {
     let (mut list, mut spaces, mut at, mut first_record) = (Vec::new(), [0; SPACES], 0, 0);
     for (number, group) in stage.groups.iter().enumerate() {
         if group.offset < at || group.offset + group.length > stage.length {
@@ -157,7 +157,7 @@ fn zeros(from: usize, to: usize) -> Result<Option<Block<'static>>, DeviceError> 
 
 fn block<'a>(
     number: usize,
-    group: &'a Group,
+    group: &'a RecordGroup,
     first_record: u32,
     spaces: &mut [u64; SPACES],
 ) -> Result<Block<'a>, DeviceError> {

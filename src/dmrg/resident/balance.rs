@@ -7,7 +7,7 @@
 
 use super::super::cpu_share::CpuShare;
 use super::super::superblock::Superblock;
-use super::beside::Seconds;
+use super::cpu_part::Seconds;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -81,15 +81,15 @@ fn balanced(card: f64, part: f64, cpu: Seconds) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::records::{Action, Group, Operand, Record, Space, Stage};
+    use super::super::super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
     use super::*;
 
     fn product(n: usize) -> Superblock {
         let operand = |space| Operand { space, offset: 0, stride: n, transposed: false };
-        let action = Action::Product { a: operand(Space::Left), b: operand(Space::Input), inner: n };
+        let action = Action::Product { a: operand(OperandSpace::Left), b: operand(OperandSpace::Input), inner: n };
         let record = Record { action, coefficient: 1.0, first: 0, stride: n, rows: n, columns: n };
-        let group = Group { offset: 0, length: n * n, records: vec![record] };
-        Superblock { first: Stage::default(), second: Stage { groups: vec![group], length: n * n } }
+        let group = RecordGroup { offset: 0, length: n * n, records: vec![record] };
+        Superblock { first: RecordStage::default(), second: RecordStage { groups: vec![group], length: n * n } }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! whose launches are filled with one matrix then. Eigenvalues are good to the rounding of the largest of their matrix.
 
 use super::super::device::Tables;
-use super::{Held, Resident};
+use super::{DeviceEngine, ResidentBuffer};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Eigensolver, Kernel, SymmetricMatrix};
 use eigenforge_templates::eigen::{Card, Eigenpairs, EigenpairsPlan, SymmetricRows, resident_rows};
 use std::sync::{Mutex, PoisonError};
@@ -69,9 +69,13 @@ impl Decomposer {
     }
 }
 
-impl Resident {
+impl DeviceEngine {
     /// Replaces symmetric matrices, given by first element and rows, by their eigenvectors.
-    pub(super) fn decompose(&self, matrices: &mut Held, list: &[(usize, usize)]) -> Result<Vec<Spectrum>, DeviceError> {
+    pub(super) fn decompose(
+        &self,
+        matrices: &mut ResidentBuffer,
+        list: &[(usize, usize)],
+    ) -> Result<Vec<Spectrum>, DeviceError> {
         let mut at = 0;
         let place = |(_, rows): &(usize, usize)| {
             at += rows;
@@ -126,8 +130,8 @@ impl Resident {
         &self,
         by: &Generated,
         list: &[SymmetricRows],
-        matrices: &mut Held,
-        values: &mut Held,
+        matrices: &mut ResidentBuffer,
+        values: &mut ResidentBuffer,
     ) -> Result<(), DeviceError> {
         if list.is_empty() {
             return Ok(());
@@ -237,7 +241,7 @@ mod tests {
         found
     }
 
-    fn check(engine: &Resident, sizes: &[usize], seed: u64) {
+    fn check(engine: &DeviceEngine, sizes: &[usize], seed: u64) {
         let (mut data, mut list, mut all) = (vec![f64::NAN; 5], Vec::new(), Vec::new());
         for (k, n) in sizes.iter().enumerate() {
             for (name, matrix) in cases(*n, seed + 10 * k as u64) {
@@ -266,7 +270,7 @@ mod tests {
     #[test]
     fn memcheck_eigenvectors_of_matrices_of_every_shape_in_the_same_launches() {
         let Some(device) = test_device() else { return };
-        let mut engine = Resident::new(&device).unwrap();
+        let mut engine = DeviceEngine::new(&device).unwrap();
         engine.decomposer.card.resident = 16;
         check(&engine, &[1, 2, 3, 8, 17, 30], 1);
     }
@@ -274,7 +278,7 @@ mod tests {
     #[test]
     fn a_block_keeps_a_whole_matrix() {
         let Some(device) = test_device() else { return };
-        let engine = Resident::new(&device).unwrap();
+        let engine = DeviceEngine::new(&device).unwrap();
         check(&engine, &[5, 41, 70], 100);
     }
 
@@ -282,7 +286,7 @@ mod tests {
     #[test]
     fn long_matrices_in_columns_and_tiles() {
         let Some(device) = test_device() else { return };
-        let mut engine = Resident::new(&device).unwrap();
+        let mut engine = DeviceEngine::new(&device).unwrap();
         let card = matches!(engine.device(), Device::Cuda(_));
         check(&engine, if card { &[161, 300, 517] } else { &[75] }, 200);
         engine.decomposer.card.resident = 40;
@@ -294,7 +298,7 @@ mod tests {
     #[test]
     fn long_matrices_by_their_own_plan() {
         let Some(device) = test_device() else { return };
-        let mut engine = Resident::new(&device).unwrap();
+        let mut engine = DeviceEngine::new(&device).unwrap();
         if !matches!(engine.device(), Device::Cuda(_)) {
             engine.decomposer.few.plan.most = 8;
             check(&engine, &[9, 20], 400);
@@ -322,7 +326,7 @@ mod tests {
     #[test]
     fn what_is_not_finite_is_refused() {
         let Some(device) = test_device() else { return };
-        let engine = Resident::new(&device).unwrap();
+        let engine = DeviceEngine::new(&device).unwrap();
         let mut matrices = engine.pool.upload(&[f64::NAN; 36]).unwrap();
         let refused = engine.decompose(&mut matrices, &[(0, 6)]).map(|_| ()).unwrap_err().to_string();
         assert!(refused.contains("6 x 6") && refused.contains("finite"), "{refused}");

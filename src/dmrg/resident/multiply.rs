@@ -5,13 +5,13 @@
 //! are copied up. Without, no vector crosses.
 
 use super::super::cpu_share::{CpuShare, Split};
-use super::super::device::{DeviceBuffers, LibraryProducts, LibraryStage, Prepared, Products};
-use super::super::records::Space;
+use super::super::device::{DeviceBuffers, LibraryProducts, LibraryStage, PreparedStage, Products};
+use super::super::records::OperandSpace;
 use super::super::strategy::Strategy;
 use super::super::superblock::Superblock;
 use super::balance::{Balance, Decision, TRIAL};
-use super::beside::{Beside, CpuPart};
-use super::{Held, Pool};
+use super::cpu_part::{CpuPart, CpuPartMemory};
+use super::{Pool, ResidentBuffer};
 use eigenforge_runtime::{Device, DeviceError, Vector};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Multiplier {
     by: By,
     balance: Balance,
     /// What the CPU's part needs, where it may have one.
-    beside: Option<Beside>,
+    cpu_memory: Option<CpuPartMemory>,
 }
 
 enum By {
@@ -33,7 +33,7 @@ enum By {
 
 /// Both stages of one bond, with who runs them.
 enum Stages<'a> {
-    Planned(&'a Products, Box<[Prepared; 2]>),
+    Planned(&'a Products, Box<[PreparedStage; 2]>),
     Library(&'a LibraryProducts, [LibraryStage; 2]),
 }
 
@@ -41,7 +41,7 @@ enum Stages<'a> {
 struct CardPart<'a> {
     stages: Stages<'a>,
     buffers: DeviceBuffers<'a>,
-    between: Held,
+    between: ResidentBuffer,
     /// Elements that the first stage makes.
     made: usize,
 }
@@ -79,8 +79,8 @@ impl Multiplier {
             _ => By::Library(LibraryProducts::new(device, strategy)?),
         };
         let balance = Balance::new(share);
-        let beside = if balance.any() { Some(Beside::new(device)?) } else { None };
-        Ok(Multiplier { device: device.clone(), by, balance, beside })
+        let cpu_memory = if balance.any() { Some(CpuPartMemory::new(device)?) } else { None };
+        Ok(Multiplier { device: device.clone(), by, balance, cpu_memory })
     }
 
     /// Makes the records of a superblock ready.
@@ -96,19 +96,19 @@ impl Multiplier {
         let card = |records: &Superblock| self.by.prepare(records, buffers, pool);
         let device = &self.device;
         let alone = |card| Multiply { device, card, cpu: None, trial: None, part: 0.0 };
-        let Some(beside) = &self.beside else { return Ok(alone(card(superblock)?)) };
+        let Some(cpu_memory) = &self.cpu_memory else { return Ok(alone(card(superblock)?)) };
         match self.balance.of(superblock) {
             Decision::Part(0.0) => Ok(alone(card(superblock)?)),
             Decision::Part(part) => {
                 let split = Split::new(superblock, part);
                 let part = split.part;
                 let card = card(&split.card)?;
-                Ok(Multiply { device, card, cpu: beside.prepare(split, &buffers)?, trial: None, part })
+                Ok(Multiply { device, card, cpu: cpu_memory.prepare(split, &buffers)?, trial: None, part })
             }
             Decision::Trial(octave) => {
                 let split = Split::new(superblock, TRIAL);
                 let (part, balance) = (split.part, &self.balance);
-                let trial = beside.prepare(split, &buffers)?.map(|cpu| Trial { cpu, part, octave, balance });
+                let trial = cpu_memory.prepare(split, &buffers)?.map(|cpu| Trial { cpu, part, octave, balance });
                 Ok(Multiply { trial, ..alone(card(superblock)?) })
             }
         }
@@ -134,20 +134,20 @@ impl By {
 impl CardPart<'_> {
     /// Queues y, from element `to` of `w` on, zero where the card has no records.
     fn run(&mut self, v: &Vector<f64>, from: usize, w: &mut Vector<f64>, to: usize) -> Result<(), DeviceError> {
-        let input = self.buffers.with_from(Space::Input, v, from);
+        let input = self.buffers.with_from(OperandSpace::Input, v, from);
         match &self.stages {
             Stages::Planned(by, stages) => {
                 let [first, second] = &**stages;
                 if self.made > 0 {
                     by.run(first, &input, self.between.vector_mut())?;
                 }
-                by.run_into(second, &input.with(Space::Between, self.between.vector()), w, to)
+                by.run_into(second, &input.with(OperandSpace::Between, self.between.vector()), w, to)
             }
             Stages::Library(by, [first, second]) => {
                 if self.made > 0 {
                     by.run_into(first, &input, self.between.vector_mut(), 0)?;
                 }
-                by.run_into(second, &input.with(Space::Between, self.between.vector()), w, to)
+                by.run_into(second, &input.with(OperandSpace::Between, self.between.vector()), w, to)
             }
         }
     }
@@ -163,7 +163,13 @@ impl Multiply<'_> {
     ///
     /// # Errors
     /// Vectors that are too short; a device that fails.
-    pub fn run(&mut self, v: &Held, from: usize, w: &mut Held, to: usize) -> Result<(), DeviceError> {
+    pub fn run(
+        &mut self,
+        v: &ResidentBuffer,
+        from: usize,
+        w: &mut ResidentBuffer,
+        to: usize,
+    ) -> Result<(), DeviceError> {
         let (v, w) = (v.vector(), w.vector_mut());
         if let Some(trial) = self.trial.take() {
             return trial.run(self.device, &mut self.card, (v, from), (w, to));
@@ -199,7 +205,7 @@ impl Trial<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::super::cpu_share::tests::{bond, chain, difference};
-    use super::super::{Limits, test_device};
+    use super::super::{MemoryLimits, test_device};
     use super::*;
     use eigenforge_runtime::seeded::vector;
 
@@ -207,19 +213,19 @@ mod tests {
     fn product(
         share: CpuShare,
         superblock: &Superblock,
-        operators: &[(Space, Vec<f64>)],
+        operators: &[(OperandSpace, Vec<f64>)],
         x: &[f64],
     ) -> (Vec<f64>, f64) {
         let device = test_device().expect("tests ask before");
-        let pool = Pool::new(&device, Limits::tiny(1 << 30)).unwrap();
+        let pool = Pool::new(&device, MemoryLimits::tiny(1 << 30)).unwrap();
         let products = Products::new(&device).unwrap();
         let multiplier = Multiplier::new(&device, &products, Strategy::Planned, share).unwrap();
-        assert_eq!(multiplier.beside.is_some(), share != CpuShare::Part(0.0), "no memory, no stream, no copy");
-        let held: Vec<(Space, Held)> =
+        assert_eq!(multiplier.cpu_memory.is_some(), share != CpuShare::Part(0.0), "no memory, no stream, no copy");
+        let held: Vec<(OperandSpace, ResidentBuffer)> =
             operators.iter().map(|(space, data)| (*space, pool.upload(data).unwrap())).collect();
         let buffers = held.iter().fold(DeviceBuffers::default(), |b, (space, held)| b.with(*space, held.vector()));
-        if let Some(beside) = &multiplier.beside {
-            beside.poison(1 << 16);
+        if let Some(cpu_memory) = &multiplier.cpu_memory {
+            cpu_memory.poison(1 << 16);
         }
         let n = superblock.second.length;
         let (from, to) = (13, 64);

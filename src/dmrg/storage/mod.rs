@@ -6,15 +6,15 @@
 //! ```
 //!
 //! A thread writes and reads, reads first, while the sweep goes on; a sweep says a bond or two before what it will need
-//! ([`Stored::fetch`]). One piece at a time is on its way to the disk: what is put next waits for it. A piece counts as held in memory
+//! ([`SpilledBuffer::fetch`]). One piece at a time is on its way to the disk: what is put next waits for it. A piece counts as held in memory
 //! until then, whenever its writing ends, so that what is held does not depend on how quick a disk is.
 
+mod eviction_queue;
 mod ledger;
-mod resting;
 mod scratch;
 
+pub use eviction_queue::EvictionQueue;
 pub use ledger::Ledger;
-pub use resting::Resting;
 pub use scratch::Scratch;
 
 use super::DmrgError;
@@ -26,7 +26,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 /// Memory of some kind that holds numbers.
-pub trait Room: Send + 'static {
+pub trait NumberBuffer: Send + 'static {
     /// The numbers.
     fn values(&self) -> &[f64];
     /// The same, to be written.
@@ -41,7 +41,7 @@ pub trait Room: Send + 'static {
     }
 }
 
-impl Room for Vec<f64> {
+impl NumberBuffer for Vec<f64> {
     fn values(&self) -> &[f64] {
         self
     }
@@ -53,7 +53,7 @@ impl Room for Vec<f64> {
 type Make<N> = Box<dyn Fn(usize) -> Result<N, DmrgError> + Send + Sync>;
 
 /// Where what was left behind is kept.
-pub struct Store<N: Room> {
+pub struct SpillStore<N: NumberBuffer> {
     /// Bytes in memory, those on their way to the disk and back included.
     memory: Arc<Ledger>,
     limit: u64,
@@ -100,9 +100,9 @@ enum Place<N> {
 }
 
 /// A piece that was put into a store; forgotten when dropped.
-pub struct Stored<N: Room> {
+pub struct SpilledBuffer<N: NumberBuffer> {
     piece: Arc<Piece<N>>,
-    store: Arc<Store<N>>,
+    store: Arc<SpillStore<N>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -126,7 +126,7 @@ impl<N> Piece<N> {
     }
 }
 
-impl<N: Room> Shared<N> {
+impl<N: NumberBuffer> Shared<N> {
     /// What the thread does.
     fn work(&self) {
         loop {
@@ -169,22 +169,22 @@ impl<N: Room> Shared<N> {
     }
 }
 
-impl<N: Room> Store<N> {
+impl<N: NumberBuffer> SpillStore<N> {
     /// Of at most `limit` bytes of memory, counted in `memory`, and a scratch folder for the rest. `make` gives room to read into.
     pub fn new(
         memory: Arc<Ledger>,
         limit: u64,
         scratch: PathBuf,
         make: impl Fn(usize) -> Result<N, DmrgError> + Send + Sync + 'static,
-    ) -> Arc<Store<N>> {
-        Store::on(memory, limit, Scratch::new(scratch), Box::new(make))
+    ) -> Arc<SpillStore<N>> {
+        SpillStore::on(memory, limit, Scratch::new(scratch), Box::new(make))
     }
 
-    fn on(memory: Arc<Ledger>, limit: u64, scratch: Scratch, make: Make<N>) -> Arc<Store<N>> {
+    fn on(memory: Arc<Ledger>, limit: u64, scratch: Scratch, make: Make<N>) -> Arc<SpillStore<N>> {
         let jobs = Mutex::new(Jobs { reads: VecDeque::new(), writes: VecDeque::new(), done: false });
         let shared = Arc::new(Shared { scratch, jobs, more: Condvar::new() });
         let (thread, pending) = (Mutex::default(), Mutex::default());
-        Arc::new(Store { memory, limit, make, shared, thread, pending })
+        Arc::new(SpillStore { memory, limit, make, shared, thread, pending })
     }
 
     /// Bytes of host memory that are held, and those on disk.
@@ -201,7 +201,7 @@ impl<N: Room> Store<N> {
     ///
     /// # Errors
     /// Those of what was being written.
-    pub fn put(self: &Arc<Self>, numbers: N) -> Result<Stored<N>, DmrgError> {
+    pub fn put(self: &Arc<Self>, numbers: N) -> Result<SpilledBuffer<N>, DmrgError> {
         self.settle()?;
         let len = numbers.len();
         let bytes = 8 * len as u64;
@@ -209,7 +209,7 @@ impl<N: Room> Store<N> {
         self.memory.take(bytes);
         let stored = |place| {
             let state = Mutex::new(State { place, counted: true, wanted: false });
-            Stored { piece: Arc::new(Piece { state, changed: Condvar::new(), len }), store: self.clone() }
+            SpilledBuffer { piece: Arc::new(Piece { state, changed: Condvar::new(), len }), store: self.clone() }
         };
         if fits {
             return Ok(stored(Place::Memory(numbers)));
@@ -260,7 +260,7 @@ impl<N: Room> Store<N> {
     }
 }
 
-impl<N: Room> Drop for Store<N> {
+impl<N: NumberBuffer> Drop for SpillStore<N> {
     fn drop(&mut self) {
         locked(&self.shared.jobs).done = true;
         self.shared.more.notify_all();
@@ -270,7 +270,7 @@ impl<N: Room> Drop for Store<N> {
     }
 }
 
-impl<N: Room> Stored<N> {
+impl<N: NumberBuffer> SpilledBuffer<N> {
     /// Numbers in it.
     pub fn len(&self) -> usize {
         self.piece.len
@@ -328,7 +328,7 @@ impl<N: Room> Stored<N> {
     /// A copy, wherever the numbers are; they stay there.
     ///
     /// # Errors
-    /// Those of [`Stored::take`].
+    /// Those of [`SpilledBuffer::take`].
     pub fn copy(&self) -> Result<Vec<f64>, DmrgError> {
         let mut state = self.piece.settled();
         match &mut state.place {
@@ -350,7 +350,7 @@ impl<N: Room> Stored<N> {
     }
 }
 
-impl<N: Room> Drop for Stored<N> {
+impl<N: NumberBuffer> Drop for SpilledBuffer<N> {
     fn drop(&mut self) {
         let mut state = self.piece.settled();
         if let Place::Disk(written) = std::mem::replace(&mut state.place, Place::Gone) {
@@ -366,8 +366,8 @@ mod tests {
     use eigenforge_runtime::seeded::vector;
     use std::fs::OpenOptions;
 
-    fn store(limit: u64, folder: &std::path::Path) -> Arc<Store<Vec<f64>>> {
-        Store::new(Arc::default(), limit, folder.into(), |len| Ok(vec![f64::NAN; len]))
+    fn store(limit: u64, folder: &std::path::Path) -> Arc<SpillStore<Vec<f64>>> {
+        SpillStore::new(Arc::default(), limit, folder.into(), |len| Ok(vec![f64::NAN; len]))
     }
 
     fn bits(values: &[f64]) -> Vec<u64> {
@@ -379,7 +379,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = store(8 * 2500, folder.path());
         let numbers: Vec<Vec<f64>> = (0..20).map(|k| vector(300 + 40 * k, k as u64)).collect();
-        let mut stack: Vec<Stored<Vec<f64>>> = numbers.iter().map(|x| store.put(x.clone()).unwrap()).collect();
+        let mut stack: Vec<SpilledBuffer<Vec<f64>>> = numbers.iter().map(|x| store.put(x.clone()).unwrap()).collect();
         let (memory, disk) = store.ledgers();
         let longest = 8 * numbers[19].len() as u64;
         assert!(disk.held() > 0 && memory.peak() <= store.limit() + longest, "one piece at a time is on its way");
@@ -406,7 +406,7 @@ mod tests {
     fn a_full_disk_is_an_error_of_the_next_piece_and_of_whoever_wants_the_first() {
         let full = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
         let make: Make<Vec<f64>> = Box::new(|len| Ok(vec![0.0; len]));
-        let store = Store::on(Arc::default(), 0, Scratch::on(full, "/there".into()), make);
+        let store = SpillStore::on(Arc::default(), 0, Scratch::on(full, "/there".into()), make);
         let first = store.put(vec![1.0; 100]).unwrap();
         let refused = first.take().unwrap_err().to_string();
         assert!(refused.contains("/there"), "{refused}");

@@ -2,11 +2,11 @@
 //!
 //! One file without a name in a folder: it is gone when the run ends, however it ends. Pieces lie in stretches that are used
 //! again. Every piece is read back against the blake3 sum of what was written. Calls block;
-//! [`super::Store`] makes them on a thread of its own.
+//! [`super::SpillStore`] makes them on a thread of its own.
 
 use super::Ledger;
 use crate::dmrg::DmrgError;
-use eigenforge_runtime::stretches::Stretches;
+use eigenforge_runtime::free_list::FreeList;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub struct Scratch {
     folder: PathBuf,
     file: Mutex<Option<File>>,
     /// Bytes of the file.
-    space: Mutex<Stretches>,
+    space: Mutex<FreeList>,
     /// Bytes in the file.
     pub ledger: Ledger,
 }

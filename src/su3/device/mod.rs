@@ -19,7 +19,7 @@ use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
 use layout::{Layout, Portion, w0_of_tables};
 use numbers::OnCard;
 pub use paper::DevicePaper;
-pub use run::{Channels, DeviceMemory, DeviceVectors, Direction, Layouts, memory_plan, part_of, transform};
+pub use run::{Channels, DeviceMemory, DeviceVectors, Layouts, TransformKind, memory_plan, part_of, transform};
 use std::collections::HashMap;
 
 /// Why a device does not transform.

@@ -26,11 +26,11 @@
 //! | `restart` | what takes the place of a full basis? |
 //! | `several` | how are several states found? |
 
-mod again;
 mod ground;
 mod projected;
 mod recurrence;
 mod restart;
+mod second_pass;
 mod several;
 
 pub(super) use ground::{Search, search as search_lowest};
@@ -53,7 +53,7 @@ const MOST: usize = 101;
 
 /// The programs of this folder.
 pub(super) fn programs() -> Vec<VectorProgram> {
-    [recurrence::STEP, recurrence::IN_PLACE, again::AGAIN].map(parse).to_vec()
+    [recurrence::STEP, recurrence::IN_PLACE, second_pass::SECOND_PASS].map(parse).to_vec()
 }
 
 /// Vectors worth keeping beside [`VECTORS`], where memory has room for `spare` more.

@@ -1,6 +1,6 @@
 //! Fixed host memory that is used again: fixing pages takes some tenths of a second a gigabyte.
 
-use crate::dmrg::storage::Room;
+use crate::dmrg::storage::NumberBuffer;
 use eigenforge_runtime::{Device, DeviceError, Pinned};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ fn rounded(len: usize) -> usize {
 }
 
 /// Fixed memory that nobody holds.
-pub struct Lender {
+pub struct PinnedPool {
     device: Device,
     /// Bytes above which nothing is kept for use again.
     limit: u64,
@@ -29,32 +29,32 @@ struct Spare {
 }
 
 /// Fixed host memory with numbers in it, given back when dropped.
-pub struct Lent {
+pub struct PinnedBuffer {
     pinned: Option<Pinned>,
     len: usize,
-    lender: Arc<Lender>,
+    pinned_pool: Arc<PinnedPool>,
 }
 
-impl Lender {
+impl PinnedPool {
     /// For copies of a device.
-    pub fn new(device: &Device, limit: u64) -> Arc<Lender> {
-        Arc::new(Lender { device: device.clone(), limit, spare: Mutex::default() })
+    pub fn new(device: &Device, limit: u64) -> Arc<PinnedPool> {
+        Arc::new(PinnedPool { device: device.clone(), limit, spare: Mutex::default() })
     }
 
     /// Memory for `len` numbers.
     ///
     /// # Errors
     /// Memory that is not there.
-    pub fn lend(self: &Arc<Lender>, len: usize) -> Result<Lent, DeviceError> {
-        let pinned = self.pinned(len)?;
-        Ok(self.lent(pinned, len))
+    pub fn take(self: &Arc<PinnedPool>, len: usize) -> Result<PinnedBuffer, DeviceError> {
+        let pinned = self.take_pinned(len)?;
+        Ok(self.wrap(pinned, len))
     }
 
-    /// The same, for a copy; [`Lender::lent`] takes it back.
+    /// The same, for a copy; [`PinnedPool::wrap`] takes it back.
     ///
     /// # Errors
-    /// Those of [`Lender::lend`].
-    pub fn pinned(&self, len: usize) -> Result<Pinned, DeviceError> {
+    /// Those of [`PinnedPool::take`].
+    pub fn take_pinned(&self, len: usize) -> Result<Pinned, DeviceError> {
         let wanted = rounded(len);
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(k) = spare.pieces.iter().rposition(|piece| piece.len() == wanted) {
@@ -71,20 +71,20 @@ impl Lender {
         Ok(pinned)
     }
 
-    /// Takes care of memory that [`Lender::pinned`] gave out, with `len` numbers in it.
-    pub fn lent(self: &Arc<Lender>, pinned: Pinned, len: usize) -> Lent {
-        Lent { pinned: Some(pinned), len, lender: self.clone() }
+    /// Takes care of memory that [`PinnedPool::take_pinned`] gave out, with `len` numbers in it.
+    pub fn wrap(self: &Arc<PinnedPool>, pinned: Pinned, len: usize) -> PinnedBuffer {
+        PinnedBuffer { pinned: Some(pinned), len, pinned_pool: self.clone() }
     }
 }
 
-impl Lent {
+impl PinnedBuffer {
     /// The memory, for a copy.
     pub fn into_pinned(mut self) -> Pinned {
         self.pinned.take().unwrap_or_else(|| unreachable!("it is taken once"))
     }
 }
 
-impl Room for Lent {
+impl NumberBuffer for PinnedBuffer {
     fn values(&self) -> &[f64] {
         self.pinned.as_ref().map_or(&[], |pinned| &pinned[..self.len])
     }
@@ -97,10 +97,10 @@ impl Room for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for PinnedBuffer {
     fn drop(&mut self) {
         if let Some(pinned) = self.pinned.take() {
-            self.lender.spare.lock().unwrap_or_else(PoisonError::into_inner).pieces.push(pinned);
+            self.pinned_pool.spare.lock().unwrap_or_else(PoisonError::into_inner).pieces.push(pinned);
         }
     }
 }

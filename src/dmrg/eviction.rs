@@ -11,7 +11,7 @@ use super::sweep::Sweeper;
 
 /// What a sweep leaves behind and takes up again.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Item {
+pub(super) enum Evictable {
     /// The block of a side that ends at a cut.
     Block(Side, usize),
     /// The states kept of a site.
@@ -25,13 +25,13 @@ impl<E: Engine> Sweeper<'_, E> {
     /// Lets the engine do something with numbers that are there.
     fn with(
         &mut self,
-        item: Item,
+        item: Evictable,
         work: impl FnOnce(&E, &mut E::Buffer) -> Result<(), DmrgError>,
     ) -> Result<(), DmrgError> {
         let buffer = match item {
-            Item::Block(Side::Left, cut) => self.left[cut].as_mut().map(|block| &mut block.data),
-            Item::Block(Side::Right, cut) => self.right[cut].as_mut().map(|block| &mut block.data),
-            Item::Kept(site) => self.kept[site].as_mut().map(|kept| &mut kept.data),
+            Evictable::Block(Side::Left, cut) => self.left[cut].as_mut().map(|block| &mut block.data),
+            Evictable::Block(Side::Right, cut) => self.right[cut].as_mut().map(|block| &mut block.data),
+            Evictable::Kept(site) => self.kept[site].as_mut().map(|kept| &mut kept.data),
         };
         buffer.map_or(Ok(()), |buffer| work(&self.engine, buffer))
     }
@@ -40,28 +40,28 @@ impl<E: Engine> Sweeper<'_, E> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub(super) fn leave_behind(&mut self, items: &[Item]) -> Result<(), DmrgError> {
-        items.iter().try_for_each(|item| self.with(*item, E::leave))
+    pub(super) fn mark_evictable(&mut self, items: &[Evictable]) -> Result<(), DmrgError> {
+        items.iter().try_for_each(|item| self.with(*item, E::mark_evictable))
     }
 
     /// An item that is about to be read.
     ///
     /// # Errors
     /// Those of the engine.
-    pub(super) fn arrive(&mut self, item: Item) -> Result<(), DmrgError> {
-        self.with(item, E::arrive)
+    pub(super) fn ensure_resident(&mut self, item: Evictable) -> Result<(), DmrgError> {
+        self.with(item, E::ensure_resident)
     }
 
     /// Says what this bond will take up at its end and what the next bonds will need.
-    pub(super) fn look_ahead(&mut self, p: usize, grows: Side) -> Result<(), DmrgError> {
+    pub(super) fn prefetch_ahead(&mut self, p: usize, grows: Side) -> Result<(), DmrgError> {
         for bonds in 1..=AHEAD {
             let items = match grows {
-                Side::Left => Some((p + 1 + bonds, Item::Block(Side::Right, p + 2 + bonds))),
-                Side::Right => p.checked_sub(bonds).map(|site| (site, Item::Block(Side::Left, site))),
+                Side::Left => Some((p + 1 + bonds, Evictable::Block(Side::Right, p + 2 + bonds))),
+                Side::Right => p.checked_sub(bonds).map(|site| (site, Evictable::Block(Side::Left, site))),
             };
             let Some((site, block)) = items.filter(|(site, _)| *site < self.chain.sites) else { continue };
-            for item in [Item::Kept(site), block] {
-                self.with(item, |engine, buffer| engine.expect(buffer, bonds))?;
+            for item in [Evictable::Kept(site), block] {
+                self.with(item, |engine, buffer| engine.prefetch(buffer, bonds))?;
             }
         }
         Ok(())
@@ -71,7 +71,7 @@ impl<E: Engine> Sweeper<'_, E> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub(super) fn forget_operators(&mut self) -> Result<(), DmrgError> {
+    pub(super) fn drop_operators(&mut self) -> Result<(), DmrgError> {
         for block in self.left.iter_mut().chain(&mut self.right).flatten() {
             (block.operators, block.data) = (Vec::new(), self.engine.upload(Vec::new())?);
         }
@@ -83,8 +83,8 @@ impl<E: Engine> Sweeper<'_, E> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub(super) fn kept_here(&mut self, site: usize) -> Result<Option<&Isometry<E::Buffer>>, DmrgError> {
-        self.arrive(Item::Kept(site))?;
+    pub(super) fn fetch_kept(&mut self, site: usize) -> Result<Option<&Isometry<E::Buffer>>, DmrgError> {
+        self.ensure_resident(Evictable::Kept(site))?;
         Ok(self.kept[site].as_ref())
     }
 
@@ -93,9 +93,9 @@ impl<E: Engine> Sweeper<'_, E> {
     /// # Errors
     /// Those of the engine.
     pub(super) fn take_kept(&mut self, site: usize) -> Result<Isometry<E::Buffer>, DmrgError> {
-        self.arrive(Item::Kept(site))?;
+        self.ensure_resident(Evictable::Kept(site))?;
         if site + 1 < self.chain.sites {
-            self.with(Item::Kept(site + 1), |engine, buffer| engine.expect(buffer, 1))?;
+            self.with(Evictable::Kept(site + 1), |engine, buffer| engine.prefetch(buffer, 1))?;
         }
         Ok(self.kept[site].take().expect("states of every site away from that of ψ are kept"))
     }

@@ -1,26 +1,26 @@
 //! The engine of the CPU within a limit of memory: every number that a run keeps is counted, and what the sweep has left behind
 //! goes to the disk where memory is short.
 //!
-//! The numbers are those of [`Host`], to the last bit, wherever they have been. V and W of Davidson's method are reserved for
+//! The numbers are those of [`HostEngine`], to the last bit, wherever they have been. V and W of Davidson's method are reserved for
 //! as many vectors as the plan allows, so that what is held does not depend on how many products a bond takes.
 
 use super::backend::{Backend, Operands};
 use super::blocks::{Side, WaveLayout};
-use super::bond::Bond;
+use super::bond::TwoSiteBond;
 use super::cpu_share::CpuShare;
 use super::davidson;
 use super::engine::Engine;
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::host::{Host, slices};
+use super::host::{HostEngine, slices};
+use super::long_vectors::dot;
 use super::memory_plan::{Budget, MemoryPlan, Processor, Usage};
-use super::records::{self, Stage};
-use super::storage::{Ledger, Resting, Store, Stored};
+use super::records::{self, RecordStage};
+use super::storage::{EvictionQueue, Ledger, SpillStore, SpilledBuffer};
 use super::strategy::Strategy;
 use super::superblock::Superblock;
-use super::tall::dot;
-use super::truncate::{self, Limits, Truncated, Wave};
+use super::truncate::{self, Truncated, TruncationLimits, Wave};
 use eigenforge_runtime::Device;
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -29,8 +29,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// All cores of this machine, and so many bytes of its memory.
-pub struct Bounded {
-    host: Host,
+pub struct BoundedHostEngine {
+    host: HostEngine,
     memory: Arc<Memory>,
     /// Bytes that the solver keeps from bond to bond.
     kept: u64,
@@ -40,31 +40,31 @@ pub struct Bounded {
 struct Memory {
     limit: u64,
     /// Bytes that may have been left behind before they begin to be written.
-    at_rest: AtomicU64,
+    evictable_limit: AtomicU64,
     ledger: Arc<Ledger>,
-    resting: Resting<Place>,
-    store: Arc<Store<Vec<f64>>>,
+    evictable: EvictionQueue<Residency>,
+    store: Arc<SpillStore<Vec<f64>>>,
 }
 
 /// Numbers in host memory, or away on the disk.
-pub struct Numbers {
-    home: Home,
+pub struct HostBuffer {
+    state: BufferState,
     memory: Arc<Memory>,
 }
 
-enum Home {
+enum BufferState {
     /// Here, and staying.
-    Own(Vec<f64>),
+    InUse(Vec<f64>),
     /// Left behind.
-    Resting(Arc<Mutex<Place>>),
-    Nowhere,
+    Evictable(Arc<Mutex<Residency>>),
+    Taken,
 }
 
 /// Where numbers are that were left behind.
-enum Place {
-    Here(Vec<f64>),
-    Away(Stored<Vec<f64>>),
-    Gone,
+enum Residency {
+    InMemory(Vec<f64>),
+    OnDisk(SpilledBuffer<Vec<f64>>),
+    Lost,
 }
 
 /// Part of the free memory that a run may take unless it is told.
@@ -81,13 +81,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Memory {
     /// Lets what was left behind first be written; `None` if there is nothing.
-    fn write_first(&self) -> Option<Result<u64, DmrgError>> {
-        self.resting.first(|place| match std::mem::replace(place, Place::Gone) {
-            Place::Here(values) => {
+    fn evict_first(&self) -> Option<Result<u64, DmrgError>> {
+        self.evictable.first(|place| match std::mem::replace(place, Residency::Lost) {
+            Residency::InMemory(values) => {
                 let len = bytes(values.len());
                 self.ledger.give_back(len);
                 Some(self.store.put(values).map(|stored| {
-                    *place = Place::Away(stored);
+                    *place = Residency::OnDisk(stored);
                     len
                 }))
             }
@@ -101,7 +101,7 @@ impl Memory {
     /// Room for so many bytes more, as far as there is anything that can leave.
     fn make_room(&self, bytes: u64) -> Result<(), DmrgError> {
         while self.ledger.held().saturating_add(bytes) > self.limit {
-            match self.write_first() {
+            match self.evict_first() {
                 Some(written) => written.and_then(|_| self.store.settle())?,
                 None => return self.store.settle(),
             }
@@ -110,12 +110,12 @@ impl Memory {
     }
 
     /// Begins to write what will have to leave by the plan.
-    fn thin(&self) -> Result<(), DmrgError> {
-        let here = |place: &Place| if let Place::Here(values) = place { bytes(values.len()) } else { 0 };
-        let over = self.resting.sum(here).saturating_sub(self.at_rest.load(Ordering::Relaxed));
+    fn start_evictions(&self) -> Result<(), DmrgError> {
+        let here = |place: &Residency| if let Residency::InMemory(values) = place { bytes(values.len()) } else { 0 };
+        let over = self.evictable.sum(here).saturating_sub(self.evictable_limit.load(Ordering::Relaxed));
         let mut begun = 0;
         while begun < over
-            && let Some(bytes) = self.write_first()
+            && let Some(bytes) = self.evict_first()
         {
             begun += bytes?;
         }
@@ -123,14 +123,14 @@ impl Memory {
     }
 }
 
-impl Default for Bounded {
+impl Default for BoundedHostEngine {
     /// Within four fifths of the memory that is free, and the system's folder for temporary files.
-    fn default() -> Bounded {
-        Bounded::within(Bounded::default_limit(), std::env::temp_dir())
+    fn default() -> BoundedHostEngine {
+        BoundedHostEngine::within(BoundedHostEngine::default_limit(), std::env::temp_dir())
     }
 }
 
-impl Bounded {
+impl BoundedHostEngine {
     /// Four fifths of the memory that is free.
     pub fn default_limit() -> u64 {
         (USED * Device::cpu().memory().free as f64) as u64
@@ -142,23 +142,23 @@ impl Bounded {
     }
 
     /// Within so many bytes, with a folder for what they have no room for.
-    pub fn within(limit: u64, scratch: PathBuf) -> Bounded {
+    pub fn within(limit: u64, scratch: PathBuf) -> BoundedHostEngine {
         let ledger = Arc::<Ledger>::default();
-        let store = Store::new(ledger.clone(), 0, scratch, |len| Ok(vec![0.0; len]));
-        let (at_rest, resting) = (AtomicU64::new(limit), Resting::default());
-        let memory = Memory { limit, at_rest, ledger, resting, store };
-        Bounded { host: Host::default(), memory: Arc::new(memory), kept: 0 }
+        let store = SpillStore::new(ledger.clone(), 0, scratch, |len| Ok(vec![0.0; len]));
+        let (evictable_limit, evictable) = (AtomicU64::new(limit), EvictionQueue::default());
+        let memory = Memory { limit, evictable_limit, ledger, evictable, store };
+        BoundedHostEngine { host: HostEngine::default(), memory: Arc::new(memory), kept: 0 }
     }
 
     /// Counts numbers; what was left behind makes room for them.
-    fn numbers(&self, values: Vec<f64>) -> Result<Numbers, DmrgError> {
+    fn numbers(&self, values: Vec<f64>) -> Result<HostBuffer, DmrgError> {
         self.memory.make_room(bytes(values.len()))?;
         self.memory.ledger.take(bytes(values.len()));
-        Ok(Numbers { home: Home::Own(values), memory: self.memory.clone() })
+        Ok(HostBuffer { state: BufferState::InUse(values), memory: self.memory.clone() })
     }
 
     /// Counts what a truncation worked with, and what it gave.
-    fn worked(&self, truncated: Truncated, workspace: usize) -> Result<Truncated<Numbers>, DmrgError> {
+    fn worked(&self, truncated: Truncated, workspace: usize) -> Result<Truncated<HostBuffer>, DmrgError> {
         self.memory.make_room(bytes(workspace))?;
         self.memory.ledger.touch(bytes(workspace));
         truncated.carried(|data| self.numbers(data))
@@ -173,35 +173,35 @@ impl Bounded {
     }
 }
 
-impl Deref for Numbers {
+impl Deref for HostBuffer {
     type Target = [f64];
     fn deref(&self) -> &[f64] {
-        match &self.home {
-            Home::Own(values) => values,
+        match &self.state {
+            BufferState::InUse(values) => values,
             _ => unreachable!("a sweep fetches what it reads"),
         }
     }
 }
 
-impl Numbers {
+impl HostBuffer {
     /// Its values, to be written.
     fn values_mut(&mut self) -> &mut Vec<f64> {
-        match &mut self.home {
-            Home::Own(values) => values,
+        match &mut self.state {
+            BufferState::InUse(values) => values,
             _ => unreachable!("a sweep fetches what it writes"),
         }
     }
 }
 
-impl Drop for Numbers {
+impl Drop for HostBuffer {
     fn drop(&mut self) {
-        let here = match std::mem::replace(&mut self.home, Home::Nowhere) {
-            Home::Own(values) => values.len(),
-            Home::Resting(place) => match std::mem::replace(&mut *locked(&place), Place::Gone) {
-                Place::Here(values) => values.len(),
-                Place::Away(_) | Place::Gone => 0,
+        let here = match std::mem::replace(&mut self.state, BufferState::Taken) {
+            BufferState::InUse(values) => values.len(),
+            BufferState::Evictable(place) => match std::mem::replace(&mut *locked(&place), Residency::Lost) {
+                Residency::InMemory(values) => values.len(),
+                Residency::OnDisk(_) | Residency::Lost => 0,
             },
-            Home::Nowhere => 0,
+            BufferState::Taken => 0,
         };
         self.memory.ledger.give_back(bytes(here));
     }
@@ -218,69 +218,69 @@ pub(super) fn decomposing_with_noise(between: usize, densities: usize, kept: usi
     between + 4 * densities + 2 * (kept + centre)
 }
 
-impl Backend for Bounded {
-    type Buffer = Numbers;
+impl Backend for BoundedHostEngine {
+    type Buffer = HostBuffer;
 
-    fn upload(&self, data: Vec<f64>) -> Result<Numbers, DmrgError> {
+    fn upload(&self, data: Vec<f64>) -> Result<HostBuffer, DmrgError> {
         self.numbers(data)
     }
 
-    fn download<'b>(&self, buffer: &'b Numbers) -> Result<Cow<'b, [f64]>, DmrgError> {
-        let Home::Resting(place) = &buffer.home else { return Ok(Cow::Borrowed(buffer)) };
+    fn download<'b>(&self, buffer: &'b HostBuffer) -> Result<Cow<'b, [f64]>, DmrgError> {
+        let BufferState::Evictable(place) = &buffer.state else { return Ok(Cow::Borrowed(buffer)) };
         match &*locked(place) {
-            Place::Here(values) => Ok(Cow::Owned(values.clone())),
-            Place::Away(stored) => Ok(Cow::Owned(stored.copy()?)),
-            Place::Gone => unreachable!("only a disk that fails loses numbers"),
+            Residency::InMemory(values) => Ok(Cow::Owned(values.clone())),
+            Residency::OnDisk(stored) => Ok(Cow::Owned(stored.copy()?)),
+            Residency::Lost => unreachable!("only a disk that fails loses numbers"),
         }
     }
 
-    fn run(&self, stage: &Stage, operands: Operands<'_, Numbers>) -> Result<Numbers, DmrgError> {
+    fn run(&self, stage: &RecordStage, operands: Operands<'_, HostBuffer>) -> Result<HostBuffer, DmrgError> {
         self.memory.make_room(bytes(stage.length))?;
         let mut output = vec![0.0; stage.length];
         records::run(stage, slices(operands), &mut output);
         self.numbers(output)
     }
 
-    fn dot(&self, x: &Numbers, y: &Numbers) -> Result<f64, DmrgError> {
+    fn dot(&self, x: &HostBuffer, y: &HostBuffer) -> Result<f64, DmrgError> {
         Ok(dot(x, y))
     }
 
-    fn leave(&self, buffer: &mut Numbers) -> Result<(), DmrgError> {
-        match std::mem::replace(&mut buffer.home, Home::Nowhere) {
-            Home::Own(values) if !values.is_empty() => {
-                buffer.home = Home::Resting(self.memory.resting.push(Place::Here(values)));
+    fn mark_evictable(&self, buffer: &mut HostBuffer) -> Result<(), DmrgError> {
+        match std::mem::replace(&mut buffer.state, BufferState::Taken) {
+            BufferState::InUse(values) if !values.is_empty() => {
+                buffer.state = BufferState::Evictable(self.memory.evictable.push(Residency::InMemory(values)));
             }
-            other => buffer.home = other,
+            other => buffer.state = other,
         }
-        self.memory.thin()
+        self.memory.start_evictions()
     }
 
-    fn expect(&self, buffer: &mut Numbers, _: usize) -> Result<(), DmrgError> {
-        let Home::Resting(place) = &buffer.home else { return Ok(()) };
-        if let Place::Away(stored) = &*locked(place) { stored.fetch() } else { Ok(()) }
+    fn prefetch(&self, buffer: &mut HostBuffer, _: usize) -> Result<(), DmrgError> {
+        let BufferState::Evictable(place) = &buffer.state else { return Ok(()) };
+        if let Residency::OnDisk(stored) = &*locked(place) { stored.fetch() } else { Ok(()) }
     }
 
-    fn arrive(&self, buffer: &mut Numbers) -> Result<(), DmrgError> {
-        let Home::Resting(shared) = &buffer.home else { return Ok(()) };
+    fn ensure_resident(&self, buffer: &mut HostBuffer) -> Result<(), DmrgError> {
+        let BufferState::Evictable(shared) = &buffer.state else { return Ok(()) };
         let mut place = locked(shared);
-        let values = match std::mem::replace(&mut *place, Place::Gone) {
-            Place::Here(values) => values,
-            Place::Away(stored) => {
+        let values = match std::mem::replace(&mut *place, Residency::Lost) {
+            Residency::InMemory(values) => values,
+            Residency::OnDisk(stored) => {
                 self.memory.make_room(bytes(stored.len()))?;
                 let values = stored.take()?;
                 self.memory.ledger.take(bytes(values.len()));
                 values
             }
-            Place::Gone => unreachable!("only a disk that fails loses numbers"),
+            Residency::Lost => unreachable!("only a disk that fails loses numbers"),
         };
         drop(place);
-        buffer.home = Home::Own(values);
+        buffer.state = BufferState::InUse(values);
         Ok(())
     }
 }
 
-impl Engine for Bounded {
-    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
+impl Engine for BoundedHostEngine {
+    fn configure(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
         strategy.check(&Device::cpu())?;
         share.check(&Device::cpu())
     }
@@ -294,9 +294,9 @@ impl Engine for Bounded {
         Some(self.limits())
     }
 
-    fn hold_to(&mut self, plan: &MemoryPlan) -> Result<(), DmrgError> {
-        let at_rest = self.memory.limit.saturating_sub(plan.bond);
-        self.memory.at_rest.store(at_rest, Ordering::Relaxed);
+    fn apply_plan(&mut self, plan: &MemoryPlan) -> Result<(), DmrgError> {
+        let evictable_limit = self.memory.limit.saturating_sub(plan.bond);
+        self.memory.evictable_limit.store(evictable_limit, Ordering::Relaxed);
         self.host.set_width(plan.width);
         Ok(())
     }
@@ -311,33 +311,33 @@ impl Engine for Bounded {
 
     fn diagonal(
         &self,
-        bond: &Bond<Numbers>,
-        left: &Environment<Numbers>,
-        right: &Environment<Numbers>,
-    ) -> Result<Numbers, DmrgError> {
+        bond: &TwoSiteBond<HostBuffer>,
+        left: &Environment<HostBuffer>,
+        right: &Environment<HostBuffer>,
+    ) -> Result<HostBuffer, DmrgError> {
         self.numbers(bond.diagonal(left, right))
     }
 
     fn solve(
         &mut self,
         superblock: &Superblock,
-        operands: Operands<'_, Numbers>,
-        diagonal: &Numbers,
-        wave: &mut Numbers,
-        limits: davidson::Limits,
-    ) -> Result<davidson::Found, DmrgError> {
+        operands: Operands<'_, HostBuffer>,
+        diagonal: &HostBuffer,
+        wave: &mut HostBuffer,
+        limits: davidson::DavidsonLimits,
+    ) -> Result<davidson::DavidsonResult, DmrgError> {
         self.solve_against(superblock, operands, diagonal, wave, limits, &[])
     }
 
     fn solve_against(
         &mut self,
         superblock: &Superblock,
-        operands: Operands<'_, Numbers>,
-        diagonal: &Numbers,
-        wave: &mut Numbers,
-        limits: davidson::Limits,
-        against: &[&Numbers],
-    ) -> Result<davidson::Found, DmrgError> {
+        operands: Operands<'_, HostBuffer>,
+        diagonal: &HostBuffer,
+        wave: &mut HostBuffer,
+        limits: davidson::DavidsonLimits,
+        against: &[&HostBuffer],
+    ) -> Result<davidson::DavidsonResult, DmrgError> {
         self.memory.make_room(self.host.missing(wave.len(), superblock.first.length))?;
         self.host.reserve(wave.len(), superblock.first.length);
         self.count_solver();
@@ -345,7 +345,12 @@ impl Engine for Bounded {
         self.host.solve_slices(superblock, slices(operands), diagonal, wave.values_mut(), limits, &against)
     }
 
-    fn truncate(&self, wave: Wave<'_, Numbers>, side: Side, limits: Limits) -> Result<Truncated<Numbers>, DmrgError> {
+    fn truncate(
+        &self,
+        wave: Wave<'_, HostBuffer>,
+        side: Side,
+        limits: TruncationLimits,
+    ) -> Result<Truncated<HostBuffer>, DmrgError> {
         self.memory.make_room(bytes(decomposing(wave.layout, 0, 0)))?;
         let truncated = truncate::truncate(wave, side, limits)?;
         let (kept, centre) = (truncated.kept.data.len(), truncated.centre.data.len());
@@ -354,13 +359,13 @@ impl Engine for Bounded {
 
     fn truncate_with_noise(
         &self,
-        wave: Wave<'_, Numbers>,
+        wave: Wave<'_, HostBuffer>,
         side: Side,
-        limits: Limits,
-        operators: &EnlargedOperators<Numbers>,
-        operands: Operands<'_, Numbers>,
+        limits: TruncationLimits,
+        operators: &EnlargedOperators<HostBuffer>,
+        operands: Operands<'_, HostBuffer>,
         noise: f64,
-    ) -> Result<Truncated<Numbers>, DmrgError> {
+    ) -> Result<Truncated<HostBuffer>, DmrgError> {
         let (first, second) = truncate::perturbation_stages(wave, side, operators);
         self.memory.make_room(bytes(decomposing_with_noise(first.length, second.length, 0, 0)))?;
         let truncated = truncate::truncate_with_noise(wave, side, limits, operators, slices(operands), noise)?;
@@ -369,7 +374,7 @@ impl Engine for Bounded {
     }
 }
 
-impl Drop for Bounded {
+impl Drop for BoundedHostEngine {
     fn drop(&mut self) {
         self.memory.ledger.give_back(std::mem::take(&mut self.kept));
     }

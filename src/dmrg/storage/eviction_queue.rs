@@ -7,17 +7,17 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 
 /// Places of numbers that somebody else holds.
-pub struct Resting<P> {
+pub struct EvictionQueue<P> {
     queue: Mutex<VecDeque<Weak<Mutex<P>>>>,
 }
 
-impl<P> Default for Resting<P> {
-    fn default() -> Resting<P> {
-        Resting { queue: Mutex::default() }
+impl<P> Default for EvictionQueue<P> {
+    fn default() -> EvictionQueue<P> {
+        EvictionQueue { queue: Mutex::default() }
     }
 }
 
-impl<P> Resting<P> {
+impl<P> EvictionQueue<P> {
     /// Numbers that are left now. They stay in the queue until what is returned is dropped.
     pub fn push(&self, place: P) -> Arc<Mutex<P>> {
         let place = Arc::new(Mutex::new(place));
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_first_that_was_left_goes_first_and_what_came_back_is_forgotten() {
-        let resting = Resting::default();
+        let resting = EvictionQueue::default();
         let mut left: Vec<_> = (1..=4u64).map(|k| resting.push(k)).collect();
         assert_eq!(resting.sum(|k| *k), 10);
         let busy = left[0].clone();

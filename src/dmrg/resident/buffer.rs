@@ -1,38 +1,38 @@
 //! Numbers in a [pool](super::pool), and what becomes of them between the times that a sweep reads them.
 
-use super::lent::Lent;
+use super::pinned_pool::PinnedBuffer;
 use super::pool::Pool;
 use crate::dmrg::DmrgError;
-use crate::dmrg::storage::Stored;
+use crate::dmrg::storage::SpilledBuffer;
 use eigenforge_runtime::{DeviceError, Transfer, Vector};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Numbers on a device, given back to the pool when dropped.
-pub struct Held {
-    home: Home,
+pub struct ResidentBuffer {
+    state: BufferState,
     len: usize,
     pool: Arc<Pool>,
 }
 
-enum Home {
+enum BufferState {
     /// Here, and staying.
-    Own(Vector<f64>),
+    InUse(Vector<f64>),
     /// Left behind.
-    Resting(Arc<Mutex<Place>>),
-    Nowhere,
+    Evictable(Arc<Mutex<Residency>>),
+    Taken,
 }
 
 /// Where numbers are that were left behind.
-pub(super) enum Place {
+pub(super) enum Residency {
     /// Still here.
-    Here(Vector<f64>),
+    OnDevice(Vector<f64>),
     /// Here, with a copy to host memory under way or done.
-    Leaving(Transfer),
+    CopyingOut(Transfer),
     /// In host memory or on disk.
-    Away(Stored<Lent>),
+    OffDevice(SpilledBuffer<PinnedBuffer>),
     /// On its way back.
-    Arriving(Transfer),
-    Gone,
+    CopyingIn(Transfer),
+    Lost,
 }
 
 /// Whoever panicked with it has left it whole.
@@ -40,16 +40,16 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Held {
+impl ResidentBuffer {
     /// Of a vector of the pool.
-    pub(super) fn new(vector: Vector<f64>, pool: &Arc<Pool>) -> Held {
-        Held { len: vector.len(), home: Home::Own(vector), pool: pool.clone() }
+    pub(super) fn new(vector: Vector<f64>, pool: &Arc<Pool>) -> ResidentBuffer {
+        ResidentBuffer { len: vector.len(), state: BufferState::InUse(vector), pool: pool.clone() }
     }
 
     /// The vector alone; it must be here.
     pub(super) fn into_vector(mut self) -> Vector<f64> {
-        match std::mem::replace(&mut self.home, Home::Nowhere) {
-            Home::Own(vector) => vector,
+        match std::mem::replace(&mut self.state, BufferState::Taken) {
+            BufferState::InUse(vector) => vector,
             _ => unreachable!("what is given up is here"),
         }
     }
@@ -66,16 +66,16 @@ impl Held {
 
     /// The memory.
     pub fn vector(&self) -> &Vector<f64> {
-        match &self.home {
-            Home::Own(vector) => vector,
+        match &self.state {
+            BufferState::InUse(vector) => vector,
             _ => unreachable!("a sweep fetches what it reads"),
         }
     }
 
     /// The same, to be written.
     pub fn vector_mut(&mut self) -> &mut Vector<f64> {
-        match &mut self.home {
-            Home::Own(vector) => vector,
+        match &mut self.state {
+            BufferState::InUse(vector) => vector,
             _ => unreachable!("a sweep fetches what it writes"),
         }
     }
@@ -84,7 +84,7 @@ impl Held {
     ///
     /// # Errors
     /// Memory that is not there.
-    pub fn duplicate(&self) -> Result<Held, DeviceError> {
+    pub fn duplicate(&self) -> Result<ResidentBuffer, DeviceError> {
         let mut copy = self.pool.take(self.len)?;
         copy.vector_mut().copy_first(self.vector(), self.len)?;
         Ok(copy)
@@ -103,12 +103,12 @@ impl Held {
     /// # Errors
     /// A device that fails, a file that cannot be read back.
     pub fn copy(&self) -> Result<Vec<f64>, DmrgError> {
-        let Home::Resting(place) = &self.home else { return Ok(self.download()?) };
+        let BufferState::Evictable(place) = &self.state else { return Ok(self.download()?) };
         match &*locked(place) {
-            Place::Here(vector) => Ok(vector.download_first(self.len)?),
-            Place::Leaving(transfer) | Place::Arriving(transfer) => Ok(transfer.values(self.len)?),
-            Place::Away(stored) => stored.copy(),
-            Place::Gone => unreachable!("only a device that fails loses numbers"),
+            Residency::OnDevice(vector) => Ok(vector.download_first(self.len)?),
+            Residency::CopyingOut(transfer) | Residency::CopyingIn(transfer) => Ok(transfer.values(self.len)?),
+            Residency::OffDevice(stored) => stored.copy(),
+            Residency::Lost => unreachable!("only a device that fails loses numbers"),
         }
     }
 
@@ -116,26 +116,26 @@ impl Held {
     ///
     /// # Errors
     /// A device that fails, host memory that is not there.
-    pub fn leave(&mut self) -> Result<(), DmrgError> {
-        if self.is_empty() || !matches!(self.home, Home::Own(_)) {
+    pub fn mark_evictable(&mut self) -> Result<(), DmrgError> {
+        if self.is_empty() || !matches!(self.state, BufferState::InUse(_)) {
             return Ok(());
         }
-        if let Home::Own(vector) = std::mem::replace(&mut self.home, Home::Nowhere) {
-            self.home = Home::Resting(self.pool.rest(vector));
+        if let BufferState::InUse(vector) = std::mem::replace(&mut self.state, BufferState::Taken) {
+            self.state = BufferState::Evictable(self.pool.make_evictable(vector));
         }
-        self.pool.thin()
+        self.pool.start_evictions()
     }
 
     /// Begins to come back: from host memory if it is needed next, from the disk if later.
     ///
     /// # Errors
     /// A file that cannot be read back.
-    pub fn expect(&mut self, bonds: usize) -> Result<(), DmrgError> {
-        let Home::Resting(place) = &self.home else { return Ok(()) };
+    pub fn prefetch(&mut self, bonds: usize) -> Result<(), DmrgError> {
+        let BufferState::Evictable(place) = &self.state else { return Ok(()) };
         let mut place = locked(place);
         match &*place {
-            Place::Away(stored) if bonds > 1 => stored.fetch(),
-            Place::Away(_) => match self.pool.begin_to_arrive(&mut place) {
+            Residency::OffDevice(stored) if bonds > 1 => stored.fetch(),
+            Residency::OffDevice(_) => match self.pool.begin_restore(&mut place) {
                 // It is asked for again when it has to be here.
                 Err(DmrgError::Device(DeviceError::Memory { .. })) => Ok(()),
                 outcome => outcome,
@@ -148,29 +148,29 @@ impl Held {
     ///
     /// # Errors
     /// Memory that is not there, a file that cannot be read back.
-    pub fn arrive(&mut self) -> Result<(), DmrgError> {
-        let Home::Resting(shared) = &self.home else { return Ok(()) };
+    pub fn ensure_resident(&mut self) -> Result<(), DmrgError> {
+        let BufferState::Evictable(shared) = &self.state else { return Ok(()) };
         let mut place = locked(shared);
-        self.pool.begin_to_arrive(&mut place)?;
-        let vector = match std::mem::replace(&mut *place, Place::Gone) {
-            Place::Here(vector) => vector,
-            Place::Leaving(transfer) | Place::Arriving(transfer) => self.pool.ended(transfer)?,
-            Place::Away(_) | Place::Gone => unreachable!("it has begun to arrive"),
+        self.pool.begin_restore(&mut place)?;
+        let vector = match std::mem::replace(&mut *place, Residency::Lost) {
+            Residency::OnDevice(vector) => vector,
+            Residency::CopyingOut(transfer) | Residency::CopyingIn(transfer) => self.pool.finish_transfer(transfer)?,
+            Residency::OffDevice(_) | Residency::Lost => unreachable!("it has begun to arrive"),
         };
         drop(place);
-        self.home = Home::Own(vector);
+        self.state = BufferState::InUse(vector);
         Ok(())
     }
 }
 
-impl Drop for Held {
+impl Drop for ResidentBuffer {
     fn drop(&mut self) {
-        if let Home::Resting(place) = std::mem::replace(&mut self.home, Home::Nowhere)
-            && let Place::Leaving(transfer) | Place::Arriving(transfer) =
-                std::mem::replace(&mut *locked(&place), Place::Gone)
+        if let BufferState::Evictable(place) = std::mem::replace(&mut self.state, BufferState::Taken)
+            && let Residency::CopyingOut(transfer) | Residency::CopyingIn(transfer) =
+                std::mem::replace(&mut *locked(&place), Residency::Lost)
         {
             // A device that fails has given its memory up.
-            let _ = self.pool.ended(transfer);
+            let _ = self.pool.finish_transfer(transfer);
         }
     }
 }

@@ -6,30 +6,30 @@
 
 use super::backend::{Backend, Operands};
 use super::blocks::{Sectors, Side};
-use super::bond::{Bond, carried_over};
-use super::bounded::{decomposing, decomposing_with_noise};
+use super::bond::{TwoSiteBond, carried_over};
+use super::bounded_host::{decomposing, decomposing_with_noise};
 use super::chain::Chain;
 use super::davidson;
 use super::engine::Engine;
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::left_behind::Item;
+use super::eviction::Evictable;
 use super::memory_plan::Processor;
-use super::records::{Space, Stage};
+use super::records::{OperandSpace, RecordStage};
 use super::resident;
 use super::shares::Shares;
 use super::state::Isometry;
 use super::storage::Ledger;
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
-use super::truncate::{Centre, CentreBlock, Limits, Truncated, Wave, perturbation_stages};
+use super::truncate::{Centre, CentreBlock, Truncated, TruncationLimits, Wave, perturbation_stages};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// The engine.
-pub struct Shapes<'s> {
+pub struct CountingEngine<'s> {
     shares: &'s Shares,
     total: super::charges::Charges,
     processor: Processor,
@@ -43,9 +43,9 @@ pub struct Shapes<'s> {
     /// Operations of all stages that were run.
     pub flops: Cell<f64>,
     /// What the solver keeps from bond to bond: V and W, intermediates, the longest of ones.
-    vectors: RefCell<Vec<Counted>>,
-    between: RefCell<Vec<Counted>>,
-    ones: RefCell<Vec<Counted>>,
+    vectors: RefCell<Vec<CountedBuffer>>,
+    between: RefCell<Vec<CountedBuffer>>,
+    ones: RefCell<Vec<CountedBuffer>>,
 }
 
 /// Of so many numbers, as far as counting goes: a run may be asked for that no machine holds.
@@ -54,45 +54,51 @@ fn bytes(len: usize) -> u64 {
 }
 
 /// A buffer of so many elements.
-pub struct Counted {
+pub struct CountedBuffer {
     len: usize,
     /// Whether it is where it would be computed with.
     is_here: bool,
     ledger: Arc<Ledger>,
 }
 
-impl Drop for Counted {
+impl Drop for CountedBuffer {
     fn drop(&mut self) {
         self.ledger.give_back(self.here());
     }
 }
 
-impl Counted {
+impl CountedBuffer {
     /// Bytes where it computes; none of what is away.
     pub fn here(&self) -> u64 {
         if self.is_here { bytes(self.len) } else { 0 }
     }
 }
 
-impl<'s> Shapes<'s> {
+impl<'s> CountingEngine<'s> {
     /// In the place of an engine whose solver has `width` vectors; `leaves` says whether numbers do that a sweep leaves behind.
-    pub fn new(chain: &Chain, shares: &'s Shares, processor: Processor, width: usize, leaves: bool) -> Shapes<'s> {
+    pub fn new(
+        chain: &Chain,
+        shares: &'s Shares,
+        processor: Processor,
+        width: usize,
+        leaves: bool,
+    ) -> CountingEngine<'s> {
         let (cut, vectors, between, ones) = (Cell::new(0), RefCell::default(), RefCell::default(), RefCell::default());
         let (ledger, total) = (Arc::default(), chain.total);
         let flops = Cell::new(0.0);
-        Shapes { shares, total, processor, width, leaves, ledger, cut, flops, vectors, between, ones }
+        CountingEngine { shares, total, processor, width, leaves, ledger, cut, flops, vectors, between, ones }
     }
 
     /// In the place of the CPU with all the memory there is.
-    pub fn free(chain: &Chain, shares: &'s Shares) -> Shapes<'s> {
-        Shapes::new(chain, shares, Processor::Host, davidson::WIDTH, false)
+    pub fn free(chain: &Chain, shares: &'s Shares) -> CountingEngine<'s> {
+        CountingEngine::new(chain, shares, Processor::Host, davidson::WIDTH, false)
     }
 
     /// The block of a cut.
     ///
     /// # Errors
     /// Never today: room for a device that fails.
-    pub fn block(&self, chain: &Chain, side: Side, p: usize) -> Result<Environment<Counted>, DmrgError> {
+    pub fn block(&self, chain: &Chain, side: Side, p: usize) -> Result<Environment<CountedBuffer>, DmrgError> {
         let mut block = Environment::end_on(self)?;
         let sites: Vec<usize> = match side {
             Side::Left => (0..p).collect(),
@@ -110,8 +116,8 @@ impl<'s> Shapes<'s> {
         chain: &Chain,
         side: Side,
         site: usize,
-        behind: &Environment<Counted>,
-    ) -> Result<(Environment<Counted>, Isometry<Counted>), DmrgError> {
+        behind: &Environment<CountedBuffer>,
+    ) -> Result<(Environment<CountedBuffer>, Isometry<CountedBuffer>), DmrgError> {
         let (cut, next) = if side == Side::Left { (site, site + 1) } else { (site + 1, site) };
         let enlarged = chain.enlarge(side, &behind.sectors, cut);
         self.cut.set(next);
@@ -123,9 +129,9 @@ impl<'s> Shapes<'s> {
     }
 
     /// A piece of memory for `len` numbers.
-    fn made(&self, len: usize) -> Counted {
+    fn made(&self, len: usize) -> CountedBuffer {
         self.ledger.take(bytes(len));
-        Counted { len, is_here: true, ledger: self.ledger.clone() }
+        CountedBuffer { len, is_here: true, ledger: self.ledger.clone() }
     }
 
     /// So many numbers for a moment.
@@ -135,11 +141,11 @@ impl<'s> Shapes<'s> {
 
     /// Bytes of V and W.
     pub fn solver(&self) -> u64 {
-        self.vectors.borrow().iter().map(Counted::here).sum()
+        self.vectors.borrow().iter().map(CountedBuffer::here).sum()
     }
 
     /// Lets `list` hold pieces of at least these lengths.
-    fn keep(&self, list: &RefCell<Vec<Counted>>, lengths: &[usize]) {
+    fn keep(&self, list: &RefCell<Vec<CountedBuffer>>, lengths: &[usize]) {
         let mut list = list.borrow_mut();
         if list.len() != lengths.len() || list.iter().zip(lengths).any(|(held, len)| held.len < *len) {
             list.clear();
@@ -159,7 +165,12 @@ impl<'s> Shapes<'s> {
     }
 
     /// Memory of a truncation beside what it gives; lengths of what it works with.
-    fn truncated(&self, wave: Wave<'_, Counted>, side: Side, noisy: Option<(usize, usize)>) -> Truncated<Counted> {
+    fn truncated(
+        &self,
+        wave: Wave<'_, CountedBuffer>,
+        side: Side,
+        noisy: Option<(usize, usize)>,
+    ) -> Truncated<CountedBuffer> {
         let own = wave.sectors_of(side);
         let kept = self.kept(own, side);
         let (mut blocks, mut length) = (Vec::new(), 0);
@@ -190,14 +201,17 @@ impl<'s> Shapes<'s> {
     }
 }
 
-impl<'c, 's> Sweeper<'c, Shapes<'s>> {
+impl<'c, 's> Sweeper<'c, CountingEngine<'s>> {
     /// With all right blocks, as a sweep to the left has left them behind, and ψ at the first bond.
-    pub(super) fn rehearsal(engine: Shapes<'s>, chain: &'c Chain) -> Result<Sweeper<'c, Shapes<'s>>, DmrgError> {
+    pub(super) fn rehearsal(
+        engine: CountingEngine<'s>,
+        chain: &'c Chain,
+    ) -> Result<Sweeper<'c, CountingEngine<'s>>, DmrgError> {
         let mut sweeper = Sweeper::empty(engine, chain)?;
         for site in (2..chain.sites).rev() {
             let (block, kept) = sweeper.engine.grown(chain, Side::Right, site, sweeper.block(Side::Right, site + 1))?;
             (sweeper.right[site], sweeper.kept[site]) = (Some(block), Some(kept));
-            sweeper.leave_behind(&[Item::Kept(site), Item::Block(Side::Right, site + 1)])?;
+            sweeper.mark_evictable(&[Evictable::Kept(site), Evictable::Block(Side::Right, site + 1)])?;
         }
         let length = sweeper.frame(0).layout.length;
         sweeper.wave = sweeper.engine.made(length);
@@ -205,23 +219,23 @@ impl<'c, 's> Sweeper<'c, Shapes<'s>> {
     }
 }
 
-impl Backend for Shapes<'_> {
-    type Buffer = Counted;
+impl Backend for CountingEngine<'_> {
+    type Buffer = CountedBuffer;
 
-    fn upload(&self, data: Vec<f64>) -> Result<Counted, DmrgError> {
+    fn upload(&self, data: Vec<f64>) -> Result<CountedBuffer, DmrgError> {
         Ok(self.made(data.len()))
     }
 
-    fn download<'b>(&self, _: &'b Counted) -> Result<Cow<'b, [f64]>, DmrgError> {
+    fn download<'b>(&self, _: &'b CountedBuffer) -> Result<Cow<'b, [f64]>, DmrgError> {
         Ok(Cow::Borrowed(&[]))
     }
 
-    fn run(&self, stage: &Stage, _: Operands<'_, Counted>) -> Result<Counted, DmrgError> {
+    fn run(&self, stage: &RecordStage, _: Operands<'_, CountedBuffer>) -> Result<CountedBuffer, DmrgError> {
         self.flops.set(self.flops.get() + stage.flops());
         Ok(self.made(stage.length))
     }
 
-    fn leave(&self, buffer: &mut Counted) -> Result<(), DmrgError> {
+    fn mark_evictable(&self, buffer: &mut CountedBuffer) -> Result<(), DmrgError> {
         if self.leaves {
             self.ledger.give_back(buffer.here());
             buffer.is_here = false;
@@ -229,7 +243,7 @@ impl Backend for Shapes<'_> {
         Ok(())
     }
 
-    fn arrive(&self, buffer: &mut Counted) -> Result<(), DmrgError> {
+    fn ensure_resident(&self, buffer: &mut CountedBuffer) -> Result<(), DmrgError> {
         if !buffer.is_here {
             buffer.is_here = true;
             self.ledger.take(buffer.here());
@@ -237,18 +251,18 @@ impl Backend for Shapes<'_> {
         Ok(())
     }
 
-    fn dot(&self, _: &Counted, _: &Counted) -> Result<f64, DmrgError> {
+    fn dot(&self, _: &CountedBuffer, _: &CountedBuffer) -> Result<f64, DmrgError> {
         Ok(0.0)
     }
 }
 
-impl Engine for Shapes<'_> {
+impl Engine for CountingEngine<'_> {
     fn diagonal(
         &self,
-        bond: &Bond<Counted>,
-        _: &Environment<Counted>,
-        _: &Environment<Counted>,
-    ) -> Result<Counted, DmrgError> {
+        bond: &TwoSiteBond<CountedBuffer>,
+        _: &Environment<CountedBuffer>,
+        _: &Environment<CountedBuffer>,
+    ) -> Result<CountedBuffer, DmrgError> {
         if self.processor == Processor::Card {
             let (first, _, longest) =
                 resident::diagonal_stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
@@ -261,13 +275,16 @@ impl Engine for Shapes<'_> {
     fn solve(
         &mut self,
         superblock: &Superblock,
-        operands: Operands<'_, Counted>,
-        _: &Counted,
-        wave: &mut Counted,
-        _: davidson::Limits,
-    ) -> Result<davidson::Found, DmrgError> {
-        let of = |space| operands.get(space).map_or(0, |buffer: &Counted| buffer.len);
-        let copied: usize = [Space::Left, Space::LeftSum, Space::Right, Space::RightSum].into_iter().map(of).sum();
+        operands: Operands<'_, CountedBuffer>,
+        _: &CountedBuffer,
+        wave: &mut CountedBuffer,
+        _: davidson::DavidsonLimits,
+    ) -> Result<davidson::DavidsonResult, DmrgError> {
+        let of = |space| operands.get(space).map_or(0, |buffer: &CountedBuffer| buffer.len);
+        let copied: usize = [OperandSpace::Left, OperandSpace::LeftSum, OperandSpace::Right, OperandSpace::RightSum]
+            .into_iter()
+            .map(of)
+            .sum();
         let (n, width, between) = (wave.len, self.width.min(wave.len).max(1), superblock.first.length);
         match self.processor {
             Processor::Host => {
@@ -281,34 +298,39 @@ impl Engine for Shapes<'_> {
                 self.touch(between + copied + n);
             }
         }
-        Ok(davidson::Found { value: 0.0, residual: 0.0, products: 0 })
+        Ok(davidson::DavidsonResult { value: 0.0, residual: 0.0, products: 0 })
     }
 
     fn solve_against(
         &mut self,
         superblock: &Superblock,
-        operands: Operands<'_, Counted>,
-        diagonal: &Counted,
-        wave: &mut Counted,
-        limits: davidson::Limits,
-        _: &[&Counted],
-    ) -> Result<davidson::Found, DmrgError> {
+        operands: Operands<'_, CountedBuffer>,
+        diagonal: &CountedBuffer,
+        wave: &mut CountedBuffer,
+        limits: davidson::DavidsonLimits,
+        _: &[&CountedBuffer],
+    ) -> Result<davidson::DavidsonResult, DmrgError> {
         self.solve(superblock, operands, diagonal, wave, limits)
     }
 
-    fn truncate(&self, wave: Wave<'_, Counted>, side: Side, _: Limits) -> Result<Truncated<Counted>, DmrgError> {
+    fn truncate(
+        &self,
+        wave: Wave<'_, CountedBuffer>,
+        side: Side,
+        _: TruncationLimits,
+    ) -> Result<Truncated<CountedBuffer>, DmrgError> {
         Ok(self.truncated(wave, side, None))
     }
 
     fn truncate_with_noise(
         &self,
-        wave: Wave<'_, Counted>,
+        wave: Wave<'_, CountedBuffer>,
         side: Side,
-        _: Limits,
-        operators: &EnlargedOperators<Counted>,
-        _: Operands<'_, Counted>,
+        _: TruncationLimits,
+        operators: &EnlargedOperators<CountedBuffer>,
+        _: Operands<'_, CountedBuffer>,
         _: f64,
-    ) -> Result<Truncated<Counted>, DmrgError> {
+    ) -> Result<Truncated<CountedBuffer>, DmrgError> {
         let (first, second) = perturbation_stages(wave, side, operators);
         Ok(self.truncated(wave, side, Some((first.length, second.length))))
     }

@@ -8,7 +8,7 @@
 
 use super::chain::Chain;
 use super::charges::Charges;
-use super::davidson::{Davidson, Limits};
+use super::davidson::{Davidson, DavidsonLimits};
 use super::dense::{View, eigen};
 use super::error::DmrgError;
 use super::start::Random;
@@ -157,7 +157,7 @@ impl WholeSector {
         for _ in 0..count {
             let mut vector: Vec<f64> = (0..n).map(|_| random.number()).collect();
             let below: Vec<&[f64]> = levels.vectors.iter().map(Vec::as_slice).collect();
-            let limits = Limits { tolerance, products: PRODUCTS };
+            let limits = DavidsonLimits { tolerance, products: PRODUCTS };
             let multiply = |x: &[f64], y: &mut [f64]| multiply(&matrix, x, y);
             let found = davidson.solve_against(multiply, &flat, &mut vector, limits, &below)?;
             // Where levels are close the residual stops at rounding; a value is then good to its square over the gap.

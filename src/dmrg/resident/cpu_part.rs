@@ -6,15 +6,15 @@
 
 use super::super::cpu_share::Split;
 use super::super::device::DeviceBuffers;
-use super::super::records::{Buffers, SPACE_LIST, SPACES, Space};
+use super::super::records::{Buffers, OperandSpace, SPACE_LIST, SPACES};
 use super::super::superblock::Superblock;
-use eigenforge_runtime::{Device, DeviceError, Pinned, SideCopies, Underway, Vector, trace};
+use eigenforge_runtime::{Device, DeviceError, PendingCopy, Pinned, SideCopies, Vector, trace};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// What a run keeps for the CPU's part between bonds.
-pub(super) struct Beside {
+pub(super) struct CpuPartMemory {
     device: Device,
     copies: SideCopies,
     /// Host memory that was used before: to fix its pages takes longer than to copy.
@@ -23,7 +23,7 @@ pub(super) struct Beside {
 
 /// The CPU's part of one bond.
 pub(super) struct CpuPart<'a> {
-    beside: &'a Beside,
+    memory: &'a CpuPartMemory,
     records: Superblock,
     stretches: Vec<[usize; 3]>,
     /// Ranges of x.
@@ -45,9 +45,9 @@ pub(super) struct Seconds {
     pub records: f64,
 }
 
-impl Beside {
-    pub(super) fn new(device: &Device) -> Result<Beside, DeviceError> {
-        Ok(Beside { device: device.clone(), copies: SideCopies::new(device)?, spare: Mutex::default() })
+impl CpuPartMemory {
+    pub(super) fn new(device: &Device) -> Result<CpuPartMemory, DeviceError> {
+        Ok(CpuPartMemory { device: device.clone(), copies: SideCopies::new(device)?, spare: Mutex::default() })
     }
 
     /// Host memory for so many numbers.
@@ -81,7 +81,7 @@ impl Beside {
             return Ok(None);
         }
         let begun = Instant::now();
-        let input = std::mem::take(&mut reads[Space::Input as usize]);
+        let input = std::mem::take(&mut reads[OperandSpace::Input as usize]);
         let mut operators: [Option<Pinned>; SPACES] = Default::default();
         for ((space, ranges), operators) in SPACE_LIST.into_iter().zip(&reads).zip(&mut operators) {
             if let (Some((vector, first)), false) = (buffers.get(space), ranges.is_empty()) {
@@ -92,26 +92,26 @@ impl Beside {
         let x = Some(self.host(input.iter().map(Range::len).sum())?);
         let y = Some(self.host(records.second.length)?);
         let seconds = Seconds { operators: begun.elapsed().as_secs_f64(), ..Seconds::default() };
-        let (between, beside) = (Vec::new(), self);
-        Ok(Some(CpuPart { beside, records, stretches, input, operators, x, between, y, seconds }))
+        let (between, memory) = (Vec::new(), self);
+        Ok(Some(CpuPart { memory, records, stretches, input, operators, x, between, y, seconds }))
     }
 }
 
 impl<'a> CpuPart<'a> {
     /// Begins to copy x, which lies in `v` from element `from` on.
-    pub(super) fn begin<'v>(&mut self, v: &'v Vector<f64>, from: usize) -> Result<Underway<'v>, DeviceError>
+    pub(super) fn begin<'v>(&mut self, v: &'v Vector<f64>, from: usize) -> Result<PendingCopy<'v>, DeviceError>
     where
         'a: 'v,
     {
         // One that a failed product has lost.
-        let lost = || self.beside.host(self.input.iter().map(Range::len).sum());
+        let lost = || self.memory.host(self.input.iter().map(Range::len).sum());
         let x = self.x.take().map_or_else(lost, Ok)?;
-        self.beside.copies.begin(v, from, &self.input, x)
+        self.memory.copies.begin(v, from, &self.input, x)
     }
 
     /// Runs the records on x and copies the blocks of y to `w`, in which y begins at element `to`. What was queued for `w`
     /// before is done then.
-    pub(super) fn finish(&mut self, x: Underway<'_>, w: &mut Vector<f64>, to: usize) -> Result<(), DeviceError> {
+    pub(super) fn finish(&mut self, x: PendingCopy<'_>, w: &mut Vector<f64>, to: usize) -> Result<(), DeviceError> {
         let begun = Instant::now();
         let x = x.wait()?;
         let there = begun.elapsed().as_secs_f64();
@@ -120,7 +120,7 @@ impl<'a> CpuPart<'a> {
         for (space, data) in SPACE_LIST.into_iter().zip(&self.operators) {
             buffers = data.as_deref().map_or(buffers, |data| buffers.with(space, data));
         }
-        let mut y = self.y.take().map_or_else(|| self.beside.host(self.records.second.length), Ok)?;
+        let mut y = self.y.take().map_or_else(|| self.memory.host(self.records.second.length), Ok)?;
         self.records.multiply(buffers, &x, &mut self.between, &mut y[..self.records.second.length]);
         self.x = Some(x);
         drop(running);
@@ -138,6 +138,6 @@ impl<'a> CpuPart<'a> {
 impl Drop for CpuPart<'_> {
     fn drop(&mut self) {
         let held = self.operators.iter_mut().chain([&mut self.x, &mut self.y]).filter_map(Option::take);
-        self.beside.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(held);
+        self.memory.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(held);
     }
 }
