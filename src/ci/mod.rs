@@ -87,7 +87,7 @@
 //! | `string_table` | where do one or two moves lead from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
 //! | `direct` | what is σ = H C of a full space, without a matrix? |
-//! | `on_the_fly` | what is σ = H C of any space, its rows made anew in each product? |
+//! | `on_the_fly` | what is σ = H C of any space, its rows made again in each product? |
 //! | `device_table` | how do tables get to a device? |
 //! | `non_zeros` | how many elements has the matrix, before it is made? |
 //! | `storage` | stored or from the integrals: what does each take, and which is it to be? |

@@ -52,7 +52,7 @@ pub enum CiError {
     /// There is no product straight from the integrals.
     #[error(transparent)]
     Direct(#[from] DirectError),
-    /// Rows cannot be made anew in each product.
+    /// Rows cannot be made again in each product.
     #[error(transparent)]
     OnTheFly(#[from] OnTheFlyError),
     /// It could not be put on the device.

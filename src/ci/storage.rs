@@ -4,7 +4,7 @@
 //! made from counts alone ([`Census`]), before anything large is. The seconds are a model: bytes and operations over
 //! rates that were measured, for a solve of [`PRODUCTS`] products. On a card the making of a stored matrix on the host
 //! is nearly all of that, so products go direct there unless the tables do not fit or too few α strings keep the card
-//! busy. On the CPU only full CI does by itself: other spaces' rows take long to make, and are made anew in each product
+//! busy. On the CPU only full CI does by itself: other spaces' rows take long to make, and are made again in each product
 //! where a matrix does not fit.
 
 use super::{Census, Integrals, Space};
@@ -459,7 +459,7 @@ mod tests {
         }
         let error = plan(Storage::Direct, &list, StorageTarget::h200()).unwrap_err().to_string();
         assert!(error.contains("storage = \"direct\" with a list of 876 determinants on a card"), "{error}");
-        // Where a matrix does not fit a CPU, its rows are made anew.
+        // Where a matrix does not fit a CPU, its rows are made again.
         let host = StorageTarget { kernels: false, ..StorageTarget::h200() };
         for space in [&part, &list] {
             let ways = plan(Storage::Auto, space, host).unwrap().ways;

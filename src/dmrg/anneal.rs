@@ -35,7 +35,7 @@ struct Snapshot {
 /// The better of an annealed and a random start.
 ///
 /// # Errors
-/// Those of the engine.
+/// Errors of the engine.
 pub(super) fn start<'c, E: Engine>(
     engine: E,
     chain: &'c Chain,

@@ -42,7 +42,7 @@ impl<B> Averaged<B> {
     /// vectors.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn complete<E: Engine<Buffer = B>>(&mut self, engine: &E, length: usize) -> Result<(), DmrgError> {
         let wanted = self.weights.len().min(length).saturating_sub(1);
         self.others.truncate(wanted);
@@ -69,7 +69,7 @@ impl<B> Averaged<B> {
     /// All states of a bond beside each other, on the side away from the block that grows.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn stacked<E: Engine<Buffer = B>>(
         &self,
         engine: &E,
@@ -161,7 +161,7 @@ impl Stack {
     /// What is left of each state, of about norm 1, from what is left of Ψ.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn apart<E: Engine>(
         &self,
         engine: &E,
@@ -196,7 +196,7 @@ impl<E: Engine> Sweeper<'_, E> {
     /// the same bond to begin with.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn share_among(
         &mut self,
         weights: &[f64],
@@ -222,7 +222,7 @@ impl<E: Engine> Sweeper<'_, E> {
     /// The largest |⟨ψ_j|ψ_i⟩| of each state with those before it that share its kept states.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn overlaps(&self) -> Result<Vec<f64>, DmrgError> {
         let waves: Vec<&E::Buffer> = self.waves().collect();
         let largest = |i: usize| {
@@ -247,7 +247,7 @@ impl<E: Engine> Sweeper<'_, E> {
 /// their energies.
 ///
 /// # Errors
-/// Those of the engine.
+/// Errors of the engine.
 pub(super) fn solve_each<E: Engine>(
     engine: &mut E,
     superblock: &Superblock,

@@ -47,25 +47,25 @@ pub trait Backend {
     /// Takes numbers over from the host.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     fn upload(&self, data: Vec<f64>) -> Result<Self::Buffer, DmrgError>;
 
     /// The numbers, on the host.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     fn download<'b>(&self, buffer: &'b Self::Buffer) -> Result<Cow<'b, [f64]>, DmrgError>;
 
     /// The output of a stage: what its groups add up to, everything else zero.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     fn run(&self, stage: &RecordStage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, DmrgError>;
 
     /// Told of numbers that the sweep will not read before it comes back this way: their room is others' if they need it.
     ///
     /// # Errors
-    /// A device that fails, a disk that is full.
+    /// The device fails, or the disk is full.
     fn mark_evictable(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
         Ok(())
     }
@@ -73,7 +73,7 @@ pub trait Backend {
     /// Told of numbers that will be read in so many bonds: they may begin to come back.
     ///
     /// # Errors
-    /// Those of [`Backend::ensure_resident`].
+    /// See [`Backend::ensure_resident`].
     fn prefetch(&self, _: &mut Self::Buffer, _bonds: usize) -> Result<(), DmrgError> {
         Ok(())
     }
@@ -81,7 +81,7 @@ pub trait Backend {
     /// Told of numbers that are about to be read, which may have left.
     ///
     /// # Errors
-    /// Memory that is not there; a file that cannot be read back.
+    /// Not enough memory; a file cannot be read back.
     fn ensure_resident(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
         Ok(())
     }
@@ -89,13 +89,13 @@ pub trait Backend {
     /// x · y.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     fn dot(&self, x: &Self::Buffer, y: &Self::Buffer) -> Result<f64, DmrgError>;
 
     /// The eigenvalues, descending, of symmetric matrices inside a buffer, given by first element and rows.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     fn eigenvalues(&self, matrices: Self::Buffer, list: &[(usize, usize)]) -> Result<Vec<Vec<f64>>, DmrgError> {
         let matrices = self.download(&matrices)?;
         let of = |(first, rows): &(usize, usize)| {

@@ -53,7 +53,7 @@ impl<B> TwoSiteBond<B> {
     /// The superblock of the blocks that end at cut `p` and begin at cut `p + 2`, for the sum `sum`.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn new<E: Backend<Buffer = B>>(
         engine: &E,
         chain: &Chain,

@@ -94,7 +94,7 @@ impl Chain {
     /// The same chain with hops between neighbours of this size, in units of the largest term, added to H.
     ///
     /// # Errors
-    /// Those of [`Chain::new`].
+    /// See [`Chain::new`].
     pub(super) fn joined(&self, size: f64) -> Result<Chain, DmrgError> {
         let mut operator = self.operator.clone();
         for pair in self.order.windows(2) {
@@ -139,7 +139,7 @@ impl Chain {
     /// The operators of `sum` (this chain's, or its square) on an enlarged block.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     #[expect(clippy::too_many_arguments, reason = "a sum, a place and what stands there")]
     pub fn operators<E: Backend>(
         &self,

@@ -69,7 +69,7 @@ impl<'c> Check<'c> {
     /// Diagonalises the sector of a chain if it is small enough.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn new(chain: &'c Chain, options: &Options) -> Result<Check<'c>, DmrgError> {
         let begun = Instant::now();
         let mut check = Check { chain, whole: None, sector: None, restarts: Vec::new() };
@@ -96,7 +96,7 @@ impl<'c> Check<'c> {
     /// A start for the state of a number, orthogonal to those below whatever they are: a mixture of the levels up to its own.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn start_of(&self, state: usize, options: &Options) -> Result<Option<Prepared>, DmrgError> {
         let Some(mut prepared) = self.start_of_all(state + 1, options)? else { return Ok(None) };
         let mut random = Random::new(options.seed);
@@ -112,7 +112,7 @@ impl<'c> Check<'c> {
     /// A start for the lowest states together.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn start_of_all(&self, count: usize, options: &Options) -> Result<Option<Prepared>, DmrgError> {
         let Some((sector, levels)) = &self.whole else { return Ok(None) };
         let vectors: Vec<&[f64]> = levels.vectors.iter().take(count).map(Vec::as_slice).collect();

@@ -44,7 +44,7 @@ impl Checkpoint {
     /// locks.
     ///
     /// # Errors
-    /// Who else is in it.
+    /// The folder's other user.
     pub(super) fn lock(&self) -> Result<Option<Lock>, InUse> {
         let _ = fs::create_dir_all(&self.folder); // the first state's saver says why not
         Lock::of_folder(&self.folder)

@@ -2,7 +2,7 @@
 //!
 //! In: how many states each sector keeps at every cut. Out: what a bond asks for, and through a [`Ledger`] what is held at every
 //! moment, with the workspaces of the engine that is stood in for. That is how memory is planned and a bond's work
-//! foretold: by the run itself.
+//! predicted: by the run itself.
 
 use super::backend::{Backend, Operands};
 use super::blocks::{Sectors, Side};

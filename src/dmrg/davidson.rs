@@ -118,7 +118,7 @@ impl Davidson {
     /// Replaces `vector` by the eigenvector. `multiply` is y = H x.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn solve(
         &mut self,
         multiply: impl FnMut(&[f64], &mut [f64]),
@@ -132,7 +132,7 @@ impl Davidson {
     /// The same among vectors orthogonal to `against`: the lowest pair of P H P with P = 1 − Σ |φ⟩⟨φ|.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn solve_against(
         &mut self,
         mut multiply: impl FnMut(&[f64], &mut [f64]),

@@ -55,7 +55,7 @@ pub struct Decomposition {
 /// Singular value decomposition.
 ///
 /// # Errors
-/// A matrix that is not finite.
+/// A matrix element is not finite.
 pub fn decompose(a: View<'_>) -> Result<Decomposition, DmrgError> {
     let svd = a.matrix().thin_svd().map_err(|_| DmrgError::Decomposition { rows: a.rows, columns: a.columns })?;
     let s = svd.S().column_vector().iter().copied().collect();
@@ -65,7 +65,7 @@ pub fn decompose(a: View<'_>) -> Result<Decomposition, DmrgError> {
 /// Eigenvalues, ascending, and eigenvectors of a symmetric matrix.
 ///
 /// # Errors
-/// A matrix that is not finite.
+/// A matrix element is not finite.
 pub fn eigen(a: View<'_>) -> Result<(Vec<f64>, Mat<f64>), DmrgError> {
     let found = a.matrix().self_adjoint_eigen(Side::Lower);
     let found = found.map_err(|_| DmrgError::Decomposition { rows: a.rows, columns: a.columns })?;

@@ -45,7 +45,7 @@ pub trait Engine: Backend {
     /// Keeps to a plan from now on.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     fn apply_plan(&mut self, _: &MemoryPlan) -> Result<(), DmrgError> {
         Ok(())
     }
@@ -63,7 +63,7 @@ pub trait Engine: Backend {
     /// The diagonal of H over ψ: Σ_b diag(A_b)_i diag(B_b)_j.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     fn diagonal(
         &self,
         bond: &TwoSiteBond<Self::Buffer>,
@@ -74,7 +74,7 @@ pub trait Engine: Backend {
     /// Replaces ψ by the lowest eigenvector of the superblock; `operands` are those of its bond.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     fn solve(
         &mut self,
         superblock: &Superblock,
@@ -92,7 +92,7 @@ pub trait Engine: Backend {
     /// [`solve`](Engine::solve) among the vectors orthogonal to `against`, of any norm and overlaps.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     fn solve_against(
         &mut self,
         superblock: &Superblock,
@@ -112,7 +112,7 @@ pub trait Engine: Backend {
     /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     fn truncate(
         &self,
         wave: Wave<'_, Self::Buffer>,
@@ -124,7 +124,7 @@ pub trait Engine: Backend {
     /// `operators`, the operators of the block on `side`.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     fn truncate_with_noise(
         &self,
         wave: Wave<'_, Self::Buffer>,

@@ -96,7 +96,7 @@ impl<B> Enlarging<'_, B> {
     /// Makes all operators; `widths[sector]` is the number of vectors that a block starting from the sector will meet.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn operators<E: Backend<Buffer = B>>(
         &self,
         engine: &E,

@@ -66,7 +66,7 @@ impl<B> Environment<B> {
     /// The end of the chain in an engine's memory.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn end_on<E: Backend<Buffer = B>>(engine: &E) -> Result<Environment<B>, DmrgError> {
         Environment::end().carried(|data| engine.upload(data))
     }
@@ -83,7 +83,7 @@ impl<B> Environment<B> {
     /// identity of this block.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn project<E: Backend<Buffer = B>>(
         engine: &E,
         enlarged: &EnlargedOperators<B>,

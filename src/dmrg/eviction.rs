@@ -39,7 +39,7 @@ impl<E: Engine> Sweeper<'_, E> {
     /// Items that the sweep will not read before it comes back this way.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn mark_evictable(&mut self, items: &[Evictable]) -> Result<(), DmrgError> {
         items.iter().try_for_each(|item| self.with(*item, E::mark_evictable))
     }
@@ -47,7 +47,7 @@ impl<E: Engine> Sweeper<'_, E> {
     /// An item that is about to be read.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn ensure_resident(&mut self, item: Evictable) -> Result<(), DmrgError> {
         self.with(item, E::ensure_resident)
     }
@@ -70,7 +70,7 @@ impl<E: Engine> Sweeper<'_, E> {
     /// Lets go of the operators of all blocks and of the solver's vectors: the state is only read from now on.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn drop_operators(&mut self) -> Result<(), DmrgError> {
         for block in self.left.iter_mut().chain(&mut self.right).flatten() {
             (block.operators, block.data) = (Vec::new(), self.engine.upload(Vec::new())?);
@@ -82,7 +82,7 @@ impl<E: Engine> Sweeper<'_, E> {
     /// The states kept of a site, where the engine can read them.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn fetch_kept(&mut self, site: usize) -> Result<Option<&Isometry<E::Buffer>>, DmrgError> {
         self.ensure_resident(Evictable::Kept(site))?;
         Ok(self.kept[site].as_ref())
@@ -91,7 +91,7 @@ impl<E: Engine> Sweeper<'_, E> {
     /// Takes the states kept of a site, to be read for the last time; those of the next are said to come.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn take_kept(&mut self, site: usize) -> Result<Isometry<E::Buffer>, DmrgError> {
         self.ensure_resident(Evictable::Kept(site))?;
         if site + 1 < self.chain.sites {
@@ -108,7 +108,7 @@ impl<E: Engine> Sweeper<'_, E> {
     /// Takes ψ.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn take_wave(&mut self) -> Result<E::Buffer, DmrgError> {
         let nothing = self.engine.upload(Vec::new())?;
         Ok(std::mem::replace(&mut self.wave, nothing))

@@ -1,7 +1,7 @@
 //! The infinite-lattice algorithm (White 1992; Nemes et al. 2014, Algorithm 1): both blocks grow by a site at every step,
 //! until the chain has its length.
 //!
-//! In: a chain that repeats ([`repetition`](super::repetition)). Out: a record a step, and the state of the whole chain with ψ
+//! In: a chain that repeats ([`repetition`](super::repetition)). Out: a record per step, and the state of the whole chain with ψ
 //! at its middle bond, from which finite sweeps may go on. A step solves the shortened chain, in the sector nearest to its
 //! share of the charges, keeps the best states of both blocks from one ψ, and starts the next from McCulloch's
 //! [prediction](super::predict), or from a random vector as the paper does.

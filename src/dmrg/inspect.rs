@@ -49,7 +49,7 @@ pub fn operator_sum(chain: &Chain) -> String {
 /// values.
 ///
 /// # Errors
-/// Numbers that are not finite.
+/// A number is not finite.
 pub fn middle_bond(chain: &Chain, options: &Options, list_records: bool) -> Result<String, DmrgError> {
     let states = options.states.last().copied().unwrap_or(START_STATES);
     let middle = (chain.sites - 2) / 2;

@@ -10,7 +10,7 @@
 //! What no memory can hold is refused with the number of states that can.
 //!
 //! Before a run the shares are a guess (a ground state spreads its states over fewer sectors than a random one). When the sweeps
-//! with fewer states are done they are known, and the plan is made again: that one foretells to a few per cent. It is of the sweeps:
+//! with fewer states are done they are known, and the plan is made again: that one predicts to a few per cent. It is of the sweeps:
 //! the variance afterwards works with H², of which the blocks and vectors of the sweeps make room.
 
 use super::blocks::Side;
@@ -100,7 +100,7 @@ fn rehearse(
 /// The plan of a sweep with these shares.
 ///
 /// # Errors
-/// A bond that does not fit, with the number of states that would.
+/// A bond does not fit in memory, with the number of states that would.
 pub fn plan(chain: &Chain, shares: &Shares, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
     let Budget { processor, memory, .. } = budget;
     let rehearsed = |width, leaves| rehearse(chain, shares, processor, asked, (width, leaves));
@@ -131,7 +131,7 @@ pub fn plan(chain: &Chain, shares: &Shares, asked: MemoryRequest, budget: Budget
 /// The plan before a run, by a guess of the sectors.
 ///
 /// # Errors
-/// Those of [`plan`].
+/// See [`plan`].
 pub fn first_plan(chain: &Chain, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
     plan(chain, &Shares::estimated(chain, asked.states), asked, budget)
 }

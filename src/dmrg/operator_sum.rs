@@ -54,7 +54,7 @@ impl OperatorCut {
 /// The whole sum.
 #[derive(Clone, Debug)]
 pub struct OperatorSum {
-    /// One table a site.
+    /// One table per site.
     pub sites: Vec<Vec<Entry>>,
     /// Cuts 0 … N; the first and the last have one operator.
     pub cuts: Vec<OperatorCut>,

@@ -2,7 +2,7 @@
 //!
 //! In: [`Options`]. Out: a [`SweepPlan`] for each sweep. One number of states is reached over three sizes: two noisy
 //! sweeps at a quarter of it, a noisy and a clean one at half, clean ones at the whole until the energy settles. A list
-//! of numbers is one a sweep, the last repeated; so is a list of noises, with none after its end. A chain that was grown by
+//! of numbers is one per sweep, the last repeated; so is a list of noises, with none after its end. A chain that was grown by
 //! the infinite-lattice algorithm keeps all states from the first sweep on, without noise.
 
 use super::cpu_share::CpuShare;
@@ -17,7 +17,7 @@ use serde::Serialize;
 /// Everything that can be asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// States kept at most: one number, or one a sweep.
+    /// States kept at most: one number, or one per sweep.
     pub states: Vec<usize>,
     /// Sweeps, there and back, at most.
     pub sweeps: usize,
@@ -25,7 +25,7 @@ pub struct Options {
     pub discarded: f64,
     /// States kept at least, whatever their weight.
     pub least: usize,
-    /// Relative perturbation of the density matrices, one a sweep; `None` for the default of a single number of states.
+    /// Relative perturbation of the density matrices, one per sweep; `None` for the default of a single number of states.
     pub noise: Option<Vec<f64>>,
     /// The run ends when a sweep without noise changes the energy by less than this part of the norm of H
     /// ([`Units::norm`](super::units::Units::norm)).

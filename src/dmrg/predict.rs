@@ -42,7 +42,7 @@ impl<B> PredictionStep<'_, B> {
     /// s⁻¹ of the step, where s is what ψ has between the states kept of both sides.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn overlap<E: Engine<Buffer = B>>(&self, engine: &E) -> Result<Overlap<B>, DmrgError> {
         let (mut stage, mut sizes, mut pairs) = (RecordStage::default(), Vec::new(), Vec::new());
         for (sector, block) in self.frame.layout.sectors.iter().zip(&self.left.centre.blocks) {
@@ -77,7 +77,7 @@ impl<B> PredictionStep<'_, B> {
     /// ψ over the frame of the chain with two sites more.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn wave<E: Engine<Buffer = B>>(&self, engine: &E, before: &Overlap<B>, next: &Frame) -> Result<B, DmrgError> {
         let mut first = RecordStage::default();
         let group = |s: &super::blocks::PairedSector| RecordGroup {

@@ -39,7 +39,7 @@ impl Prepared {
     /// With at most `most` states kept of a block.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn new(chain: &Chain, sector: &WholeSector, vectors: &[&[f64]], most: usize) -> Result<Prepared, DmrgError> {
         let charges = |code: u128| {
             let states = (0..chain.sites).map(|p| chain.site.charges()[sector.state(code, p)]);

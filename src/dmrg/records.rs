@@ -158,7 +158,7 @@ impl<'a> Buffers<'a> {
     }
 }
 
-/// Below so many operations a stage is not worth waking other threads for.
+/// Below this many operations a stage is not worth waking other threads for.
 const SEQUENTIAL_FLOPS: f64 = 2e5;
 
 /// Runs a stage on the CPU: the output is what its groups add up to, everything else zero.

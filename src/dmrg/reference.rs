@@ -74,7 +74,7 @@ impl<B> ReferenceState<B> {
     /// The state of a sweeper with ψ at the first bond.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn of<E: Engine<Buffer = B>>(chain: &Chain, sweeper: &Sweeper<'_, E>) -> Result<ReferenceState<B>, DmrgError> {
         let (engine, frame) = (sweeper.engine(), sweeper.frame(0));
         let everything = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
@@ -131,7 +131,7 @@ impl<B> ReferenceOverlaps<B> {
     /// Beside a search with ψ at bond `p`, whose kept states the engine can read.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn new<E: Engine<Buffer = B>>(
         engine: &E,
         chain: &Chain,
@@ -165,7 +165,7 @@ impl<B> ReferenceOverlaps<B> {
     /// Takes site `p` into the contact on a side; `own` are the states kept of it and `enlarged` what they are of.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn carry<E: Engine<Buffer = B>>(
         &mut self,
         engine: &E,
@@ -249,7 +249,7 @@ impl<B> ReferenceOverlaps<B> {
     /// φ over the frame of bond `p`.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn vector<E: Engine<Buffer = B>>(
         &self,
         engine: &E,
@@ -308,7 +308,7 @@ impl<B> ReferenceOverlaps<B> {
     /// and R V_p.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn vector_of_site<E: Engine<Buffer = B>>(
         &self,
         engine: &E,

@@ -38,7 +38,7 @@ impl Planner {
     /// Makes the first plan, unless the engine does not count, and holds the engine to it.
     ///
     /// # Errors
-    /// A bond that does not fit.
+    /// A bond does not fit in memory.
     pub fn begin<E: Engine>(engine: &mut E, chain: &Chain, options: &Options) -> Result<Planner, DmrgError> {
         let most = options.states.iter().copied().max().unwrap_or(1);
         let Some(budget) = engine.budget() else {
@@ -63,7 +63,7 @@ impl Planner {
     /// Told that sweep `done` is over, with ψ at the first bond; gives the plan of the sweeps that follow if it is a new one.
     ///
     /// # Errors
-    /// A bond that does not fit.
+    /// A bond does not fit in memory.
     pub fn after<E: Engine>(
         &mut self,
         sweeper: &mut Sweeper<'_, E>,

@@ -15,7 +15,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// [`is_whole`] has passed.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn restored(
         engine: E,
         chain: &'c Chain,

@@ -97,7 +97,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// From random blocks of `states` states; ψ at the first bond.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn random(engine: E, chain: &'c Chain, states: usize, seed: u64) -> Result<Sweeper<'c, E>, DmrgError> {
         let mut sweeper = Sweeper::empty(engine, chain)?;
         let n = chain.sites;
@@ -148,7 +148,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// Solves bond `p`, truncates, and goes on to the next bond on the other side of what grows.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn step(&mut self, p: usize, grows: Side, plan: &SweepPlan) -> Result<BondRecord, DmrgError> {
         if let Some(seed) = plan.random {
             let mut random = Random::new(seed.wrapping_mul(self.chain.sites as u64).wrapping_add(p as u64));
@@ -268,7 +268,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// Takes over what was kept and moves ψ to the next bond; `centres` are what is left of it, and of the states beside it.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn advance(
         &mut self,
         p: usize,
@@ -307,7 +307,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             companion.carry(&self.engine, self.chain, grows, site, &kept, enlarged)?;
         }
         self.kept[site] = Some(kept);
-        // The block that shrinks is made anew on the way back; until then it would only take memory.
+        // The block that shrinks is made again on the way back; until then it would only take memory.
         match grows {
             Side::Left => (self.left[next], self.right[next + 1]) = (Some(grown), None),
             Side::Right => (self.right[next + 2], self.left[next + 1]) = (Some(grown), None),
@@ -326,7 +326,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// Solves the first bond without truncation: the state that is reported.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn finish(&mut self, limits: davidson::DavidsonLimits) -> Result<BondRecord, DmrgError> {
         Ok(self.solve(0, limits)?.1)
     }
@@ -334,7 +334,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// Keeps ψ, at bond `p`, orthogonal to these states from now on.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn stay_orthogonal_to(
         &mut self,
         states: Vec<ReferenceState<E::Buffer>>,
@@ -354,7 +354,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// The largest |⟨below|ψ⟩|, with ψ at the first bond.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn largest_overlap(&self) -> Result<f64, DmrgError> {
         let frame = self.frame(0);
         self.below.iter().try_fold(0.0f64, |largest, companion| {

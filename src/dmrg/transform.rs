@@ -35,7 +35,7 @@ impl<B> TransformStep<'_, B> {
     /// ψ of the next bond.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn wave<E: Backend<Buffer = B>>(&self, engine: &E) -> Result<B, DmrgError> {
         let group = |s: &super::blocks::PairedSector| RecordGroup {
             offset: s.offset,

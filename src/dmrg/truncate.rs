@@ -197,7 +197,7 @@ pub(super) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: Trunc
 /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
 ///
 /// # Errors
-/// Numbers that are not finite.
+/// A number is not finite.
 pub fn truncate<B: Deref<Target = [f64]> + Sync>(
     wave: Wave<'_, B>,
     side: Side,
@@ -234,7 +234,7 @@ pub fn truncate<B: Deref<Target = [f64]> + Sync>(
 /// `operators`, those of the block on `side`.
 ///
 /// # Errors
-/// Numbers that are not finite.
+/// A number is not finite.
 pub fn truncate_with_noise<B: Deref<Target = [f64]>>(
     wave: Wave<'_, B>,
     side: Side,

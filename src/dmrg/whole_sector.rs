@@ -142,7 +142,7 @@ impl WholeSector {
     /// The lowest `count` levels, fewer if the sector has fewer states; `None` where a search does not converge.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn lowest(&self, chain: &Chain, count: usize) -> Result<Option<Levels>, DmrgError> {
         let (matrix, n) = (self.matrix(chain)?, self.dimension());
         let count = count.min(n);

@@ -51,7 +51,7 @@ pub struct MoleculeProblem {
 enum Product {
     /// Full CI, straight from the integrals.
     FullCi(Box<FullCiPlan>),
-    /// Rows made anew in each product.
+    /// Rows made again in each product.
     Rows(Box<RowsPlan>),
     /// A stored matrix.
     Matrix(Box<StoredMatrix>),

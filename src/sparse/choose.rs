@@ -33,7 +33,7 @@ const WINDOW: f64 = 2e-6;
 /// eleven of 3,072 columns for eight vectors, where a block has all of its rows at once, 43 µs.
 const STAGE: f64 = 9e-6;
 const STAGE_OF_SEVERAL: f64 = 4e-6;
-/// Fewer rows a multiprocessor than this are few for its threads: then blocks are large and a row has many lanes. 2,556 rows
+/// Fewer rows per multiprocessor than this are few for its threads: then blocks are large and a row has many lanes. 2,556 rows
 /// of 137 non-zeros took 9.3, 7.1, 6.2 µs on an H200 with 80 blocks of 128, 256, 512 threads.
 const SMALL_ROWS: u64 = 64;
 /// Atomic adds a second to 64-bit words all over L2 (one H200: 5.2e10 to 1.2e11 on five matrices), and the seconds of the
@@ -428,13 +428,13 @@ impl Shape<'_> {
         let threads = 1024 / resident as u32 / 32 * 32;
         let multiprocessors = u64::from(self.target.multiprocessors);
         let few = resident == 1 && staged == 0;
-        // Blocks of few rows have many lanes a row, and so narrow slices to begin at.
+        // Blocks of few rows have many lanes per row, and so narrow slices to begin at.
         let granule = if few { 4 } else { 32 };
         let even = rows.div_ceil(multiprocessors * resident).next_multiple_of(granule).max(granule);
         // Without a window nothing is lost by more, smaller blocks; with one each block brings it again.
         let room = (shared / resident).saturating_sub(window + 2048) / self.row_bytes() / 32 * 32;
         let (most_rows, blocks) = match (few, staged) {
-            // A block a multiprocessor, of equal shares; one more would be a second round.
+            // A block per multiprocessor, of equal shares; one more would be a second round.
             (true, _) => ((2 * even).next_multiple_of(32), multiprocessors.min(rows.div_ceil(granule))),
             (_, 0) => (even.min(512), rows.div_ceil(256.min(even))),
             _ => {

@@ -91,13 +91,13 @@ pub struct PartLayout {
     pub columns: ColumnWord,
     /// Lanes a row.
     pub lanes: u32,
-    /// Elements a lane loads at once.
+    /// Elements that a lane loads at once.
     pub pack: u32,
     /// The column that absolute columns are counted from.
     pub first_column: u32,
     /// Elements of x in shared memory, from the first column on.
     pub staged: u32,
-    /// With several vectors, whether neighbouring lanes share each non-zero, a pair of vectors a lane.
+    /// With several vectors, whether neighbouring lanes share each non-zero, a pair of vectors per lane.
     pub shared_by_pairs: bool,
     /// Remainders of columns that lanes next to each other take in turn, so that their pieces of x lie in different banks of
     /// shared memory; 1: non-zeros stay in the order of their columns. Steps between columns need that order.

@@ -99,7 +99,7 @@ impl SparseOperator {
     /// A matrix that is stored already, on a device that runs kernels; half of a symmetric one on any.
     ///
     /// # Errors
-    /// The device's.
+    /// Device errors.
     pub fn with_stored(matrix: &Csr, stored: Stored, device: &Device) -> Result<SparseOperator, SparseError> {
         device.check_work(&format!("one multiply of {}", stored.plan.name), stored.plan.cost().flops)?;
         let (rows, diagonal) = (matrix.rows(), diagonal(matrix));

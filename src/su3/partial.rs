@@ -223,7 +223,7 @@ impl Partial {
         Ok(())
     }
 
-    /// The numbers of a group, a vector a channel.
+    /// The numbers of a group, a vector per channel.
     ///
     /// # Errors
     ///

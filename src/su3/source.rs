@@ -1,6 +1,6 @@
 //! Elements or strengths, a group of quadruples at a time, from wherever they are.
 //!
-//! In: a group of the plan. Out: its numbers, a vector a channel. What does not fit into memory at once is read or computed when
+//! In: a group of the plan. Out: its numbers, a vector per channel. What does not fit into memory at once is read or computed when
 //! its turn comes: [`super::binary`] files by position, relative motion by rotation; tables of text are held.
 
 use super::channel::{ByChannel, Channel};

@@ -96,7 +96,7 @@ pub struct WorkTimes {
 pub struct FinishedGroup {
     /// Which.
     pub group: usize,
-    /// Its numbers, a vector a channel.
+    /// Its numbers, a vector per channel.
     pub vectors: Vec<Vec<f64>>,
     /// The largest deviation from orthogonality of its W⁰.
     pub defect: f64,
@@ -169,7 +169,7 @@ impl Job<'_> {
     }
 }
 
-/// Numbers of some groups: of each a vector a channel.
+/// Numbers of some groups: of each a vector per channel.
 ///
 /// # Errors
 ///
@@ -255,7 +255,7 @@ impl DeviceWork {
     ///
     /// # Errors
     ///
-    /// A device that fails.
+    /// The device fails.
     pub fn portion(
         &mut self,
         job: &mut Job,

@@ -12,7 +12,7 @@ use super::OnTheFlyError;
 use crate::sparse::Target;
 use eigenforge_templates::ci::{RowsCounts, RowsPlan};
 
-/// Threads of a block, and blocks a multiprocessor: 64 warps hide the latency of dependent loads.
+/// Threads of a block, and blocks per multiprocessor: 64 warps hide the latency of dependent loads.
 const THREADS: u32 = 256;
 const BLOCKS: u32 = 8;
 

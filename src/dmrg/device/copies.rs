@@ -67,7 +67,7 @@ impl Copying {
     /// Queues the copies. `read` elements of each vector from its first one on are looked at.
     ///
     /// # Errors
-    /// Vectors that are too short.
+    /// A vector is too short.
     pub fn run(
         &self,
         copies: &Copies,

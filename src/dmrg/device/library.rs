@@ -109,7 +109,7 @@ impl LibraryProducts {
     /// and the calls read them from there: they must be done.
     ///
     /// # Errors
-    /// A record that cuBLAS has no routine for; a device that fails.
+    /// A record that cuBLAS has no routine for; the device fails.
     pub fn prepare(&self, stage: &RecordStage, buffers: &DeviceBuffers<'_>) -> Result<LibraryStage, DeviceError> {
         let (blocks, covered) = calls(stage)?;
         let streams = deal(&blocks, self.products.streams());
@@ -141,7 +141,7 @@ impl LibraryProducts {
     /// Queues a stage: `output` from its element `first` on is what the groups add up to.
     ///
     /// # Errors
-    /// A vector that is missing, too short, or of another device.
+    /// A vector is missing, too short, or on another device.
     pub fn run_into(
         &self,
         stage: &LibraryStage,

@@ -186,7 +186,7 @@ impl Products {
     /// Cuts a stage into tiles, deals them out, uploads the table.
     ///
     /// # Errors
-    /// A record that is not a part of its group's block; numbers beyond 2³¹; a device that fails.
+    /// A record that is not a part of its group's block; numbers beyond 2³¹; the device fails.
     pub fn prepare(&self, stage: &RecordStage) -> Result<PreparedStage, DeviceError> {
         let kinds: &[Loads] = match (self.always, &self.streaming) {
             (Some(Loads::Streamed), _) => &[Loads::Streamed],
@@ -259,7 +259,7 @@ impl Products {
     /// these vectors: some may have been copied there and then; x and intermediates may change from run to run.
     ///
     /// # Errors
-    /// A vector that is missing, too short, or of another device.
+    /// A vector is missing, too short, or on another device.
     pub fn run(
         &self,
         stage: &PreparedStage,
@@ -272,7 +272,7 @@ impl Products {
     /// The same into a longer vector, from its element `first` on; what lies before and behind stays.
     ///
     /// # Errors
-    /// Those of [`Products::run`].
+    /// See [`Products::run`].
     pub fn run_into(
         &self,
         stage: &PreparedStage,

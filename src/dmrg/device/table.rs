@@ -100,7 +100,7 @@ fn versions(outputs: &[Block<'_>], loads: Loads, touching: &mut [u32]) -> (Strea
     (streams, list)
 }
 
-/// Two numbers of 32 bits a word.
+/// Two numbers of 32 bits per word.
 fn halves(numbers: &[u32]) -> impl Iterator<Item = u64> {
     numbers.chunks(2).map(|two| u64::from(two[0]) | two.get(1).map_or(0, |high| u64::from(*high) << 32))
 }

@@ -33,7 +33,7 @@ impl Tables {
     /// The words on the device.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn upload(&self, words: &[u64]) -> Result<Uploaded, DeviceError> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = (0..spare.len()).filter(|k| spare[*k].len() >= words.len()).min_by_key(|k| spare[*k].len());

@@ -83,7 +83,7 @@ impl ResidentBuffer {
     /// A copy beside it.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn duplicate(&self) -> Result<ResidentBuffer, DeviceError> {
         let mut copy = self.pool.take(self.len)?;
         copy.vector_mut().copy_first(self.vector(), self.len)?;
@@ -93,7 +93,7 @@ impl ResidentBuffer {
     /// A copy on the host of numbers that are on the device.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn download(&self) -> Result<Vec<f64>, DeviceError> {
         self.vector().download_first(self.len)
     }
@@ -101,7 +101,7 @@ impl ResidentBuffer {
     /// A copy on the host, wherever the numbers are.
     ///
     /// # Errors
-    /// A device that fails, a file that cannot be read back.
+    /// The device fails, or a file cannot be read back.
     pub fn copy(&self) -> Result<Vec<f64>, DmrgError> {
         let BufferState::Evictable(place) = &self.state else { return Ok(self.download()?) };
         match &*locked(place) {
@@ -115,7 +115,7 @@ impl ResidentBuffer {
     /// Will not be read for a while: its room is others' if they need it.
     ///
     /// # Errors
-    /// A device that fails, host memory that is not there.
+    /// A device that fails, not enough host memory.
     pub fn mark_evictable(&mut self) -> Result<(), DmrgError> {
         if self.is_empty() || !matches!(self.state, BufferState::InUse(_)) {
             return Ok(());
@@ -147,7 +147,7 @@ impl ResidentBuffer {
     /// On the device, when this returns.
     ///
     /// # Errors
-    /// Memory that is not there, a file that cannot be read back.
+    /// Not enough memory, a file that cannot be read back.
     pub fn ensure_resident(&mut self) -> Result<(), DmrgError> {
         let BufferState::Evictable(shared) = &self.state else { return Ok(()) };
         let mut place = locked(shared);

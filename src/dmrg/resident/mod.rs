@@ -81,7 +81,7 @@ impl DeviceEngine {
     /// The same within limits: what the sweep has left behind goes to host memory where it is in the way, and to the disk.
     ///
     /// # Errors
-    /// Those of [`DeviceEngine::new`].
+    /// See [`DeviceEngine::new`].
     pub fn within(device: &Device, limits: MemoryLimits) -> Result<DeviceEngine, DmrgError> {
         let _setting_up = trace::span("dmrg", "set up the card");
         let pool = Pool::new(device, limits)?;

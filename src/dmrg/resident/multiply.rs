@@ -86,7 +86,7 @@ impl Multiplier {
     /// Makes the records of a superblock ready.
     ///
     /// # Errors
-    /// Memory that is not there; records that a strategy does not take.
+    /// Not enough memory; records that a strategy does not take.
     pub fn prepare<'a>(
         &'a self,
         superblock: &Superblock,
@@ -162,7 +162,7 @@ impl Multiply<'_> {
     /// Queues `w` from element `to` on = H times `v` from element `from` on; waits where the CPU has a part.
     ///
     /// # Errors
-    /// Vectors that are too short; a device that fails.
+    /// A vector is too short; the device fails.
     pub fn run(
         &mut self,
         v: &ResidentBuffer,

@@ -44,7 +44,7 @@ impl PinnedPool {
     /// Memory for `len` numbers.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn take(self: &Arc<PinnedPool>, len: usize) -> Result<PinnedBuffer, DeviceError> {
         let pinned = self.take_pinned(len)?;
         Ok(self.wrap(pinned, len))
@@ -53,7 +53,7 @@ impl PinnedPool {
     /// The same, for a copy; [`PinnedPool::wrap`] takes it back.
     ///
     /// # Errors
-    /// Those of [`PinnedPool::take`].
+    /// See [`PinnedPool::take`].
     pub fn take_pinned(&self, len: usize) -> Result<Pinned, DeviceError> {
         let wanted = rounded(len);
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);

@@ -85,7 +85,7 @@ impl Pool {
     /// Of a device; nothing is reserved yet.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn new(device: &Device, limits: MemoryLimits) -> Result<Arc<Pool>, DeviceError> {
         let pinned_pool = PinnedPool::new(device, limits.host);
         let lent = pinned_pool.clone();
@@ -107,7 +107,7 @@ impl Pool {
     /// Reserves what is planned and keeps to it, as far as a bond can do with it.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn apply_plan(&self, plan: &MemoryPlan) -> Result<(), DeviceError> {
         self.planned.store(plan.reserved, Ordering::Relaxed);
         self.step.store(0, Ordering::Relaxed);
@@ -118,7 +118,7 @@ impl Pool {
     /// Room for `len` numbers; what they are is not said.
     ///
     /// # Errors
-    /// Memory that is not there; what has to make room and cannot.
+    /// Not enough memory; what has to make room and cannot.
     pub fn take(self: &Arc<Pool>, len: usize) -> Result<ResidentBuffer, DeviceError> {
         Ok(ResidentBuffer::new(self.vector(len)?, self))
     }
@@ -126,7 +126,7 @@ impl Pool {
     /// The same as a plain vector, for work that is soon over.
     ///
     /// # Errors
-    /// Those of [`Pool::take`].
+    /// See [`Pool::take`].
     pub fn vector(&self, len: usize) -> Result<Vector<f64>, DeviceError> {
         let (planned, step) = (self.planned.load(Ordering::Relaxed), self.step.load(Ordering::Relaxed));
         let long = bytes(len) > planned / LONG;
@@ -190,7 +190,7 @@ impl Pool {
     /// Lets everything leave that was left behind, for whoever else needs the device.
     ///
     /// # Errors
-    /// A device that fails, host memory that is not there, a disk that is full.
+    /// A device that fails, not enough host memory, a disk that is full.
     pub fn evict_all(&self) -> Result<(), DmrgError> {
         while self.make_room()? {}
         Ok(())
@@ -264,7 +264,7 @@ impl Pool {
     /// A copy of host numbers.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn upload(self: &Arc<Pool>, data: &[f64]) -> Result<ResidentBuffer, DeviceError> {
         let mut held = self.take(data.len())?;
         held.vector_mut().write(data)?;

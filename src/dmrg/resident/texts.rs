@@ -19,7 +19,7 @@ const MAPS: usize = 7;
 /// The texts and their launches.
 ///
 /// # Errors
-/// A fault of a template or a plan.
+/// A template cannot be rendered or a plan.
 pub fn generated() -> Result<[(KernelText, Vec<Launch>); 5], DeviceError> {
     let (carried, streamed) = (GroupedProductsPlan::new(NAME), StreamedProductsPlan::new(NAME));
     let (copies, davidson) = (MatrixCopiesPlan::new(NAME), DavidsonPlan::new(NAME));
@@ -38,7 +38,7 @@ pub fn generated() -> Result<[(KernelText, Vec<Launch>); 5], DeviceError> {
 /// Compiles at once, each on a core of its own, the files that an engine needs from its first bond on.
 ///
 /// # Errors
-/// A fault of a template, a compiler that is missing, a text that does not compile.
+/// A template cannot be rendered, a compiler that is missing, a text that does not compile.
 pub(super) fn compile_together(device: &Device) -> Result<(), DeviceError> {
     let mut texts = vec![
         GroupedProductsPlan::new(NAME).text()?,

@@ -224,7 +224,7 @@ impl<N: NumberBuffer> SpillStore<N> {
     /// Waits for what is on its way to the disk: it no longer counts as held in memory.
     ///
     /// # Errors
-    /// A disk that is full.
+    /// The disk is full.
     pub fn settle(&self) -> Result<(), DmrgError> {
         let Some(piece) = locked(&self.pending).take() else { return Ok(()) };
         let mut state = piece.settled();
@@ -284,7 +284,7 @@ impl<N: NumberBuffer> SpilledBuffer<N> {
     /// Begins to read it, if it is on disk: it will be taken soon.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn fetch(&self) -> Result<(), DmrgError> {
         let mut state = locked(&self.piece.state);
         let written = match state.place {
@@ -328,7 +328,7 @@ impl<N: NumberBuffer> SpilledBuffer<N> {
     /// A copy, wherever the numbers are; they stay there.
     ///
     /// # Errors
-    /// Those of [`SpilledBuffer::take`].
+    /// See [`SpilledBuffer::take`].
     pub fn copy(&self) -> Result<Vec<f64>, DmrgError> {
         let mut state = self.piece.settled();
         match &mut state.place {

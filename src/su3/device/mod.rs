@@ -116,7 +116,7 @@ impl DeviceTransform {
     /// Elements, one channel after another, into strengths. `work` is as long.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn forward(&self, numbers: &mut Vector<f64>, work: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         self.forward_by(&self.plan.slabs, &self.plan.tiles, numbers, work)
     }
@@ -150,7 +150,7 @@ impl DeviceTransform {
     /// Strengths into elements.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn inverse(&self, numbers: &mut Vector<f64>, work: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         self.couple(&self.plan.tiles, numbers, work, true)?;
         for class in &self.plan.slabs {

@@ -158,7 +158,7 @@ impl Channels {
     /// Memory of the device for the numbers.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn vectors(&self) -> Result<DeviceVectors, DeviceTransformError> {
         let zeros = || self.device.zeros(self.at_once * self.length);
         Ok(DeviceVectors { numbers: zeros()?, work: zeros()? })
@@ -167,7 +167,7 @@ impl Channels {
     /// Transforms the groups of a portion: a vector for each of them and each channel, in and out.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn portion(
         &self,
         portion: usize,
@@ -208,7 +208,7 @@ impl Channels {
     /// Transforms every channel.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn transform(&self, input: &ByChannel) -> Result<ByChannel, DeviceTransformError> {
         let _transforming = trace::span("solve", "transform");
         let (length, device) = (self.length, &self.device);
