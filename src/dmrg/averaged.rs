@@ -1,12 +1,12 @@
-//! Several states in one set of kept states: state-averaged DMRG.
+//! Several states that share one set of kept states: state-averaged DMRG.
 //!
-//! In: the wave functions ψ_i of a bond, a weight w_i each. Out: the kept states of ρ = Σ_i w_i ρ_i, and each ψ_i in terms of
-//! them (Hallberg, Adv. Phys. 55, 477 (2006), section 2.2, targeting several states). The states are found together, so that
-//! none of a group of close levels is missed, and what is kept does not follow one of them.
+//! In: the wave functions ψ_i of a bond and a weight w_i for each. Out: the kept states of ρ = Σ_i w_i ρ_i, and each ψ_i
+//! in that basis (Hallberg, Adv. Phys. 55, 477 (2006), section 2.2, targeting several states). The states are searched
+//! together, so that none of a group of close levels is missed and the kept states do not favour one of them.
 //!
-//! ρ of a side is that of one wave function whose sectors are those of all ψ_i, times √w_i, beside each other on the other
-//! side ([`Stack`]): Ψ = [√w_0 ψ_0, √w_1 ψ_1, …], Ψ Ψᵀ = Σ_i w_i ψ_i ψ_iᵀ. So every engine truncates it, with noise or
-//! without, as it truncates one ψ; of what is left of Ψ the part of each ψ_i is taken out again.
+//! On one side, ρ equals the density matrix of a single wave function whose sectors hold all ψ_i, times √w_i, side by
+//! side on the other side ([`Stack`]): Ψ = [√w_0 ψ_0, √w_1 ψ_1, …], Ψ Ψᵀ = Σ_i w_i ψ_i ψ_iᵀ. Every engine therefore
+//! truncates Ψ as it truncates one ψ, with or without noise; each ψ_i is then extracted from the truncated Ψ.
 
 use super::backend::Operands;
 use super::blocks::{Side, WaveLayout};
@@ -19,11 +19,11 @@ use super::superblock::Superblock;
 use super::sweep::Sweeper;
 use super::truncate::{Centre, CentreBlock};
 
-/// The states of a search beside its first, and the weights of all.
+/// The states of a search above its first, and the weights of all states.
 pub struct Averaged<B> {
-    /// Of each state, the lowest first; they add up to 1.
+    /// Weight of each state, the lowest first; they add up to 1.
     weights: Vec<f64>,
-    /// The states above the first, where there is room for them at the bond.
+    /// The states above the first, as many as the bond has room for.
     pub(super) others: Vec<B>,
     /// The energies of the last bond that was solved, without the constant of H.
     pub(super) levels: Vec<f64>,
@@ -31,15 +31,15 @@ pub struct Averaged<B> {
 }
 
 impl<B> Averaged<B> {
-    /// Of states with these weights, whatever their sum.
+    /// Creates states with these weights, which need not be normalised.
     pub fn new(weights: &[f64], seed: u64) -> Averaged<B> {
         let sum: f64 = weights.iter().sum();
         let weights = weights.iter().map(|weight| weight / sum).collect();
         Averaged { weights, others: Vec::new(), levels: Vec::new(), random: Random::new(seed) }
     }
 
-    /// As many states as there are weights, or as ψ of `length` elements has room for: those that are missing begin as random
-    /// vectors.
+    /// Fills up to as many states as there are weights, or as a ψ of `length` elements has room for; missing states start
+    /// as random vectors.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -59,14 +59,14 @@ impl<B> Averaged<B> {
         whole.then(|| self.weights.iter().zip(&self.levels).map(|(weight, level)| weight * level).sum())
     }
 
-    /// The weights of as many states as there are at the bond, of sum 1.
+    /// The weights of the states present at the bond, normalised to 1.
     fn present(&self) -> Vec<f64> {
         let weights = &self.weights[..1 + self.others.len()];
         let sum: f64 = weights.iter().sum();
         weights.iter().map(|weight| weight / sum).collect()
     }
 
-    /// All states of a bond beside each other, on the side away from the block that grows.
+    /// All states of a bond side by side, on the side away from the block that grows.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -84,13 +84,13 @@ impl<B> Averaged<B> {
     }
 }
 
-/// How several wave functions lie in one.
+/// How several wave functions are laid out as one.
 pub struct Stack {
     grows: Side,
     weights: Vec<f64>,
-    /// Of one of them.
+    /// Layout of one of them.
     one: WaveLayout,
-    /// Of all.
+    /// Layout of all.
     pub layout: WaveLayout,
 }
 
@@ -107,7 +107,8 @@ impl Stack {
         Stack { grows, layout: one.stacked(grows, weights.len()), one: one.clone(), weights }
     }
 
-    /// Ψ. Records read at most as many buffers as there are spaces, so more states than that take several turns.
+    /// Gathers Ψ. Records read at most as many buffers as there are operand spaces, so more states than that take several
+    /// passes.
     fn gather<E: Engine>(&self, engine: &E, waves: &[&E::Buffer]) -> Result<E::Buffer, DmrgError> {
         let (now, mut later) = waves.split_at(waves.len().min(SPACES));
         let mut gathered = self.turn(engine, None, 0, now)?;
@@ -120,7 +121,7 @@ impl Stack {
         Ok(gathered)
     }
 
-    /// What was gathered before, if anything, and the states from number `first` on.
+    /// Combines what was gathered before, if anything, with the states from number `first` on.
     fn turn<E: Engine>(
         &self,
         engine: &E,
@@ -158,7 +159,7 @@ impl Stack {
         engine.run(&stage, operands)
     }
 
-    /// What is left of each state, of about norm 1, from what is left of Ψ.
+    /// Extracts each truncated state, of about norm 1, from the truncated Ψ.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -192,8 +193,8 @@ impl Stack {
 }
 
 impl<E: Engine> Sweeper<'_, E> {
-    /// Shares the kept states from now on among states with these weights, of which ψ is the first; `others` are vectors of
-    /// the same bond to begin with.
+    /// From now on, shares the kept states among states with these weights. ψ is the first of them; `others` are starting
+    /// vectors at the same bond.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -209,7 +210,7 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(())
     }
 
-    /// The energies of the last bond, of states that share their kept states, without the constant of H.
+    /// The energies of the last bond for states that share their kept states, without the constant of H.
     pub(super) fn levels(&self) -> &[f64] {
         self.averaged.as_ref().map_or(&[], |averaged| &averaged.levels)
     }
@@ -219,7 +220,7 @@ impl<E: Engine> Sweeper<'_, E> {
         self.averaged.as_ref().and_then(Averaged::average)
     }
 
-    /// The largest |⟨ψ_j|ψ_i⟩| of each state with those before it that share its kept states.
+    /// For each state, the largest |⟨ψ_j|ψ_i⟩| with the earlier states that share its kept states.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -232,19 +233,19 @@ impl<E: Engine> Sweeper<'_, E> {
         (0..waves.len()).map(largest).collect()
     }
 
-    /// Lets go of the states that share the kept states with ψ.
+    /// Drops the states that share the kept states with ψ.
     pub(super) fn keep_lowest(&mut self) {
         self.averaged = None;
     }
 
-    /// ψ of the bond it is at, and the states that share its kept states.
+    /// ψ at its bond, and the states that share its kept states.
     pub(super) fn waves(&self) -> impl Iterator<Item = &E::Buffer> {
         std::iter::once(&self.wave).chain(self.averaged.iter().flat_map(|averaged| &averaged.others))
     }
 }
 
-/// The lowest states of a superblock one after the other, each orthogonal to those before and to `below`, in the order of
-/// their energies.
+/// Finds the lowest states of a superblock one after the other, each orthogonal to the previous ones and to `below`, and
+/// orders them by energy.
 ///
 /// # Errors
 /// Errors of the engine.

@@ -1,4 +1,4 @@
-//! Two blocks and two sites: how ψ lies over them, and the operators of both sides.
+//! Two blocks and two sites: the layout of ψ over them, and the operators of both sides.
 //!
 //! In: the blocks at both sides of a bond, an operator sum. Out: their enlarged states, ψ's layout, the operators of the
 //! cut on each side, and the diagonal of H for the preconditioner.
@@ -15,25 +15,25 @@ use super::state::Isometry;
 use super::truncate::Wave;
 use std::ops::Deref;
 
-/// Two enlarged blocks and how ψ lies over them.
+/// Two enlarged blocks and the layout of ψ over them.
 pub struct Frame {
     /// The left block.
     pub left: Enlarged,
     /// The right block.
     pub right: Enlarged,
-    /// ψ.
+    /// The layout of ψ.
     pub layout: WaveLayout,
 }
 
 impl Frame {
-    /// Of the blocks that end at cut `p` and begin at cut `p + 2`.
+    /// The frame of the blocks that end at cut `p` and begin at cut `p + 2`.
     pub fn new(chain: &Chain, p: usize, left: &Sectors, right: &Sectors) -> Frame {
         let (left, right) = (chain.enlarge(Side::Left, left, p), chain.enlarge(Side::Right, right, p + 2));
         let layout = WaveLayout::new(&left.sectors, &right.sectors, chain.total);
         Frame { left, right, layout }
     }
 
-    /// A wave function over it.
+    /// A wave function with this layout.
     pub fn wave<'a, B>(&'a self, data: &'a B) -> Wave<'a, B> {
         Wave { layout: &self.layout, data, left: &self.left, right: &self.right }
     }
@@ -73,7 +73,7 @@ impl<B> TwoSiteBond<B> {
         Ok(TwoSiteBond { frame, left_operators, right_operators })
     }
 
-    /// The buffers its records read.
+    /// The buffers that its records read.
     pub fn operands<'a>(&'a self, left: &'a Environment<B>, right: &'a Environment<B>) -> Operands<'a, B> {
         Operands::default()
             .with(OperandSpace::Left, &left.data)
@@ -108,7 +108,7 @@ impl<B: Deref<Target = [f64]>> TwoSiteBond<B> {
     }
 }
 
-/// The operators of `sum` on the block behind cut `cut` and the site next to it, between the kept states.
+/// The operators of `sum` on the block behind cut `cut` plus the site next to it, projected onto the kept states.
 #[expect(clippy::too_many_arguments, reason = "the chain, a sum, a place and what stands there")]
 pub(super) fn carried_over<E: Backend>(
     engine: &E,

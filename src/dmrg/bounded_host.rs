@@ -1,8 +1,8 @@
-//! The engine of the CPU within a limit of memory: every number that a run keeps is counted, and what the sweep has left behind
-//! goes to the disk where memory is short.
+//! The CPU engine with a memory limit: it counts every buffer of a run, and evicts buffers to disk when memory is short.
 //!
-//! The numbers are those of [`HostEngine`], to the last bit, wherever they have been. V and W of Davidson's method are reserved for
-//! as many vectors as the plan allows, so that what is held does not depend on how many products a bond takes.
+//! Results equal those of [`HostEngine`] to the last bit, whether or not buffers were evicted. V and W of Davidson's
+//! method are reserved for as many vectors as the plan allows, so that memory use does not depend on how many products a
+//! bond takes.
 
 use super::backend::{Backend, Operands};
 use super::blocks::{Side, WaveLayout};
@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// All cores of this machine, and so many bytes of its memory.
+/// All cores of this machine, with a limit on memory.
 pub struct BoundedHostEngine {
     host: HostEngine,
     memory: Arc<Memory>,
@@ -36,41 +36,41 @@ pub struct BoundedHostEngine {
     kept: u64,
 }
 
-/// What all numbers of an engine share.
+/// State shared by all buffers of an engine.
 struct Memory {
     limit: u64,
-    /// Bytes that may have been left behind before they begin to be written.
+    /// Evictable bytes above which buffers begin to be written to disk.
     evictable_limit: AtomicU64,
     ledger: Arc<Ledger>,
     evictable: EvictionQueue<Residency>,
     store: Arc<SpillStore<Vec<f64>>>,
 }
 
-/// Numbers in host memory, or away on the disk.
+/// A buffer in host memory or on disk.
 pub struct HostBuffer {
     state: BufferState,
     memory: Arc<Memory>,
 }
 
 enum BufferState {
-    /// Here, and staying.
+    /// In memory; it stays there.
     InUse(Vec<f64>),
-    /// Left behind.
+    /// Evictable: in memory or on disk.
     Evictable(Arc<Mutex<Residency>>),
     Taken,
 }
 
-/// Where numbers are that were left behind.
+/// Where an evictable buffer is.
 enum Residency {
     InMemory(Vec<f64>),
     OnDisk(SpilledBuffer<Vec<f64>>),
     Lost,
 }
 
-/// Part of the free memory that a run may take unless it is told.
+/// Default share of the free memory.
 const USED: f64 = 0.8;
 
-/// Bytes of so many numbers.
+/// Bytes of `len` numbers.
 fn bytes(len: usize) -> u64 {
     8 * len as u64
 }
@@ -80,7 +80,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Memory {
-    /// Lets what was left behind first be written; `None` if there is nothing.
+    /// Starts writing the oldest evictable buffer to disk; `None` if there is none.
     fn evict_first(&self) -> Option<Result<u64, DmrgError>> {
         self.evictable.first(|place| match std::mem::replace(place, Residency::Lost) {
             Residency::InMemory(values) => {
@@ -98,7 +98,7 @@ impl Memory {
         })
     }
 
-    /// Room for so many bytes more, as far as there is anything that can leave.
+    /// Evicts buffers until `bytes` more bytes fit, or nothing evictable is left.
     fn make_room(&self, bytes: u64) -> Result<(), DmrgError> {
         while self.ledger.held().saturating_add(bytes) > self.limit {
             match self.evict_first() {
@@ -109,7 +109,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Begins to write what will have to leave by the plan.
+    /// Starts writing what the plan says must be evicted.
     fn start_evictions(&self) -> Result<(), DmrgError> {
         let here = |place: &Residency| if let Residency::InMemory(values) = place { bytes(values.len()) } else { 0 };
         let over = self.evictable.sum(here).saturating_sub(self.evictable_limit.load(Ordering::Relaxed));
@@ -124,7 +124,7 @@ impl Memory {
 }
 
 impl Default for BoundedHostEngine {
-    /// Within four fifths of the memory that is free, and the system's folder for temporary files.
+    /// Four fifths of the free memory, and the system's folder for temporary files.
     fn default() -> BoundedHostEngine {
         BoundedHostEngine::within(BoundedHostEngine::default_limit(), std::env::temp_dir())
     }
@@ -136,12 +136,12 @@ impl BoundedHostEngine {
         (USED * Device::cpu().memory().free as f64) as u64
     }
 
-    /// What it may use.
+    /// The memory it may use.
     pub fn limits(&self) -> Budget {
         Budget { processor: Processor::Host, memory: self.memory.limit, host: 0 }
     }
 
-    /// Within so many bytes, with a folder for what they have no room for.
+    /// With a memory limit in bytes, and a scratch folder for evicted buffers.
     pub fn within(limit: u64, scratch: PathBuf) -> BoundedHostEngine {
         let ledger = Arc::<Ledger>::default();
         let store = SpillStore::new(ledger.clone(), 0, scratch, |len| Ok(vec![0.0; len]));
@@ -150,21 +150,21 @@ impl BoundedHostEngine {
         BoundedHostEngine { host: HostEngine::default(), memory: Arc::new(memory), kept: 0 }
     }
 
-    /// Counts numbers; what was left behind makes room for them.
+    /// Wraps numbers as a counted buffer; evicts others to make room.
     fn numbers(&self, values: Vec<f64>) -> Result<HostBuffer, DmrgError> {
         self.memory.make_room(bytes(values.len()))?;
         self.memory.ledger.take(bytes(values.len()));
         Ok(HostBuffer { state: BufferState::InUse(values), memory: self.memory.clone() })
     }
 
-    /// Counts what a truncation worked with, and what it gave.
+    /// Counts the workspace and the results of a truncation.
     fn worked(&self, truncated: Truncated, workspace: usize) -> Result<Truncated<HostBuffer>, DmrgError> {
         self.memory.make_room(bytes(workspace))?;
         self.memory.ledger.touch(bytes(workspace));
         truncated.carried(|data| self.numbers(data))
     }
 
-    /// Counts what the solver keeps.
+    /// Counts the memory that the solver keeps.
     fn count_solver(&mut self) {
         let now = self.host.bytes();
         self.memory.ledger.give_back(self.kept);
@@ -184,7 +184,7 @@ impl Deref for HostBuffer {
 }
 
 impl HostBuffer {
-    /// Its values, to be written.
+    /// The values, mutable.
     fn values_mut(&mut self) -> &mut Vec<f64> {
         match &mut self.state {
             BufferState::InUse(values) => values,
@@ -207,13 +207,13 @@ impl Drop for HostBuffer {
     }
 }
 
-/// Elements of the workspace of a decomposition of ψ: singular vectors of both sides, and both copies of what is kept.
+/// Elements of the workspace for decomposing ψ: singular vectors of both sides, and both copies of the kept states.
 pub(super) fn decomposing(layout: &WaveLayout, kept: usize, centre: usize) -> usize {
     let of = |s: &super::blocks::PairedSector| (s.rows + s.columns) * s.rows.min(s.columns);
     layout.sectors.iter().map(of).sum::<usize>() + 2 * (kept + centre)
 }
 
-/// The same with noise: the perturbation's products, density matrices three times over with their eigenvectors.
+/// The same with noise: the perturbation's products, and three copies of the density matrices with their eigenvectors.
 pub(super) fn decomposing_with_noise(between: usize, densities: usize, kept: usize, centre: usize) -> usize {
     between + 4 * densities + 2 * (kept + centre)
 }

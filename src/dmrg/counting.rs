@@ -1,8 +1,8 @@
-//! A run without numbers: the code of a sweep over buffers that have a length and nothing in them.
+//! A dry run: the code of a sweep over buffers that have a length but no content.
 //!
-//! In: how many states each sector keeps at every cut. Out: what a bond asks for, and through a [`Ledger`] what is held at every
-//! moment, with the workspaces of the engine that is stood in for. That is how memory is planned and a bond's work
-//! predicted: by the run itself.
+//! In: how many states each sector keeps at every cut. Out: the work of a bond and, through a [`Ledger`], the memory in
+//! use at every moment, including the workspaces of the engine that is simulated. Memory plans and work predictions thus
+//! come from the code that runs.
 
 use super::backend::{Backend, Operands};
 use super::blocks::{Sectors, Side};
@@ -28,35 +28,35 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// The engine.
+/// The engine that counts.
 pub struct CountingEngine<'s> {
     shares: &'s Shares,
     total: super::charges::Charges,
     processor: Processor,
     width: usize,
-    /// Whether what a sweep leaves behind is gone at once.
+    /// Whether evictable buffers leave at once.
     leaves: bool,
-    /// Bytes of the memory where it would compute.
+    /// Bytes of the memory of the simulated engine.
     pub ledger: Arc<Ledger>,
     /// The cut at which the next truncation keeps states.
     pub cut: Cell<usize>,
-    /// Operations of all stages that were run.
+    /// Operations of all stages run so far.
     pub flops: Cell<f64>,
-    /// What the solver keeps from bond to bond: V and W, intermediates, the longest of ones.
+    /// What the solver keeps from bond to bond: V and W, intermediates, the longest vector of ones.
     vectors: RefCell<Vec<CountedBuffer>>,
     between: RefCell<Vec<CountedBuffer>>,
     ones: RefCell<Vec<CountedBuffer>>,
 }
 
-/// Of so many numbers, as far as counting goes: a run may be asked for that no machine holds.
+/// Bytes of `len` numbers, saturating: a run may be larger than any machine.
 fn bytes(len: usize) -> u64 {
     (len as u64).saturating_mul(8)
 }
 
-/// A buffer of so many elements.
+/// A buffer with a length only.
 pub struct CountedBuffer {
     len: usize,
-    /// Whether it is where it would be computed with.
+    /// Whether it is in the engine's memory.
     is_here: bool,
     ledger: Arc<Ledger>,
 }
@@ -68,14 +68,14 @@ impl Drop for CountedBuffer {
 }
 
 impl CountedBuffer {
-    /// Bytes where it computes; none of what is away.
+    /// Bytes in the engine's memory; 0 when evicted.
     pub fn here(&self) -> u64 {
         if self.is_here { bytes(self.len) } else { 0 }
     }
 }
 
 impl<'s> CountingEngine<'s> {
-    /// In the place of an engine whose solver has `width` vectors; `leaves` says whether numbers do that a sweep leaves behind.
+    /// Simulates an engine whose solver has `width` vectors; `leaves` says whether evictable buffers leave at once.
     pub fn new(
         chain: &Chain,
         shares: &'s Shares,
@@ -89,7 +89,7 @@ impl<'s> CountingEngine<'s> {
         CountingEngine { shares, total, processor, width, leaves, ledger, cut, flops, vectors, between, ones }
     }
 
-    /// In the place of the CPU with all the memory there is.
+    /// Simulates the CPU with unlimited memory.
     pub fn free(chain: &Chain, shares: &'s Shares) -> CountingEngine<'s> {
         CountingEngine::new(chain, shares, Processor::Host, davidson::WIDTH, false)
     }
@@ -97,7 +97,7 @@ impl<'s> CountingEngine<'s> {
     /// The block of a cut.
     ///
     /// # Errors
-    /// Never today: room for a device that fails.
+    /// Errors of the engine; this engine has none today.
     pub fn block(&self, chain: &Chain, side: Side, p: usize) -> Result<Environment<CountedBuffer>, DmrgError> {
         let mut block = Environment::end_on(self)?;
         let sites: Vec<usize> = match side {
@@ -110,7 +110,7 @@ impl<'s> CountingEngine<'s> {
         Ok(block)
     }
 
-    /// A block with the site next to it, and the states kept of it.
+    /// A block with the site next to it, and the states kept from it.
     fn grown(
         &self,
         chain: &Chain,
@@ -128,13 +128,13 @@ impl<'s> CountingEngine<'s> {
         Ok((block, kept))
     }
 
-    /// A piece of memory for `len` numbers.
+    /// A buffer of `len` numbers.
     fn made(&self, len: usize) -> CountedBuffer {
         self.ledger.take(bytes(len));
         CountedBuffer { len, is_here: true, ledger: self.ledger.clone() }
     }
 
-    /// So many numbers for a moment.
+    /// Counts `len` numbers for a moment.
     fn touch(&self, len: usize) {
         self.ledger.touch(bytes(len));
     }
@@ -144,7 +144,7 @@ impl<'s> CountingEngine<'s> {
         self.vectors.borrow().iter().map(CountedBuffer::here).sum()
     }
 
-    /// Lets `list` hold pieces of at least these lengths.
+    /// Ensures that `list` holds buffers of at least these lengths.
     fn keep(&self, list: &RefCell<Vec<CountedBuffer>>, lengths: &[usize]) {
         let mut list = list.borrow_mut();
         if list.len() != lengths.len() || list.iter().zip(lengths).any(|(held, len)| held.len < *len) {
@@ -153,7 +153,7 @@ impl<'s> CountingEngine<'s> {
         }
     }
 
-    /// How many states of each sector stay at the cut, and their tables.
+    /// The number of states kept in each sector at the cut, and their tables.
     fn kept(&self, own: &Sectors, side: Side) -> Isometry<()> {
         let shares = self.shares.at(self.cut.get());
         let count = |q: usize| {
@@ -164,7 +164,7 @@ impl<'s> CountingEngine<'s> {
         Isometry::tables_of(own, &(0..own.len()).map(count).collect::<Vec<_>>())
     }
 
-    /// Memory of a truncation beside what it gives; lengths of what it works with.
+    /// Workspace of a truncation beyond its results, from the lengths of what it works with.
     fn truncated(
         &self,
         wave: Wave<'_, CountedBuffer>,
@@ -202,7 +202,7 @@ impl<'s> CountingEngine<'s> {
 }
 
 impl<'c, 's> Sweeper<'c, CountingEngine<'s>> {
-    /// With all right blocks, as a sweep to the left has left them behind, and ψ at the first bond.
+    /// All right blocks exist, as a leftward sweep leaves them, and ψ is at the first bond.
     pub(super) fn rehearsal(
         engine: CountingEngine<'s>,
         chain: &'c Chain,

@@ -1,10 +1,11 @@
 //! The CPU's part of H x beside a card (Nemes, Barcza, Nagy, Legeza and Szolgay 2014, section 7, Algorithm 5).
 //!
-//! In: the records of a bond, the part of their operations that the CPU is to do. Out: two lists of records, one for each, what
-//! the CPU reads and where its results belong. All records of an output block stay together, so nothing is merged: blocks go to
-//! the card from the one with the most operations down to the smaller ones, as many as come closest to its part, the rest
-//! to the CPU. An intermediate goes with the blocks that read it and would be made twice only if blocks of both read it; those
-//! of a [`Superblock`] are read by one block each. The CPU's blocks are then cut by columns, so that all cores have a part of them.
+//! In: the records of a bond, and the fraction of their operations that the CPU should do. Out: two lists of records, one
+//! for each processor, what the CPU reads and where its results belong. All records of an output block stay together, so
+//! that nothing must be merged. Blocks go to the card from the most expensive down, as long as that brings it closer to
+//! its share; the rest go to the CPU. An intermediate goes with the blocks that read it, and would be computed twice only
+//! if blocks of both read it; those of a [`Superblock`] are read by one block each. The CPU's blocks are then cut by
+//! columns, so that all cores have work.
 
 use super::error::DmrgError;
 use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, SPACES};
@@ -15,13 +16,13 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// How much of the operations of H x the CPU does while the card does the rest.
+/// The fraction of the operations of H x that the CPU does while the card does the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CpuShare {
-    /// This part, from 0 to 1.
+    /// A fixed fraction, from 0 to 1.
     Part(f64),
-    /// What lets both end together, by times measured in the run; none where the CPU does not pay. The last bits of a result
-    /// follow the times.
+    /// Balanced from times measured during the run; 0 if the CPU does not help. The last bits of a result depend on the
+    /// times.
     Auto,
 }
 
@@ -31,7 +32,7 @@ impl Default for CpuShare {
     }
 }
 
-/// As files have it: a number, or "auto".
+/// As in input files: a number, or "auto".
 impl Serialize for CpuShare {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -61,10 +62,10 @@ impl FromStr for CpuShare {
 }
 
 impl CpuShare {
-    /// What it may be.
+    /// The accepted values.
     pub const EXPECTED: &str = "a part from 0 (all of H x on the card) to 1, or \"auto\"";
 
-    /// Whether it is a part, or auto.
+    /// Whether the value is valid.
     pub fn is_possible(self) -> bool {
         match self {
             CpuShare::Part(part) => (0.0..=1.0).contains(&part),
@@ -72,15 +73,15 @@ impl CpuShare {
         }
     }
 
-    /// Whether it asks for a CPU beside a card. The measured share may be nothing, so it does not.
+    /// Whether it requires a card. `Auto` does not: its fraction may be 0.
     pub fn needs_a_card(self) -> bool {
         matches!(self, CpuShare::Part(part) if part != 0.0)
     }
 
-    /// Refuses a device that is not beside the CPU.
+    /// Refuses a device without a card.
     ///
     /// # Errors
-    /// A part of H x for the CPU where the CPU does all of it.
+    /// The CPU would get a part of H x that it computes anyway.
     pub fn check(self, device: &Device) -> Result<(), DmrgError> {
         match self {
             CpuShare::Part(part) if self.needs_a_card() && !device.runs_kernels() => {
@@ -90,7 +91,7 @@ impl CpuShare {
         }
     }
 
-    /// A line for people; nothing where the card does it all.
+    /// A line for the report; `None` if the card does all of it.
     pub fn describe(self) -> Option<String> {
         match self {
             CpuShare::Part(0.0) => None,
@@ -100,26 +101,26 @@ impl CpuShare {
     }
 }
 
-/// The records of a bond, shared out.
+/// The records of a bond, divided between card and CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// The card's: all of y, zero where the CPU's blocks are.
+    /// The card's part: all of y, zero in the CPU's blocks.
     pub card: Superblock,
-    /// The CPU's: its blocks of y alone, side by side, from what it reads of each buffer, side by side too.
+    /// The CPU's part: its blocks of y, packed, computed from packed copies of what it reads of each buffer.
     pub cpu: Superblock,
-    /// Where its blocks belong: the first element there, that in y, how many.
+    /// Where its blocks belong: [first element in the packed y, first element in y, length].
     pub stretches: Vec<[usize; 3]>,
-    /// What it reads of each buffer but the intermediates, ascending.
+    /// Ranges it reads of each buffer except the intermediates, ascending.
     pub reads: [Vec<Range<usize>>; SPACES],
     /// The part of the operations that the CPU does.
     pub part: f64,
 }
 
-/// Gaps between ranges that are rather copied than left out, in elements: a copy more takes as long as these.
+/// Gaps between ranges up to this many elements are copied rather than skipped: another copy takes as long.
 const GAP: usize = 1 << 13;
 
 impl Split {
-    /// Gives the CPU as near to `part` of the operations as whole blocks of y come.
+    /// Gives the CPU whole blocks of y whose operations come as close as possible to `part`.
     pub fn new(whole: &Superblock, part: f64) -> Split {
         let needed = needed(whole);
         let work: Vec<f64> = whole.second.groups.iter().zip(&needed).map(|(g, of)| work(whole, g, of)).collect();
@@ -171,7 +172,7 @@ fn needed(whole: &Superblock) -> Vec<Vec<usize>> {
     whole.second.groups.iter().map(of).collect()
 }
 
-/// The group that an element of a stage's output lies in; a record reads one of them.
+/// The group that contains an element of a stage's output; a record reads one group.
 fn holder(stage: &RecordStage, offset: usize) -> usize {
     stage.groups.partition_point(|group| group.offset <= offset).saturating_sub(1)
 }
@@ -182,7 +183,7 @@ fn work(whole: &Superblock, group: &RecordGroup, needed: &[usize]) -> f64 {
     of(group) + needed.iter().map(|intermediate| of(&whole.first.groups[*intermediate])).sum::<f64>()
 }
 
-/// The blocks with the least work that together come closest to a part of all, and their work.
+/// The cheapest blocks that together come closest to the fraction `part` of all work, and their work.
 fn smallest(work: &[f64], part: f64) -> (Vec<bool>, f64) {
     let total: f64 = work.iter().sum();
     let (mut mine, mut done) = (vec![part >= 1.0; work.len()], 0.0);
@@ -200,13 +201,13 @@ fn smallest(work: &[f64], part: f64) -> (Vec<bool>, f64) {
     (mine, done)
 }
 
-/// The groups that are wanted, at their places.
+/// The selected groups, at their places.
 fn chosen(stage: &RecordStage, wanted: &[bool]) -> RecordStage {
     let groups = stage.groups.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(group, _)| group.clone());
     RecordStage { groups: groups.collect(), length: stage.length }
 }
 
-/// The groups that are wanted without gaps, and where each of all begins now.
+/// The selected groups without gaps, and the new first element of each group.
 fn packed(stage: &RecordStage, wanted: &[bool]) -> (RecordStage, Vec<usize>) {
     let (mut out, mut offsets) = (chosen(stage, wanted), Vec::with_capacity(stage.groups.len()));
     let mut at = 0;
@@ -220,7 +221,7 @@ fn packed(stage: &RecordStage, wanted: &[bool]) -> (RecordStage, Vec<usize>) {
     (out, offsets)
 }
 
-/// Gives operands another first element where there is one for them.
+/// Replaces the first elements of operands where a new one is given.
 fn move_operands(stage: &mut RecordStage, to: impl Fn(Operand) -> Option<usize>) {
     let follow = |operand: &mut Operand| operand.offset = to(*operand).unwrap_or(operand.offset);
     for record in stage.groups.iter_mut().flat_map(|group| &mut group.records) {
@@ -232,12 +233,12 @@ fn move_operands(stage: &mut RecordStage, to: impl Fn(Operand) -> Option<usize>)
     }
 }
 
-/// Tasks that a stage of the CPU is cut into, about: a few for each of many cores, and the same on every machine.
+/// Approximate number of tasks in a CPU stage: a few per core on many cores, and the same on every machine.
 const TASKS: f64 = 64.0;
-/// Columns that are not worth a task.
+/// Fewer columns than this are not worth a task.
 const NARROW: usize = 8;
 
-/// The same stage, a block of much work as several groups of whole columns.
+/// The same stage, with expensive blocks split into groups of whole columns.
 fn in_tasks(stage: RecordStage) -> RecordStage {
     let most = stage.flops() / TASKS;
     let cut = |group: RecordGroup| {
@@ -283,7 +284,7 @@ fn columns_of(group: &RecordGroup, stride: usize, columns: Range<usize>) -> Reco
     RecordGroup { offset: group.offset + columns.start * stride, length: columns.len() * stride, records }
 }
 
-/// Where an element is when ranges lie side by side; an empty matrix may be anywhere.
+/// Position of an element when ranges are packed; an empty matrix may be anywhere.
 fn place(ranges: &[Range<usize>], element: usize) -> usize {
     let held = ranges.partition_point(|range| range.end <= element);
     let before: usize = ranges[..held].iter().map(Range::len).sum();
@@ -303,7 +304,7 @@ fn side_by_side(stage: &RecordStage) -> (RecordStage, Vec<[usize; 3]>) {
     (packed, stretches)
 }
 
-/// What a record reads, and how many elements from the first to the last.
+/// The operands of a record, and how many elements each spans.
 fn operands(record: &Record) -> impl Iterator<Item = (Operand, usize)> {
     let extent = |operand: Operand, rows: usize, columns: usize| {
         let (rows, columns) = if operand.transposed { (columns, rows) } else { (rows, columns) };
@@ -330,7 +331,7 @@ fn reads(of: &Superblock) -> [Vec<Range<usize>>; SPACES] {
     lists.map(joined)
 }
 
-/// The same ranges ascending, near ones as one.
+/// The ranges in ascending order, with close ones joined.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut out: Vec<Range<usize>> = Vec::new();

@@ -1,4 +1,4 @@
-//! Dense linear algebra of blocks (faer), all of it column-major and sequential: parallelism is over blocks.
+//! Dense linear algebra of blocks (faer), column-major and sequential: parallelism is over blocks.
 
 use super::error::DmrgError;
 use faer::linalg::matmul::matmul;
@@ -13,9 +13,9 @@ pub struct View<'a> {
     pub rows: usize,
     /// Columns as stored.
     pub columns: usize,
-    /// Elements from a column to the next.
+    /// Elements from one column to the next.
     pub stride: usize,
-    /// Whether its transpose is meant.
+    /// Whether the transpose is meant.
     pub transposed: bool,
 }
 
@@ -72,7 +72,7 @@ pub fn eigen(a: View<'_>) -> Result<(Vec<f64>, Mat<f64>), DmrgError> {
     Ok((found.S().column_vector().iter().copied().collect(), found.U().to_owned()))
 }
 
-/// Orthonormal columns that span those of a tall matrix.
+/// Orthonormal columns that span the columns of a tall matrix.
 pub fn orthonormal(a: View<'_>) -> Mat<f64> {
     a.matrix().qr().compute_thin_Q()
 }

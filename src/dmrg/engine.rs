@@ -1,8 +1,8 @@
-//! Where the numbers of a run live, and who computes with them.
+//! The interface between a sweep and the place where its numbers live.
 //!
 //! A sweep plans on the host (sectors, layouts, [records](super::records), how many states stay) and computes through an
-//! [`Engine`], which owns flat buffers: operators of blocks, kept states, ψ. [`HostEngine`](super::host::HostEngine) keeps them in host memory. Nothing
-//! crosses to the host but what a method says it returns.
+//! [`Engine`], which owns flat buffers: operators of blocks, kept states, ψ. [`HostEngine`](super::host::HostEngine)
+//! keeps them in host memory. Only return values cross to the host.
 
 use super::backend::{Backend, Operands};
 use super::blocks::Side;
@@ -17,12 +17,12 @@ use super::strategy::Strategy;
 use super::superblock::Superblock;
 use super::truncate::{Truncated, TruncationLimits, Wave};
 
-/// What a sweep needs of the place where its numbers are. All matrices are column-major f64.
+/// The operations a sweep needs from an engine. All matrices are column-major f64.
 pub trait Engine: Backend {
-    /// Solves run H x by this strategy from now on, a part of it on the CPU.
+    /// Sets the strategy by which solves compute H x, and the CPU's share of it.
     ///
     /// # Errors
-    /// An engine that has no other than the planned one, or no CPU beside it; a library that is missing.
+    /// The engine has no strategy but the planned one, or no CPU beside it; a library is missing.
     fn configure(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
         let found = "an engine that runs records by itself".into();
         match (strategy, share) {
@@ -34,15 +34,15 @@ pub trait Engine: Backend {
         }
     }
 
-    /// Lets go of what it keeps from bond to bond: no bond is solved for a while.
+    /// Releases what it keeps from bond to bond, because no bond is solved for a while.
     fn release(&mut self) {}
 
-    /// What it may use; `None` for one that does not count.
+    /// The memory it may use; `None` if the engine does not count.
     fn budget(&self) -> Option<Budget> {
         None
     }
 
-    /// Keeps to a plan from now on.
+    /// Applies a memory plan from now on.
     ///
     /// # Errors
     /// Not enough memory.
@@ -50,12 +50,12 @@ pub trait Engine: Backend {
         Ok(())
     }
 
-    /// Bytes that it has taken of the memory where it computes.
+    /// Bytes it has reserved of the memory where it computes.
     fn reserved(&self) -> u64 {
         0
     }
 
-    /// The most that it has held.
+    /// The peak memory use.
     fn usage(&self) -> Usage {
         Usage::default()
     }
@@ -71,7 +71,7 @@ pub trait Engine: Backend {
         right: &Environment<Self::Buffer>,
     ) -> Result<Self::Buffer, DmrgError>;
 
-    /// Replaces ψ by the lowest eigenvector of the superblock; `operands` are those of its bond.
+    /// Replaces ψ by the lowest eigenvector of the superblock; `operands` are the buffers of its bond.
     ///
     /// # Errors
     /// A number is not finite.
@@ -84,12 +84,12 @@ pub trait Engine: Backend {
         limits: davidson::DavidsonLimits,
     ) -> Result<davidson::DavidsonResult, DmrgError>;
 
-    /// Vectors that [`solve_against`](Engine::solve_against) takes at most.
+    /// The most vectors that [`solve_against`](Engine::solve_against) accepts.
     fn max_projected(&self) -> usize {
         usize::MAX
     }
 
-    /// [`solve`](Engine::solve) among the vectors orthogonal to `against`, of any norm and overlaps.
+    /// [`solve`](Engine::solve) among vectors orthogonal to `against`, which may have any norms and overlaps.
     ///
     /// # Errors
     /// A number is not finite.
@@ -103,8 +103,8 @@ pub trait Engine: Backend {
         against: &[&Self::Buffer],
     ) -> Result<davidson::DavidsonResult, DmrgError>;
 
-    /// Whether weights are eigenvalues of density matrices, good to the rounding of the largest; otherwise they are squares of
-    /// singular values, good far below it.
+    /// Whether truncation weights are eigenvalues of density matrices, accurate to the rounding of the largest; otherwise
+    /// they are squares of singular values, accurate far below that.
     fn weighs_by_density(&self) -> bool {
         false
     }
@@ -120,7 +120,7 @@ pub trait Engine: Backend {
         limits: TruncationLimits,
     ) -> Result<Truncated<Self::Buffer>, DmrgError>;
 
-    /// The same from the density matrix with a perturbation of relative size `noise`; `operands` are those of
+    /// The same from the density matrix with a perturbation of relative size `noise`; `operands` are the buffers of
     /// `operators`, the operators of the block on `side`.
     ///
     /// # Errors

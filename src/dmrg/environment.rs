@@ -1,6 +1,6 @@
-//! The operators of a block of sites in the basis that was kept, and how they follow a site that is added.
+//! The operators of a block of sites in the kept basis, and their update when a site is added.
 //!
-//! In: the operators A_b of the enlarged block and the kept states U (one matrix a sector). Out: Uᵀ A_b U for every
+//! In: the operators A_b of the enlarged block and the kept states U (one matrix per sector). Out: Uᵀ A_b U for every
 //! operator of the cut, sector by sector, in one flat buffer with a table of blocks; by the same
 //! [records](super::records) as the superblock.
 
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 /// A dense block in the buffer of an environment, column-major.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DenseBlock {
-    /// The sector it leads to.
+    /// The sector it maps to.
     pub row: usize,
-    /// The sector it starts from.
+    /// The sector it maps from.
     pub column: usize,
     /// Its first element.
     pub offset: usize,
@@ -26,13 +26,13 @@ pub struct DenseBlock {
 /// An operator of a block of sites.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum BlockOperator {
-    /// 1.
+    /// The identity.
     Identity,
-    /// Dense blocks; what is not there is zero.
+    /// Dense blocks; missing blocks are zero.
     Dense(Vec<DenseBlock>),
-    /// A multiple of the transpose of another, which is none itself.
+    /// A multiple of the transpose of another operator, which is not itself a transpose.
     Transposed {
-        /// Its number.
+        /// Number of the other operator.
         of: usize,
         /// The factor.
         factor: f64,
@@ -44,14 +44,14 @@ pub enum BlockOperator {
 pub struct Environment<B = Vec<f64>> {
     /// States.
     pub sectors: Sectors,
-    /// One an operator of the cut.
+    /// One per operator of the cut.
     pub operators: Vec<BlockOperator>,
     /// All dense blocks.
     pub data: B,
 }
 
 impl Environment {
-    /// The end of the chain.
+    /// The empty block at the end of the chain.
     pub fn end() -> Environment {
         Environment { sectors: Sectors::end(), operators: vec![BlockOperator::Identity], data: Vec::new() }
     }
@@ -63,7 +63,7 @@ impl Environment {
 }
 
 impl<B> Environment<B> {
-    /// The end of the chain in an engine's memory.
+    /// The empty block in an engine's memory.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -71,16 +71,16 @@ impl<B> Environment<B> {
         Environment::end().carried(|data| engine.upload(data))
     }
 
-    /// The same with its numbers elsewhere.
+    /// Moves its numbers to another buffer type.
     ///
     /// # Errors
-    /// Those of `carry`.
+    /// Errors of `carry`.
     pub fn carried<C, X>(self, carry: impl FnOnce(B) -> Result<C, X>) -> Result<Environment<C>, X> {
         Ok(Environment { sectors: self.sectors, operators: self.operators, data: carry(self.data)? })
     }
 
-    /// The operators of the enlarged block between the kept states. `identity` is the operator of the cut that is the
-    /// identity of this block.
+    /// Projects the operators of the enlarged block onto the kept states. `identity` is the operator of the cut that is
+    /// the identity of this block.
     ///
     /// # Errors
     /// Errors of the engine.

@@ -3,7 +3,7 @@
 //!
 //! In: a [`RecordStage`], the buffers its records read, on a card. Out: what [`records::run`](crate::dmrg::records::run) gives on
 //! the CPU. Products are `dgemm`, copies `dgeam`; records of one output block follow each other on one stream. Where the
-//! strategy keeps operators in host memory, [`LibraryProducts::prepare`] takes them there.
+//! strategy keeps operators in host memory, [`LibraryProducts::prepare`] copies them there.
 
 use super::DeviceBuffers;
 use crate::dmrg::records::{Action, Operand, OperandSpace, RecordStage, SPACE_LIST, SPACES};
@@ -13,7 +13,7 @@ use eigenforge_runtime::{
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Streams of the strategies that have several.
+/// Number of streams of the strategies with several.
 const STREAMS: usize = 4;
 /// The spaces of operators, which `nostreamstorage` keeps in host memory.
 const OPERATORS: [OperandSpace; 4] =
@@ -24,14 +24,14 @@ pub struct LibraryProducts {
     device: Device,
     products: MatrixProducts,
     stored: bool,
-    /// Host memory that was used before: to fix its pages takes longer than to copy.
+    /// Host memory kept for reuse: pinning its pages takes longer than the copy.
     spare: Arc<Mutex<Vec<Pinned>>>,
 }
 
 /// A stage as calls of cuBLAS.
 pub struct LibraryStage {
     blocks: Vec<MatrixBlock>,
-    /// Elements that must be zero before, since no call overwrites them.
+    /// Elements that must be zeroed first, because no call overwrites them.
     clear: usize,
     length: usize,
     operators: Vec<(OperandSpace, Pinned)>,
@@ -43,7 +43,7 @@ fn place(operand: &Operand) -> MatrixPlace {
     MatrixPlace { source: space as usize, first: offset, stride, transposed }
 }
 
-/// The calls of a stage, output block by output block, and whether each block's first call overwrites it.
+/// The calls of a stage, per output block, and whether each block's first call overwrites it.
 ///
 /// # Errors
 /// A record that cuBLAS has no routine for.
@@ -79,7 +79,7 @@ pub fn calls(stage: &RecordStage) -> Result<(Vec<Vec<MatrixCall>>, bool), Device
     Ok((blocks, covered))
 }
 
-/// The stream of each block: the costliest first, to the stream with the least to do.
+/// The stream of each block: the most expensive first, to the stream with the least work.
 fn deal(blocks: &[Vec<MatrixCall>], streams: usize) -> Vec<usize> {
     let flops = |call: &MatrixCall| call.size.iter().map(|n| (*n).max(1) as f64).product::<f64>();
     let costs: Vec<f64> = blocks.iter().map(|calls| calls.iter().map(flops).sum()).collect();
@@ -98,15 +98,15 @@ impl LibraryProducts {
     /// For a strategy other than `planned`.
     ///
     /// # Errors
-    /// A device that is no card; a machine without cuBLAS.
+    /// The device is not a card; the machine has no cuBLAS.
     pub fn new(device: &Device, strategy: Strategy) -> Result<LibraryProducts, DeviceError> {
         let streams = if strategy == Strategy::NoStreams { 1 } else { STREAMS };
         let (products, stored) = (MatrixProducts::new(device, streams)?, strategy == Strategy::NoStreamStorage);
         Ok(LibraryProducts { device: device.clone(), products, stored, spare: Arc::default() })
     }
 
-    /// Turns a stage into calls. With the strategy that stores operators, those of `buffers` are copied to host memory,
-    /// and the calls read them from there: they must be done.
+    /// Turns a stage into calls. With the strategy that stores operators, those in `buffers` are copied to host memory
+    /// and read from there; they must be complete.
     ///
     /// # Errors
     /// A record that cuBLAS has no routine for; the device fails.
@@ -128,7 +128,7 @@ impl LibraryProducts {
         Ok(LibraryStage { blocks, clear, length: stage.length, operators, spare })
     }
 
-    /// Host memory for so many numbers.
+    /// Host memory for `length` numbers.
     fn host(&self, length: usize) -> Result<Pinned, DeviceError> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = (0..spare.len()).filter(|k| spare[*k].len() >= length).min_by_key(|k| spare[*k].len());
@@ -138,7 +138,7 @@ impl LibraryProducts {
         }
     }
 
-    /// Queues a stage: `output` from its element `first` on is what the groups add up to.
+    /// Queues a stage: writes the sums of the groups to `output`, from its element `first` on.
     ///
     /// # Errors
     /// A vector is missing, too short, or on another device.

@@ -1,4 +1,4 @@
-//! DMRG on a device that runs kernels: operation records in one launch a stage, or on a card through cuBLAS.
+//! DMRG on a device that runs kernels: operation records in one launch per stage, or through cuBLAS on a card.
 //!
 //! ```text
 //! Stage → tiles (cutting.rs) → shares of blocks, table (table.rs) → one launch (products.rs)
