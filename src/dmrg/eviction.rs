@@ -1,7 +1,7 @@
-//! What a sweep leaves behind and takes up again: blocks that it has passed and kept states away from its bond.
+//! Buffers that a sweep does not need for a while: blocks that it has passed, and kept states away from its bond.
 //!
-//! A sweep says what it will not read for a while, a bond or two ahead what it will, and what it reads now; where the
-//! numbers are in between is the [engine](super::engine)'s.
+//! A sweep announces which buffers it will not read for a while, which it will read in a bond or two, and which it reads
+//! now; the [engine](super::engine) decides where they are in between.
 
 use super::blocks::{Sectors, Side};
 use super::engine::Engine;
@@ -9,7 +9,7 @@ use super::error::DmrgError;
 use super::state::Isometry;
 use super::sweep::Sweeper;
 
-/// What a sweep leaves behind and takes up again.
+/// A buffer that may be evicted between two uses by a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Evictable {
     /// The block of a side that ends at a cut.
@@ -18,11 +18,11 @@ pub(super) enum Evictable {
     Kept(usize),
 }
 
-/// Bonds ahead for which a sweep says what it will need: the next from host memory, the one behind it from the disk.
+/// Bonds that a sweep looks ahead: the next bond's buffers come from host memory, those of the one after from disk.
 const AHEAD: usize = 2;
 
 impl<E: Engine> Sweeper<'_, E> {
-    /// Lets the engine do something with numbers that are there.
+    /// Applies an engine operation to an item's buffer, if there is one.
     fn with(
         &mut self,
         item: Evictable,
@@ -36,7 +36,7 @@ impl<E: Engine> Sweeper<'_, E> {
         buffer.map_or(Ok(()), |buffer| work(&self.engine, buffer))
     }
 
-    /// Items that the sweep will not read before it comes back this way.
+    /// Marks items as evictable until the sweep returns to them.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -44,7 +44,7 @@ impl<E: Engine> Sweeper<'_, E> {
         items.iter().try_for_each(|item| self.with(*item, E::mark_evictable))
     }
 
-    /// An item that is about to be read.
+    /// Ensures that an item is in the engine's memory.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -52,7 +52,7 @@ impl<E: Engine> Sweeper<'_, E> {
         self.with(item, E::ensure_resident)
     }
 
-    /// Says what this bond will take up at its end and what the next bonds will need.
+    /// Prefetches what the end of this bond and the next bonds will need.
     pub(super) fn prefetch_ahead(&mut self, p: usize, grows: Side) -> Result<(), DmrgError> {
         for bonds in 1..=AHEAD {
             let items = match grows {
@@ -67,7 +67,7 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(())
     }
 
-    /// Lets go of the operators of all blocks and of the solver's vectors: the state is only read from now on.
+    /// Drops the operators of all blocks and the solver's vectors, because the state is only read from now on.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -79,7 +79,7 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(())
     }
 
-    /// The states kept of a site, where the engine can read them.
+    /// The states kept of a site, brought into the engine's memory.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -88,7 +88,7 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(self.kept[site].as_ref())
     }
 
-    /// Takes the states kept of a site, to be read for the last time; those of the next are said to come.
+    /// Takes the states kept of a site, read for the last time, and prefetches those of the next site.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -100,7 +100,7 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(self.kept[site].take().expect("states of every site away from that of ψ are kept"))
     }
 
-    /// The states kept of all sites behind one.
+    /// The sectors of the states kept of all sites behind `site`.
     pub(super) fn kept_behind(&self, site: usize) -> Sectors {
         self.kept.get(site + 1).and_then(Option::as_ref).map_or_else(Sectors::end, |kept| kept.kept.clone())
     }

@@ -1,4 +1,4 @@
-//! The engine of the CPU: buffers in host memory, records by rayon and faer.
+//! The CPU engine: buffers in host memory, records run by rayon and faer.
 
 use super::backend::{Backend, Operands};
 use super::blocks::Side;
@@ -18,7 +18,7 @@ use eigenforge_runtime::Device;
 use std::borrow::Cow;
 use std::ops::Deref;
 
-/// All cores of this machine.
+/// Uses all cores of this machine.
 #[derive(Default)]
 pub struct HostEngine {
     davidson: Davidson,
@@ -33,7 +33,7 @@ pub fn slices<'a, B: Deref<Target = [f64]>>(operands: Operands<'a, B>) -> Buffer
 }
 
 impl HostEngine {
-    /// Room for vectors of `n` elements and `between` on the way, so that a solve asks for none.
+    /// Allocates vectors of `n` elements and an intermediate of `between`, so that a solve allocates nothing.
     pub(super) fn reserve(&mut self, n: usize, between: usize) {
         self.davidson.reserve(n);
         if self.between.capacity() < between {
@@ -42,7 +42,7 @@ impl HostEngine {
         }
     }
 
-    /// Bytes that [`HostEngine::reserve`] would ask for beside what is kept.
+    /// Bytes that [`HostEngine::reserve`] would add.
     pub(super) fn missing(&self, n: usize, between: usize) -> u64 {
         let vectors = 2 * self.davidson.width().min(n) + 1;
         (8 * (vectors * n + between) as u64).saturating_sub(self.bytes())
@@ -53,12 +53,12 @@ impl HostEngine {
         self.davidson.bytes() + 8 * self.between.capacity() as u64
     }
 
-    /// Lets go of them.
+    /// Releases the memory kept from bond to bond.
     pub(super) fn release(&mut self) {
         (self.davidson, self.between) = (Davidson::of_width(self.davidson.width()), Vec::new());
     }
 
-    /// Basis vectors before a restart, from now on.
+    /// Sets the number of basis vectors before a restart.
     pub(super) fn set_width(&mut self, width: usize) {
         if width != self.davidson.width() {
             self.davidson = Davidson::of_width(width);

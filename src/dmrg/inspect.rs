@@ -13,7 +13,7 @@ use super::sweep::Sweeper;
 use super::{DmrgError, ceilings, memory};
 use std::fmt::Write;
 
-/// The operator sum, site by site: `from to coefficient operator`. Tables that repeat are said to.
+/// The operator sum, site by site: `from to coefficient operator`. Repeated tables are marked as such.
 pub fn operator_sum(chain: &Chain) -> String {
     let mut out = String::new();
     let mut before: Option<&Vec<Entry>> = None;
@@ -45,7 +45,7 @@ pub fn operator_sum(chain: &Chain) -> String {
     out
 }
 
-/// The records of the middle bond of a random state with the run's final number of states: shapes as they will be, not
+/// The records of the middle bond of a random state with the run's final number of states: the real shapes, but not the
 /// values.
 ///
 /// # Errors

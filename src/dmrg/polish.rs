@@ -1,10 +1,11 @@
-//! One-site sweeps at the end of a run: the best state of as many states as were kept, with nothing truncated any more.
+//! One-site sweeps at the end of a run: the best state with the kept number of states, without further truncation.
 //!
-//! In: a [`Sweeper`] with ψ at the first bond. Out: the same, its energy the expectation value of a matrix product of the kept
-//! width, stationary in every site (White, Phys. Rev. B 72, 180403 (2005); without his correction, which is for finding states,
-//! not for ending). The superblock is block • block with one site, so ψ has d m² elements in place of d² m². The site is
-//! regrouped from one block to the other on the way: ((l, s), r) to decompose to the right, (l, (s, r)) to the left; the other
-//! side is a block enlarged by a site of a single state, and everything else is as with two sites.
+//! In: a [`Sweeper`] with ψ at the first bond. Out: the same, with an energy that is the expectation value of a matrix
+//! product state of the kept width, stationary in every site (White, Phys. Rev. B 72, 180403 (2005); without his
+//! correction, which helps to find states and not to refine them). The superblock is block • block with one site, so ψ
+//! has d m² elements instead of d² m². The site is regrouped from one block to the other on the way: ((l, s), r) to
+//! decompose to the right, (l, (s, r)) to the left; the other side is a block enlarged by a site with a single state, and
+//! everything else is as with two sites.
 
 use super::backend::Operands;
 use super::blocks::{Enlarged, Side};
@@ -27,16 +28,16 @@ use super::truncate::TruncationLimits;
 use serde::Serialize;
 use std::time::Instant;
 
-/// What the one-site sweeps did.
+/// The result of the one-site sweeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PolishRecord {
     /// The energy at their end.
     pub energy: f64,
-    /// By how much the last sweep changed it.
+    /// Change of the energy in the last sweep.
     pub change: f64,
     /// ‖Hψ − Eψ‖ of the last solve.
     pub residual: f64,
-    /// Weight dropped to come to the kept width at the first bond.
+    /// Weight dropped to reach the kept width at the first bond.
     pub discarded: f64,
     /// Sweeps, there and back.
     pub sweeps: usize,
@@ -48,15 +49,15 @@ pub struct PolishRecord {
     pub seconds: f64,
 }
 
-/// One-site sweeps at most; they converge quickly from a two-site state.
+/// Most one-site sweeps; they converge quickly from a two-site state.
 const SWEEPS: usize = 4;
 const EVERYTHING: TruncationLimits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
 
 impl<E: Engine> Sweeper<'_, E> {
-    /// One-site sweeps until they change the energy by less than `tolerance`, with at most `states` states.
+    /// Runs one-site sweeps until the energy changes by less than `tolerance`, with at most `states` states.
     ///
     /// # Errors
-    /// Numbers that are not finite; those of the engine.
+    /// A number is not finite; errors of the engine.
     pub(super) fn polish(
         &mut self,
         states: usize,
@@ -88,7 +89,7 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(record)
     }
 
-    /// From ψ of the first bond to ψ of site 1.
+    /// Goes from ψ of the first bond to ψ of site 1.
     fn enter(&mut self, states: usize) -> Result<(OneSite, f64), DmrgError> {
         self.ensure_resident(Evictable::Block(Side::Left, 0))?;
         let (chain, frame) = (self.chain, self.frame(0));
@@ -107,7 +108,7 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok((site, truncated.discarded))
     }
 
-    /// Back to ψ of the first bond: the states of the first site are written out.
+    /// Goes back to ψ of the first bond, writing out the states of the first site.
     fn leave_site(&mut self, site: &OneSite) -> Result<(), DmrgError> {
         self.ensure_resident(Evictable::Kept(0))?;
         let Some(first) = self.kept[0].take() else { return Ok(()) };
@@ -135,7 +136,7 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(())
     }
 
-    /// ψ of a site with the site in the block on `with`.
+    /// Groups the site of ψ with the block on `with`.
     fn grouped(&mut self, site: OneSite, with: Side) -> Result<OneSite, DmrgError> {
         if site.with == with {
             return Ok(site);
@@ -169,7 +170,7 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(TwoSiteBond { frame, left_operators, right_operators })
     }
 
-    /// The operators of a block by itself.
+    /// The operators of a block without the site.
     fn alone(
         &self,
         side: Side,
@@ -220,7 +221,7 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(bond)
     }
 
-    /// Solves a site and goes on to the next on the other side of the block that grows.
+    /// Solves a site and moves to the next one in the direction of growth.
     fn one_site(
         &mut self,
         site: OneSite,

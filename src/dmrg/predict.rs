@@ -1,9 +1,10 @@
-//! ψ of a chain that has grown by two sites, from the two steps before (McCulloch, arXiv:0804.2509, section III).
+//! Predicts ψ of a chain that has grown by two sites from the two previous steps (McCulloch, arXiv:0804.2509, section
+//! III).
 //!
-//! In: what was left of ψ at the last step in the states kept of either side, S Vᵀ and U S, and the overlap s of the states
-//! kept of both sides at the step before. Out: ψ'[(a, σ'), (σ, b)] = Σ_{r l} (S Vᵀ)[a, (σ', r)] s⁻¹[r, l] (U S)[(l, σ), b]: the
-//! two sites that were between the blocks are put in again between their grown selves, and s⁻¹ takes out what both factors
-//! hold of the bond between them. Charges fit where the sectors of three steps are evenly spaced.
+//! In: ψ of the last step in the states kept on either side, S Vᵀ and U S, and the overlap s of the states kept on both
+//! sides in the step before. Out: ψ'[(a, σ'), (σ, b)] = Σ_{r l} (S Vᵀ)[a, (σ', r)] s⁻¹[r, l] (U S)[(l, σ), b]: the two
+//! sites between the blocks are inserted again between their grown copies, and s⁻¹ removes the bond that both factors
+//! contain. Charges fit if the sectors of three steps are evenly spaced.
 
 use super::backend::Operands;
 use super::blocks::Side;
@@ -14,12 +15,13 @@ use super::error::DmrgError;
 use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use super::truncate::{Centre, Truncated};
 
-/// Singular values below this part of the largest are not inverted: weights of 1e-15 of the largest, which are rounding.
+/// Singular values below this fraction of the largest are not inverted: weights of 1e-15 of the largest are rounding
+/// errors.
 const SMALLEST: f64 = 3e-8;
 
-/// What a step leaves for the prediction after the next.
+/// What a step stores for the prediction two steps later.
 pub struct Overlap<B> {
-    /// One a sector of the frame that kept anything on both sides: (right kept sector, left kept sector, offset of s⁻¹).
+    /// For each sector of the frame that kept states on both sides: (right kept sector, left kept sector, offset of s⁻¹).
     pairs: Vec<(usize, usize, usize)>,
     /// (right × left) matrices s⁻¹.
     inverse: B,
@@ -39,7 +41,7 @@ pub struct PredictionStep<'a, B> {
 }
 
 impl<B> PredictionStep<'_, B> {
-    /// s⁻¹ of the step, where s is what ψ has between the states kept of both sides.
+    /// s⁻¹ of the step, where s is ψ between the states kept on both sides.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -74,7 +76,7 @@ impl<B> PredictionStep<'_, B> {
         Ok(Overlap { pairs, inverse: engine.upload(inverse)?, left, right })
     }
 
-    /// ψ over the frame of the chain with two sites more.
+    /// ψ over the frame of the chain with two more sites.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -87,7 +89,7 @@ impl<B> PredictionStep<'_, B> {
         };
         let mut second =
             RecordStage { groups: next.layout.sectors.iter().map(group).collect(), length: next.layout.length };
-        // Of each kept sector of a side: the sector of ψ whose centre holds it.
+        // For each kept sector of a side, the sector of ψ whose centre contains it.
         let mut of_left = vec![None; self.left.kept.kept.len()];
         let mut of_right = vec![None; self.right.kept.kept.len()];
         for (index, sector) in self.frame.layout.sectors.iter().enumerate() {
@@ -133,7 +135,7 @@ impl<B> PredictionStep<'_, B> {
         engine.run(&second, operands.with(OperandSpace::Between, &between))
     }
 
-    /// The part of a centre with a state of the site on the other side: of S Vᵀ columns (σ', r), of U S rows (l, σ).
+    /// The part of a centre with one state of the other side's site: columns (σ', r) of S Vᵀ, rows (l, σ) of U S.
     fn factor(&self, side: Side, sector: Option<usize>, state: usize) -> Option<Factor> {
         let index = sector?;
         let pair = &self.frame.layout.sectors[index];
@@ -164,8 +166,8 @@ fn product(a: Operand, b: Operand, inner: usize, first: usize, stride: usize, ro
     Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first, stride, rows, columns }
 }
 
-/// The (columns × rows) pseudo-inverse of a matrix. Kept states come by descending weight, so what counts of them is the first
-/// rows and columns: at a fixed m that is more than ψ needs, the decomposition of all would take longer than the step.
+/// The (columns × rows) pseudo-inverse of a matrix. Kept states are ordered by descending weight, so only the first rows
+/// and columns matter: at a fixed m larger than ψ needs, decomposing all of it would take longer than the step.
 fn pseudo_inverse(matrix: &[f64], rows: usize, columns: usize) -> Result<Vec<f64>, DmrgError> {
     let (first_rows, first_columns) = significant(matrix, rows, columns);
     let mut inverse = vec![0.0; rows * columns];
@@ -184,14 +186,14 @@ fn pseudo_inverse(matrix: &[f64], rows: usize, columns: usize) -> Result<Vec<f64
     Ok(inverse)
 }
 
-/// The first rows and columns, behind which none has the norm of a singular value that is inverted.
+/// The number of leading rows and columns; none after them reaches the norm of an inverted singular value.
 fn significant(matrix: &[f64], rows: usize, columns: usize) -> (usize, usize) {
     let (mut of_rows, mut of_columns) = (vec![0.0; rows], vec![0.0; columns]);
     for (column, square) in matrix.chunks_exact(rows.max(1)).zip(&mut of_columns) {
         of_rows.iter_mut().zip(column).for_each(|(sum, x)| *sum += x * x);
         *square = column.iter().map(|x| x * x).sum::<f64>();
     }
-    // The largest singular value is no smaller than a row.
+    // The largest singular value is at least the norm of a row.
     let least = of_rows.iter().fold(0.0f64, |most, square| most.max(*square)) * SMALLEST.powi(2);
     let first = |squares: &[f64]| squares.iter().rposition(|square| *square > least).map_or(0, |last| last + 1);
     (first(&of_rows), first(&of_columns))
@@ -202,7 +204,7 @@ mod tests {
     use super::*;
     use eigenforge_runtime::seeded::vector;
 
-    /// s⁻¹ s is the identity of what counts, and states without weight behind it change nothing.
+    /// s⁻¹ s is the identity on the significant part, and states without weight after it change nothing.
     #[test]
     fn states_without_weight_take_no_part_in_the_inverse() {
         let (n, rows, columns) = (4, 7, 9);

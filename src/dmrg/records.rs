@@ -1,17 +1,17 @@
-//! Operation records: what every step of DMRG does to its buffers, as plain data.
+//! Operation records: every step of DMRG as plain data.
 //!
 //! A [`Record`] is one product C += c · A B of column-major matrices at fixed places, or one scaled copy of a part of a
-//! matrix. The paper's record of (A X) Bᵀ (Nemes et al. 2014, Algorithms 5–7: A, X, B, Y, sizes, coefficient, order) is
-//! two of them with the intermediate between; where A or B is an identity, one, or a copy. Records with one output
-//! block form a [`RecordGroup`], which is computed in order by one task, so no two tasks write one place and the same run
-//! gives the same bits; the groups of a [`RecordStage`] are independent, and stages follow each other.
+//! matrix. The paper's record of (A X) Bᵀ (Nemes et al. 2014, Algorithms 5–7: A, X, B, Y, sizes, coefficient, order)
+//! becomes two of them with an intermediate; if A or B is an identity it becomes one, or a copy. The records of one
+//! output block form a [`RecordGroup`], computed in order by one task, so no two tasks write to one place and a repeated
+//! run gives the same bits; the groups of a [`RecordStage`] are independent, and stages follow each other.
 //!
-//! Buffers are named by [`OperandSpace`], so a list of records is the same for buffers of the host and of a device.
+//! Buffers are named by [`OperandSpace`], so the same list of records works for host and device buffers.
 
 use super::dense::{View, multiply_add};
 use rayon::prelude::*;
 
-/// A buffer.
+/// The buffer of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandSpace {
     /// Operators of the left block.
@@ -22,9 +22,9 @@ pub enum OperandSpace {
     Right,
     /// Summed operators of the enlarged right block.
     RightSum,
-    /// The vector that is multiplied, or the states that a block is projected on.
+    /// The vector that is multiplied, or the states onto which a block is projected.
     Input,
-    /// Products on the way.
+    /// Intermediate products.
     Between,
 }
 
@@ -47,9 +47,9 @@ pub struct Operand {
     pub space: OperandSpace,
     /// Its first element.
     pub offset: usize,
-    /// Elements from a column to the next.
+    /// Elements from one column to the next.
     pub stride: usize,
-    /// Whether its transpose is meant.
+    /// Whether the transpose is meant.
     pub transposed: bool,
 }
 
@@ -77,13 +77,13 @@ pub enum Action {
 /// One operation on a part of a group's output block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
-    /// What is added.
+    /// The operation.
     pub action: Action,
     /// c.
     pub coefficient: f64,
     /// First element of the part, from the start of the group's output.
     pub first: usize,
-    /// Elements from a column to the next.
+    /// Elements from one column to the next.
     pub stride: usize,
     /// Rows of the part.
     pub rows: usize,
@@ -130,7 +130,7 @@ impl RecordStage {
         self.groups.iter().flat_map(|group| &group.records).fold(0.0, |sum, record| sum + record.flops())
     }
 
-    /// Number of records that are products, and of those that are copies.
+    /// Number of records that are products, and number that are copies.
     pub fn counts(&self) -> (usize, usize) {
         let records = || self.groups.iter().flat_map(|group| &group.records);
         let products = records().filter(|record| matches!(record.action, Action::Product { .. })).count();
@@ -145,7 +145,7 @@ pub struct Buffers<'a> {
 }
 
 impl<'a> Buffers<'a> {
-    /// With a buffer in its place.
+    /// Sets the buffer of a space.
     pub fn with(mut self, space: OperandSpace, data: &'a [f64]) -> Buffers<'a> {
         self.slices[space as usize] = data;
         self
@@ -161,7 +161,7 @@ impl<'a> Buffers<'a> {
 /// Below this many operations a stage is not worth waking other threads for.
 const SEQUENTIAL_FLOPS: f64 = 2e5;
 
-/// Runs a stage on the CPU: the output is what its groups add up to, everything else zero.
+/// Runs a stage on the CPU: every block of the output is the sum of its group's records; everything else is zero.
 pub fn run(stage: &RecordStage, buffers: Buffers<'_>, output: &mut [f64]) {
     let mut tasks = Vec::with_capacity(stage.groups.len());
     let (mut rest, mut at) = (output, 0);

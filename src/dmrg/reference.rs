@@ -1,10 +1,10 @@
-//! States that a search stays orthogonal to, so that it finds the next one above them.
+//! States to which a search stays orthogonal, so that it finds the next one above them.
 //!
-//! In: a converged [`Sweeper`] (its state becomes a [`ReferenceState`]), and the blocks of another one. Out: the reference as a
-//! vector φ over the other's superblock, φ[(l, s), (s', r)] = Σ L[l, a] V_p[(s, k), a] V_{p+1}[(s', b), k] R[r, b]. A reference
-//! is a right-canonical matrix product, one isometry a site; L and R are the overlaps of its kept states with those of
-//! the search ([`CutOverlap`]s), carried along with the blocks. Minimising where x ⊥ φ at every bond minimises over the
-//! states orthogonal to the reference (McCulloch 2007, section 3.5).
+//! In: a converged [`Sweeper`] (its state becomes a [`ReferenceState`]), and the blocks of another one. Out: the
+//! reference as a vector φ over the other's superblock, φ[(l, s), (s', r)] = Σ L[l, a] V_p[(s, k), a] V_{p+1}[(s', b), k]
+//! R[r, b]. A reference is a right-canonical matrix product with one isometry per site; L and R are the overlaps of its
+//! kept states with those of the search ([`CutOverlap`]s), updated along with the blocks. Minimising with x ⊥ φ at every
+//! bond minimises over the states orthogonal to the reference (McCulloch 2007, section 3.5).
 
 use super::backend::Operands;
 use super::blocks::{Enlarged, Sectors, Side};
@@ -18,18 +18,18 @@ use super::sweep::Sweeper;
 use super::truncate::TruncationLimits;
 use faer::Mat;
 
-/// A state of a chain as one isometry a site, each from the right.
+/// A state of a chain as one isometry per site, right-canonical.
 pub struct ReferenceState<B> {
     tensors: Vec<Isometry<B>>,
 }
 
-/// Overlaps ⟨own|other⟩ of the kept states of a search and of a reference at a cut.
+/// Overlaps ⟨own|other⟩ at a cut between the kept states of a search and of a reference.
 pub struct CutOverlap<B> {
     blocks: Vec<CutOverlapBlock>,
     data: B,
 }
 
-/// Of two sectors.
+/// The overlap of two sectors.
 #[derive(Clone, Copy)]
 struct CutOverlapBlock {
     own: usize,
@@ -38,19 +38,19 @@ struct CutOverlapBlock {
     rows: usize,
 }
 
-/// A reference and its contacts at every cut of a search.
+/// A reference and its overlaps with a search at every cut.
 pub struct ReferenceOverlaps<B> {
     reference: ReferenceState<B>,
     left: Vec<Option<CutOverlap<B>>>,
     right: Vec<Option<CutOverlap<B>>>,
 }
 
-/// A matrix as it is stored.
+/// A matrix as stored.
 fn stored(space: OperandSpace, offset: usize, stride: usize) -> Operand {
     Operand { space, offset, stride, transposed: false }
 }
 
-/// Its transpose.
+/// The transpose of a stored matrix.
 fn transposed(space: OperandSpace, offset: usize, stride: usize) -> Operand {
     Operand { space, offset, stride, transposed: true }
 }
@@ -61,7 +61,7 @@ fn product(a: Operand, b: Operand, inner: usize, rows: usize, columns: usize) ->
 }
 
 impl RecordStage {
-    /// A new group of `rows` × `columns`; gives its offset.
+    /// Adds a group of `rows` × `columns` and returns its offset.
     fn push(&mut self, rows: usize, columns: usize, records: Vec<Record>) -> usize {
         let offset = self.length;
         self.groups.push(RecordGroup { offset, length: rows * columns, records });
@@ -81,7 +81,7 @@ impl<B> ReferenceState<B> {
         let truncated = engine.truncate(frame.wave(sweeper.wave()), Side::Right, everything)?;
         let enlarged = chain.enlarge(Side::Right, &truncated.kept.kept, 1);
         let centre = engine.download(&truncated.centre.data)?;
-        // The first site has what is left of ψ: one state, rows (state of the site, state kept of the rest).
+        // The first site holds the rest of ψ: one state, rows (state of the site, state kept of the rest).
         let mut first = Mat::zeros(enlarged.sectors.dimension(0), 1);
         for part in &enlarged.parts[0] {
             let found =
@@ -103,14 +103,14 @@ impl<B> ReferenceState<B> {
         Ok(ReferenceState { tensors })
     }
 
-    /// The states behind site `p`, and the site with them.
+    /// The states behind site `p`, enlarged by the site.
     fn enlarged(&self, chain: &Chain, p: usize) -> Enlarged {
         let end = Sectors::end();
         let behind = self.tensors.get(p + 1).map_or(&end, |isometry| &isometry.kept);
         chain.enlarge(Side::Right, behind, p + 1)
     }
 
-    /// The block of the isometry of site `p` that keeps a sector.
+    /// The block of site `p`'s isometry that keeps a sector.
     fn keeping(&self, p: usize, sector: usize) -> Option<&KeptBlock> {
         self.tensors[p].blocks.iter().find(|block| block.kept_sector == sector)
     }
@@ -128,7 +128,7 @@ impl<B> CutOverlap<B> {
 }
 
 impl<B> ReferenceOverlaps<B> {
-    /// Beside a search with ψ at bond `p`, whose kept states the engine can read.
+    /// For a search with ψ at bond `p`, whose kept states are in the engine's memory.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -157,12 +157,12 @@ impl<B> ReferenceOverlaps<B> {
         Ok(companion)
     }
 
-    /// The reference alone.
+    /// Returns the reference, dropping the overlaps.
     pub fn into_reference(self) -> ReferenceState<B> {
         self.reference
     }
 
-    /// Takes site `p` into the contact on a side; `own` are the states kept of it and `enlarged` what they are of.
+    /// Adds site `p` to the overlap on a side; `own` are the states kept of it, and `enlarged` the basis they are in.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -216,7 +216,7 @@ impl<B> ReferenceOverlaps<B> {
         Ok(())
     }
 
-    /// V_p[(s, k), a]ᵀ for the a of a contact: the matrix, the sector of k, a's and k's states.
+    /// V_p[(s, k), a]ᵀ for the a of an overlap: the matrix, the sector of k, the number of states a and k.
     fn leftwards(
         &self,
         p: usize,
@@ -230,7 +230,7 @@ impl<B> ReferenceOverlaps<B> {
         Some((matrix, part.block, v.columns, part.dimension))
     }
 
-    /// V_p[(s, b), a] for the b of a contact, in the sector of these charges.
+    /// V_p[(s, b), a] for the b of an overlap, in the sector of these charges.
     fn rightwards(
         &self,
         p: usize,
@@ -246,7 +246,7 @@ impl<B> ReferenceOverlaps<B> {
         Some((matrix, v.kept_sector, part.dimension, v.columns))
     }
 
-    /// φ over the frame of bond `p`.
+    /// φ in the layout of bond `p`.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -304,7 +304,7 @@ impl<B> ReferenceOverlaps<B> {
         engine.run(&second, operands.with(OperandSpace::Between, &between))
     }
 
-    /// φ over the frame of site `p` alone, which the block on `with` holds: L V_p on the left and R on the right of it, or L
+    /// φ in the layout of site `p` alone, which the block on `with` contains: L V_p on the left and R to its right, or L
     /// and R V_p.
     ///
     /// # Errors

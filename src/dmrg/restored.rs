@@ -1,4 +1,4 @@
-//! A sweep that goes on from a saved state: kept states of every site and ψ at a bond, from which the blocks are made again.
+//! Resumes a sweep from a saved state: kept states of every site and ψ at a bond, from which the blocks are recomputed.
 
 use super::blocks::{Sectors, Side};
 use super::bond::{Frame, carried_over};
@@ -11,8 +11,8 @@ use super::state::Isometry;
 use super::sweep::Sweeper;
 
 impl<'c, E: Engine> Sweeper<'c, E> {
-    /// Takes up a state that was saved with ψ at bond `p`: the blocks are made again from the states kept, which
-    /// [`is_whole`] has passed.
+    /// Resumes a state saved with ψ at bond `p`: the blocks are recomputed from the kept states, which [`is_whole`] has
+    /// accepted.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -51,8 +51,8 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     }
 }
 
-/// Whether a saved state with ψ at bond `p` is one of this chain: every site away from the bond has states that fit the
-/// block behind it, and ψ has the length that they give.
+/// Whether a saved state with ψ at bond `p` fits this chain: every site away from the bond has states that fit the block
+/// behind it, and ψ has the matching length.
 pub(super) fn is_whole(chain: &Chain, kept: &[Option<Isometry>], wave: &[f64], p: usize) -> bool {
     let block = |side: Side, sites: Vec<usize>| {
         sites.into_iter().try_fold(Sectors::end(), |behind, site| {

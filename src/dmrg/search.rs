@@ -1,7 +1,7 @@
-//! One search: growth, a random state or a prepared one, and sweeps by plan until the energy settles.
+//! One search: growth, a random state or a prepared one, then planned sweeps until the energy settles.
 //!
-//! In: the chain, the options in its [units](super::units), the states below. Out: the sweeper with ψ at the first bond, and what
-//! the sweeps did. Energies are in the units of the chain.
+//! In: the chain, the options in its [units](super::units), the states below. Out: the sweeper with ψ at the first bond,
+//! and the records of the sweeps. Energies are in the units of the chain.
 
 use super::anneal;
 use super::blocks::Side;
@@ -24,30 +24,30 @@ use super::sweep_plan::SweepPlan;
 use eigenforge_runtime::trace;
 use std::time::Instant;
 
-/// What is told while it runs.
+/// The progress of a run, reported after every bond.
 #[derive(Clone, Copy, Debug)]
 pub struct SweepProgress<'a> {
     /// The sweep, from 0.
     pub sweep: usize,
-    /// Sweeps at most.
+    /// Largest number of sweeps.
     pub sweeps: usize,
-    /// The part of the sweep that is done.
+    /// The fraction of the sweep that is done.
     pub part: f64,
-    /// The state that is sought, from 0.
+    /// The target state, from 0.
     pub target: usize,
-    /// Sites of the chain while it grows.
+    /// Sites of the chain during growth; `None` afterwards.
     pub grown: Option<usize>,
     /// The bond just solved.
     pub bond: &'a BondRecord,
-    /// The sweep so far; whole if `part` is 1.
+    /// The sweep so far; complete if `part` is 1.
     pub record: &'a SweepRecord,
-    /// A memory plan that was made just now.
+    /// The memory plan, if a new one was just made.
     pub memory: Option<&'a MemoryPlan>,
     /// Seconds since the run began.
     pub elapsed: f64,
 }
 
-/// A sweep whose solves are as tight as they become.
+/// A sweep number whose solves have the tightest limits.
 const LAST: usize = 9;
 
 /// The search for one state, or for several that share their kept states.
@@ -58,26 +58,26 @@ pub(super) struct Search<'a, 'c, B> {
     pub start: Instant,
     /// The states below it.
     pub below: Vec<ReferenceState<B>>,
-    /// What was saved of each of them last.
+    /// Checksum of each of their last checkpoints.
     pub sums: &'a [Option<String>],
-    /// What it begins with, whatever a checkpoint holds.
+    /// The start state, which takes precedence over a checkpoint.
     pub prepared: Option<Prepared>,
 }
 
-/// What it gave.
+/// The result of a search.
 pub(super) struct SearchResult {
     pub progress: SearchProgress,
     pub energy: f64,
     pub polish: Option<PolishRecord>,
     pub stop: SweepStop,
     pub resumed: usize,
-    /// What was saved of it last.
+    /// Checksum of its last checkpoint.
     pub saved: Option<String>,
     pub planner: Planner,
 }
 
 impl SearchResult {
-    /// The largest weight that the last sweep dropped at a cut, or growth where there was no sweep.
+    /// The largest weight dropped at a cut in the last sweep, or in growth if there was no sweep.
     pub fn discarded(&self) -> f64 {
         match self.progress.sweeps.last() {
             Some(sweep) => sweep.discarded,
@@ -133,7 +133,7 @@ impl<'c, B> Search<'_, 'c, B> {
             let sweep = progress.sweeps.len();
             let mut plan = options.plan(sweep);
             if is_prepared {
-                // Nothing of a good state is given away to coarse solves.
+                // Coarse solves would spoil a good start state.
                 plan.davidson = options.davidson(sweep.max(LAST));
             }
             self.sweep(&plan, &mut sweeper, &mut progress, &mut planner, saver.as_mut(), tell)?;
@@ -153,7 +153,7 @@ impl<'c, B> Search<'_, 'c, B> {
         Ok((sweeper, SearchResult { progress, energy, polish, stop, resumed, saved, planner }))
     }
 
-    /// One sweep, there and back, or what is left of it.
+    /// Runs one sweep, there and back, or the rest of it.
     fn sweep<E: Engine<Buffer = B>>(
         &self,
         plan: &SweepPlan,
@@ -190,14 +190,14 @@ impl<'c, B> Search<'_, 'c, B> {
         saver.map_or(Ok(()), |saver| saver.save(sweeper, progress))
     }
 
-    /// A random state, or one that is grown and carried to the first bond.
+    /// A random state, or one grown and carried to the first bond.
     fn first_state<E: Engine<Buffer = B>>(
         &self,
         mut engine: E,
         tell: &mut impl FnMut(&SweepProgress<'_>),
     ) -> Result<(Sweeper<'c, E>, SearchProgress), DmrgError> {
         let (chain, options) = (self.chain, self.options);
-        // A state above the lowest is not what growth finds.
+        // Growth does not find excited states.
         if options.mode == Mode::Finite || self.target > 0 {
             let _warming = trace::span("dmrg", "random start");
             let seed = options.seed.wrapping_add(self.target as u64);
@@ -225,7 +225,7 @@ impl<'c, B> Search<'_, 'c, B> {
     }
 }
 
-/// Whether the sweeps done are enough.
+/// Whether the sweeps so far suffice.
 fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<SweepStop> {
     if options.sweeps == 0 {
         return Some(SweepStop::Grown);

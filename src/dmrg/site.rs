@@ -4,12 +4,12 @@
 //! * Fermions of q flavours, electrons with q = 2: state s holds flavour f where bit f of s is set, c†_f … c†_g |0⟩ with
 //!   flavours ascending, so |0⟩, |↑⟩, |↓⟩, |↑↓⟩ = c†↑ c†↓ |0⟩.
 //!
-//! **Fermion signs** (Jordan, Wigner 1928). Along the chosen order of the sites the modes are (site, ↑), (site, ↓) (or flavour by flavour), so
-//! c_{pσ} = P ⊗ … ⊗ P ⊗ c_σ ⊗ 1 ⊗ …, with the parity P = (−1)^n on every site before p. With that all operators are
-//! plain tensor products and a state is a plain tensor. The configurations of the operator IR have all ↑ modes before
-//! all ↓ modes, which differs by a sign for each configuration: a change of basis that no energy and no expectation
-//! value of an operator built here sees, because every operator comes from the algebra of c and c†, never from signs of
-//! that basis.
+//! **Fermion signs** (Jordan, Wigner 1928). Along the chosen order of the sites the modes are (site, ↑), (site, ↓) (or
+//! flavour by flavour), so c_{pσ} = P ⊗ … ⊗ P ⊗ c_σ ⊗ 1 ⊗ …, with the parity P = (−1)^n on every site before p. All
+//! operators are then plain tensor products and a state is a plain tensor. The configurations of the operator IR have all
+//! ↑ modes before all ↓ modes, which differs by a sign for each configuration. This change of basis affects no energy and
+//! no expectation value of an operator built here, because every operator comes from the algebra of c and c†, never from
+//! signs of that basis.
 
 use super::charges::{COUNT, Charges};
 use crate::operator::{Charge, Content, Factor, Operator, Spin};
@@ -57,7 +57,8 @@ impl Matrix {
         Matrix { dimension: n, values: (0..n * n).map(|k| self.at(k % n, k / n)).collect() }
     }
 
-    /// An upper bound of its norm: the root of its largest column sum times its largest row sum, exact for ladders and diagonals.
+    /// An upper bound of its norm: the square root of its largest column sum times its largest row sum; exact for ladders
+    /// and diagonals.
     pub fn norm_bound(&self) -> f64 {
         let d = self.dimension;
         let largest = |sum: &dyn Fn(usize) -> f64| (0..d).map(sum).fold(0.0, f64::max);
@@ -74,12 +75,12 @@ impl Matrix {
     }
 }
 
-/// What a site is.
+/// The kind of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteKind {
     /// |0⟩, |↑⟩, |↓⟩, |↑↓⟩.
     Electrons,
-    /// Fermions of so many flavours: 2^q states.
+    /// Fermions of q flavours: 2^q states.
     Flavours(usize),
     /// A spin of 2S.
     Moment {
@@ -88,7 +89,7 @@ pub enum SiteKind {
     },
 }
 
-/// The site that a model has everywhere.
+/// The local Hilbert space, the same on every site of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
     /// What it is.
@@ -105,7 +106,7 @@ impl SiteKind {
         }
     }
 
-    /// The fermion modes of a site; none of a moment.
+    /// The fermion modes of a site; none for a moment.
     pub fn modes(self) -> Vec<Spin> {
         match self {
             SiteKind::Electrons => vec![Spin::Up, Spin::Down],
@@ -114,7 +115,7 @@ impl SiteKind {
         }
     }
 
-    /// How much of a charge a state carries.
+    /// The value of a charge in a state.
     fn charge(self, charge: Charge, state: usize) -> i64 {
         match self {
             SiteKind::Moment { two_s } if charge == Charge::TwoSz => 2 * state as i64 - i64::from(two_s),
@@ -127,7 +128,8 @@ impl SiteKind {
 }
 
 impl Site {
-    /// The site of an operator, with these charges fixed; one without any factor is taken for what the charges speak of.
+    /// The site of an operator, with these fixed charges; an operator without factors gets the kind of site that the
+    /// charges imply.
     pub fn of(operator: &Operator, charges: &[Charge]) -> Site {
         let most = |charge: &Charge| if let Charge::Flavour(number) = charge { usize::from(*number) + 1 } else { 0 };
         let flavours = charges.iter().map(most).max().unwrap_or(0).max(operator.flavours());
@@ -156,7 +158,7 @@ impl Site {
         &self.charges
     }
 
-    /// P = (−1)^n; the identity of a moment.
+    /// P = (−1)^n; the identity for a moment.
     pub fn parity(&self) -> Matrix {
         let identity = Matrix::identity(self.dimension());
         match self.kind {
@@ -167,7 +169,7 @@ impl Site {
         }
     }
 
-    /// The matrix of a factor at its own site; `None` for a factor that this kind of site does not have.
+    /// The matrix of a factor on its own site; `None` if this kind of site does not have it.
     pub fn matrix(&self, factor: Factor) -> Option<Matrix> {
         match (self.kind, factor) {
             (SiteKind::Moment { two_s }, factor) if !factor.is_fermion() => Some(moment(two_s, factor)),

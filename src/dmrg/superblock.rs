@@ -1,8 +1,8 @@
 //! H of two enlarged blocks as operation records: y = Σ_b A_b x B_bᵀ.
 //!
-//! In: the operators of both enlarged blocks. Out: at most two stages. Where A_b or B_b is an identity (whole, or placed
-//! by a matrix element of a site) a term is one product or one copy, straight from x to y; where both are dense, an
-//! intermediate A x or x Bᵀ, whichever costs fewer operations, is made first and used for every piece of the other
+//! In: the operators of both enlarged blocks. Out: at most two stages. If A_b or B_b is an identity (whole, or placed by
+//! a matrix element of a site) a term is one product or one copy, straight from x to y; if both are dense, an
+//! intermediate A x or x Bᵀ, whichever costs fewer operations, is computed first and used for every piece of the other
 //! operator. All records of one sector of y form one group.
 
 use super::blocks::WaveLayout;
@@ -10,7 +10,7 @@ use super::enlarged::{EnlargedOperators, OperatorBlock, Piece};
 use super::environment::{onto_columns, onto_rows};
 use super::records::{Action, Buffers, Operand, OperandSpace, Record, RecordGroup, RecordStage, run};
 
-/// The plan of a bond.
+/// The product plan of a bond.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Superblock {
     /// Intermediates.
@@ -19,18 +19,18 @@ pub struct Superblock {
     pub second: RecordStage,
 }
 
-/// A sector of x or y, or an intermediate, as records see it.
+/// A sector of x or y, or an intermediate, as records address it.
 #[derive(Clone, Copy)]
 struct Place {
     space: OperandSpace,
     offset: usize,
     rows: usize,
-    /// Elements from a column to the next.
+    /// Elements from one column to the next.
     stride: usize,
 }
 
 impl Place {
-    /// An intermediate: even strides, as the accelerator of a card wants them.
+    /// An intermediate, with even strides as a card's accelerator needs them.
     fn between(offset: usize, rows: usize) -> Place {
         Place { space: OperandSpace::Between, offset, rows, stride: rows.next_multiple_of(2) }
     }
@@ -122,7 +122,7 @@ impl TermOfSectors<'_> {
         Record { action, coefficient, first, stride: self.rows, rows: a.rows, columns: b.rows }
     }
 
-    /// z = (dense pieces of A) x, y += z Bᵀ; identities of A go straight.
+    /// z = (dense pieces of A) x, y += z Bᵀ; identities of A are multiplied directly.
     fn by_left(&self, first: &mut RecordStage, out: &mut Vec<Record>) {
         let (dense, plain): (Vec<&Piece>, Vec<&Piece>) = self.a.pieces.iter().partition(|p| p.matrix.is_some());
         let z = Place::between(first.length, self.rows);
@@ -145,7 +145,7 @@ impl TermOfSectors<'_> {
         }
     }
 
-    /// z = x (dense pieces of B)ᵀ, y += A z; identities of B go straight.
+    /// z = x (dense pieces of B)ᵀ, y += A z; identities of B are multiplied directly.
     fn by_right(&self, first: &mut RecordStage, out: &mut Vec<Record>) {
         let (dense, plain): (Vec<&Piece>, Vec<&Piece>) = self.b.pieces.iter().partition(|p| p.matrix.is_some());
         let z = Place::between(first.length, self.x.rows);

@@ -1,8 +1,8 @@
 //! Finite-lattice two-site DMRG: one bond, and the sweep over all of them (White 1992, 1993).
 //!
-//! State: the blocks on both sides, the kept states of every site, ψ of the bond in between. A step solves the
-//! superblock of two blocks and two sites, keeps the best states of the block that grows, carries its operators over
-//! and transforms ψ to the next bond.
+//! State: the blocks on both sides, the kept states of every site, ψ of the bond in between. A step solves the superblock
+//! of two blocks and two sites, keeps the best states of the growing block, updates its operators and transforms ψ to the
+//! next bond.
 
 use super::averaged::{Averaged, solve_each};
 use super::blocks::Side;
@@ -25,14 +25,14 @@ use super::truncate::{self, Centre, Wave};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What a bond gave.
+/// The result of a bond.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BondRecord {
-    /// Its left site's position.
+    /// Position of its left site.
     pub bond: usize,
     /// The lowest eigenvalue of the superblock, in the [units](super::units) of the chain.
     pub energy: f64,
-    /// The average of the energies, of states that share their kept states; `None` where they do not all fit.
+    /// The average energy of states that share their kept states; `None` if they do not all fit.
     pub average: Option<f64>,
     /// ‖Hψ − Eψ‖ there.
     pub residual: f64,
@@ -46,7 +46,7 @@ pub struct BondRecord {
     pub products: usize,
     /// Operations of one of them.
     pub flops: f64,
-    /// Where the time went.
+    /// Time per phase.
     pub seconds: Phases,
 }
 
@@ -59,11 +59,11 @@ pub struct Phases {
     pub solve: f64,
     /// Decomposition and choice of states.
     pub truncate: f64,
-    /// The block that grows, and ψ at the next bond.
+    /// The growing block, and ψ at the next bond.
     pub carry: f64,
 }
 
-/// The chain in two blocks with ψ between them.
+/// The chain as two blocks with ψ between them.
 pub struct Sweeper<'c, E: Engine = HostEngine> {
     pub(super) engine: E,
     pub(super) chain: &'c Chain,
@@ -74,27 +74,27 @@ pub struct Sweeper<'c, E: Engine = HostEngine> {
     /// `kept[p]`: states of site p with the block beside it, away from the bond of ψ.
     pub(super) kept: Vec<Option<Isometry<E::Buffer>>>,
     pub(super) wave: E::Buffer,
-    /// The states beside ψ that share its kept states.
+    /// The other states that share the kept states of ψ.
     pub(super) averaged: Option<Averaged<E::Buffer>>,
-    /// States that ψ stays orthogonal to.
+    /// States to which ψ stays orthogonal.
     pub(super) below: Vec<ReferenceOverlaps<E::Buffer>>,
-    /// Of how many states it looks which would stay; 0 for none.
+    /// The number of states for which it records which would stay; 0 for none.
     pub(super) foresees: usize,
-    /// At each cut the states of each sector that would stay, by charge of the left part, where the weights tell.
+    /// At each cut the states of each sector that would stay, by charge of the left part, where the weights show it.
     pub(super) foreseen: Vec<Option<BTreeMap<Charges, f64>>>,
 }
 
-/// One block a cut.
+/// One block per cut.
 type Blocks<B> = [Option<Environment<B>>];
 
-/// The blocks beside bond `p`.
+/// The blocks on both sides of bond `p`.
 fn beside<'a, B>(left: &'a Blocks<B>, right: &'a Blocks<B>, p: usize) -> (&'a Environment<B>, &'a Environment<B>) {
     let there = "blocks beside the bond of ψ are kept up to date";
     (left[p].as_ref().expect(there), right[p + 2].as_ref().expect(there))
 }
 
 impl<'c, E: Engine> Sweeper<'c, E> {
-    /// From random blocks of `states` states; ψ at the first bond.
+    /// Starts from random blocks of `states` states, with ψ at the first bond.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -128,24 +128,24 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         beside(&self.left, &self.right, p)
     }
 
-    /// Who computes.
+    /// The engine.
     pub fn engine(&self) -> &E {
         &self.engine
     }
 
-    /// The blocks beside bond `p`.
+    /// The frame of bond `p`.
     pub(super) fn frame(&self, p: usize) -> Frame {
         let (left, right) = self.environments(p);
         Frame::new(self.chain, p, &left.sectors, &right.sectors)
     }
 
-    /// The bonds of a sweep with the side that grows at each: right, then left, back to the first bond.
+    /// The bonds of a sweep with the growing side at each: right, then left, back to the first bond.
     pub fn path(sites: usize) -> impl Iterator<Item = (usize, Side)> {
         let there = (0..sites - 2).map(|p| (p, Side::Left));
         there.chain((1..sites - 1).rev().map(|p| (p, Side::Right)))
     }
 
-    /// Solves bond `p`, truncates, and goes on to the next bond on the other side of what grows.
+    /// Solves bond `p`, truncates, and moves to the next bond in the direction of growth.
     ///
     /// # Errors
     /// A number is not finite.
@@ -196,7 +196,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         Ok(record)
     }
 
-    /// What would stay of a block if more states could.
+    /// The states of a block that would stay if more were allowed.
     fn foresee(
         &self,
         frame: &Frame,
@@ -217,7 +217,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         Some(counts.iter().enumerate().map(|(q, count)| (charges(q), *count as f64)).collect())
     }
 
-    /// The lowest state of bond `p`, from ψ as it is, or the lowest few.
+    /// The lowest state of bond `p`, starting from ψ, or the lowest few.
     fn solve(
         &mut self,
         p: usize,
@@ -239,7 +239,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let planned = begun.elapsed().as_secs_f64();
         let against = self.below.iter().map(|companion| companion.vector(&self.engine, self.chain, p, &bond.frame));
         let mut against = against.collect::<Result<Vec<_>, _>>()?;
-        // A space no larger than what is below holds nothing beside it: the highest is let go there.
+        // If there are as many lower states as dimensions, nothing is left to search: the highest are dropped.
         against.truncate(bond.frame.layout.length.saturating_sub(1));
         let below: Vec<&E::Buffer> = against.iter().collect();
         let mut others = self.averaged.as_mut();
@@ -265,7 +265,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         Ok((bond, record))
     }
 
-    /// Takes over what was kept and moves ψ to the next bond; `centres` are what is left of it, and of the states beside it.
+    /// Stores the kept states and moves ψ to the next bond; `centres` are ψ and the states beside it in the kept basis.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -279,7 +279,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         grown: Environment<E::Buffer>,
     ) -> Result<(), DmrgError> {
         let next = if grows == Side::Left { p + 1 } else { p - 1 };
-        // The block and kept states that the bond leaves behind, and those of the site it takes up.
+        // The block and kept states that the bond no longer needs, and those of the site it moves to.
         let (site, given_up) = if grows == Side::Left { (p, p + 2) } else { (p + 1, p - 1) };
         let sectors = &kept.kept;
         let new = match grows {
@@ -307,7 +307,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             companion.carry(&self.engine, self.chain, grows, site, &kept, enlarged)?;
         }
         self.kept[site] = Some(kept);
-        // The block that shrinks is made again on the way back; until then it would only take memory.
+        // The shrinking block is recomputed on the way back; until then it would only take memory.
         match grows {
             Side::Left => (self.left[next], self.right[next + 1]) = (Some(grown), None),
             Side::Right => (self.right[next + 2], self.left[next + 1]) = (Some(grown), None),
@@ -323,7 +323,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         list[p].as_ref().expect("blocks on the way of a sweep are kept up to date")
     }
 
-    /// Solves the first bond without truncation: the state that is reported.
+    /// Solves the first bond without truncation, for the reported state.
     ///
     /// # Errors
     /// A number is not finite.
@@ -331,7 +331,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         Ok(self.solve(0, limits)?.1)
     }
 
-    /// Keeps ψ, at bond `p`, orthogonal to these states from now on.
+    /// Keeps ψ, at bond `p`, orthogonal to these states in the following solves.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -363,17 +363,17 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         })
     }
 
-    /// The states that ψ was kept orthogonal to; it no longer is.
+    /// Takes the states to which ψ was kept orthogonal.
     pub(super) fn take_references(&mut self) -> Vec<ReferenceState<E::Buffer>> {
         std::mem::take(&mut self.below).into_iter().map(ReferenceOverlaps::into_reference).collect()
     }
 
-    /// The engine, free for another search.
+    /// The engine, for another search.
     pub(super) fn into_engine(self) -> E {
         self.engine
     }
 
-    /// ψ of the bond it is at.
+    /// ψ at its current bond.
     pub(super) fn wave(&self) -> &E::Buffer {
         &self.wave
     }

@@ -1,8 +1,9 @@
-//! White's transformation: the wave function of a bond in the basis of the next, as the start of its solve.
+//! White's transformation: expresses the wave function of a bond in the basis of the next bond, as the start vector of
+//! its solve.
 //!
-//! In: what is left of ψ after truncation, C, and the kept states V of the block that gives up its site. Out: ψ of the
-//! next bond. To the right: ψ'[(l', s), (s', r')] = Σ_r C[l', (s, r)] V[(s', r'), r] (White, Phys. Rev. Lett. 77, 3633
-//! (1996)); to the left mirrored. No sign appears: the order of the sites does not change.
+//! In: ψ in the kept basis, C, and the kept states V of the block that gives up its site. Out: ψ of the next bond. To the
+//! right: ψ'[(l', s), (s', r')] = Σ_r C[l', (s, r)] V[(s', r'), r] (White, Phys. Rev. Lett. 77, 3633 (1996)); to the left
+//! mirrored. No sign appears, because the order of the sites does not change.
 
 use super::backend::{Backend, Operands};
 use super::blocks::{Enlarged, Side, WaveLayout};
@@ -11,23 +12,23 @@ use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordS
 use super::state::Isometry;
 use super::truncate::Centre;
 
-/// The bond that is left and the bond that is next.
+/// A step from one bond to the next.
 pub struct TransformStep<'a, B> {
     /// The block that has grown.
     pub grown: Side,
-    /// ψ of the bond that is left.
+    /// Layout of ψ at the old bond.
     pub old: &'a WaveLayout,
-    /// The enlarged block on the other side of that bond.
+    /// The enlarged block on the other side of the old bond.
     pub old_other: &'a Enlarged,
     /// The states kept of the block that has grown.
     pub kept: &'a Isometry<B>,
-    /// What is left of ψ in terms of them.
+    /// ψ in terms of them.
     pub centre: &'a Centre<B>,
     /// The kept states of the block that shrinks.
     pub given_up: &'a Isometry<B>,
     /// The next bond's enlarged block on the grown side.
     pub new_own: &'a Enlarged,
-    /// ψ of the next bond.
+    /// Layout of ψ at the new bond.
     pub new: &'a WaveLayout,
 }
 

@@ -1,4 +1,4 @@
-//! A sector that is small enough to be looked at whole: its lowest levels, whatever a sweep can reach.
+//! Exact diagonalisation of a small sector: its lowest levels, independent of what sweeps can reach.
 //!
 //! In: a chain. Out: its configurations in the sector, position 0 the most significant digit, and the lowest eigenpairs of the
 //! operator sum over them. A sweep sees H through two sites at a time and keeps the charges that H conserves without anyone

@@ -1,4 +1,4 @@
-//! Numbers in a [pool](super::pool), and what becomes of them between the times that a sweep reads them.
+//! A buffer in a [pool](super::pool), and where it is between two uses by a sweep.
 
 use super::pinned_pool::PinnedBuffer;
 use super::pool::Pool;
@@ -7,7 +7,7 @@ use crate::dmrg::storage::SpilledBuffer;
 use eigenforge_runtime::{DeviceError, Transfer, Vector};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Numbers on a device, given back to the pool when dropped.
+/// A buffer on a device, returned to the pool when dropped.
 pub struct ResidentBuffer {
     state: BufferState,
     len: usize,
@@ -15,38 +15,38 @@ pub struct ResidentBuffer {
 }
 
 enum BufferState {
-    /// Here, and staying.
+    /// On the device; it stays there.
     InUse(Vector<f64>),
-    /// Left behind.
+    /// Evictable: on the device, in host memory, on disk, or in transfer.
     Evictable(Arc<Mutex<Residency>>),
     Taken,
 }
 
-/// Where numbers are that were left behind.
+/// Where an evictable buffer is.
 pub(super) enum Residency {
-    /// Still here.
+    /// On the device.
     OnDevice(Vector<f64>),
-    /// Here, with a copy to host memory under way or done.
+    /// On the device, with a copy to host memory started or done.
     CopyingOut(Transfer),
     /// In host memory or on disk.
     OffDevice(SpilledBuffer<PinnedBuffer>),
-    /// On its way back.
+    /// Being copied back.
     CopyingIn(Transfer),
     Lost,
 }
 
-/// Whoever panicked with it has left it whole.
+/// A poisoned lock is used anyway: the data are consistent.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ResidentBuffer {
-    /// Of a vector of the pool.
+    /// Wraps a vector of the pool.
     pub(super) fn new(vector: Vector<f64>, pool: &Arc<Pool>) -> ResidentBuffer {
         ResidentBuffer { len: vector.len(), state: BufferState::InUse(vector), pool: pool.clone() }
     }
 
-    /// The vector alone; it must be here.
+    /// The bare vector; it must be on the device.
     pub(super) fn into_vector(mut self) -> Vector<f64> {
         match std::mem::replace(&mut self.state, BufferState::Taken) {
             BufferState::InUse(vector) => vector,
@@ -64,7 +64,7 @@ impl ResidentBuffer {
         self.len == 0
     }
 
-    /// The memory.
+    /// The vector on the device.
     pub fn vector(&self) -> &Vector<f64> {
         match &self.state {
             BufferState::InUse(vector) => vector,
@@ -72,7 +72,7 @@ impl ResidentBuffer {
         }
     }
 
-    /// The same, to be written.
+    /// The vector on the device, mutable.
     pub fn vector_mut(&mut self) -> &mut Vector<f64> {
         match &mut self.state {
             BufferState::InUse(vector) => vector,
@@ -80,7 +80,7 @@ impl ResidentBuffer {
         }
     }
 
-    /// A copy beside it.
+    /// A copy on the device.
     ///
     /// # Errors
     /// Not enough memory.
@@ -90,7 +90,7 @@ impl ResidentBuffer {
         Ok(copy)
     }
 
-    /// A copy on the host of numbers that are on the device.
+    /// A copy on the host; the buffer must be on the device.
     ///
     /// # Errors
     /// The device fails.
@@ -98,7 +98,7 @@ impl ResidentBuffer {
         self.vector().download_first(self.len)
     }
 
-    /// A copy on the host, wherever the numbers are.
+    /// A copy on the host, wherever the buffer is.
     ///
     /// # Errors
     /// The device fails, or a file cannot be read back.
@@ -112,10 +112,10 @@ impl ResidentBuffer {
         }
     }
 
-    /// Will not be read for a while: its room is others' if they need it.
+    /// Marks the buffer as evictable: it is not read for a while.
     ///
     /// # Errors
-    /// A device that fails, not enough host memory.
+    /// The device fails, or not enough host memory.
     pub fn mark_evictable(&mut self) -> Result<(), DmrgError> {
         if self.is_empty() || !matches!(self.state, BufferState::InUse(_)) {
             return Ok(());
@@ -126,17 +126,17 @@ impl ResidentBuffer {
         self.pool.start_evictions()
     }
 
-    /// Begins to come back: from host memory if it is needed next, from the disk if later.
+    /// Starts bringing the buffer back: from host memory if it is needed at the next bond, from disk if later.
     ///
     /// # Errors
-    /// A file that cannot be read back.
+    /// A file cannot be read back.
     pub fn prefetch(&mut self, bonds: usize) -> Result<(), DmrgError> {
         let BufferState::Evictable(place) = &self.state else { return Ok(()) };
         let mut place = locked(place);
         match &*place {
             Residency::OffDevice(stored) if bonds > 1 => stored.fetch(),
             Residency::OffDevice(_) => match self.pool.begin_restore(&mut place) {
-                // It is asked for again when it has to be here.
+                // `ensure_resident` will try again.
                 Err(DmrgError::Device(DeviceError::Memory { .. })) => Ok(()),
                 outcome => outcome,
             },
@@ -144,10 +144,10 @@ impl ResidentBuffer {
         }
     }
 
-    /// On the device, when this returns.
+    /// Brings the buffer back to the device and waits for it.
     ///
     /// # Errors
-    /// Not enough memory, a file that cannot be read back.
+    /// Not enough memory, or a file cannot be read back.
     pub fn ensure_resident(&mut self) -> Result<(), DmrgError> {
         let BufferState::Evictable(shared) = &self.state else { return Ok(()) };
         let mut place = locked(shared);
@@ -169,7 +169,7 @@ impl Drop for ResidentBuffer {
             && let Residency::CopyingOut(transfer) | Residency::CopyingIn(transfer) =
                 std::mem::replace(&mut *locked(&place), Residency::Lost)
         {
-            // A device that fails has given its memory up.
+            // A failed device has released its memory.
             let _ = self.pool.finish_transfer(transfer);
         }
     }

@@ -1,8 +1,8 @@
 //! The CPU's part of H x, done while the card does the rest.
 //!
-//! In: the CPU's records of a bond ([`Split`]), operators and x on the card. Out: its blocks of y, in their places there. What
-//! its records read of the operators is copied to host memory once a bond, of x in each product, on a stream beside the
-//! kernels; its blocks are copied up when the card is done with the others.
+//! In: the CPU's records of a bond ([`Split`]), operators and x on the card. Out: its blocks of y, in their places on the
+//! card. The operators that its records read are copied to host memory once per bond, and x in each product, on a stream
+//! beside the kernels; its blocks are copied back when the card has finished the others.
 
 use super::super::cpu_share::Split;
 use super::super::device::DeviceBuffers;
@@ -13,11 +13,11 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// What a run keeps for the CPU's part between bonds.
+/// Memory and copy streams for the CPU's part, kept between bonds.
 pub(super) struct CpuPartMemory {
     device: Device,
     copies: SideCopies,
-    /// Host memory that was used before: to fix its pages takes longer than to copy.
+    /// Host memory kept for reuse: pinning its pages takes longer than a copy.
     spare: Mutex<Vec<Pinned>>,
 }
 
@@ -26,11 +26,11 @@ pub(super) struct CpuPart<'a> {
     memory: &'a CpuPartMemory,
     records: Superblock,
     stretches: Vec<[usize; 3]>,
-    /// Ranges of x.
+    /// Ranges of x that it reads.
     input: Vec<Range<usize>>,
     operators: [Option<Pinned>; SPACES],
     between: Vec<f64>,
-    /// There between products.
+    /// Present between products.
     x: Option<Pinned>,
     y: Option<Pinned>,
     /// Seconds of copying the operators, and of the last product's copies and records.
@@ -50,7 +50,7 @@ impl CpuPartMemory {
         Ok(CpuPartMemory { device: device.clone(), copies: SideCopies::new(device)?, spare: Mutex::default() })
     }
 
-    /// Host memory for so many numbers.
+    /// Host memory for `length` numbers.
     fn host(&self, length: usize) -> Result<Pinned, DeviceError> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = (0..spare.len()).filter(|k| spare[*k].len() >= length).min_by_key(|k| spare[*k].len());
@@ -60,7 +60,7 @@ impl CpuPartMemory {
         }
     }
 
-    /// Host memory for a bond's buffers, full of what must not be read.
+    /// Fills host memory for a bond's buffers with NaN that must not be read.
     #[cfg(test)]
     pub(super) fn poison(&self, length: usize) {
         for _ in 0..8 {
@@ -70,7 +70,7 @@ impl CpuPartMemory {
         }
     }
 
-    /// Brings the operators that the CPU's records read; nothing where it has none.
+    /// Copies the operators that the CPU's records read; `None` if it has no records.
     pub(super) fn prepare(
         &self,
         split: Split,
@@ -98,19 +98,19 @@ impl CpuPartMemory {
 }
 
 impl<'a> CpuPart<'a> {
-    /// Begins to copy x, which lies in `v` from element `from` on.
+    /// Starts to copy x, which begins at element `from` of `v`.
     pub(super) fn begin<'v>(&mut self, v: &'v Vector<f64>, from: usize) -> Result<PendingCopy<'v>, DeviceError>
     where
         'a: 'v,
     {
-        // One that a failed product has lost.
+        // Replaces memory lost by a failed product.
         let lost = || self.memory.host(self.input.iter().map(Range::len).sum());
         let x = self.x.take().map_or_else(lost, Ok)?;
         self.memory.copies.begin(v, from, &self.input, x)
     }
 
-    /// Runs the records on x and copies the blocks of y to `w`, in which y begins at element `to`. What was queued for `w`
-    /// before is done then.
+    /// Runs the records on x and copies the blocks of y to `w`, where y begins at element `to`. Waits for everything
+    /// queued for `w` before.
     pub(super) fn finish(&mut self, x: PendingCopy<'_>, w: &mut Vector<f64>, to: usize) -> Result<(), DeviceError> {
         let begun = Instant::now();
         let x = x.wait()?;

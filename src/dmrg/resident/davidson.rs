@@ -1,9 +1,9 @@
 //! Davidson's method with V, W and the small problem on the device, by generated kernels.
 //!
-//! In: H, its diagonal, ψ, vectors that ψ stays orthogonal to (the first columns of the basis, without products). Out: ψ
-//! replaced by the eigenvector. The same steps as on the [host](crate::dmrg::davidson); an iteration is the two launches of the product and four more, and what comes back is
-//! λ, ‖r‖² and whether a correction was left. The correction of an iteration that turns out to be the last is made in
-//! vain: that is cheaper than to wait before it.
+//! In: H, its diagonal, ψ, and vectors to which ψ stays orthogonal (the first columns of the basis, without products).
+//! Out: ψ replaced by the eigenvector. The steps are those of the [host](crate::dmrg::davidson); an iteration is the two
+//! launches of the product and four more, and only λ, ‖r‖² and whether a correction remained return to the host. The
+//! correction of the last iteration is wasted: that is cheaper than waiting before it.
 
 use super::super::davidson::{DavidsonLimits, DavidsonResult};
 use super::multiply::Multiply;
@@ -12,14 +12,14 @@ use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector}
 use eigenforge_templates::eigen::{DavidsonPlan, Extent, SMALL_NUMBERS};
 use std::sync::Arc;
 
-/// Least vectors of a basis: the two of a restart, and one to go on with.
+/// Smallest basis: the two vectors of a restart, and one to continue.
 const NARROWEST: usize = 4;
-/// Vectors to stay orthogonal to whose norm², or what of it is not in those before, is below this are left out.
+/// Vectors to stay orthogonal to are skipped if their norm², or that of the part outside the earlier ones, is below this.
 const NEXT_TO_NOTHING: f64 = 1e-20;
-/// Part of what is left of the memory that V and W may take together.
+/// Fraction of the remaining memory that V and W may take together.
 const SHARE: f64 = 0.5;
 
-/// Vectors that a search may stay orthogonal to at most.
+/// The most vectors to which a search can stay orthogonal.
 pub(super) fn most_below() -> usize {
     DavidsonPlan::new("dmrg").width - NARROWEST
 }
@@ -33,8 +33,8 @@ pub(super) struct Davidson {
     numbers: Vector<f64>,
     partials: Vector<f64>,
     arrived: Buffer<u32>,
-    /// Basis vectors by the memory plan, if there is one, and elements of V and of W at its fullest bond: memory of that length
-    /// is not asked for again.
+    /// Planned number of basis vectors, and elements of V and of W at the fullest bond: memory of that length is kept for
+    /// reuse.
     planned: Option<(usize, usize)>,
 }
 
@@ -53,7 +53,8 @@ impl Davidson {
         })
     }
 
-    /// Takes so many basis vectors from now on, V and W of so many bytes at the fullest bond: there is most room for them now.
+    /// Sets the number of basis vectors, and the bytes of V and W at the fullest bond. They are allocated now, while
+    /// memory is most free.
     pub(super) fn apply_plan(&mut self, width: usize, bytes: u64) -> Result<(), DeviceError> {
         let elements = (bytes / 16) as usize;
         self.planned = Some((width.min(self.plan.width), elements));
@@ -79,8 +80,8 @@ impl Davidson {
         Ok(self.numbers.download()?[0])
     }
 
-    /// Columns of the basis that fit beside what is there, `stride` elements each, so many `below` among them; shorter ones of
-    /// a bond before are let go.
+    /// Basis columns of `stride` elements each, `below` of them for lower states, that fit into free memory; shorter
+    /// memory of an earlier bond is released.
     fn columns(&mut self, n: usize, stride: usize, below: usize) -> usize {
         let most = self.plan.width.min(n).max(1);
         if self.pool.parked() >= most * stride {
@@ -106,7 +107,7 @@ impl Davidson {
         let n = wave.len();
         let stride = n.next_multiple_of(32);
         let columns = self.columns(n, stride, against.len());
-        // V and W of the bond before, if they are long enough and nobody needed their memory.
+        // V and W of the previous bond, if they are long enough and still parked.
         let [mut v, mut w] = match self.pool.unpark().filter(|[v, _]| v.len() >= columns * stride) {
             Some(held) => held,
             None => {
@@ -149,7 +150,7 @@ impl Davidson {
         }
     }
 
-    /// Makes vectors the first columns of the basis, orthonormal; how many were more than next to nothing.
+    /// Makes vectors the first, orthonormal columns of the basis; returns how many were independent.
     fn place_below(
         &mut self,
         empty: Extent,
@@ -168,14 +169,14 @@ impl Davidson {
         Ok(placed)
     }
 
-    /// Orthonormalises a vector whose overlaps with the basis are not known, twice, and makes it the next column.
+    /// Orthonormalises a vector with unknown overlaps twice and appends it to the basis.
     fn begin_column(
         &mut self,
         extent: Extent,
         v: &mut ResidentBuffer,
         vector: &mut ResidentBuffer,
     ) -> Result<(), DeviceError> {
-        // Its norm, and overlaps of zero to begin with.
+        // Its norm, with overlaps initialised to zero.
         self.orthogonalise(Extent { width: 0, ..extent }, v, vector)?;
         if extent.width > 0 {
             self.orthogonalise(extent, v, vector)?;
@@ -266,7 +267,7 @@ fn ended(arguments: Arguments<'_>, extent: Extent) -> Arguments<'_> {
     arguments.i64("n", extent.n as i64).i64("stride", extent.stride as i64).i32("width", extent.width as i32)
 }
 
-/// The same for kernels that know which columns are below.
+/// The arguments of kernels that also need the number of columns below.
 fn behind(arguments: Arguments<'_>, extent: Extent) -> Arguments<'_> {
     ended(arguments, extent).i32("below", extent.below as i32)
 }

@@ -1,6 +1,6 @@
 //! The diagonal of H on a device: Σ_b diag(A_b)_i diag(B_b)_j as two stages of records.
 //!
-//! The diagonals of all operators become the columns of one matrix a sector and side, copied with a stride one longer
+//! The diagonals of all operators become the columns of one matrix per sector and side, copied with a stride one longer
 //! than a column's; a product of two such matrices is a sector of the diagonal of H.
 
 use super::super::backend::Operands;
@@ -19,7 +19,7 @@ struct Columns {
     rows: usize,
 }
 
-/// Copies the diagonals of the operators of one side that start from and lead to a sector.
+/// Copies the diagonals of one side's operators that map a sector to itself.
 fn columns<B>(
     operators: &EnlargedOperators<B>,
     sector: usize,
@@ -52,7 +52,7 @@ fn columns<B>(
     Columns { offset, rows }
 }
 
-/// The stages, and the longest diagonal of an identity.
+/// The stages, and the length of the longest identity's diagonal.
 pub(in crate::dmrg) fn stages<B>(
     left: &EnlargedOperators<B>,
     right: &EnlargedOperators<B>,

@@ -1,12 +1,13 @@
-//! The engine of a card: operators of blocks, kept states, ψ and Davidson's vectors stay in its memory.
+//! The device engine: operators of blocks, kept states, ψ and Davidson's vectors stay in the device's memory.
 //!
 //! ```text
 //! Stage → one launch (device::Products)          H x → V, W, λ, ‖r‖ (davidson.rs, generated kernels)
 //! ψ → weights of all sectors → states that stay (truncate.rs, decompose.rs: eigenvectors of all sectors at once)
 //! ```
 //!
-//! What crosses to the host: of each product three numbers, of each truncation the weights, and copies of the state for
-//! checkpoints and averages; where the CPU has a share of H x, what its records read too (cpu_part.rs). It also runs on a simulated device, which is how its texts are tested without a card.
+//! Only these cross to the host: three numbers per product, the weights of each truncation, copies of the state for
+//! checkpoints and averages, and, where the CPU has a share of H x, what its records read (cpu_part.rs). The engine also
+//! runs on a simulated device, so its kernels are tested without a card.
 
 mod balance;
 mod buffer;
@@ -52,33 +53,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct DeviceEngine {
     device: Device,
     products: Products,
-    /// Who runs H x in solves.
+    /// What computes H x in solves.
     multiplier: Multiplier,
     pool: Arc<Pool>,
     davidson: Mutex<Davidson>,
     decomposer: Decomposer,
-    /// Ones, as many as the longest diagonal asked for.
+    /// A vector of ones, as long as the longest diagonal needs.
     ones: Mutex<Option<ResidentBuffer>>,
 }
 
-/// Targets that a device finds at most: a search stays orthogonal to all others.
+/// The most targets that a device can find: a search stays orthogonal to all others.
 pub fn most_targets() -> usize {
     davidson::most_below() + 1
 }
 
-/// Ones at least; more are made as sectors grow.
+/// Initial number of ones; more are made as sectors grow.
 pub(super) const ONES: usize = 1 << 8;
 
 impl DeviceEngine {
-    /// Compiles the kernels, or finds them.
+    /// Compiles the kernels or takes them from the cache.
     ///
     /// # Errors
-    /// The CPU, which runs no kernels; a compiler or cuSOLVER that is missing.
+    /// The device is the CPU, which runs no kernels; the compiler or cuSOLVER is missing.
     pub fn new(device: &Device) -> Result<DeviceEngine, DmrgError> {
         DeviceEngine::within(device, MemoryLimits::of(device, None, None, std::env::temp_dir()))
     }
 
-    /// The same within limits: what the sweep has left behind goes to host memory where it is in the way, and to the disk.
+    /// The same within limits: evictable buffers move to host memory and then to disk when memory is short.
     ///
     /// # Errors
     /// See [`DeviceEngine::new`].
@@ -105,17 +106,17 @@ impl DeviceEngine {
         })
     }
 
-    /// Where it computes.
+    /// The device.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// What it holds, and how much that may be.
+    /// The pool of device memory.
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// What it may use.
+    /// The memory it may use.
     pub fn limits(&self) -> Budget {
         Budget { processor: Processor::Card, memory: self.pool.limit(), host: self.pool.host_limit() }
     }
@@ -128,7 +129,7 @@ impl DeviceEngine {
         SPACE_LIST.into_iter().fold(DeviceBuffers::default(), with)
     }
 
-    /// The output of a stage.
+    /// Runs a stage and returns its output.
     fn stage(
         &self,
         stage: &RecordStage,
@@ -273,7 +274,7 @@ impl Engine for DeviceEngine {
     }
 }
 
-/// The device that tests of this folder run on: a card if one is asked for, else the simulator.
+/// The device for this folder's tests: a card if one is requested, else the simulator.
 #[cfg(test)]
 fn test_device() -> Option<Device> {
     eigenforge_runtime::testing::card_or_simulated(eigenforge_runtime::simulate::Schedule::Forward)

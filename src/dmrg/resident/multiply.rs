@@ -1,8 +1,8 @@
-//! y = H x of a bond on the card, by the [strategy](Strategy) of the run; a part of it on the CPU where that has a share.
+//! y = H x of a bond on the card, by the [strategy](Strategy) of the run, with the CPU's share if it has one.
 //!
-//! In: the superblock's two stages of records, the operators' buffers. Out: a product from one vector of a basis into another.
-//! With a [share](CpuShare) of the CPU the card's launches are queued first, then the CPU runs its records, then its blocks
-//! are copied up. Without, no vector crosses.
+//! In: the superblock's two stages of records, the operators' buffers. Out: a product from one basis vector into another.
+//! With a CPU [share](CpuShare) the card's launches are queued first, then the CPU runs its records, then its blocks are
+//! copied to the card. Without a share, no vector crosses.
 
 use super::super::cpu_share::{CpuShare, Split};
 use super::super::device::{DeviceBuffers, LibraryProducts, LibraryStage, PreparedStage, Products};
@@ -15,12 +15,12 @@ use super::{Pool, ResidentBuffer};
 use eigenforge_runtime::{Device, DeviceError, Vector};
 use std::sync::Arc;
 
-/// Who runs records in solves.
+/// What computes H x in solves.
 pub struct Multiplier {
     device: Device,
     by: By,
     balance: Balance,
-    /// What the CPU's part needs, where it may have one.
+    /// Memory for the CPU's part, if it may have one.
     cpu_memory: Option<CpuPartMemory>,
 }
 
@@ -31,7 +31,7 @@ enum By {
     Library(LibraryProducts),
 }
 
-/// Both stages of one bond, with who runs them.
+/// Both stages of one bond, with the implementation that runs them.
 enum Stages<'a> {
     Planned(&'a Products, Box<[PreparedStage; 2]>),
     Library(&'a LibraryProducts, [LibraryStage; 2]),
@@ -42,7 +42,7 @@ struct CardPart<'a> {
     stages: Stages<'a>,
     buffers: DeviceBuffers<'a>,
     between: ResidentBuffer,
-    /// Elements that the first stage makes.
+    /// Elements of the first stage's output.
     made: usize,
 }
 
@@ -55,7 +55,7 @@ pub struct Multiply<'a> {
     part: f64,
 }
 
-/// A part of a product for the CPU that the card does too, to be timed.
+/// A timed trial: the CPU computes a part that the card computes too.
 struct Trial<'a> {
     cpu: CpuPart<'a>,
     part: f64,
@@ -67,7 +67,7 @@ impl Multiplier {
     /// For a device that runs kernels.
     ///
     /// # Errors
-    /// A library or a device that fails.
+    /// A library is missing; the device fails.
     pub fn new(
         device: &Device,
         products: &Products,
@@ -83,10 +83,10 @@ impl Multiplier {
         Ok(Multiplier { device: device.clone(), by, balance, cpu_memory })
     }
 
-    /// Makes the records of a superblock ready.
+    /// Prepares the records of a superblock.
     ///
     /// # Errors
-    /// Not enough memory; records that a strategy does not take.
+    /// Not enough memory; records that the strategy does not support.
     pub fn prepare<'a>(
         &'a self,
         superblock: &Superblock,
@@ -132,7 +132,7 @@ impl By {
 }
 
 impl CardPart<'_> {
-    /// Queues y, from element `to` of `w` on, zero where the card has no records.
+    /// Queues y into `w` from element `to` on; it is zero where the card has no records.
     fn run(&mut self, v: &Vector<f64>, from: usize, w: &mut Vector<f64>, to: usize) -> Result<(), DeviceError> {
         let input = self.buffers.with_from(OperandSpace::Input, v, from);
         match &self.stages {
@@ -154,12 +154,12 @@ impl CardPart<'_> {
 }
 
 impl Multiply<'_> {
-    /// The part of its operations that the CPU does.
+    /// The fraction of the operations that the CPU does.
     pub fn cpu_part(&self) -> f64 {
         self.part
     }
 
-    /// Queues `w` from element `to` on = H times `v` from element `from` on; waits where the CPU has a part.
+    /// Queues `w` from element `to` on = H times `v` from element `from` on; waits if the CPU takes part.
     ///
     /// # Errors
     /// A vector is too short; the device fails.
@@ -182,7 +182,7 @@ impl Multiply<'_> {
 }
 
 impl Trial<'_> {
-    /// The product, by the card alone and then a part of it by the CPU: each once before it is timed.
+    /// Runs the product on the card and then a part of it on the CPU, each once before it is timed.
     fn run(
         mut self,
         device: &Device,
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use eigenforge_runtime::seeded::vector;
 
-    /// H x into the middle of a poisoned vector, twice; how much the CPU did, and whether it had anything to do with it.
+    /// H x into the middle of a poisoned vector, twice; returns the CPU's fraction, and whether it took part at all.
     fn product(
         share: CpuShare,
         superblock: &Superblock,

@@ -1,22 +1,22 @@
-//! Fixed host memory that is used again: fixing pages takes some tenths of a second a gigabyte.
+//! A pool of pinned host memory: pinning pages takes some tenths of a second per gigabyte.
 
 use crate::dmrg::storage::NumberBuffer;
 use eigenforge_runtime::{Device, DeviceError, Pinned};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Elements of the smallest piece.
+/// Elements of the smallest allocation.
 const LEAST: usize = 64;
 
-/// Lengths that memory is asked for: eight in each octave, so that a piece fits others than its own.
+/// Rounds a length up: eight sizes per octave, so that memory can be reused for other lengths.
 fn rounded(len: usize) -> usize {
     let step = (len.max(LEAST).next_power_of_two() / 16).max(LEAST);
     len.max(1).div_ceil(step) * step
 }
 
-/// Fixed memory that nobody holds.
+/// Pinned memory that is free for reuse.
 pub struct PinnedPool {
     device: Device,
-    /// Bytes above which nothing is kept for use again.
+    /// Bytes above which free memory is released.
     limit: u64,
     spare: Mutex<Spare>,
 }
@@ -24,11 +24,11 @@ pub struct PinnedPool {
 #[derive(Default)]
 struct Spare {
     pieces: Vec<Pinned>,
-    /// Elements of all pieces, spare and lent.
+    /// Elements of all allocations, free and in use.
     elements: usize,
 }
 
-/// Fixed host memory with numbers in it, given back when dropped.
+/// A pinned host buffer, returned to the pool when dropped.
 pub struct PinnedBuffer {
     pinned: Option<Pinned>,
     len: usize,
@@ -36,12 +36,12 @@ pub struct PinnedBuffer {
 }
 
 impl PinnedPool {
-    /// For copies of a device.
+    /// For copies to and from a device.
     pub fn new(device: &Device, limit: u64) -> Arc<PinnedPool> {
         Arc::new(PinnedPool { device: device.clone(), limit, spare: Mutex::default() })
     }
 
-    /// Memory for `len` numbers.
+    /// A buffer of `len` numbers.
     ///
     /// # Errors
     /// Not enough memory.
@@ -50,7 +50,7 @@ impl PinnedPool {
         Ok(self.wrap(pinned, len))
     }
 
-    /// The same, for a copy; [`PinnedPool::wrap`] takes it back.
+    /// The bare memory, as the target of a copy; [`PinnedPool::wrap`] turns it into a buffer.
     ///
     /// # Errors
     /// See [`PinnedPool::take`].
@@ -71,14 +71,14 @@ impl PinnedPool {
         Ok(pinned)
     }
 
-    /// Takes care of memory that [`PinnedPool::take_pinned`] gave out, with `len` numbers in it.
+    /// Turns memory from [`PinnedPool::take_pinned`], with `len` numbers in it, into a buffer.
     pub fn wrap(self: &Arc<PinnedPool>, pinned: Pinned, len: usize) -> PinnedBuffer {
         PinnedBuffer { pinned: Some(pinned), len, pinned_pool: self.clone() }
     }
 }
 
 impl PinnedBuffer {
-    /// The memory, for a copy.
+    /// The bare memory, as the source of a copy.
     pub fn into_pinned(mut self) -> Pinned {
         self.pinned.take().unwrap_or_else(|| unreachable!("it is taken once"))
     }

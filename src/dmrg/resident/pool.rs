@@ -1,4 +1,4 @@
-//! Memory of a device within which a run lives, and what goes where there is more room.
+//! A pool of device memory with a limit, and the eviction of buffers to host memory and disk.
 //!
 //! ```text
 //! take ── a free part of what is reserved? ── yes → there
@@ -8,7 +8,7 @@
 //! expect → begins to come back: from the disk two bonds ahead, from host memory one          arrive → is there
 //! ```
 //!
-//! Everything on a device happens in one order, so memory that is given back may be given out again at once.
+//! Operations on a device run in order, so returned memory can be reused at once.
 
 use super::buffer::{Residency, ResidentBuffer, locked};
 use super::pinned_pool::{PinnedBuffer, PinnedPool};
@@ -20,29 +20,30 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Part of the free memory that a run may take; the rest is for kernels, tables and the library's workspaces.
+/// Fraction of the free memory that a run may take; the rest is for kernels, tables and library workspaces.
 const USED: f64 = 0.9;
-/// Part of the free host memory that blocks may fill which have left.
+/// Fraction of the free host memory for evicted buffers.
 const USED_BESIDE: f64 = 0.8;
 
-/// Bytes that are reserved at a time without a plan.
+/// Bytes reserved at a time without a plan.
 const STEP: u64 = 64 << 20;
-/// Vectors of more than this part of what is planned lie at its end, all others at its beginning: longer parts stay free.
+/// Vectors longer than this fraction of the plan are placed at the end, all others at the beginning, which keeps long
+/// free stretches.
 const LONG: u64 = 32;
 
-/// What a run on a device may hold.
+/// Memory limits of a run on a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryLimits {
     /// Bytes of the device's memory.
     pub memory: u64,
-    /// Bytes of host memory, for what has left the device.
+    /// Bytes of host memory for evicted buffers.
     pub host: u64,
-    /// Folder for what host memory has no room for.
+    /// Scratch folder for what exceeds host memory.
     pub scratch: PathBuf,
 }
 
 impl MemoryLimits {
-    /// As given, else nine tenths of the free memory of the device and four fifths of what is free beside it.
+    /// The given values; by default nine tenths of the device's free memory and four fifths of the free host memory.
     pub fn of(device: &Device, memory: Option<u64>, host: Option<u64>, scratch: PathBuf) -> MemoryLimits {
         let free = |device: &Device, part: f64| (part * device.memory().free as f64) as u64;
         MemoryLimits {
@@ -52,25 +53,25 @@ impl MemoryLimits {
         }
     }
 
-    /// So many bytes, and as many beside.
+    /// The same small limit on the device and on the host.
     #[cfg(test)]
     pub(super) fn tiny(bytes: u64) -> MemoryLimits {
         MemoryLimits { memory: bytes, host: bytes, scratch: std::env::temp_dir() }
     }
 }
 
-/// Reserved memory.
+/// A pool of reserved memory.
 pub struct Pool {
     device: Device,
     arena: Arena,
-    /// Bytes that are reserved before anything has to leave.
+    /// Bytes reserved before anything is evicted.
     planned: AtomicU64,
-    /// Bytes that are reserved at a time: where nothing is planned, some more than are asked for.
+    /// Minimum bytes to reserve at a time; without a plan, more than requested.
     step: AtomicU64,
-    /// Bytes that may have been left behind before copies of them begin ahead.
+    /// Evictable bytes above which copies start in advance.
     evictable_limit: AtomicU64,
     evictable: EvictionQueue<Residency>,
-    /// V and W between the solves of two bonds: memory that is worth keeping, with nothing in it.
+    /// Memory of V and W, kept between solves; its contents are not.
     parked: Mutex<Option<[Vector<f64>; 2]>>,
     copies: Copies,
     pinned_pool: Arc<PinnedPool>,
@@ -82,7 +83,7 @@ fn bytes(len: usize) -> u64 {
 }
 
 impl Pool {
-    /// Of a device; nothing is reserved yet.
+    /// An empty pool of a device.
     ///
     /// # Errors
     /// The device fails.
@@ -104,7 +105,7 @@ impl Pool {
         }))
     }
 
-    /// Reserves what is planned and keeps to it, as far as a bond can do with it.
+    /// Reserves the planned memory and stays within it, if a bond can.
     ///
     /// # Errors
     /// Not enough memory.
@@ -115,15 +116,15 @@ impl Pool {
         self.arena.reserve(plan.reserved)
     }
 
-    /// Room for `len` numbers; what they are is not said.
+    /// A buffer of `len` numbers, not initialised.
     ///
     /// # Errors
-    /// Not enough memory; what has to make room and cannot.
+    /// Not enough memory; an eviction fails.
     pub fn take(self: &Arc<Pool>, len: usize) -> Result<ResidentBuffer, DeviceError> {
         Ok(ResidentBuffer::new(self.vector(len)?, self))
     }
 
-    /// The same as a plain vector, for work that is soon over.
+    /// The same as a plain vector, for short-lived work.
     ///
     /// # Errors
     /// See [`Pool::take`].
@@ -145,18 +146,18 @@ impl Pool {
         }
     }
 
-    /// Keeps memory for the next solve, unless somebody needs it before.
+    /// Parks memory for the next solve; it may be reclaimed before.
     pub(super) fn park(&self, vectors: [ResidentBuffer; 2]) {
         *locked(&self.parked) = vectors.map(ResidentBuffer::into_vector).into();
     }
 
-    /// What was parked, if it is still there.
+    /// The parked memory, if it was not reclaimed.
     pub(super) fn unpark(self: &Arc<Pool>) -> Option<[ResidentBuffer; 2]> {
         let parked = locked(&self.parked).take();
         parked.map(|vectors| vectors.map(|vector| ResidentBuffer::new(vector, self)))
     }
 
-    /// Elements of each of the two that are parked.
+    /// Elements of each of the two parked vectors.
     pub(super) fn parked(&self) -> usize {
         locked(&self.parked).as_ref().map_or(0, |[vector, _]| vector.len())
     }
@@ -173,7 +174,7 @@ impl Pool {
         }
     }
 
-    /// Lets what was left behind first leave the device; `false` if there is nothing.
+    /// Evicts the oldest evictable buffer; `false` if there is none.
     fn make_room(&self) -> Result<bool, DeviceError> {
         let mark_evictable = |place: &mut Residency| match place {
             Residency::OnDevice(_) => Some(self.begin_eviction(place).and_then(|_| self.end_eviction(place))),
@@ -187,21 +188,21 @@ impl Pool {
         })
     }
 
-    /// Lets everything leave that was left behind, for whoever else needs the device.
+    /// Evicts everything evictable, to free the device for others.
     ///
     /// # Errors
-    /// A device that fails, not enough host memory, a disk that is full.
+    /// The device fails, not enough host memory, or the disk is full.
     pub fn evict_all(&self) -> Result<(), DmrgError> {
         while self.make_room()? {}
         Ok(())
     }
 
-    /// Takes numbers over that are left behind.
+    /// Puts a vector at the end of the eviction queue.
     pub(super) fn make_evictable(&self, vector: Vector<f64>) -> Arc<Mutex<Residency>> {
         self.evictable.push(Residency::OnDevice(vector))
     }
 
-    /// Begins a copy of numbers that are here; their bytes.
+    /// Starts copying a buffer to the host; returns its bytes.
     fn begin_eviction(&self, place: &mut Residency) -> Result<u64, DmrgError> {
         let Residency::OnDevice(vector) = place else { return Ok(0) };
         let len = vector.len();
@@ -213,7 +214,7 @@ impl Pool {
         Ok(bytes(len))
     }
 
-    /// Waits for the copy; the memory here is free then.
+    /// Waits for the copy and frees the device memory.
     fn end_eviction(&self, place: &mut Residency) -> Result<(), DmrgError> {
         if let Residency::CopyingOut(transfer) = std::mem::replace(place, Residency::Lost) {
             let (vector, pinned) = transfer.finish()?;
@@ -225,7 +226,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Copies ahead what will have to leave by the plan.
+    /// Starts copying, in advance, what the plan says must be evicted.
     pub(super) fn start_evictions(&self) -> Result<(), DmrgError> {
         let here = |place: &Residency| if let Residency::OnDevice(vector) = place { bytes(vector.len()) } else { 0 };
         let over = self.evictable.sum(here).saturating_sub(self.evictable_limit.load(Ordering::Relaxed));
@@ -239,10 +240,10 @@ impl Pool {
         Ok(())
     }
 
-    /// Begins to bring back what is away.
+    /// Starts copying an evicted buffer back.
     pub(super) fn begin_restore(&self, place: &mut Residency) -> Result<(), DmrgError> {
         let Residency::OffDevice(stored) = place else { return Ok(()) };
-        // First of all the room, so that nothing is lost where there is none.
+        // Allocate first, so that nothing is lost if there is no room.
         let len = stored.len();
         let vector = self.vector(len)?;
         if let Residency::OffDevice(stored) = std::mem::replace(place, Residency::Lost) {
@@ -253,7 +254,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Waits for a copy in either direction; the numbers here are good.
+    /// Waits for a copy in either direction; the data on the device are valid.
     pub(super) fn finish_transfer(&self, transfer: Transfer) -> Result<Vector<f64>, DmrgError> {
         let (vector, pinned) = transfer.finish()?;
         self.store.ledgers().0.give_back(bytes(vector.len()));
@@ -261,7 +262,7 @@ impl Pool {
         Ok(vector)
     }
 
-    /// A copy of host numbers.
+    /// Copies host numbers into a new buffer.
     ///
     /// # Errors
     /// Not enough memory.
@@ -276,12 +277,12 @@ impl Pool {
         self.arena.reserved()
     }
 
-    /// Bytes that hold numbers, those that were left behind included.
+    /// Bytes of buffers on the device, evictable ones included.
     pub fn held(&self) -> u64 {
         self.arena.held()
     }
 
-    /// Bytes that a bond may ask for: what was left behind makes room for it.
+    /// Bytes that a bond may request: evictable buffers make room.
     pub fn available(&self) -> u64 {
         let left = |place: &Residency| match place {
             Residency::OnDevice(vector) => bytes(vector.len()),
@@ -291,24 +292,24 @@ impl Pool {
         (self.limit() + idle).saturating_sub(self.held())
     }
 
-    /// Bytes that are in host memory or on disk now.
+    /// Bytes now in host memory or on disk.
     pub fn evicted_bytes(&self) -> u64 {
         let (host, disk) = self.store.ledgers();
         host.held() + disk.held()
     }
 
-    /// The most that was held on the device, in host memory and on disk.
+    /// Peak bytes on the device, in host memory and on disk.
     pub fn usage(&self) -> Usage {
         let (host, disk) = self.store.ledgers();
         Usage { memory: self.arena.peak(), host: host.peak(), disk: disk.peak() }
     }
 
-    /// Bytes that it may have.
+    /// The limit in bytes.
     pub fn limit(&self) -> u64 {
         self.arena.limit()
     }
 
-    /// Bytes of host memory that what has left may fill.
+    /// The limit of host memory for evicted buffers.
     pub fn host_limit(&self) -> u64 {
         self.store.limit()
     }
@@ -339,7 +340,7 @@ mod tests {
         assert!(pool.reserved() >= pool.held());
     }
 
-    /// Within 4 MiB: six pieces of 1 MiB, left behind one after the other, and taken up again in the other direction.
+    /// Within 4 MiB: six buffers of 1 MiB, marked evictable one after the other, and brought back in reverse order.
     #[test]
     fn what_was_left_first_makes_room_and_comes_back_as_it_was() {
         let scratch = tempfile::tempdir().unwrap();
@@ -355,7 +356,7 @@ mod tests {
                 held.push(next);
             }
             assert!(pool.reserved() <= pool.limit() && pool.available() > 3 << 20);
-            // The last are still here; copies are those of every place.
+            // The last ones are still on the device; every buffer can be copied wherever it is.
             assert!(held.iter().enumerate().all(|(k, held)| held.copy().unwrap() == numbers(len, k)));
             for k in (0..6).rev() {
                 if k > 1 {
@@ -372,7 +373,7 @@ mod tests {
             kept.iter_mut().for_each(|held| held.ensure_resident().unwrap());
             let refused = pool.take(2 * len).map(|_| ()).unwrap_err().to_string();
             assert!(refused.contains("raise `memory`"), "{refused}");
-            // What could not be had has cost nothing.
+            // A failed request has cost nothing.
             assert!(kept.iter().enumerate().all(|(k, held)| held.download().unwrap() == numbers(len, k)));
             assert!(held.iter().enumerate().all(|(k, held)| held.copy().unwrap() == numbers(len, k + 3)));
             drop((kept, held));
@@ -389,7 +390,7 @@ mod tests {
         assert!(pool.reserved() >= 8 << 20);
         let mut held: Vec<ResidentBuffer> = (0..4).map(|k| pool.upload(&numbers(1 << 17, k)).unwrap()).collect();
         held.iter_mut().for_each(|held| held.mark_evictable().unwrap());
-        // Two of the four MiB that were left are more than may rest.
+        // Two of the four evictable MiB exceed the limit.
         assert_eq!((pool.usage().host, pool.held()), (2 << 20, 4 << 20));
         held[0].ensure_resident().unwrap();
         assert_eq!((held[0].download().unwrap(), pool.evicted_bytes()), (numbers(1 << 17, 0), 1 << 20));

@@ -1,9 +1,9 @@
-//! Kept states on a device: one decomposition a sector, of which the weights alone come to the host.
+//! Kept states on a device: one decomposition per sector; only the weights come to the host.
 //!
-//! The density matrix of the block that grows is diagonalised sector by sector, all of them in the same launches
-//! ([`decompose`](super::decompose)): weights are good to the rounding of the largest, so those below are dropped; together
-//! they weigh less than what the energy can show. The kept states U are its best eigenvectors; what is left of ψ is Uᵀψ or
-//! ψU, by records.
+//! The density matrix of the growing block is diagonalised sector by sector, all in the same launches
+//! ([`decompose`](super::decompose)). Weights are accurate to the rounding of the largest, so those below that are
+//! dropped; together they are too small to affect the energy. The kept states U are its best eigenvectors; ψ becomes Uᵀψ
+//! or ψU, by records.
 
 use super::super::backend::{Backend, Operands};
 use super::super::blocks::Side;
@@ -17,14 +17,14 @@ use super::decompose::Spectrum;
 use super::{DeviceEngine, ResidentBuffer};
 use eigenforge_runtime::DeviceError;
 
-/// The decomposition of one sector of the block that grows.
+/// The decomposition of one sector of the growing block.
 #[derive(Clone, Default)]
 struct Solved {
-    /// Descending.
+    /// Weights, descending.
     weights: Vec<f64>,
     /// First element of its vectors.
     offset: usize,
-    /// Whether they lie in ascending order of the weights.
+    /// Whether the vectors are in ascending order of the weights.
     ascending: bool,
 }
 
@@ -101,7 +101,7 @@ impl DeviceEngine {
         self.kept(wave, side, limits, &solved, &densities, true)
     }
 
-    /// Chooses states, gathers them, and expresses ψ in them. With noise the weights are not ψ's own.
+    /// Chooses states, gathers them, and expresses ψ in them. With noise the weights are not those of ψ.
     fn kept(
         &self,
         wave: Wave<'_, ResidentBuffer>,
@@ -146,7 +146,7 @@ impl DeviceEngine {
     }
 }
 
-/// A device's error inside that of DMRG.
+/// Converts DMRG's error to the device error it contains.
 fn device_error(error: super::super::error::DmrgError) -> DeviceError {
     match error {
         super::super::error::DmrgError::Device(error) => error,

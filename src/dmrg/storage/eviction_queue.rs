@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 
-/// Places of numbers that somebody else holds.
+/// Places of buffers that their owners hold.
 pub struct EvictionQueue<P> {
     queue: Mutex<VecDeque<Weak<Mutex<P>>>>,
 }
@@ -18,7 +18,7 @@ impl<P> Default for EvictionQueue<P> {
 }
 
 impl<P> EvictionQueue<P> {
-    /// Numbers that are left now. They stay in the queue until what is returned is dropped.
+    /// Appends a buffer. It stays in the queue until the returned handle is dropped.
     pub fn push(&self, place: P) -> Arc<Mutex<P>> {
         let place = Arc::new(Mutex::new(place));
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -27,7 +27,7 @@ impl<P> EvictionQueue<P> {
         place
     }
 
-    /// What `work` gives for the first place for which it gives something. A place that is being used is passed over.
+    /// The first result that `work` gives for a place, in order. Places in use are skipped.
     pub fn first<R>(&self, mut work: impl FnMut(&mut P) -> Option<R>) -> Option<R> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.iter().filter_map(Weak::upgrade).find_map(|place| match place.try_lock() {
@@ -37,7 +37,7 @@ impl<P> EvictionQueue<P> {
         })
     }
 
-    /// The sum of something over all of them.
+    /// The sum of `of` over all places.
     pub fn sum(&self, mut of: impl FnMut(&P) -> u64) -> u64 {
         let mut sum = 0;
         let none: Option<()> = self.first(|place| {

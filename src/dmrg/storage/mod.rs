@@ -1,13 +1,13 @@
-//! Numbers that a sweep has left behind: in host memory up to a limit, on disk beyond it.
+//! Storage of evicted buffers: in host memory up to a limit, on disk beyond it.
 //!
 //! ```text
 //! put: room left?  yes → memory                      take: in memory → at once
 //!                  no  → a thread writes it → disk         on disk → read, or waited for after a `fetch`
 //! ```
 //!
-//! A thread writes and reads, reads first, while the sweep goes on; a sweep says a bond or two before what it will need
-//! ([`SpilledBuffer::fetch`]). One piece at a time is on its way to the disk: what is put next waits for it. A piece counts as held in memory
-//! until then, whenever its writing ends, so that what is held does not depend on how quick a disk is.
+//! A thread writes and reads, reads first, while the sweep continues; a sweep announces a bond or two ahead what it will
+//! need ([`SpilledBuffer::fetch`]). One buffer at a time is written to disk; the next `put` waits for it. Until then a
+//! buffer counts as held in memory, even if its writing has ended, so that counts do not depend on the speed of the disk.
 
 mod eviction_queue;
 mod ledger;
@@ -25,11 +25,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Memory of some kind that holds numbers.
+/// A buffer of numbers in any kind of memory.
 pub trait NumberBuffer: Send + 'static {
     /// The numbers.
     fn values(&self) -> &[f64];
-    /// The same, to be written.
+    /// The numbers, mutable.
     fn values_mut(&mut self) -> &mut [f64];
     /// How many.
     fn len(&self) -> usize {
@@ -52,9 +52,9 @@ impl NumberBuffer for Vec<f64> {
 
 type Make<N> = Box<dyn Fn(usize) -> Result<N, DmrgError> + Send + Sync>;
 
-/// Where what was left behind is kept.
+/// The storage of evicted buffers.
 pub struct SpillStore<N: NumberBuffer> {
-    /// Bytes in memory, those on their way to the disk and back included.
+    /// Bytes in memory, including buffers being written or read.
     memory: Arc<Ledger>,
     limit: u64,
     make: Make<N>,
@@ -63,7 +63,7 @@ pub struct SpillStore<N: NumberBuffer> {
     pending: Mutex<Option<Arc<Piece<N>>>>,
 }
 
-/// What the store and its thread share.
+/// Data shared between the store and its thread.
 struct Shared<N> {
     scratch: Scratch,
     jobs: Mutex<Jobs<N>>,
@@ -84,9 +84,9 @@ struct Piece<N> {
 
 struct State<N> {
     place: Place<N>,
-    /// Whether its bytes count as held in memory.
+    /// Whether its bytes are counted as memory.
     counted: bool,
-    /// Whether it is to stay in memory when its writing ends.
+    /// Whether to keep it in memory after it is written.
     wanted: bool,
 }
 
@@ -99,7 +99,7 @@ enum Place<N> {
     Gone,
 }
 
-/// A piece that was put into a store; forgotten when dropped.
+/// A buffer in a store; removed when dropped.
 pub struct SpilledBuffer<N: NumberBuffer> {
     piece: Arc<Piece<N>>,
     store: Arc<SpillStore<N>>,
@@ -114,7 +114,7 @@ impl<N> Piece<N> {
         8 * self.len as u64
     }
 
-    /// Waits while the thread has it.
+    /// Waits while the thread uses it.
     fn settled(&self) -> MutexGuard<'_, State<N>> {
         let busy = |state: &mut State<N>| matches!(state.place, Place::Writing | Place::Reading);
         self.changed.wait_while(locked(&self.state), busy).unwrap_or_else(PoisonError::into_inner)
@@ -127,7 +127,7 @@ impl<N> Piece<N> {
 }
 
 impl<N: NumberBuffer> Shared<N> {
-    /// What the thread does.
+    /// The thread's loop.
     fn work(&self) {
         loop {
             let mut jobs = locked(&self.jobs);
@@ -170,7 +170,8 @@ impl<N: NumberBuffer> Shared<N> {
 }
 
 impl<N: NumberBuffer> SpillStore<N> {
-    /// Of at most `limit` bytes of memory, counted in `memory`, and a scratch folder for the rest. `make` gives room to read into.
+    /// A store of at most `limit` bytes of memory, counted in `memory`, and a scratch folder for the rest. `make`
+    /// allocates buffers to read into.
     pub fn new(
         memory: Arc<Ledger>,
         limit: u64,
@@ -187,20 +188,20 @@ impl<N: NumberBuffer> SpillStore<N> {
         Arc::new(SpillStore { memory, limit, make, shared, thread, pending })
     }
 
-    /// Bytes of host memory that are held, and those on disk.
+    /// Counters of host memory and of disk.
     pub fn ledgers(&self) -> (&Ledger, &Ledger) {
         (&self.memory, &self.shared.scratch.ledger)
     }
 
-    /// Bytes of memory that it may fill.
+    /// The memory limit in bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Takes numbers over. They go to the disk where the limit would be passed.
+    /// Stores a buffer. It goes to disk if the limit would be exceeded.
     ///
     /// # Errors
-    /// Those of what was being written.
+    /// Errors of the previous write.
     pub fn put(self: &Arc<Self>, numbers: N) -> Result<SpilledBuffer<N>, DmrgError> {
         self.settle()?;
         let len = numbers.len();
@@ -221,7 +222,7 @@ impl<N: NumberBuffer> SpillStore<N> {
         Ok(stored)
     }
 
-    /// Waits for what is on its way to the disk: it no longer counts as held in memory.
+    /// Waits for the write in progress; its bytes no longer count as memory.
     ///
     /// # Errors
     /// The disk is full.
@@ -237,7 +238,7 @@ impl<N: NumberBuffer> SpillStore<N> {
         Ok(())
     }
 
-    /// The error of a piece.
+    /// The error of a failed buffer.
     fn fault(&self, place: &mut Place<N>) -> DmrgError {
         let gone = || io::Error::other("the piece is not there any more");
         let (what, error) = match std::mem::replace(place, Place::Gone) {
@@ -247,7 +248,7 @@ impl<N: NumberBuffer> SpillStore<N> {
         self.shared.scratch.fault(what, error)
     }
 
-    /// Lets the thread look at its work; begins it with the first.
+    /// Wakes the thread; starts it at the first call.
     fn wake(&self) -> Result<(), DmrgError> {
         let mut thread = locked(&self.thread);
         if thread.is_none() {
@@ -281,7 +282,7 @@ impl<N: NumberBuffer> SpilledBuffer<N> {
         self.len() == 0
     }
 
-    /// Begins to read it, if it is on disk: it will be taken soon.
+    /// Starts reading it if it is on disk, because it will be needed soon.
     ///
     /// # Errors
     /// Not enough memory.
@@ -306,10 +307,10 @@ impl<N: NumberBuffer> SpilledBuffer<N> {
         self.store.wake()
     }
 
-    /// The numbers, when they are there; they no longer count as held by the store.
+    /// Takes the buffer out of the store, waiting for it; its bytes are no longer counted here.
     ///
     /// # Errors
-    /// A file that is cut short, changed or full.
+    /// The file is truncated or changed, or the disk is full.
     pub fn take(self) -> Result<N, DmrgError> {
         self.fetch()?;
         let mut state = self.piece.settled();
@@ -325,7 +326,7 @@ impl<N: NumberBuffer> SpilledBuffer<N> {
         }
     }
 
-    /// A copy, wherever the numbers are; they stay there.
+    /// A copy; the buffer stays in the store.
     ///
     /// # Errors
     /// See [`SpilledBuffer::take`].
@@ -384,7 +385,7 @@ mod tests {
         let longest = 8 * numbers[19].len() as u64;
         assert!(disk.held() > 0 && memory.peak() <= store.limit() + longest, "one piece at a time is on its way");
         for k in (0..20).rev() {
-            // As a sweep does: the next but one is said before it is needed.
+            // As in a sweep: a buffer is fetched two steps before it is needed.
             stack.iter().rev().nth(2).iter().for_each(|soon| soon.fetch().unwrap());
             assert_eq!(bits(&stack[k].copy().unwrap()), bits(&numbers[k]));
             assert_eq!(bits(&stack.pop().unwrap().take().unwrap()), bits(&numbers[k]));
