@@ -9,7 +9,9 @@ use super::record::{kernel_records, stop_word, versions, warnings_of};
 use super::refuse;
 use super::solve::{memory_lines, memory_record, open_device};
 use eigenforge::ci::natural::natural_orbitals;
-use eigenforge::ci::{Molecule, NaturalOrbitals, OneBody, OneElectron, Solution, Solve, Space, Spin, density, spin};
+use eigenforge::ci::{
+    CiSolution, CiSolve, Molecule, NaturalOrbitals, OneBody, OneElectron, Space, Spin, density, spin,
+};
 use eigenforge::input::CiFile;
 use eigenforge::problem::{Family, MoleculeProblem, Problem};
 use eigenforge::report::{
@@ -137,7 +139,7 @@ impl Properties {
 }
 
 /// The solve that file and command line ask for.
-fn options<'p>(arguments: &SolveArguments, problem: &'p MoleculeProblem, display: &Arc<Display>) -> Solve<'p> {
+fn options<'p>(arguments: &SolveArguments, problem: &'p MoleculeProblem, display: &Arc<Display>) -> CiSolve<'p> {
     let shown = Arc::clone(display);
     let mut solve = problem.solve().progress(move |progress| shown.show(progress));
     if let Some(folder) = &arguments.checkpoint {
@@ -147,8 +149,8 @@ fn options<'p>(arguments: &SolveArguments, problem: &'p MoleculeProblem, display
 }
 
 /// The report without spins, densities and times.
-fn record(file: &CiFile, molecule: &Molecule, solution: &Solution<'_>, memory: MemoryRecord) -> CiReport {
-    let (pairs, constant, how) = (solution.eigenpairs(), solution.constant(), solution.how());
+fn record(file: &CiFile, molecule: &Molecule, solution: &CiSolution<'_>, memory: MemoryRecord) -> CiReport {
+    let (pairs, constant, how) = (solution.eigenpairs(), solution.constant(), solution.storage_used());
     let levels: Vec<LevelRecord> = pairs
         .levels
         .iter()

@@ -6,12 +6,13 @@ use super::error::CommandError;
 use super::output::{print, span};
 use super::record::{kernel_records, versions, warnings_of};
 use super::{overrides, refuse};
-use eigenforge::dmrg::bounded::Bounded;
-use eigenforge::dmrg::forecast::{Card, Forecast};
-use eigenforge::dmrg::memory::{Asked, Budget, MemoryPlan};
-use eigenforge::dmrg::resident::{self, Resident};
+use eigenforge::dmrg::bounded_host::BoundedHostEngine;
+use eigenforge::dmrg::forecast::{CardRates, Forecast};
+use eigenforge::dmrg::memory::{Budget, MemoryPlan, MemoryRequest};
+use eigenforge::dmrg::resident::{self, DeviceEngine};
 use eigenforge::dmrg::{
-    self, Chain, Checkpoint, Correlations, Found, Options, Stop, Strategy, Told, memory, ordering, site::Kind,
+    self, Chain, Checkpoint, Correlations, DmrgResult, Options, Strategy, SweepProgress, SweepStop, memory, ordering,
+    site::SiteKind,
 };
 use eigenforge::input::DmrgFile;
 use eigenforge::problem::{ChainProblem, Family, Problem};
@@ -48,7 +49,7 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
     overrides::give(&device, arguments.overrides.as_deref())?;
     let engine = Chosen::new(&device, file)?;
     let (most, budget) = (options.states.iter().copied().max().unwrap_or(1), engine.budget());
-    let asked = Asked::first(options, most, options.first_whole(), options.sweeps);
+    let asked = MemoryRequest::first(options, most, options.first_whole(), options.sweeps);
     if !arguments.json {
         print(&(problem.describe() + &why))?;
     }
@@ -60,7 +61,7 @@ pub(super) fn solve(arguments: &SolveArguments, file: &DmrgFile, start: Instant)
     let checkpoint =
         arguments.checkpoint.as_ref().map(|folder| Checkpoint { folder: folder.clone(), resume: arguments.resume });
     let display = Display::new(arguments.json);
-    let tell = |told: &Told<'_>| display.show(told);
+    let tell = |told: &SweepProgress<'_>| display.show(told);
     let found = match engine {
         Chosen::Host(engine) => dmrg::run_on(engine, chain, options, checkpoint.as_ref(), tell),
         Chosen::Card(engine) => dmrg::run_on(*engine, chain, options, checkpoint.as_ref(), tell),
@@ -105,15 +106,15 @@ fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, Strin
         return Ok((Device::cpu(), String::new()));
     }
     let most = options.states.iter().copied().max().unwrap_or(1);
-    let forecast = Forecast::of(chain, most, rayon::current_num_threads(), &Card::of(&best))?;
+    let forecast = Forecast::of(chain, most, rayon::current_num_threads(), &CardRates::of(&best))?;
     let (device, word) = if forecast.prefers_the_card() { (best, "card") } else { (Device::cpu(), "CPU") };
     Ok((device, format!("device   the {word}: {}\n", forecast.describe())))
 }
 
 /// The engine of the device, within the limits of the file.
 enum Chosen {
-    Host(Bounded),
-    Card(Box<Resident>),
+    Host(BoundedHostEngine),
+    Card(Box<DeviceEngine>),
 }
 
 impl Chosen {
@@ -127,11 +128,11 @@ impl Chosen {
         let output = file.model.output.folder.as_ref().and_then(beside);
         let scratch = spec.scratch.clone().or(output).unwrap_or_else(std::env::temp_dir);
         if device.runs_kernels() {
-            let limits = resident::Limits::of(device, spec.memory, spec.host_memory, scratch);
-            return Ok(Chosen::Card(Box::new(Resident::within(device, limits)?)));
+            let limits = resident::MemoryLimits::of(device, spec.memory, spec.host_memory, scratch);
+            return Ok(Chosen::Card(Box::new(DeviceEngine::within(device, limits)?)));
         }
-        let limit = spec.memory.unwrap_or(Bounded::default_limit());
-        Ok(Chosen::Host(Bounded::within(limit, scratch)))
+        let limit = spec.memory.unwrap_or(BoundedHostEngine::default_limit());
+        Ok(Chosen::Host(BoundedHostEngine::within(limit, scratch)))
     }
 
     fn budget(&self) -> Budget {
@@ -154,13 +155,13 @@ fn planned(plan: &MemoryPlan, budget: Budget) -> String {
     format!("{} of {} at most: {}", plan.describe(), size(budget.memory), items.join(", "))
 }
 
-fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, device: &Device) -> DmrgReport {
+fn record(file: &DmrgFile, chain: &Chain, found: DmrgResult, memory: MemoryRecord, device: &Device) -> DmrgReport {
     let model = &file.model;
     let mut by_site: Vec<_> = chain.order.iter().copied().zip(found.sites).collect();
     by_site.sort_by_key(|(site, _)| *site);
     let sweeps = found.sweeps.iter().chain(found.excited.iter().flat_map(|state| &state.sweeps));
     let flops = sweeps.map(|sweep| sweep.flops).chain(found.growth.iter().map(|step| step.flops)).sum();
-    let electrons = matches!(chain.site.kind, Kind::Electrons);
+    let electrons = matches!(chain.site.kind, SiteKind::Electrons);
     let density = |mode: usize| -> Option<Vec<f64>> {
         by_site.iter().map(|(_, averages)| averages.densities.as_ref()?.get(mode).copied()).collect()
     };
@@ -193,9 +194,9 @@ fn record(file: &DmrgFile, chain: &Chain, found: Found, memory: MemoryRecord, de
             None => found.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
         },
         stop: match found.stop {
-            Stop::Converged => "converged",
-            Stop::Sweeps => "sweeps",
-            Stop::Grown => "grown",
+            SweepStop::Converged => "converged",
+            SweepStop::Sweeps => "sweeps",
+            SweepStop::Grown => "grown",
         }
         .into(),
         polish: found.polish,
@@ -252,7 +253,7 @@ impl Display {
         Display { json, bar, last: std::cell::Cell::new(None) }
     }
 
-    fn show(&self, told: &Told<'_>) {
+    fn show(&self, told: &SweepProgress<'_>) {
         if let Some(plan) = told.memory.filter(|_| !self.json) {
             let line = format!("memory   {} from here on\n", plan.describe());
             // A reader that has gone is told of at the end of the run.
@@ -282,7 +283,7 @@ impl Display {
 }
 
 /// "growth", "sweep ", or "state 2, sweep " above the lowest.
-fn stage(told: &Told<'_>) -> String {
+fn stage(told: &SweepProgress<'_>) -> String {
     match (told.grown, told.target) {
         (Some(_), _) => "growth".into(),
         (None, 0) => "sweep ".into(),
@@ -291,7 +292,7 @@ fn stage(told: &Told<'_>) -> String {
 }
 
 /// Bond, energy, states, discarded weight, time, time left in this sweep.
-fn line(told: &Told<'_>) -> String {
+fn line(told: &SweepProgress<'_>) -> String {
     let left = told.record.seconds * (1.0 - told.part) / told.part.max(1e-9);
     format!(
         "bond {:>4}  energy {:>17.10}  m {:>5}  discarded {:>8.1e}  {}, {} left of {} sweeps at most",

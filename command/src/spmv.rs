@@ -5,7 +5,7 @@ use super::arguments::SpmvArguments;
 use super::error::CommandError;
 use super::output::print;
 use eigenforge::input::MatrixSource;
-use eigenforge::sparse::{FormatName, Triangle, Wish};
+use eigenforge::sparse::{FormatName, FormatRequest, Triangle};
 use eigenforge::spmv::{self, SpmvError, SpmvOptions};
 use eigenforge_benches::peers::beside;
 use eigenforge_runtime::Device;
@@ -18,7 +18,7 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<Outcome, CommandError> {
     let triangle = if arguments.upper { Triangle::Upper } else { Triangle::Full };
     let matrix = arguments.matrix.read(triangle).map_err(SpmvError::from)?;
     let options = SpmvOptions {
-        wish: Wish {
+        wish: FormatRequest {
             format: format_of(arguments),
             boundary: arguments.boundary,
             vectors: arguments.vectors,

@@ -31,7 +31,7 @@ pub(super) fn run(verb: &Su3Verb) -> Result<Outcome, CommandError> {
 /// Adds a column to a table of labels.
 fn table(
     arguments: &Su3TableArguments,
-    compute: impl Fn(&Path) -> Result<label_table::Computed, TableError>,
+    compute: impl Fn(&Path) -> Result<label_table::LabelTable, TableError>,
 ) -> Result<Outcome, CommandError> {
     let started = Instant::now();
     let output = match &arguments.output {

@@ -21,9 +21,9 @@ use eigenforge::su3::interaction;
 use eigenforge::su3::output::Format;
 use eigenforge::su3::partial::{Partial, Run};
 use eigenforge::su3::source::Source;
-use eigenforge::su3::table_cache::Served;
+use eigenforge::su3::table_cache::CacheCounts;
 use eigenforge::su3::team::{self, Master, Report, Worker, by_work, deal, portions};
-use eigenforge::su3::work::{Algorithm, Direction, Job, Spent, bytes_of, layouts, on_device, pieces, w0_of};
+use eigenforge::su3::work::{Algorithm, Direction, Job, WorkTimes, bytes_of, layouts, on_device, pieces, w0_of};
 use eigenforge::su3::{Plan, Space, Summary, TableCache, Tables};
 use eigenforge::words::grouped;
 use eigenforge_runtime::Device;
@@ -79,7 +79,7 @@ impl Prepared {
         let cache = || Settings::from_env().map(|settings| TableCache::open(&settings));
         let source = interaction::open(&arguments.interaction, &plan, direction, &cache()?)?;
         let words: Vec<&str> = source.channels().iter().map(|channel| channel.word()).collect();
-        stages.done("read", format!("channels {}, {}", words.join(", "), source.manner()));
+        stages.done("read", format!("channels {}, {}", words.join(", "), source.describe()));
         let tables = Tables::of_pairs(&plan, cache()?).map_err(|error| CommandError::Su3Labels(Box::new(error)))?;
         stages.done("tables", format!("of {} pairs of shells", tables.pairs()));
         let resident = source.resident() + tables.resident();
@@ -105,7 +105,7 @@ fn follow(arguments: &Su3TransformArguments, processes: &mut Processes) -> Resul
     match Prepared::new(arguments, &mut Stages::quiet()) {
         Ok(prepared) => {
             let Prepared { plan, direction, algorithm, source, tables, .. } = prepared;
-            let spent = Spent::default();
+            let spent = WorkTimes::default();
             let mut job = Job { plan: &plan, source: &*source, tables, direction, algorithm, spent };
             let device = match device_for(arguments, Some(processes.rank() - 1)) {
                 Ok(device) => device,
@@ -155,7 +155,7 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
         stages.done("start", "the device, all the above meanwhile".into());
     }
     let (plan, channels) = (&plan, source.channels());
-    let mut job = Job { plan, source: &*source, tables, direction, algorithm, spent: Spent::default() };
+    let mut job = Job { plan, source: &*source, tables, direction, algorithm, spent: WorkTimes::default() };
 
     let name = run_name(arguments, direction, &device, &input);
     let run = Run { plan, kind: direction.output(), channels: &channels, name };
@@ -424,7 +424,7 @@ struct Record<'a> {
     seconds: &'a [(&'static str, f64)],
     /// Of the work within the pieces, side by side: more in all than the pieces took.
     overlapping: &'a [(&'static str, f64)],
-    tables: Served,
+    tables: CacheCounts,
     /// As in the report of any other problem.
     device: String,
     kernels: Vec<KernelRecord>,

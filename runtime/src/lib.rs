@@ -11,6 +11,7 @@
 
 pub mod device;
 mod error;
+pub mod free_list;
 pub mod input_file;
 pub mod interrupt;
 pub mod jit;
@@ -24,7 +25,6 @@ pub mod seeded;
 pub mod simulate;
 pub mod solvers;
 pub mod state_folder;
-pub mod stretches;
 #[doc(hidden)]
 pub mod testing;
 pub mod timing;
@@ -35,7 +35,7 @@ pub mod vector_program;
 pub use device::{
     Arena, Arguments, Buffer, Checks, Copies, Device, Eigensolver, ElementArgument, ElementFunction, Kernel,
     KernelRecord, MappedMatrix, MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Memory, OnDevice,
-    Pinned, SideCopies, SymmetricMatrix, Transfer, Underway, Vector, tensor_maps,
+    PendingCopy, Pinned, SideCopies, SymmetricMatrix, Transfer, Vector, tensor_maps,
 };
 pub use error::{DeviceError, Result, SolveError};
 pub use operator::LinearOperator;

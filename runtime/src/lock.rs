@@ -41,7 +41,7 @@ impl Lock {
     /// Locks a folder, which is there; `None` where that is not possible, which standard error then says.
     ///
     /// # Errors
-    /// Who else holds it.
+    /// The lock's other holder.
     pub fn of_folder(folder: &Path) -> Result<Option<Lock>, InUse> {
         Lock::take(folder, &folder.join(IN_FOLDER))
     }
@@ -49,7 +49,7 @@ impl Lock {
     /// Locks an output by the file OUT.lock beside it; `None` as above.
     ///
     /// # Errors
-    /// Who else holds it.
+    /// The lock's other holder.
     pub fn of_output(output: &Path) -> Result<Option<Lock>, InUse> {
         let mut name = output.file_name().unwrap_or_default().to_os_string();
         name.push(".lock");

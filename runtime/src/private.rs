@@ -21,7 +21,7 @@ const STICKY: u32 = 0o1000;
 /// Makes a folder, and those on the way to it, for this user alone; one that is there stays as it is.
 ///
 /// # Errors
-/// What the system says.
+/// An I/O error.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
@@ -29,7 +29,7 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
 /// Writes a new file for this user alone.
 ///
 /// # Errors
-/// What the system says; a file that is there.
+/// An I/O error; a file that is there.
 pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
 }

@@ -8,7 +8,7 @@ const SEAL: &str = "\n// blake3 ";
 /// The record as RON, sealed.
 ///
 /// # Errors
-/// A record that RON cannot hold.
+/// RON cannot represent a record.
 pub fn seal(record: &impl Serialize) -> io::Result<String> {
     ron::ser::to_string_pretty(record, ron::ser::PrettyConfig::default()).map(sealed).map_err(io::Error::other)
 }
@@ -16,7 +16,7 @@ pub fn seal(record: &impl Serialize) -> io::Result<String> {
 /// The record in as few bytes as RON takes, sealed.
 ///
 /// # Errors
-/// A record that RON cannot hold.
+/// RON cannot represent a record.
 pub fn seal_compactly(record: &impl Serialize) -> io::Result<String> {
     ron::to_string(record).map(sealed).map_err(io::Error::other)
 }

@@ -28,7 +28,7 @@ const MOST_COPIES: usize = 64;
 /// as a limit should be.
 ///
 /// # Errors
-/// The device's, such as too little memory.
+/// Device errors, such as too little memory.
 pub fn copy_bandwidth(device: &Device, dimension: usize) -> Result<f64, DeviceError> {
     let smallest: usize = if device.is_cuda() { 1 << 27 } else { 1 << 24 };
     series_bandwidth(device, dimension.clamp(smallest, 4 * smallest))
@@ -38,7 +38,7 @@ pub fn copy_bandwidth(device: &Device, dimension: usize) -> Result<f64, DeviceEr
 /// it, and for the shortest as fast as copies can be started.
 ///
 /// # Errors
-/// The device's, such as too little memory.
+/// Device errors, such as too little memory.
 pub fn series_bandwidth(device: &Device, length: usize) -> Result<f64, DeviceError> {
     let from: Vector<f64> = device.upload(&vec![1.0; length])?;
     let mut to: Vector<f64> = device.zeros(length)?;
@@ -57,7 +57,7 @@ pub fn series_bandwidth(device: &Device, length: usize) -> Result<f64, DeviceErr
 /// number, however small. The median of several.
 ///
 /// # Errors
-/// The device's.
+/// Device errors.
 pub fn least_milliseconds(device: &Device) -> Result<f64, DeviceError> {
     let program = VectorProgram::parse("program least\nvectors x : in\nsum square = x * x\n").map_err(|error| {
         DeviceError::Arguments {

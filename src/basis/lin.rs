@@ -80,7 +80,7 @@ impl LinTables {
         LinTables { low_bits: sites as u32, low_states: up.to_vec(), parts, direct: None }.with_direct(sites as u32)
     }
 
-    /// Local moments of `width` bits a site whose levels, 0 to `two_s` each, add up to `levels`.
+    /// Local moments of `width` bits per site whose levels, 0 to `two_s` each, add up to `levels`.
     ///
     /// # Errors
     /// A sector whose lists would be too long.

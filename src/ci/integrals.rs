@@ -90,7 +90,7 @@ impl Integrals {
         !self.irreps.is_empty() && self.largest_forbidden(&self.irreps) == 0.0
     }
 
-    /// The largest |h_pq| or |(pq|rs)| that must be 0 by symmetry: its orbitals' irreps (one an orbital, from 1) do not
+    /// The largest |h_pq| or |(pq|rs)| that must be 0 by symmetry: its orbitals' irreps (one per orbital, from 1) do not
     /// multiply to the totally symmetric one.
     pub fn largest_forbidden(&self, irreps: &[u8]) -> f64 {
         let pairs = (0..self.orbitals).flat_map(|p| (0..=p).map(move |q| (p, q)));

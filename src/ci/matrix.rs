@@ -89,7 +89,7 @@ pub enum MatrixError {
 }
 
 /// H in a determinant space, ready to give any row.
-pub struct Hamiltonian<'a> {
+pub struct CiHamiltonian<'a> {
     pub(super) space: &'a Space,
     threshold: f64,
     /// Rows and columns of `coulomb` and `repulsion`.
@@ -118,12 +118,12 @@ struct Pair {
 /// The matrix of H in a space, without the core energy; elements up to `threshold` times
 /// [`Integrals::unit`] (see [`THRESHOLD`]) are left out.
 pub fn matrix(integrals: &Integrals, space: &Space, threshold: f64) -> Result<Csr, MatrixError> {
-    Hamiltonian::new(integrals, space, threshold)?.matrix()
+    CiHamiltonian::new(integrals, space, threshold)?.matrix()
 }
 
-impl<'a> Hamiltonian<'a> {
+impl<'a> CiHamiltonian<'a> {
     /// Lists the excitations of the space's strings.
-    pub fn new(integrals: &Integrals, space: &'a Space, threshold: f64) -> Result<Hamiltonian<'a>, MatrixError> {
+    pub fn new(integrals: &Integrals, space: &'a Space, threshold: f64) -> Result<CiHamiltonian<'a>, MatrixError> {
         let orbitals = integrals.orbitals;
         if orbitals != space.orbitals() {
             return Err(MatrixError::Orbitals { integrals: orbitals, space: space.orbitals() });
@@ -154,7 +154,7 @@ impl<'a> Hamiltonian<'a> {
             integrals.two[super::integrals::pair(left, right)]
         });
         let pair_list = || (0..orbitals).flat_map(|p| (0..=p).map(move |q| (p, q)));
-        Ok(Hamiltonian {
+        Ok(CiHamiltonian {
             space,
             threshold,
             pairs,

@@ -1,7 +1,7 @@
 //! Solving: integrals and a space in, certified states with their spins out.
 //!
 //! ```
-//! use eigenforge::ci::{Integrals, Solve, Space};
+//! use eigenforge::ci::{CiSolve, Integrals, Space};
 //! use eigenforge::runtime::Device;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -11,24 +11,25 @@
 //! h2.one = vec![-1.2533097866, 0.0, -0.4750688488]; // h_11, h_21, h_22
 //! h2.two = vec![0.6747559268, 0.0, 0.1812104620, 0.6637114014, 0.0, 0.6976515045];
 //! let space = Space::full(2, 1, 1)?;
-//! let solution = Solve::new(&h2, &space).states(2).run(&Device::cpu())?;
+//! let solution = CiSolve::new(&h2, &space).states(2).run(&Device::cpu())?;
 //! assert!((solution.energies()[0] + 1.1372838345).abs() < 1e-9); // full CI, PySCF
 //! # Ok(()) }
 //! ```
 //!
 //! H is multiplied in one of two ways ([`Storage`]): as a sparse matrix of which every row is made once from string
 //! tables, in a generated kernel's format where kernels run; or straight from the integrals, full CI by dense products of
-//! its own, other spaces row by row. A plan of memory and time ([`Solve::storage_plan`]) says which, before anything is made.
+//! its own, other spaces row by row. A plan of memory and time ([`CiSolve::storage_plan`]) says which, before anything is made.
 
 use super::constant;
 use super::direct::{DirectError, DirectFullCi};
-use super::matrix::{Hamiltonian, MatrixError, THRESHOLD};
+use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
 use super::on_the_fly::{OnTheFly, OnTheFlyError};
-use super::storage::{Asked, Place, Storage, StorageError, StoragePlan, Way};
+use super::storage::{ProductKind, Storage, StorageError, StoragePlan, StorageRequest, StorageTarget};
 use super::{Integrals, Space};
 use crate::solve_options::solve_options;
 use crate::sparse::{
-    Choice, Csr, FormatName, RowStatistics, SparseError, SparseOperator, Stored, Target, Wish, plans_by_vectors,
+    Csr, FormatName, FormatRanking, FormatRequest, RowStatistics, SparseError, SparseOperator, Stored, Target,
+    plans_by_vectors,
 };
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
@@ -37,12 +38,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The largest space that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a tenth of a second.
+/// The largest space that is diagonalised as a whole where the choice is left to [`CiSolve::choose`]: a tenth of a second.
 const SMALL: u64 = 400;
 /// Of a stored matrix, in the names of its generated texts.
 const NAME: &str = "ci";
 
-/// Why there is no solution; a solve that did not converge is none of these, its [`Solution`] says so.
+/// Why there is no solution; a solve that did not converge is none of these, its [`CiSolution`] says so.
 #[derive(Debug, thiserror::Error)]
 pub enum CiError {
     /// The matrix could not be made.
@@ -51,7 +52,7 @@ pub enum CiError {
     /// There is no product straight from the integrals.
     #[error(transparent)]
     Direct(#[from] DirectError),
-    /// Rows cannot be made anew in each product.
+    /// Rows cannot be made again in each product.
     #[error(transparent)]
     OnTheFly(#[from] OnTheFlyError),
     /// It could not be put on the device.
@@ -105,21 +106,21 @@ impl CiError {
 
 /// A solve being put together. Defaults: one state by Davidson, tolerance 1e-10 on ‖Hx − Ex‖ / ‖H‖, certified.
 #[derive(Clone)]
-pub struct Solve<'a> {
+pub struct CiSolve<'a> {
     integrals: &'a Integrals,
     space: &'a Space,
     solver: Solver,
     storage: Storage,
-    wish: Wish,
+    wish: FormatRequest,
     options: SolveOptions,
 }
 
-impl<'a> Solve<'a> {
+impl<'a> CiSolve<'a> {
     /// A solve of these integrals in this space.
-    pub fn new(integrals: &'a Integrals, space: &'a Space) -> Solve<'a> {
+    pub fn new(integrals: &'a Integrals, space: &'a Space) -> CiSolve<'a> {
         let options = SolveOptions::default();
-        let wish = Wish::default();
-        Solve { integrals, space, solver: Solver::Davidson, storage: Storage::Auto, wish, options }
+        let wish = FormatRequest::default();
+        CiSolve { integrals, space, solver: Solver::Davidson, storage: Storage::Auto, wish, options }
     }
 
     /// The solver that suits a space: the whole spectrum of up to 400 determinants, else Davidson's method.
@@ -174,23 +175,23 @@ impl<'a> Solve<'a> {
     /// # Errors
     /// `storage = "direct"` where there is none; nothing that fits, with the numbers and what would.
     pub fn storage_plan(&self, device: &Device) -> Result<StoragePlan, StorageError> {
-        self.storage_on(Place::of(device), &device.name())
+        self.storage_on(StorageTarget::of(device), &device.name())
     }
 
     /// The same for an H200 that need not be here.
     ///
     /// # Errors
-    /// As [`Solve::storage_plan`]'s.
+    /// As [`CiSolve::storage_plan`]'s.
     pub fn storage_plan_of_h200(&self) -> Result<StoragePlan, StorageError> {
-        self.storage_on(Place::h200(), "an H200")
+        self.storage_on(StorageTarget::h200(), "an H200")
     }
 
-    fn storage_on(&self, place: Place, device: &str) -> Result<StoragePlan, StorageError> {
+    fn storage_on(&self, place: StorageTarget, device: &str) -> Result<StoragePlan, StorageError> {
         let solver = |rows: u64| {
             let dimension = usize::try_from(rows).unwrap_or(usize::MAX);
             solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options)
         };
-        let asked = Asked {
+        let asked = StorageRequest {
             integrals: self.integrals,
             space: self.space,
             solver: &solver,
@@ -201,7 +202,7 @@ impl<'a> Solve<'a> {
     }
 
     /// Runs in double precision on a device.
-    pub fn run(&self, device: &Device) -> Result<Solution<'a>, CiError> {
+    pub fn run(&self, device: &Device) -> Result<CiSolution<'a>, CiError> {
         let (states, dimension) = (self.options.states, self.space.len());
         if states as u64 > dimension {
             return Err(CiError::States { states, dimension });
@@ -211,15 +212,15 @@ impl<'a> Solve<'a> {
         let (integrals, constant) = self.without_constant();
         let setting_up = trace::span("set up", "set up");
         let (operator, how) = match plan.way {
-            Way::Direct => self.direct(&integrals, device, plan.reason)?,
-            Way::Stored => self.stored(&integrals, device)?,
+            ProductKind::Direct => self.direct(&integrals, device, plan.reason)?,
+            ProductKind::Stored => self.stored(&integrals, device)?,
         };
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let _solving = trace::span("solver", "solve");
         let options = SolveOptions { taken_out: constant, ..self.options.clone() };
         let pairs = solvers::solve::<f64>(&*operator, self.solver, &options)?;
-        Ok(Solution {
+        Ok(CiSolution {
             integrals: self.integrals,
             space: self.space,
             device: device.clone(),
@@ -236,14 +237,14 @@ impl<'a> Solve<'a> {
         integrals: &Integrals,
         device: &Device,
         reason: String,
-    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, How), CiError> {
+    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, StorageUsed), CiError> {
         let _listing = trace::span("set up", "moves of the strings");
         let operator: Box<dyn LinearOperator<f64> + 'a> = match self.space.is_complete() {
             true => Box::new(DirectFullCi::new(integrals, self.space, device)?),
             false => Box::new(OnTheFly::new(integrals, self.space, device)?),
         };
         let reason = device.runs_kernels().then_some(reason);
-        Ok((operator, How { storage: "direct", format: None, reason, non_zeros: None }))
+        Ok((operator, StorageUsed { storage: "direct", format: None, reason, non_zeros: None }))
     }
 
     /// The stored matrix and its multiply on an H200 that need not be here.
@@ -266,31 +267,31 @@ impl<'a> Solve<'a> {
 
     fn matrix(&self, integrals: &Integrals) -> Result<Csr, CiError> {
         let _making = trace::span("set up", "matrix elements");
-        Ok(Hamiltonian::new(integrals, self.space, THRESHOLD)?.matrix()?)
+        Ok(CiHamiltonian::new(integrals, self.space, THRESHOLD)?.matrix()?)
     }
 
     /// The format of a stored matrix beside the solver's vectors.
-    fn choice(&self, matrix: &Csr, target: Target) -> Choice {
+    fn choice(&self, matrix: &Csr, target: Target) -> FormatRanking {
         let (_, vectors) = solvers::resident(matrix.rows(), size_of::<f64>(), self.solver, &self.options);
-        Choice::new(matrix, &RowStatistics::of(matrix), target.beside(vectors), self.wish)
+        FormatRanking::new(matrix, &RowStatistics::of(matrix), target.beside(vectors), self.wish)
     }
 
     fn stored(
         &self,
         integrals: &Integrals,
         device: &Device,
-    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, How), CiError> {
+    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, StorageUsed), CiError> {
         let matrix = Arc::new(self.matrix(integrals)?);
         let non_zeros = Some(matrix.non_zeros());
         if !device.runs_kernels() && self.wish.format != Some(FormatName::Symmetric) {
-            let how = How { storage: "stored", format: Some("CSR".into()), reason: None, non_zeros };
+            let how = StorageUsed { storage: "stored", format: Some("CSR".into()), reason: None, non_zeros };
             return Ok((Box::new(SparseOperator::new(NAME, matrix, self.wish, device)?), how));
         }
         let choice = self.choice(&matrix, Target::of(device));
         let best = choice.best();
         let operator = SparseOperator::with_layout(NAME, matrix, &best.layout, self.wish, device)?;
         let format = Some(best.format.to_string());
-        Ok((Box::new(operator), How { storage: "stored", format, reason: Some(choice.reason), non_zeros }))
+        Ok((Box::new(operator), StorageUsed { storage: "stored", format, reason: Some(choice.reason), non_zeros }))
     }
 }
 
@@ -299,14 +300,14 @@ pub struct StoredMatrix {
     /// The matrix, in compressed rows.
     pub matrix: Csr,
     /// Its formats, and why one was chosen.
-    pub choice: Choice,
+    pub choice: FormatRanking,
     /// The multiply for 1, 2, … vectors at once.
     pub plans: Vec<SparsePlan>,
 }
 
 /// How H was multiplied.
 #[derive(Clone, Debug, PartialEq)]
-pub struct How {
+pub struct StorageUsed {
     /// "stored" or "direct".
     pub storage: &'static str,
     /// The format of a stored matrix.
@@ -319,18 +320,18 @@ pub struct How {
 
 /// What a solve found.
 #[derive(Debug)]
-pub struct Solution<'a> {
+pub struct CiSolution<'a> {
     integrals: &'a Integrals,
     space: &'a Space,
     device: Device,
     energies: Vec<f64>,
     constant: f64,
     pairs: Eigenpairs<f64>,
-    how: How,
+    how: StorageUsed,
     setup_seconds: f64,
 }
 
-impl<'a> Solution<'a> {
+impl<'a> CiSolution<'a> {
     /// Total energies in Hartree, core included, ascending.
     pub fn energies(&self) -> &[f64] {
         &self.energies
@@ -347,18 +348,18 @@ impl<'a> Solution<'a> {
     }
 
     /// What all determinants have in common: the core energy, and the energy of a potential of all orbitals alike where
-    /// the integrals hold one. Part of the energies, not of the values of [`Solution::eigenpairs`].
+    /// the integrals hold one. Part of the energies, not of the values of [`CiSolution::eigenpairs`].
     pub fn constant(&self) -> f64 {
         self.constant
     }
 
-    /// Everything the solver reports; its values leave out [`Solution::constant`].
+    /// Everything the solver reports; its values leave out [`CiSolution::constant`].
     pub fn eigenpairs(&self) -> &Eigenpairs<f64> {
         &self.pairs
     }
 
     /// How H was multiplied.
-    pub fn how(&self) -> &How {
+    pub fn storage_used(&self) -> &StorageUsed {
         &self.how
     }
 
@@ -401,7 +402,7 @@ mod tests {
     #[test]
     fn a_problem_is_known_by_all_its_determinants() {
         let integrals = Integrals::zero(9);
-        let identity = |space: &Space| Solve::new(&integrals, space).identity();
+        let identity = |space: &Space| CiSolve::new(&integrals, space).identity();
         let full = Space::full(9, 4, 4).unwrap();
         let mut list: Vec<_> = (0..full.len() - 1).map(|row| full.determinant(row)).collect();
         assert!(list.len() > 15_000);

@@ -4,7 +4,7 @@
 //! made from counts alone ([`Census`]), before anything large is. The seconds are a model: bytes and operations over
 //! rates that were measured, for a solve of [`PRODUCTS`] products. On a card the making of a stored matrix on the host
 //! is nearly all of that, so products go direct there unless the tables do not fit or too few α strings keep the card
-//! busy. On the CPU only full CI does by itself: other spaces' rows take long to make, and are made anew in each product
+//! busy. On the CPU only full CI does by itself: other spaces' rows take long to make, and are made again in each product
 //! where a matrix does not fit.
 
 use super::{Census, Integrals, Space};
@@ -33,18 +33,18 @@ impl Storage {
 
 /// The two ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ProductKind {
     /// A sparse matrix.
     Stored,
     /// From the integrals.
     Direct,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for ProductKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Way::Stored => "stored",
-            Way::Direct => "direct",
+            ProductKind::Stored => "stored",
+            ProductKind::Direct => "direct",
         })
     }
 }
@@ -75,7 +75,7 @@ const CARD_LATENCY: f64 = 2e-5;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// Which way.
-    pub way: Way,
+    pub way: ProductKind,
     /// What it keeps on the device, in words.
     pub what: String,
     /// Bytes of that.
@@ -101,7 +101,7 @@ pub struct StoragePlan {
     /// Each way that there is; the stored matrix first.
     pub ways: Vec<Estimate>,
     /// Which of them.
-    pub way: Way,
+    pub way: ProductKind,
     /// Why.
     pub reason: String,
 }
@@ -139,7 +139,7 @@ fn gib(bytes: u64) -> f64 {
 }
 
 /// The problem whose storage is planned.
-pub(super) struct Asked<'a> {
+pub(super) struct StorageRequest<'a> {
     pub integrals: &'a Integrals,
     pub space: &'a Space,
     /// Bytes that the solver cannot do without, and in words what they are, for a space of so many determinants.
@@ -151,7 +151,7 @@ pub(super) struct Asked<'a> {
 
 /// Where it is to run.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct StorageTarget {
     /// Whether generated kernels run there.
     pub kernels: bool,
     pub target: Target,
@@ -159,26 +159,26 @@ pub(super) struct Place {
     pub host_free: u64,
 }
 
-impl Place {
-    pub fn of(device: &Device) -> Place {
+impl StorageTarget {
+    pub fn of(device: &Device) -> StorageTarget {
         let (Memory { free, .. }, host) = (device.memory(), Device::cpu().memory());
-        Place { kernels: device.runs_kernels(), target: Target::of(device), free, host_free: host.free }
+        StorageTarget { kernels: device.runs_kernels(), target: Target::of(device), free, host_free: host.free }
     }
 
     /// A card that is not here, for `inspect`.
-    pub fn h200() -> Place {
-        Place { kernels: true, target: Target::H200, free: 140 << 30, host_free: u64::MAX }
+    pub fn h200() -> StorageTarget {
+        StorageTarget { kernels: true, target: Target::H200, free: 140 << 30, host_free: u64::MAX }
     }
 }
 
-impl Asked<'_> {
+impl StorageRequest<'_> {
     /// The plan for a device of this name.
     ///
     /// # Errors
     /// `storage = "direct"` where there is none; nothing that fits.
-    pub fn plan(&self, place: Place, device: &str) -> Result<StoragePlan, StorageError> {
+    pub fn plan(&self, place: StorageTarget, device: &str) -> Result<StoragePlan, StorageError> {
         let ways = self.ways(self.space, place);
-        let direct = ways.iter().find(|way| way.way == Way::Direct);
+        let direct = ways.iter().find(|way| way.way == ProductKind::Direct);
         if self.storage == Storage::Direct && direct.is_none() {
             return Err(StorageError::NotDirect { rows: self.space.len(), device: device.into() });
         }
@@ -187,12 +187,12 @@ impl Asked<'_> {
             |way: &&Estimate| way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free;
         let wished = |way: &&Estimate| match self.storage {
             // A format is a stored matrix's.
-            Storage::Auto => self.format.is_none() || way.way == Way::Stored,
-            Storage::Stored => way.way == Way::Stored,
-            Storage::Direct => way.way == Way::Direct,
+            Storage::Auto => self.format.is_none() || way.way == ProductKind::Stored,
+            Storage::Stored => way.way == ProductKind::Stored,
+            Storage::Direct => way.way == ProductKind::Direct,
         };
         // On the CPU the direct product of full CI is the quicker of the two at any size that was measured.
-        let by_model = |way: &Estimate| place.kernels || way.way == Way::Stored || !self.space.is_complete();
+        let by_model = |way: &Estimate| place.kernels || way.way == ProductKind::Stored || !self.space.is_complete();
         let preferred = |way: &&Estimate| if by_model(way) { way.seconds() } else { 0.0 };
         let candidates = ways.iter().filter(wished).filter(fits);
         let Some(chosen) = candidates.min_by(|a, b| preferred(a).total_cmp(&preferred(b))) else {
@@ -202,7 +202,7 @@ impl Asked<'_> {
         Ok(StoragePlan { ways, way, reason })
     }
 
-    fn reason(&self, ways: &[Estimate], way: Way, fits: impl Fn(&&Estimate) -> bool) -> String {
+    fn reason(&self, ways: &[Estimate], way: ProductKind, fits: impl Fn(&&Estimate) -> bool) -> String {
         let seconds =
             |way: &Estimate| format!("{} {:.2} s + {:.3} ms a product", way.way, way.set_up, 1e3 * way.product);
         match (self.storage, ways) {
@@ -216,7 +216,7 @@ impl Asked<'_> {
         }
     }
 
-    fn refusal(&self, ways: &[Estimate], place: Place, device: &str) -> StorageError {
+    fn refusal(&self, ways: &[Estimate], place: StorageTarget, device: &str) -> StorageError {
         let (solver, vectors) = (self.solver)(self.space.len());
         let mut plan = format!("{} determinants take {solver}: {:.2} GiB", self.space.len(), gib(vectors));
         for way in ways {
@@ -231,7 +231,7 @@ impl Asked<'_> {
     }
 
     /// The largest space of fewer excitations that fits.
-    fn nearest(&self, place: Place) -> String {
+    fn nearest(&self, place: StorageTarget) -> String {
         let (up, down) = (self.space.alpha().electrons(), self.space.beta().electrons());
         let orbitals = self.space.orbitals();
         let nothing = "take fewer orbitals (frozen, orbitals) or one irrep";
@@ -272,7 +272,7 @@ impl Asked<'_> {
     }
 
     /// Both ways' estimates; the direct one where it is possible.
-    fn ways(&self, space: &Space, place: Place) -> Vec<Estimate> {
+    fn ways(&self, space: &Space, place: StorageTarget) -> Vec<Estimate> {
         let irreps = self.irreps(space);
         let census = Census::of(space, &irreps);
         let mut ways = vec![self.stored(&census, space.len(), place)];
@@ -287,7 +287,7 @@ impl Asked<'_> {
 
     /// A matrix on the host, and on a card once more in its format: whole, or half of it where that is asked for or where
     /// the whole does not fit a card.
-    fn stored(&self, census: &Census, rows: u64, place: Place) -> Estimate {
+    fn stored(&self, census: &Census, rows: u64, place: StorageTarget) -> Estimate {
         let whole = stored(census, rows, place);
         let room = place.free.saturating_sub((self.solver)(rows).1);
         match self.format {
@@ -317,7 +317,7 @@ fn cores() -> f64 {
 }
 
 /// The upper triangle in place of the whole matrix.
-fn half_of(whole: Estimate, census: &Census, rows: u64, place: Place) -> Estimate {
+fn half_of(whole: Estimate, census: &Census, rows: u64, place: StorageTarget) -> Estimate {
     let upper = (census.non_zeros + u128::from(rows)) / 2;
     // Starts, diagonal, and the integer sums.
     let total = ELEMENT.saturating_mul(upper).saturating_add(24 * u128::from(rows));
@@ -333,14 +333,14 @@ fn half_of(whole: Estimate, census: &Census, rows: u64, place: Place) -> Estimat
 }
 
 /// A matrix on the host, and on a card once more in its format.
-fn stored(census: &Census, rows: u64, place: Place) -> Estimate {
+fn stored(census: &Census, rows: u64, place: StorageTarget) -> Estimate {
     let non_zeros = census.non_zeros;
     let total = ELEMENT.saturating_mul(non_zeros).saturating_add(16 * u128::from(rows));
     let host = if place.kernels { total.saturating_mul(2) } else { total };
     let rate = if place.kernels { CARD_BYTES } else { CORE_BYTES * cores() };
     let latency = if place.kernels { CARD_LATENCY } else { 0.0 };
     Estimate {
-        way: Way::Stored,
+        way: ProductKind::Stored,
         what: format!("a matrix of at most {non_zeros} non-zeros"),
         bytes: bytes(total),
         host_bytes: bytes(host),
@@ -350,7 +350,7 @@ fn stored(census: &Census, rows: u64, place: Place) -> Estimate {
 }
 
 /// Tables of strings and integrals, the diagonal, and on a card fields that shared memory cannot hold.
-fn direct(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate {
+fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> Estimate {
     let orbitals = space.orbitals() as u64;
     let pairs = orbitals * (orbitals + 1) / 2;
     let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
@@ -386,7 +386,7 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate
         false => flops / (CORE_FLOPS * cores()),
     };
     Estimate {
-        way: Way::Direct,
+        way: ProductKind::Direct,
         what: "tables of strings and integrals".into(),
         bytes: total,
         host_bytes: if place.kernels { total + 40 * listed } else { total },
@@ -396,7 +396,7 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate
 }
 
 /// Tables of moves, with their targets and values, integrals, the diagonal, and on a card the strings of each row.
-fn row_by_row(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate {
+fn row_by_row(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> Estimate {
     let orbitals = space.orbitals() as u64;
     let pairs = orbitals * (orbitals + 1) / 2;
     let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
@@ -411,7 +411,7 @@ fn row_by_row(census: &Census, space: &Space, irreps: u64, place: Place) -> Esti
     };
     let total = tables.saturating_add(rows).saturating_add(8 * pairs * (pairs + orbitals));
     Estimate {
-        way: Way::Direct,
+        way: ProductKind::Direct,
         what: "moves of the strings, integrals, the diagonal".into(),
         bytes: total,
         // The tables as they are listed, and once more as they are uploaded.
@@ -425,7 +425,7 @@ fn row_by_row(census: &Census, space: &Space, irreps: u64, place: Place) -> Esti
 mod tests {
     use super::*;
 
-    fn plan(storage: Storage, space: &Space, place: Place) -> Result<StoragePlan, StorageError> {
+    fn plan(storage: Storage, space: &Space, place: StorageTarget) -> Result<StoragePlan, StorageError> {
         plan_of(storage, None, space, place)
     }
 
@@ -433,11 +433,11 @@ mod tests {
         storage: Storage,
         format: Option<FormatName>,
         space: &Space,
-        place: Place,
+        place: StorageTarget,
     ) -> Result<StoragePlan, StorageError> {
         let integrals = Integrals::zero(space.orbitals());
         let solver = |rows: u64| ("20 vectors".to_string(), 160 * rows);
-        Asked { integrals: &integrals, space, solver: &solver, storage, format }.plan(place, "a card")
+        StorageRequest { integrals: &integrals, space, solver: &solver, storage, format }.plan(place, "a card")
     }
 
     #[test]
@@ -446,43 +446,46 @@ mod tests {
         let part = Space::excitations(10, 5, 5, 2).unwrap();
         let list: Vec<_> = (0..part.len()).map(|row| part.determinant(row)).collect();
         let list = Space::from_determinants(10, &list).unwrap();
-        for place in [Place::h200(), Place { kernels: false, ..Place::h200() }] {
-            for (space, way) in [(&full, Way::Direct), (&part, if place.kernels { Way::Direct } else { Way::Stored })] {
+        for place in [StorageTarget::h200(), StorageTarget { kernels: false, ..StorageTarget::h200() }] {
+            for (space, way) in [
+                (&full, ProductKind::Direct),
+                (&part, if place.kernels { ProductKind::Direct } else { ProductKind::Stored }),
+            ] {
                 assert_eq!(plan(Storage::Auto, space, place).unwrap().way, way);
-                assert_eq!(plan(Storage::Stored, space, place).unwrap().way, Way::Stored);
-                assert_eq!(plan(Storage::Direct, space, place).unwrap().way, Way::Direct);
+                assert_eq!(plan(Storage::Stored, space, place).unwrap().way, ProductKind::Stored);
+                assert_eq!(plan(Storage::Direct, space, place).unwrap().way, ProductKind::Direct);
             }
-            assert_eq!(plan(Storage::Auto, &list, place).unwrap().way, Way::Stored);
+            assert_eq!(plan(Storage::Auto, &list, place).unwrap().way, ProductKind::Stored);
         }
-        let error = plan(Storage::Direct, &list, Place::h200()).unwrap_err().to_string();
+        let error = plan(Storage::Direct, &list, StorageTarget::h200()).unwrap_err().to_string();
         assert!(error.contains("storage = \"direct\" with a list of 876 determinants on a card"), "{error}");
-        // Where a matrix does not fit a CPU, its rows are made anew.
-        let host = Place { kernels: false, ..Place::h200() };
+        // Where a matrix does not fit a CPU, its rows are made again.
+        let host = StorageTarget { kernels: false, ..StorageTarget::h200() };
         for space in [&part, &list] {
             let ways = plan(Storage::Auto, space, host).unwrap().ways;
             let vectors = 160 * space.len();
-            let tight = Place { free: vectors + ways[1].bytes, ..host };
+            let tight = StorageTarget { free: vectors + ways[1].bytes, ..host };
             assert!(ways[1].bytes < ways[0].bytes, "{ways:?}");
-            assert_eq!(plan(Storage::Auto, space, tight).unwrap().way, Way::Direct);
+            assert_eq!(plan(Storage::Auto, space, tight).unwrap().way, ProductKind::Direct);
         }
     }
 
     #[test]
     fn what_does_not_fit_gives_way_and_is_refused_with_numbers_and_what_would() {
         let full = Space::full(10, 5, 5).unwrap();
-        let all = plan(Storage::Stored, &full, Place::h200()).unwrap();
+        let all = plan(Storage::Stored, &full, StorageTarget::h200()).unwrap();
         let (stored, vectors) = (all.ways[0].bytes, 160 * full.len());
         // Half of the matrix, where that is all there is room for; no other format may be asked for then.
-        let tight = Place { free: vectors + stored - 1, ..Place::h200() };
+        let tight = StorageTarget { free: vectors + stored - 1, ..StorageTarget::h200() };
         let half = plan(Storage::Stored, &full, tight).unwrap();
-        assert_eq!(half.way, Way::Stored);
+        assert_eq!(half.way, ProductKind::Stored);
         assert!(half.ways[0].what.contains("half of a matrix of at most"), "{}", half.ways[0].what);
         assert!(plan_of(Storage::Stored, Some(FormatName::Csr), &full, tight).is_err());
-        let wished = plan_of(Storage::Stored, Some(FormatName::Symmetric), &full, Place::h200()).unwrap();
+        let wished = plan_of(Storage::Stored, Some(FormatName::Symmetric), &full, StorageTarget::h200()).unwrap();
         assert_eq!(wished.ways[0].bytes, half.ways[0].bytes);
         assert!((0.5..0.52).contains(&(wished.ways[0].bytes as f64 / stored as f64)));
         let stored = wished.ways[0].bytes;
-        let small = Place { free: vectors + stored - 1, ..Place::h200() };
+        let small = StorageTarget { free: vectors + stored - 1, ..StorageTarget::h200() };
         let forced = plan(Storage::Stored, &full, small).unwrap_err().to_string();
         assert!(
             forced.contains("63504 determinants take 20 vectors") && forced.contains("stored: half of a matrix of"),
@@ -490,13 +493,14 @@ mod tests {
         );
         assert!(forced.contains("space = { excitations = "), "{forced}");
         let auto = plan(Storage::Auto, &full, small).unwrap();
-        assert_eq!(auto.way, Way::Direct);
+        assert_eq!(auto.way, ProductKind::Direct);
         assert!(auto.reason.contains("does not fit"), "{}", auto.reason);
         // A host without room for the matrix is as good a reason.
-        let host = Place { host_free: stored, ..Place::h200() };
+        let host = StorageTarget { host_free: stored, ..StorageTarget::h200() };
         assert!(plan(Storage::Stored, &full, host).unwrap_err().to_string().contains("on the host, which has"));
         // Nothing at all.
-        let none = plan(Storage::Auto, &full, Place { free: 1000, ..Place::h200() }).unwrap_err().to_string();
+        let none =
+            plan(Storage::Auto, &full, StorageTarget { free: 1000, ..StorageTarget::h200() }).unwrap_err().to_string();
         assert!(none.contains("direct: tables of strings") && none.contains("fewer orbitals"), "{none}");
     }
 }

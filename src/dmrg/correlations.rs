@@ -16,9 +16,9 @@ use super::enlarged::{EnlargedOperators, Enlarging, OperatorBlock, Piece};
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::measure::expectation;
-use super::operator_sum::{Cut, Entry};
-use super::records::{Space, Stage};
-use super::site::{Kind, Matrix, Site};
+use super::operator_sum::{Entry, OperatorCut};
+use super::records::{OperandSpace, RecordStage};
+use super::site::{Matrix, Site, SiteKind};
 use super::state::Isometry;
 use super::superblock::Superblock;
 use super::terms::{LocalOperators, OperatorId};
@@ -104,12 +104,12 @@ fn pairs(site: &Site) -> Option<Vec<Matrices>> {
     let ladders = ladders?;
     let numbers: Vec<Matrix> = ladders.iter().map(|(create, annihilate)| create.times(annihilate)).collect();
     match site.kind {
-        Kind::Moment { .. } => spins(of(Factor::Sz(0))?, of(Factor::Raise(0))?, of(Factor::Lower(0))?),
-        Kind::Electrons => {
+        SiteKind::Moment { .. } => spins(of(Factor::Sz(0))?, of(Factor::Raise(0))?, of(Factor::Lower(0))?),
+        SiteKind::Electrons => {
             let [(up, up_gone), (down, down_gone)] = &ladders[..] else { return None };
             spins(sum(&numbers, &[0.5, -0.5]), up.times(down_gone), down.times(up_gone));
         }
-        Kind::Flavours(_) => {}
+        SiteKind::Flavours(_) => {}
     }
     if !numbers.is_empty() {
         let n = sum(&numbers, &vec![1.0; numbers.len()]);
@@ -150,7 +150,7 @@ impl<B> Correlator<B> {
     }
 
     /// Operators of the cut behind site `p`: the identity, then one a kind for each site up to `p`.
-    fn carried(&self, p: usize) -> (Vec<Entry>, Cut) {
+    fn carried(&self, p: usize) -> (Vec<Entry>, OperatorCut) {
         let kinds = self.kinds.len();
         let entry = |from, to, (operator, coefficient): Local| Entry { from, to, coefficient, operator };
         let through = (0..p * kinds).map(|k| entry(k + 1, k + 1, self.kinds[k % kinds].between));
@@ -179,19 +179,19 @@ impl<B> Correlator<B> {
     ) -> Result<EnlargedOperators<B>, DmrgError> {
         let mut of_left = vec![1; frame.left.sectors.len()];
         frame.layout.sectors.iter().for_each(|sector| of_left[sector.left] = sector.columns);
-        let enlarged = |table: &[Entry], cut: &Cut| {
+        let enlarged = |table: &[Entry], cut: &OperatorCut| {
             let (operators, enlarged) = (&self.operators, &frame.left);
             let left = Enlarging { side: Side::Left, block: &self.left, table, operators, enlarged, cut };
             left.operators(engine, &of_left)
         };
         let whole = whole(&frame.right.sectors);
-        let operands = Operands::default().with(Space::Left, &self.left.data);
+        let operands = Operands::default().with(OperandSpace::Left, &self.left.data);
         for (i, (kind, pair)) in (0..p).flat_map(|i| self.kinds.iter().enumerate().map(move |pair| (i, pair))) {
             let (operator, coefficient) = pair.later;
             let ends = Entry { from: 1 + i * self.kinds.len() + kind, to: 0, coefficient, operator };
             let pairs = enlarged(&[ends], &neutral(1))?;
             let superblock = Superblock::new(&pairs, &whole, &frame.layout);
-            let value = expectation(engine, &superblock, operands.with(Space::LeftSum, &pairs.sums), wave)?;
+            let value = expectation(engine, &superblock, operands.with(OperandSpace::LeftSum, &pairs.sums), wave)?;
             (self.values[kind][i][p], self.values[kind][p][i]) = (value, value);
         }
         let (table, cut) = self.carried(p);
@@ -208,7 +208,8 @@ impl<B> Correlator<B> {
         operators: &EnlargedOperators<B>,
         kept: &Isometry<B>,
     ) -> Result<(), DmrgError> {
-        let operands = Operands::default().with(Space::Left, &self.left.data).with(Space::LeftSum, &operators.sums);
+        let operands =
+            Operands::default().with(OperandSpace::Left, &self.left.data).with(OperandSpace::LeftSum, &operators.sums);
         self.left = Environment::project(engine, operators, operands, kept, Some(0))?;
         Ok(())
     }
@@ -234,8 +235,8 @@ fn added(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 /// A cut of so many operators; how they change the charges follows from their blocks.
-fn neutral(width: usize) -> Cut {
-    Cut { changes: vec![Charges::default(); width], left_identity: Some(0), right_identity: None }
+fn neutral(width: usize) -> OperatorCut {
+    OperatorCut { changes: vec![Charges::default(); width], left_identity: Some(0), right_identity: None }
 }
 
 /// The identity of every sector.
@@ -246,5 +247,5 @@ fn whole(sectors: &Sectors) -> EnlargedOperators<()> {
         Some(OperatorBlock { row: q, column: q, pieces: vec![piece] })
     };
     let blocks = vec![(0..sectors.len()).map(block).collect()];
-    EnlargedOperators { blocks, sums: (), forming: Stage::default() }
+    EnlargedOperators { blocks, sums: (), forming: RecordStage::default() }
 }

@@ -1,25 +1,24 @@
-//! Seconds of a bond on the CPU and on a card, before either has run: what `--device auto` decides by.
+//! Predicted seconds of a bond on the CPU and on a card, before either has run: the basis of `--device auto`.
 //!
-//! In: a chain, a number of states. Out: the work of its middle bond (operations and records of H x, length of ψ, sizes of
-//! its sectors), planned by the code that plans a run, over blocks whose states are spread as
-//! [`Shares::estimated`] says; and from it seconds by rates that were measured. Middle bonds are
-//! nearly all of a long chain's time. A state that needs fewer than it may keep takes less on both; what is compared
-//! is which takes less.
+//! In: a chain, a number of states. Out: the work of its middle bond (operations and records of H x, length of ψ, sizes
+//! of its sectors), planned by the code that plans a run, over blocks whose states are distributed as in
+//! [`Shares::estimated`]; from it, seconds by measured rates. Middle bonds take nearly all of a long chain's time. A
+//! state that needs fewer states than allowed takes less on both; only the comparison matters.
 
 use super::blocks::Side;
-use super::bond::Bond;
+use super::bond::TwoSiteBond;
 use super::chain::Chain;
+use super::counting::CountingEngine;
 use super::error::DmrgError;
-use super::shapes::Shapes;
 use super::shares::Shares;
 use super::superblock::Superblock;
 use eigenforge_runtime::Device;
 use serde::Serialize;
 
-/// What the middle bond asks for.
+/// The work of the middle bond.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Work {
-    /// States at its blocks.
+    /// States of its blocks.
     pub states: usize,
     /// Operations of a product with H.
     pub flops: f64,
@@ -34,57 +33,57 @@ pub struct Work {
 /// Predicted seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Forecast {
-    /// Of which bond.
+    /// The work that was predicted.
     pub work: Work,
-    /// A bond on the CPU.
+    /// Seconds per bond on the CPU.
     pub cpu: f64,
-    /// A bond on the card.
+    /// Seconds per bond on the card.
     pub card: f64,
-    /// Which card the last is of.
+    /// The card of that prediction.
     pub of_card: String,
 }
 
-/// The card that seconds are predicted for: one NVIDIA H200, whose rates were measured, or another by its attributes.
+/// The card of a prediction: one NVIDIA H200, whose rates were measured, or another scaled by its attributes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Card {
-    /// As the line of the report names it.
+pub struct CardRates {
+    /// The card as named in the report.
     name: String,
-    /// Operations a second in double precision, over an H200's.
+    /// Double-precision operations per second relative to an H200.
     speed: f64,
 }
 
-impl Card {
-    /// Operations a second that an H200's attributes promise: 132 multiprocessors, 64 units each, 1.98 GHz.
+impl CardRates {
+    /// Operations per second from an H200's attributes: 132 multiprocessors, 64 units each, 1.98 GHz.
     const H200: f64 = 33.5e12;
 
-    /// The card whose rates were measured, where none is here.
-    pub fn h200() -> Card {
-        Card { name: "one NVIDIA H200, whose rates these are".into(), speed: 1.0 }
+    /// The H200 whose rates were measured, for machines without a card.
+    pub fn h200() -> CardRates {
+        CardRates { name: "one NVIDIA H200, whose rates these are".into(), speed: 1.0 }
     }
 
-    /// A device: an H200's rates, products slower or quicker as its attributes say.
-    pub fn of(device: &Device) -> Card {
-        let Device::Cuda(card) = device else { return Card::h200() };
+    /// A device: the H200's rates, with products scaled by the device's attributes.
+    pub fn of(device: &Device) -> CardRates {
+        let Device::Cuda(card) = device else { return CardRates::h200() };
         let name = format!("{}, by rates of an H200 and this card's double precision", card.name());
-        Card { name, speed: card.double_precision_rate().map_or(1.0, |rate| rate / Card::H200) }
+        CardRates { name, speed: card.double_precision_rate().map_or(1.0, |rate| rate / CardRates::H200) }
     }
 }
 
-/// Products with H of a bond of a settled sweep.
+/// Products with H at a bond of a settled sweep.
 const PRODUCTS: f64 = 4.0;
-/// Passes over vectors of as many iterations, beside the products: 4k + 7 at k = 1 … 4.
+/// Passes over vectors in that many iterations, without the products: 4k + 7 at k = 1 … 4.
 const PASSES: f64 = 68.0;
 
-/// The work of the middle bond with so many states.
+/// The work of the middle bond with `states` states.
 ///
 /// # Errors
-/// Never today: room for a device that fails.
+/// Errors of the engine; the counting engine has none today.
 pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
     let middle = (chain.sites - 2) / 2;
     let shares = Shares::estimated(chain, states);
-    let engine = Shapes::free(chain, &shares);
+    let engine = CountingEngine::free(chain, &shares);
     let (left, right) = (engine.block(chain, Side::Left, middle)?, engine.block(chain, Side::Right, middle + 2)?);
-    let bond = Bond::new(&engine, chain, &chain.sum, middle, &left, &right)?;
+    let bond = TwoSiteBond::new(&engine, chain, &chain.sum, middle, &left, &right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
     let records = [&superblock.first, &superblock.second].map(|stage| stage.counts()).map(|(a, b)| a + b);
     Ok(Work {
@@ -96,22 +95,22 @@ pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
     })
 }
 
-/// Rates of a processor with so many threads.
+/// Rates of a processor with this many threads.
 struct Processor {
     threads: f64,
 }
 
 impl Processor {
-    /// Operations a second of one core in products of blocks; so many cores have that times their square root, since
-    /// blocks are small and uneven (16 cores of an Intel Xeon, chains of `bench dmrg --sweeps`).
+    /// Operations per second of one core in products of blocks; n cores reach √n times that, because blocks are small and
+    /// uneven (16 cores of an Intel Xeon, chains of `bench dmrg --sweeps`).
     const CORE: f64 = 37e9;
-    /// Seconds of a record beside its operations, whatever the number of cores.
+    /// Overhead of a record in seconds, for any number of cores.
     const RECORD: f64 = 1.2e-6;
-    /// Operations a second of one core in singular value decompositions.
+    /// Operations per second of one core in singular value decompositions.
     const DECOMPOSING: f64 = 80e9;
     /// Seconds of a bond's planning and small steps.
     const BOND: f64 = 0.5e-3;
-    /// Bytes a second that one core moves, and all.
+    /// Bytes per second that one core moves, and that all cores move.
     const BYTES: [f64; 2] = [12e9, 150e9];
 
     fn seconds(&self, work: &Work) -> f64 {
@@ -124,18 +123,18 @@ impl Processor {
         };
         let each = work.sectors.iter().map(decompose);
         let truncate = (each.clone().sum::<f64>() / self.threads).max(each.fold(0.0, f64::max));
-        // The operators of the block that grows cost about as much as a product.
+        // Carrying the operators of the growing block costs about as much as a product.
         (PRODUCTS + 1.0) * multiply + vectors + truncate + Processor::BOND
     }
 }
 
-/// Seconds of a bond on a card, by rates of an H200; `speed` is its double precision over an H200's.
+/// Seconds of a bond on a card by the rates of an H200; `speed` is its double precision relative to an H200.
 fn card_seconds(work: &Work, speed: f64) -> f64 {
-    /// Operations a second in products of blocks.
+    /// Operations per second in products of blocks.
     const FLOPS: f64 = 15e12;
-    /// Bytes a second of the vector kernels.
+    /// Bytes per second of the vector kernels.
     const BYTES: f64 = 3e12;
-    /// Seconds of a product and the vector kernels of an iteration beside their work: six launches and a wait.
+    /// Overhead of an iteration (product and vector kernels) in seconds: six launches and a wait.
     const ITERATION: f64 = 100e-6;
     /// Seconds of a bond's other launches, copies and waits.
     const BOND: f64 = 0.5e-3;
@@ -143,7 +142,7 @@ fn card_seconds(work: &Work, speed: f64) -> f64 {
     const RECORD: f64 = 2.5e-6;
     let multiply = work.flops / (FLOPS * speed);
     let vectors = PASSES * 8.0 * work.dimension as f64 / BYTES;
-    // The block that grows is on either side in turn.
+    // The growing block alternates between the sides.
     let longest = work.sectors.iter().map(|(rows, columns)| (rows + columns) / 2).max().unwrap_or(0);
     (PRODUCTS + 1.0) * multiply
         + vectors
@@ -153,27 +152,27 @@ fn card_seconds(work: &Work, speed: f64) -> f64 {
         + decomposition_seconds(longest) / speed.min(1.0)
 }
 
-/// Seconds of the eigenvectors of all density matrices of a bond: their launches are over when the longest matrix is done.
+/// Seconds for the eigenvectors of all density matrices of a bond: the launches end when the longest matrix is done.
 fn decomposition_seconds(longest: usize) -> f64 {
     /// Launches, the table, and the copy of the weights.
     const BEGIN: f64 = 0.1e-3;
-    /// Of a matrix of 100 rows; it grows as the power 1.5 (0.28 ms in all for 64 rows, 1.1 for 200, 2.4 to 3.1 for 440).
+    /// A matrix of 100 rows; grows with the power 1.5 (0.28 ms in all for 64 rows, 1.1 for 200, 2.4 to 3.1 for 440).
     const HUNDRED: f64 = 0.38e-3;
     BEGIN + HUNDRED * (longest as f64 / 100.0).powf(1.5)
 }
 
 impl Forecast {
-    /// For the most states that a run keeps, so many threads of the CPU, and a card.
+    /// Predicts for the largest number of states of a run, this many CPU threads, and a card.
     ///
     /// # Errors
-    /// Never today: room for a device that fails.
-    pub fn of(chain: &Chain, states: usize, threads: usize, card: &Card) -> Result<Forecast, DmrgError> {
+    /// Errors of the engine; the counting engine has none today.
+    pub fn of(chain: &Chain, states: usize, threads: usize, card: &CardRates) -> Result<Forecast, DmrgError> {
         let work = work(chain, states)?;
         let cpu = Processor { threads: threads as f64 }.seconds(&work);
         Ok(Forecast { cpu, card: card_seconds(&work, card.speed), work, of_card: card.name.clone() })
     }
 
-    /// Whether a card is predicted to be quicker.
+    /// Whether the card is predicted to be faster.
     pub fn prefers_the_card(&self) -> bool {
         self.card < self.cpu
     }
@@ -200,7 +199,7 @@ mod tests {
     use crate::lattice::Lattice;
     use crate::models;
 
-    /// The blocks of 12 sites are whole with 64 states, so the work is that of a run, and known from its shapes.
+    /// With 64 states the blocks of 12 sites are complete, so the work is known exactly.
     #[test]
     fn a_chain_whose_blocks_are_whole_has_the_shapes_of_a_run() {
         let lattice = Lattice::chain(14).open();
@@ -216,12 +215,12 @@ mod tests {
         let lattice = Lattice::chain(100).open();
         let operator = models::xxz(&lattice, &[1.0; 99], &[1.0; 99], &[0.0; 100], &[0.0; 100]);
         let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
-        let at = |states| Forecast::of(&chain, states, 16, &Card::h200()).unwrap();
+        let at = |states| Forecast::of(&chain, states, 16, &CardRates::h200()).unwrap();
         assert!(!at(32).prefers_the_card(), "{:?}", at(32));
         assert!(at(2048).prefers_the_card(), "{:?}", at(2048));
         assert!(at(2048).work.flops > 100.0 * at(128).work.flops);
-        // A card for pictures has a sixty-fourth of its single precision: the CPU beside it is quicker.
-        let small = Card { name: "small".into(), speed: 0.6e12 / Card::H200 };
+        // A graphics card's double precision is a sixty-fourth of its single precision: the CPU is faster.
+        let small = CardRates { name: "small".into(), speed: 0.6e12 / CardRates::H200 };
         assert!(!Forecast::of(&chain, 2048, 64, &small).unwrap().prefers_the_card());
         assert!(at(2048).describe().contains("on one NVIDIA H200, whose rates these are"));
     }
@@ -238,7 +237,7 @@ mod tests {
             [heisenberg, hubbard].iter().zip(sectors).zip([(128, 0.78e-3), (1024, 4.8e-3)])
         {
             let chain = Chain::new(operator, sector, None).unwrap();
-            let found = Forecast::of(&chain, states, 16, &Card::h200()).unwrap();
+            let found = Forecast::of(&chain, states, 16, &CardRates::h200()).unwrap();
             let ratio = found.card / measured;
             assert!((0.4..2.5).contains(&ratio), "{ratio} of {measured} s: {found:?}");
         }

@@ -1,11 +1,11 @@
 //! A chain and its plans as text: what `eigenforge inspect` prints.
 
 use super::blocks::Side;
-use super::bond::Bond;
+use super::bond::TwoSiteBond;
 use super::chain::Chain;
-use super::forecast::{Card, Forecast};
-use super::host::Host;
-use super::memory::{Asked, Budget, Processor};
+use super::forecast::{CardRates, Forecast};
+use super::host::HostEngine;
+use super::memory::{Budget, MemoryRequest, Processor};
 use super::operator_sum::Entry;
 use super::options::{Options, START_STATES};
 use super::superblock::Superblock;
@@ -13,7 +13,7 @@ use super::sweep::Sweeper;
 use super::{DmrgError, ceilings, memory};
 use std::fmt::Write;
 
-/// The operator sum, site by site: `from to coefficient operator`. Tables that repeat are said to.
+/// The operator sum, site by site: `from to coefficient operator`. Repeated tables are marked as such.
 pub fn operator_sum(chain: &Chain) -> String {
     let mut out = String::new();
     let mut before: Option<&Vec<Entry>> = None;
@@ -45,22 +45,22 @@ pub fn operator_sum(chain: &Chain) -> String {
     out
 }
 
-/// The records of the middle bond of a random state with the run's final number of states: shapes as they will be, not
+/// The records of the middle bond of a random state with the run's final number of states: the real shapes, but not the
 /// values.
 ///
 /// # Errors
-/// Numbers that are not finite.
+/// A number is not finite.
 pub fn middle_bond(chain: &Chain, options: &Options, list_records: bool) -> Result<String, DmrgError> {
     let states = options.states.last().copied().unwrap_or(START_STATES);
     let middle = (chain.sites - 2) / 2;
-    let mut sweeper = Sweeper::random(Host::default(), chain, states, options.seed)?;
+    let mut sweeper = Sweeper::random(HostEngine::default(), chain, states, options.seed)?;
     let mut plan = options.plan(options.sweeps);
     (plan.limits.most, plan.davidson.products) = (states, 1);
     for p in 0..middle {
         sweeper.step(p, Side::Left, &plan)?;
     }
     let (left, right) = sweeper.environments(middle);
-    let bond = Bond::new(sweeper.engine(), chain, &chain.sum, middle, left, right)?;
+    let bond = TwoSiteBond::new(sweeper.engine(), chain, &chain.sum, middle, left, right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
     let mut out = String::new();
     let sectors = &bond.frame.layout.sectors;
@@ -93,10 +93,10 @@ pub fn middle_bond(chain: &Chain, options: &Options, list_records: bool) -> Resu
     let _ = writeln!(out, "{summed} blocks of operators summed before (LR), all others in pieces (l-1-1-r)");
     let _ = writeln!(out, "one multiply: {:.3e} flop; by the ceilings of devices:", superblock.flops());
     out += &ceilings::table(superblock.flops());
-    let forecast = Forecast::of(chain, states, rayon::current_num_threads(), &Card::h200())?;
+    let forecast = Forecast::of(chain, states, rayon::current_num_threads(), &CardRates::h200())?;
     let _ = writeln!(out, "{}", forecast.describe());
     let everything = Budget { processor: Processor::Host, memory: u64::MAX, host: u64::MAX };
-    let asked = Asked::first(options, states, options.first_whole(), options.sweeps);
+    let asked = MemoryRequest::first(options, states, options.first_whole(), options.sweeps);
     for (name, bytes) in memory::first_plan(chain, asked, everything)?.items() {
         let _ = writeln!(out, "about {:.3} GiB: {name}", bytes as f64 / (1u64 << 30) as f64);
     }

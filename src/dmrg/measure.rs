@@ -11,30 +11,30 @@
 
 use super::backend::Operands;
 use super::blocks::{PairedSector, Side};
-use super::bond::{Bond, Frame, carried_over};
+use super::bond::{Frame, TwoSiteBond, carried_over};
 use super::chain::Chain;
 use super::charges::Charges;
 use super::correlations::{Correlations, Correlator};
 use super::engine::Engine;
 use super::environment::{BlockOperator, Environment};
 use super::error::DmrgError;
-use super::left_behind::Item;
+use super::eviction::Evictable;
 use super::one_site::{Density, OneSite, RowsOfSector, sums_by_state};
 use super::operator_sum::OperatorSum;
-use super::records::Space;
-use super::site::{Kind, Site};
+use super::records::OperandSpace;
+use super::site::{Site, SiteKind};
 use super::state::KeptBlock;
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
-use super::transform::Step;
-use super::truncate::{Limits, NO_WEIGHT, ROUNDING};
+use super::transform::TransformStep;
+use super::truncate::{NO_WEIGHT, ROUNDING, TruncationLimits};
 use super::twins::Twin;
 use eigenforge_runtime::trace;
 use serde::Serialize;
 
 /// A cut of the chain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cut {
+pub struct CutRecord {
     /// Sites to its left.
     pub left_sites: usize,
     /// −Σ w ln w.
@@ -94,7 +94,7 @@ fn expectations<E: Engine>(
     let mut right = Environment::end_on(sweeper.engine())?;
     for site in (2..chain.sites).rev() {
         let enlarged = chain.enlarge(Side::Right, &right.sectors, site + 1);
-        if sweeper.kept_here(site)?.is_none() {
+        if sweeper.fetch_kept(site)?.is_none() {
             return Ok(None);
         }
         let (engine, Some(kept)) = (sweeper.engine(), &sweeper.kept()[site]) else { return Ok(None) };
@@ -104,10 +104,10 @@ fn expectations<E: Engine>(
                 *operator = BlockOperator::Transposed { of, factor };
             }
         }
-        sweeper.leave_behind(&[Item::Kept(site)])?;
+        sweeper.mark_evictable(&[Evictable::Kept(site)])?;
     }
     let engine = sweeper.engine();
-    let bond = Bond::new(engine, chain, sum, 0, &end, &right)?;
+    let bond = TwoSiteBond::new(engine, chain, sum, 0, &end, &right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
     let mean = |wave: &E::Buffer| expectation(engine, &superblock, bond.operands(&end, &right), wave);
     sweeper.waves().map(mean).collect::<Result<Vec<_>, _>>().map(Some)
@@ -120,17 +120,17 @@ pub(super) fn expectation<E: Engine>(
     operands: Operands<'_, E::Buffer>,
     psi: &E::Buffer,
 ) -> Result<f64, DmrgError> {
-    let operands = operands.with(Space::Input, psi);
+    let operands = operands.with(OperandSpace::Input, psi);
     let between = engine.run(&operator.first, operands)?;
-    let product = engine.run(&operator.second, operands.with(Space::Between, &between))?;
+    let product = engine.run(&operator.second, operands.with(OperandSpace::Between, &between))?;
     engine.dot(psi, &product)
 }
 
 /// What the walk along the chain gives.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Walked {
+pub struct ChainMeasurements {
     /// Cuts 1 … N−1.
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<CutRecord>,
     /// Averages by position.
     pub sites: Vec<SiteAverages>,
     /// Pairs of positions, if they were asked for.
@@ -144,7 +144,11 @@ pub struct Walked {
 ///
 /// # Errors
 /// Numbers that are not finite.
-pub fn walk<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, correlations: bool) -> Result<Walked, DmrgError> {
+pub fn walk<E: Engine>(
+    chain: &Chain,
+    sweeper: &mut Sweeper<'_, E>,
+    correlations: bool,
+) -> Result<ChainMeasurements, DmrgError> {
     let _walking = trace::span("dmrg", "averages");
     let by_density = !correlations && sweeper.engine().weighs_by_density();
     walk_by(chain, sweeper, correlations, by_density)
@@ -155,9 +159,9 @@ fn walk_by<E: Engine>(
     sweeper: &mut Sweeper<'_, E>,
     correlations: bool,
     by_density: bool,
-) -> Result<Walked, DmrgError> {
-    let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
-    let mut walked = Walked { cuts: Vec::new(), sites: Vec::new(), correlations: None };
+) -> Result<ChainMeasurements, DmrgError> {
+    let everything = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
+    let mut walked = ChainMeasurements { cuts: Vec::new(), sites: Vec::new(), correlations: None };
     let mut correlator = if correlations { Correlator::new(chain, sweeper.engine())? } else { None };
     let (mut frame, mut wave) = (sweeper.frame(0), sweeper.take_wave()?);
     for p in 0..chain.sites {
@@ -190,7 +194,7 @@ fn walk_by<E: Engine>(
             let given_up = sweeper.take_kept(p + 1)?;
             let (old, new, new_own) = (&frame.layout, &site.frame.layout, &site.frame.left);
             let (grown, old_other) = (Side::Left, &frame.right);
-            let step = Step { grown, old, old_other, kept, centre, given_up: &given_up, new_own, new };
+            let step = TransformStep { grown, old, old_other, kept, centre, given_up: &given_up, new_own, new };
             step.wave(sweeper.engine())?
         };
         let regrouped = OneSite::new(chain, p + 1, Side::Left, &kept.kept, &behind);
@@ -206,7 +210,7 @@ fn walk_behind<E: Engine>(
     chain: &Chain,
     sweeper: &mut Sweeper<'_, E>,
     mut density: Density<E::Buffer>,
-    walked: &mut Walked,
+    walked: &mut ChainMeasurements,
 ) -> Result<(), DmrgError> {
     for p in 2..chain.sites {
         let (kept, behind) = (sweeper.take_kept(p)?, sweeper.kept_behind(p));
@@ -249,11 +253,11 @@ fn descending(mut weights: Vec<(f64, Charges)>) -> Vec<(f64, Charges)> {
     weights
 }
 
-fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> Cut {
+fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> CutRecord {
     let entropy = weights.iter().filter(|(w, _)| *w > 0.0).map(|(w, _)| -w * w.ln()).sum::<f64>().max(0.0);
     let shown = &weights[..weights.len().min(SHOWN_WEIGHTS)];
     let used = chain.numbers.0.len();
-    Cut {
+    CutRecord {
         left_sites,
         entropy,
         states: weights.len(),
@@ -272,7 +276,7 @@ fn populations<E: Engine>(engine: &E, chain: &Chain, frame: &Frame, wave: &E::Bu
 fn averages(site: &Site, probability: &[f64]) -> SiteAverages {
     let of = |state: usize| probability.get(state).copied().unwrap_or(0.0);
     let mean = |value: &dyn Fn(usize) -> f64| (0..site.dimension()).map(|state| value(state) * of(state)).sum::<f64>();
-    if let Kind::Moment { two_s } = site.kind {
+    if let SiteKind::Moment { two_s } = site.kind {
         let sz = mean(&|level| level as f64 - 0.5 * f64::from(two_s));
         return SiteAverages { densities: None, pairs: None, sz };
     }
@@ -290,11 +294,11 @@ fn averages(site: &Site, probability: &[f64]) -> SiteAverages {
 
 #[cfg(test)]
 mod tests {
+    use super::super::counting::CountingEngine;
     use super::super::dense::{View, decompose};
-    use super::super::host::Host;
+    use super::super::host::HostEngine;
     use super::super::memory::Processor;
     use super::super::options::Options;
-    use super::super::shapes::Shapes;
     use super::super::shares::Shares;
     use super::*;
     use crate::basis::Sector;
@@ -303,9 +307,9 @@ mod tests {
 
     /// A state of a few kept states after two sweeps.
     fn swept(chain: &Chain) -> Sweeper<'_> {
-        let mut sweeper = Sweeper::random(Host::default(), chain, 6, 11).unwrap();
+        let mut sweeper = Sweeper::random(HostEngine::default(), chain, 6, 11).unwrap();
         let plan = Options { states: vec![14], noise: Some(vec![0.0]), ..Options::default() }.plan(2);
-        for (p, grows) in (0..2).flat_map(|_| Sweeper::<Host>::path(chain.sites)) {
+        for (p, grows) in (0..2).flat_map(|_| Sweeper::<HostEngine>::path(chain.sites)) {
             sweeper.step(p, grows, &plan).unwrap();
         }
         sweeper.finish(plan.davidson).unwrap();
@@ -431,7 +435,7 @@ mod tests {
         let square = chain.sum.squared(&chain.site);
         let none: Vec<Vec<Option<Twin>>> = square.cuts.iter().map(|cut| vec![None; cut.width()]).collect();
         let flops = |twins: &[Vec<Option<Twin>>]| {
-            let engine = Shapes::new(&chain, &shares, Processor::Card, 20, false);
+            let engine = CountingEngine::new(&chain, &shares, Processor::Card, 20, false);
             let mut sweeper = Sweeper::rehearsal(engine, &chain).unwrap();
             let before = sweeper.engine().flops.get();
             assert!(expectations(&chain, &mut sweeper, &square, twins).unwrap().is_some());

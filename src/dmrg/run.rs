@@ -5,23 +5,23 @@
 //! [diagonalised whole](super::check) beside the sweeps, and a search that ended above its state is done again from there. Where
 //! that cannot be, a search that ends below one before it shows that states were missed: more are sought until none does.
 
-use super::bounded::Bounded;
+use super::bounded_host::BoundedHostEngine;
 use super::chain::Chain;
 use super::check::{Check, Restart};
 use super::checkpoint::Checkpoint;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::found::{Excited, Found, Stop};
-use super::measure::{self, Walked};
+use super::measure::{self, ChainMeasurements};
 use super::options::Options;
-use super::reference::Reference;
-use super::refine::MemoryHeld;
-use super::search::{Search, Searched};
+use super::reference::ReferenceState;
+use super::refine::MemoryUse;
+use super::result::{DmrgResult, ExcitedState, SweepStop};
+use super::search::{Search, SearchResult};
 use super::sweep::Sweeper;
 use eigenforge_runtime::trace;
 use std::time::Instant;
 
-pub use super::search::Told;
+pub use super::search::SweepProgress;
 
 /// Searches beyond the states that were asked for at most, while each shows that another was missed.
 const MORE_SEARCHES: usize = 8;
@@ -34,9 +34,9 @@ pub fn run(
     chain: &Chain,
     options: &Options,
     checkpoint: Option<&Checkpoint>,
-    tell: impl FnMut(&Told<'_>),
-) -> Result<Found, DmrgError> {
-    run_on(Bounded::default(), chain, options, checkpoint, tell)
+    tell: impl FnMut(&SweepProgress<'_>),
+) -> Result<DmrgResult, DmrgError> {
+    run_on(BoundedHostEngine::default(), chain, options, checkpoint, tell)
 }
 
 /// Runs DMRG along a chain with an engine. A checkpoint of one engine is good for every other.
@@ -48,17 +48,17 @@ pub fn run_on<E: Engine>(
     chain: &Chain,
     options: &Options,
     checkpoint: Option<&Checkpoint>,
-    mut tell: impl FnMut(&Told<'_>),
-) -> Result<Found, DmrgError> {
+    mut tell: impl FnMut(&SweepProgress<'_>),
+) -> Result<DmrgResult, DmrgError> {
     options.check()?;
     let mut engine = engine;
-    engine.take_up(options.strategy, options.cpu_share)?;
-    check_targets(chain, options, engine.most_against())?;
+    engine.configure(options.strategy, options.cpu_share)?;
+    check_targets(chain, options, engine.max_projected())?;
     let _lock = checkpoint.map(Checkpoint::lock).transpose()?;
     let own = options.in_units(&chain.units);
-    let mut tell = |told: &Told<'_>| {
+    let mut tell = |told: &SweepProgress<'_>| {
         let (bond, record) = (told.bond.in_units(&chain.units), told.record.in_units(&chain.units));
-        tell(&Told { bond: &bond, record: &record, ..*told });
+        tell(&SweepProgress { bond: &bond, record: &record, ..*told });
     };
     let run = Run { chain, options: &own, checkpoint, start: Instant::now() };
     let (mut found, check) =
@@ -93,7 +93,7 @@ struct Run<'a, 'c> {
 
 /// A state that was found, before it is known to be the lowest or not.
 struct State {
-    searched: Searched,
+    searched: SearchResult,
     variance: Option<f64>,
     overlap: f64,
 }
@@ -103,13 +103,13 @@ impl<'c> Run<'_, 'c> {
     fn each<E: Engine>(
         &self,
         mut engine: E,
-        tell: &mut impl FnMut(&Told<'_>),
-    ) -> Result<(Found, Check<'c>), DmrgError> {
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
         let (chain, options) = (self.chain, self.options);
         let (mut below, mut sums, mut check) = (Vec::new(), Vec::new(), None);
-        let (mut states, mut walked, mut memory): (Vec<State>, Option<Walked>, _) = (Vec::new(), None, None);
+        let (mut states, mut walked, mut memory): (Vec<State>, Option<ChainMeasurements>, _) = (Vec::new(), None, None);
         let (mut sweeping, mut measuring) = (0.0, 0.0);
-        while self.wants_more(&states, engine.most_against()) {
+        while self.wants_more(&states, engine.max_projected()) {
             let begun = Instant::now();
             let target = states.len();
             let (mut sweeper, searched) = self.search(engine, target, below, &sums, &mut check, tell)?;
@@ -117,19 +117,19 @@ impl<'c> Run<'_, 'c> {
             let begun = Instant::now();
             let _measuring = trace::span("dmrg", "measure");
             let held = searched.planner.held(sweeper.engine());
-            sweeper.forget_operators()?;
+            sweeper.drop_operators()?;
             let variance = measure::variances(chain, &mut sweeper, &[searched.energy])?.map(|of| of[0]);
             let overlap = sweeper.largest_overlap()?;
             below = sweeper.take_references();
             sums.push(searched.saved.clone());
             if options.targets > 1 {
-                below.push(Reference::of(chain, &sweeper)?);
+                below.push(ReferenceState::of(chain, &sweeper)?);
             }
             if states.iter().all(|state| searched.energy < state.searched.energy) {
                 walked = Some(measure::walk(chain, &mut sweeper, options.correlations)?);
             }
             if target == 0 {
-                memory = held.map(|held| MemoryHeld { measured: sweeper.engine().usage(), ..held });
+                memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
             }
             states.push(State { searched, variance, overlap });
             measuring += begun.elapsed().as_secs_f64();
@@ -145,9 +145,9 @@ impl<'c> Run<'_, 'c> {
         let mut found = searched.found(options, variance, walked);
         (found.memory, found.sweeping, found.measuring) = (memory, sweeping, measuring);
         for State { searched, variance, overlap } in states {
-            let Searched { energy, stop, progress, resumed, polish, .. } = searched;
+            let SearchResult { energy, stop, progress, resumed, polish, .. } = searched;
             found.resumed += resumed;
-            found.excited.push(Excited { energy, variance, overlap, stop, polish, sweeps: progress.sweeps });
+            found.excited.push(ExcitedState { energy, variance, overlap, stop, polish, sweeps: progress.sweeps });
         }
         if shown && check.sector.is_none() {
             found.warnings.push(
@@ -164,11 +164,11 @@ impl<'c> Run<'_, 'c> {
         &self,
         engine: E,
         target: usize,
-        below: Vec<Reference<E::Buffer>>,
+        below: Vec<ReferenceState<E::Buffer>>,
         sums: &[Option<String>],
         check: &mut Option<Check<'c>>,
-        tell: &mut impl FnMut(&Told<'_>),
-    ) -> Result<(Sweeper<'c, E>, Searched), DmrgError> {
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(Sweeper<'c, E>, SearchResult), DmrgError> {
         let Run { chain, options, checkpoint, start } = *self;
         let search = Search { chain, options, target, start, below, sums, prepared: None };
         let (mut sweeper, searched) = search.run(engine, checkpoint, tell)?;
@@ -177,7 +177,7 @@ impl<'c> Run<'_, 'c> {
             None => check.insert(Check::new(chain, options)?),
         };
         let is_missed = check.is_missed(target, &[searched.energy], searched.discarded());
-        if searched.stop != Stop::Converged || !is_missed {
+        if searched.stop != SweepStop::Converged || !is_missed {
             return Ok((sweeper, searched));
         }
         let options = &options.prepared();
@@ -192,14 +192,14 @@ impl<'c> Run<'_, 'c> {
     fn together<E: Engine>(
         &self,
         engine: E,
-        tell: &mut impl FnMut(&Told<'_>),
-    ) -> Result<(Found, Check<'c>), DmrgError> {
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
         let Run { chain, options, checkpoint, start } = *self;
         let search =
             |options, prepared| Search { chain, options, target: 0, start, below: Vec::new(), sums: &[], prepared };
         let (mut sweeper, mut searched) = search(options, None).run(engine, checkpoint, tell)?;
         let mut check = Check::new(chain, options)?;
-        if searched.stop == Stop::Converged && check.is_missed(0, sweeper.levels(), searched.discarded()) {
+        if searched.stop == SweepStop::Converged && check.is_missed(0, sweeper.levels(), searched.discarded()) {
             let energy_before = searched.energy;
             check.restarts.push(Restart { state: 0, energy_before });
             let options = &options.prepared();
@@ -214,7 +214,7 @@ impl<'c> Run<'_, 'c> {
             return Err(DmrgError::Option { option: "states", expected: "enough to hold all `targets`", found });
         }
         let held = searched.planner.held(sweeper.engine());
-        sweeper.forget_operators()?;
+        sweeper.drop_operators()?;
         let variances = measure::variances(chain, &mut sweeper, &levels)?;
         let overlaps = sweeper.overlaps()?;
         sweeper.keep_lowest();
@@ -222,11 +222,11 @@ impl<'c> Run<'_, 'c> {
         let stop = searched.stop;
         let mut found = searched.found(options, variances.as_ref().map(|of| of[0]), walked);
         (found.sweeping, found.measuring) = (sweeping, start.elapsed().as_secs_f64() - sweeping);
-        found.memory = held.map(|held| MemoryHeld { measured: sweeper.engine().usage(), ..held });
+        found.memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
         found.average = average;
         for (target, (energy, overlap)) in levels.iter().copied().zip(overlaps).enumerate().skip(1) {
             let variance = variances.as_ref().map(|of| of[target]);
-            found.excited.push(Excited { energy, variance, overlap, stop, polish: None, sweeps: Vec::new() });
+            found.excited.push(ExcitedState { energy, variance, overlap, stop, polish: None, sweeps: Vec::new() });
         }
         Ok((found, check))
     }

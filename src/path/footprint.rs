@@ -13,9 +13,9 @@ use std::fmt;
 pub struct KernelFootprint {
     /// Its name.
     pub name: String,
-    /// 32-bit registers a thread.
+    /// 32-bit registers per thread.
     pub registers: u32,
-    /// Bytes spilled, stored and loaded; `None` when nobody told.
+    /// Bytes spilled, stored and loaded; `None` if unknown.
     pub spilled: Option<u64>,
     /// Bytes of stack a thread.
     pub stack: u32,
@@ -23,9 +23,9 @@ pub struct KernelFootprint {
     pub static_shared: u32,
     /// Bytes of dynamic shared memory a block.
     pub dynamic_shared: u32,
-    /// Threads a block.
+    /// Threads per block.
     pub threads: u32,
-    /// Blocks a multiprocessor; `None` for an architecture that is not known well enough.
+    /// Blocks per multiprocessor; `None` for an architecture that is not known well enough.
     pub occupancy: Option<Occupancy>,
     /// Instructions by class; `None` without nvdisasm.
     pub mix: Option<InstructionMix>,

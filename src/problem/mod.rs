@@ -54,7 +54,7 @@ pub trait Problem {
     /// What the run does beyond the plans of its generated files, such as records of operations; empty if that is all.
     ///
     /// # Errors
-    /// A plan that cannot be made.
+    /// The plan cannot be made.
     fn plan_text(&self) -> Result<String, StageError> {
         Ok(String::new())
     }
@@ -62,7 +62,7 @@ pub trait Problem {
     /// Work and memory of the run beyond what each generated file does once: choices, with their reasons.
     ///
     /// # Errors
-    /// A plan that cannot be made.
+    /// The plan cannot be made.
     fn cost_text(&self) -> Result<String, StageError> {
         Ok(String::new())
     }

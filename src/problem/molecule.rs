@@ -4,8 +4,8 @@ use super::Problem;
 use crate::basis::Sector;
 use crate::basis::combinations::count;
 use crate::ci::{
-    self, CiError, DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError, Solve, StoragePlan,
-    StoredMatrix, Way, electrons,
+    self, CiError, CiSolve, DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError, ProductKind,
+    StoragePlan, StoredMatrix, electrons,
 };
 use crate::input::CiFile;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
@@ -51,7 +51,7 @@ pub struct MoleculeProblem {
 enum Product {
     /// Full CI, straight from the integrals.
     FullCi(Box<FullCiPlan>),
-    /// Rows made anew in each product.
+    /// Rows made again in each product.
     Rows(Box<RowsPlan>),
     /// A stored matrix.
     Matrix(Box<StoredMatrix>),
@@ -68,10 +68,10 @@ impl MoleculeProblem {
     }
 
     /// The solve that the file asks for.
-    pub fn solve(&self) -> Solve<'_> {
+    pub fn solve(&self) -> CiSolve<'_> {
         let spec = &self.file.solve;
-        let solver = spec.solver.unwrap_or_else(|| Solve::choose(&self.molecule.space));
-        let mut solve = Solve::new(&self.molecule.integrals, &self.molecule.space)
+        let solver = spec.solver.unwrap_or_else(|| CiSolve::choose(&self.molecule.space));
+        let mut solve = CiSolve::new(&self.molecule.integrals, &self.molecule.space)
             .solver(solver)
             .storage(self.file.ci.storage)
             .format(self.file.ci.format.name())
@@ -95,11 +95,11 @@ impl MoleculeProblem {
         let plan = self.solve().storage_plan_of_h200()?;
         let (integrals, space) = (&self.molecule.integrals, &self.molecule.space);
         let product = match plan.way {
-            Way::Direct if space.is_complete() => {
+            ProductKind::Direct if space.is_complete() => {
                 Product::FullCi(Box::new(DirectFullCi::plan(integrals, space, Target::H200)?))
             }
-            Way::Direct => Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::H200)?)),
-            Way::Stored => Product::Matrix(Box::new(self.solve().stored_matrix_of_h200()?)),
+            ProductKind::Direct => Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::H200)?)),
+            ProductKind::Stored => Product::Matrix(Box::new(self.solve().stored_matrix_of_h200()?)),
         };
         Ok(self.product.get_or_init(|| (plan, product)))
     }

@@ -76,7 +76,7 @@ impl Problem for TensorProblem {
              su3      {algorithm}; into {}\n",
             spec.interaction.display(),
             words.join(", "),
-            self.source.manner(),
+            self.source.describe(),
             spec.n_max,
             grouped(self.plan.length as u128),
             self.plan.groups.len(),
@@ -132,7 +132,7 @@ impl Problem for TensorProblem {
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         let mut tables = self.tables()?;
         if self.file.su3.algorithm == Algorithm::Paper {
-            tables.take_up(&self.plan.groups.iter().collect::<Vec<_>>());
+            tables.load_groups(&self.plan.groups.iter().collect::<Vec<_>>());
             let paper = DevicePaper::plan_of(&self.plan, &tables, self.channels());
             return Ok(vec![GeneratedFile::new(paper.text()?, vec![paper.launch()?], None)]);
         }

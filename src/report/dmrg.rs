@@ -4,9 +4,10 @@
 //! lattice; cuts are numbered along the order of the run.
 
 use super::{KernelRecord, MemoryRecord, ModelRecord, ReportError, text_file};
-use crate::dmrg::refine::MemoryHeld;
+use crate::dmrg::refine::MemoryUse;
 use crate::dmrg::{
-    Correlations, Cut, Excited, Extrapolated, GrowthRecord, PolishRecord, Restart, SectorCheck, Stop, SweepRecord,
+    Correlations, CutRecord, ExcitedState, Extrapolated, GrowthRecord, PolishRecord, Restart, SectorCheck, SweepRecord,
+    SweepStop,
 };
 use crate::input::{DmrgSpec, SectorSpec};
 use serde::Serialize;
@@ -56,7 +57,7 @@ pub struct DmrgReport {
     /// One-site sweeps at the end, if they were asked for.
     pub polish: Option<PolishRecord>,
     /// The states above the lowest, if they were asked for.
-    pub excited: Vec<Excited>,
+    pub excited: Vec<ExcitedState>,
     /// The lowest levels of the whole sector, where it was small enough to be diagonalised beside the sweeps; else `null`.
     pub check: Option<SectorCheck>,
     /// Searches that had ended above their states and were done again from the exact ones.
@@ -64,7 +65,7 @@ pub struct DmrgReport {
     /// Sweeps that came from a checkpoint.
     pub resumed_sweeps: usize,
     /// One a cut, from left to right: entropy and the largest weights.
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<CutRecord>,
     /// Averages by lattice site.
     pub sites: SiteAverages,
     /// Correlations by lattice site, if they were asked for.
@@ -84,7 +85,7 @@ pub struct DmrgReport {
     /// What the planner said would be resident.
     pub memory: MemoryRecord,
     /// The plan that was made when the sectors were known, and what was held at most.
-    pub memory_held: Option<MemoryHeld>,
+    pub memory_held: Option<MemoryUse>,
 }
 
 /// Averages of each site of the lattice.
@@ -118,7 +119,7 @@ pub struct DmrgSeconds {
 impl DmrgReport {
     /// Whether the sweeps of every state settled, where there were to be any.
     pub fn converged(&self) -> bool {
-        self.stop != "sweeps" && self.excited.iter().all(|state| state.stop != Stop::Sweeps)
+        self.stop != "sweeps" && self.excited.iter().all(|state| state.stop != SweepStop::Sweeps)
     }
 
     /// The record as JSON, indented.
@@ -247,7 +248,7 @@ impl DmrgReport {
             out,
             "{total:.2} s: setup {setup:.2}, sweeps {sweeps:.2} ({rate:.1} GFLOP/s in products), measure {measure:.2}"
         )?;
-        if let Some(MemoryHeld { plan, taken, peak, measured }) = self.memory_held {
+        if let Some(MemoryUse { plan, taken, peak, measured }) = self.memory_held {
             let taken = crate::words::size(taken);
             writeln!(out, "memory: planned {}; taken {taken}, held {} at most", plan.describe(), peak.describe())?;
             if measured.memory > peak.memory {

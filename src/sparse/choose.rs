@@ -1,4 +1,4 @@
-//! Which format, and in what shape? By modelled bytes; [`Choice::candidates`] are what is worth timing.
+//! Which format, and in what shape? By modelled bytes; [`FormatRanking::candidates`] are what is worth timing.
 //!
 //! In: a matrix, what was asked for, a card. Out: layouts with the time that memory and L2 would take for them:
 //!
@@ -14,7 +14,7 @@
 
 use super::Csr;
 use super::hybrid::SYMMETRY;
-use super::layout::{Cut, Format, Layout, PartLayout, StorageKind, Target};
+use super::layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
 use super::statistics::RowStatistics;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::sparse::ColumnWord;
@@ -33,7 +33,7 @@ const WINDOW: f64 = 2e-6;
 /// eleven of 3,072 columns for eight vectors, where a block has all of its rows at once, 43 µs.
 const STAGE: f64 = 9e-6;
 const STAGE_OF_SEVERAL: f64 = 4e-6;
-/// Fewer rows a multiprocessor than this are few for its threads: then blocks are large and a row has many lanes. 2,556 rows
+/// Fewer rows per multiprocessor than this are few for its threads: then blocks are large and a row has many lanes. 2,556 rows
 /// of 137 non-zeros took 9.3, 7.1, 6.2 µs on an H200 with 80 blocks of 128, 256, 512 threads.
 const SMALL_ROWS: u64 = 64;
 /// Atomic adds a second to 64-bit words all over L2 (one H200: 5.2e10 to 1.2e11 on five matrices), and the seconds of the
@@ -53,7 +53,7 @@ const NARROW: u64 = 1 << 16;
 
 /// What may be asked for; `None` leaves it to the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wish {
+pub struct FormatRequest {
     /// Format.
     pub format: Option<FormatName>,
     /// Non-zeros of a row in the ELLPACK part of a hybrid.
@@ -123,9 +123,9 @@ impl FormatChoice {
     }
 }
 
-impl Default for Wish {
-    fn default() -> Wish {
-        Wish { format: None, boundary: None, vectors: 1, scalar: ScalarType::F64, values: ScalarType::F64 }
+impl Default for FormatRequest {
+    fn default() -> FormatRequest {
+        FormatRequest { format: None, boundary: None, vectors: 1, scalar: ScalarType::F64, values: ScalarType::F64 }
     }
 }
 
@@ -144,16 +144,16 @@ pub struct Candidate {
 
 /// What is worth trying for a matrix, by the model the quickest first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub struct FormatRanking {
     /// Layouts; never empty.
     pub candidates: Vec<Candidate>,
     /// Why the first of them.
     pub reason: String,
 }
 
-impl Choice {
+impl FormatRanking {
     /// The layouts that the wish leaves, in the order of the model.
-    pub fn new(matrix: &Csr, statistics: &RowStatistics, target: Target, wish: Wish) -> Choice {
+    pub fn new(matrix: &Csr, statistics: &RowStatistics, target: Target, wish: FormatRequest) -> FormatRanking {
         let shape = Shape { matrix, statistics, target, wish };
         let allowed = |name: FormatName| wish.format.is_none_or(|format| format == name);
         let mut candidates = vec![];
@@ -181,9 +181,9 @@ impl Choice {
             candidates.push(shape.single(Format::Panels { width: 0, windows: 0 }, StorageKind::SlicedEll));
         }
         candidates.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
-        let least = if wish.format.is_none() { shape.leave_what_fits(&mut candidates) } else { None };
+        let least = if wish.format.is_none() { shape.retain_fitting(&mut candidates) } else { None };
         let reason = reason(&candidates, wish, least.as_ref());
-        Choice { candidates, reason }
+        FormatRanking { candidates, reason }
     }
 
     /// The model's first.
@@ -193,7 +193,7 @@ impl Choice {
 }
 
 /// The choice in words; `least` is the smallest candidate where none but half of the matrix fits.
-fn reason(candidates: &[Candidate], wish: Wish, least: Option<&NoRoom>) -> String {
+fn reason(candidates: &[Candidate], wish: FormatRequest, least: Option<&NoRoom>) -> String {
     let best = &candidates[0];
     if let Some(NoRoom { format, bytes, free }) = least {
         let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
@@ -233,7 +233,7 @@ struct Shape<'a> {
     matrix: &'a Csr,
     statistics: &'a RowStatistics,
     target: Target,
-    wish: Wish,
+    wish: FormatRequest,
 }
 
 impl Shape<'_> {
@@ -289,24 +289,24 @@ impl Shape<'_> {
         let staged = window * self.column_bytes() + sums <= u64::from(self.target.shared_bytes) && window > 0;
         let staged_columns = if staged { window } else { 0 };
         let frame = self.frame(staged_columns);
-        let mut parts = vec![self.part(&frame, Cut::Entries(boundary), StorageKind::Ell, (0, window), staged, None)];
+        let mut parts = vec![self.part(&frame, RowCut::Entries(boundary), StorageKind::Ell, (0, window), staged, None)];
         if tail > 0 || self.statistics.non_zeros == 0 {
             let mean = tail as f64 / self.statistics.rows.max(1) as f64;
-            parts.push(self.part(&frame, Cut::End, StorageKind::Csr, self.whole(), false, Some(mean)));
+            parts.push(self.part(&frame, RowCut::End, StorageKind::Csr, self.whole(), false, Some(mean)));
         }
         self.candidate(Format::Hybrid { boundary }, parts, frame)
     }
 
     fn single(&self, format: Format, storage: StorageKind) -> Candidate {
         let frame = self.frame(0);
-        let part = self.part(&frame, Cut::End, storage, self.whole(), false, None);
+        let part = self.part(&frame, RowCut::End, storage, self.whole(), false, None);
         self.candidate(format, vec![part], frame)
     }
 
     /// Half of a symmetric matrix, one vector after the other.
     fn half(&self) -> Candidate {
         let upper = self.matrix.upper_triangle();
-        let wish = Wish { vectors: 1, ..self.wish };
+        let wish = FormatRequest { vectors: 1, ..self.wish };
         let shape = Shape { matrix: &upper, statistics: &RowStatistics::of(&upper), target: self.target, wish };
         let mut half = shape.single(Format::Symmetric, StorageKind::UpperCsr);
         // The integer sums are read and written as y is.
@@ -318,7 +318,7 @@ impl Shape<'_> {
 
     /// Takes out what does not fit the memory that there is. Half of a symmetric matrix comes in where nothing else fits,
     /// which is told, or where it is quicker.
-    fn leave_what_fits(&self, candidates: &mut Vec<Candidate>) -> Option<NoRoom> {
+    fn retain_fitting(&self, candidates: &mut Vec<Candidate>) -> Option<NoRoom> {
         let vectors = 2 * u64::from(self.wish.vectors) * self.statistics.rows as u64 * self.wish.scalar.bytes() as u64;
         let free = self.target.free_bytes.saturating_sub(vectors);
         let fits = |candidate: &Candidate| candidate.bytes + candidate.bytes / PADDING <= free;
@@ -391,13 +391,13 @@ impl Shape<'_> {
                 let first = u64::from(window) * u64::from(width);
                 let end = (first + u64::from(width)).min(rows);
                 let mean = counts[window as usize] as f64 / rows as f64;
-                self.part(&frame, Cut::Column(end as u32), storage(mean), (first, end), true, Some(mean))
+                self.part(&frame, RowCut::Column(end as u32), storage(mean), (first, end), true, Some(mean))
             })
             .collect();
         let rest: u64 = counts[windows as usize..].iter().sum();
         if rest > 0 {
             let (first, mean) = (u64::from(windows) * u64::from(width), rest as f64 / rows as f64);
-            parts.push(self.part(&frame, Cut::End, storage(mean), (first, rows), false, Some(mean)));
+            parts.push(self.part(&frame, RowCut::End, storage(mean), (first, rows), false, Some(mean)));
         }
         Some(self.candidate(Format::Panels { width, windows }, parts, frame))
     }
@@ -428,13 +428,13 @@ impl Shape<'_> {
         let threads = 1024 / resident as u32 / 32 * 32;
         let multiprocessors = u64::from(self.target.multiprocessors);
         let few = resident == 1 && staged == 0;
-        // Blocks of few rows have many lanes a row, and so narrow slices to begin at.
+        // Blocks of few rows have many lanes per row, and so narrow slices to begin at.
         let granule = if few { 4 } else { 32 };
         let even = rows.div_ceil(multiprocessors * resident).next_multiple_of(granule).max(granule);
         // Without a window nothing is lost by more, smaller blocks; with one each block brings it again.
         let room = (shared / resident).saturating_sub(window + 2048) / self.row_bytes() / 32 * 32;
         let (most_rows, blocks) = match (few, staged) {
-            // A block a multiprocessor, of equal shares; one more would be a second round.
+            // A block per multiprocessor, of equal shares; one more would be a second round.
             (true, _) => ((2 * even).next_multiple_of(32), multiprocessors.min(rows.div_ceil(granule))),
             (_, 0) => (even.min(512), rows.div_ceil(256.min(even))),
             _ => {
@@ -457,14 +457,14 @@ impl Shape<'_> {
     fn part(
         &self,
         frame: &Frame,
-        cut: Cut,
+        cut: RowCut,
         storage: StorageKind,
         (from, end): (u64, u64),
         staged: bool,
         mean: Option<f64>,
     ) -> PartLayout {
         let mean = match (cut, mean) {
-            (Cut::Entries(boundary), _) => f64::from(boundary).min(f64::from(self.statistics.longest)),
+            (RowCut::Entries(boundary), _) => f64::from(boundary).min(f64::from(self.statistics.longest)),
             (_, Some(mean)) => mean,
             (_, None) => self.statistics.mean,
         };
@@ -584,7 +584,7 @@ struct Frame {
 }
 
 /// As many lanes as leave each a few loads, and as fill the block's threads with its rows.
-fn lanes_and_pack(storage: StorageKind, mean: f64, wish: Wish, frame: &Frame) -> (u32, u32) {
+fn lanes_and_pack(storage: StorageKind, mean: f64, wish: FormatRequest, frame: &Frame) -> (u32, u32) {
     let wide = (16 / wish.values.bytes()) as u32;
     let pack = if mean >= 12.0 * f64::from(wide) { wide } else { 1 };
     let loads = 4.0;

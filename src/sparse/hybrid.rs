@@ -358,7 +358,7 @@ impl Filling<'_> {
 /// An order of a row's non-zeros in which the lanes of a quarter of a warp, which shared memory serves at once with 16
 /// bytes each, meet columns of different remainders as far as there are any.
 ///
-/// Eight lanes read eight pieces of 16 bytes, and the banks are as wide as eight pieces. With P pairs of vectors a column
+/// Eight lanes read eight pieces of 16 bytes, and the banks are as wide as eight pieces. With P pairs of vectors per column
 /// has P pieces, lane l reads piece l + s (mod P) at a time, and `residues` = 8 / P columns lie side by side in the banks: lanes
 /// l and l + P want different remainders of the column by 8 / P.
 fn in_turns(columns: &[u32], part: &PartLayout, first_lane: usize) -> Vec<u32> {

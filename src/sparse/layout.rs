@@ -58,7 +58,7 @@ impl fmt::Display for Format {
 
 /// Where a part of a row ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum RowCut {
     /// After so many non-zeros.
     Entries(u32),
     /// Before this column.
@@ -84,20 +84,20 @@ pub enum StorageKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartLayout {
     /// Where it ends.
-    pub cut: Cut,
+    pub cut: RowCut,
     /// How it is stored.
     pub storage: StorageKind,
     /// How its columns are written.
     pub columns: ColumnWord,
     /// Lanes a row.
     pub lanes: u32,
-    /// Elements a lane loads at once.
+    /// Elements that a lane loads at once.
     pub pack: u32,
     /// The column that absolute columns are counted from.
     pub first_column: u32,
     /// Elements of x in shared memory, from the first column on.
     pub staged: u32,
-    /// With several vectors, whether neighbouring lanes share each non-zero, a pair of vectors a lane.
+    /// With several vectors, whether neighbouring lanes share each non-zero, a pair of vectors per lane.
     pub shared_by_pairs: bool,
     /// Remainders of columns that lanes next to each other take in turn, so that their pieces of x lie in different banks of
     /// shared memory; 1: non-zeros stay in the order of their columns. Steps between columns need that order.
@@ -106,7 +106,7 @@ pub struct PartLayout {
 
 impl PartLayout {
     /// A part whose x is gathered where it is.
-    pub fn new(cut: Cut, storage: StorageKind, columns: ColumnWord, lanes: u32, pack: u32) -> PartLayout {
+    pub fn new(cut: RowCut, storage: StorageKind, columns: ColumnWord, lanes: u32, pack: u32) -> PartLayout {
         PartLayout {
             cut,
             storage,
@@ -145,9 +145,9 @@ impl Layout {
         let mut start = 0;
         for (at, part) in self.parts.iter().enumerate() {
             let end = match part.cut {
-                Cut::Entries(count) => columns.len().min(start + count as usize),
-                Cut::Column(column) => start + columns[start..].partition_point(|found| *found < column),
-                Cut::End => columns.len(),
+                RowCut::Entries(count) => columns.len().min(start + count as usize),
+                RowCut::Column(column) => start + columns[start..].partition_point(|found| *found < column),
+                RowCut::End => columns.len(),
             };
             if at == number {
                 return start..end;
@@ -222,13 +222,13 @@ impl Target {
 mod tests {
     use super::*;
 
-    fn part(cut: Cut) -> PartLayout {
+    fn part(cut: RowCut) -> PartLayout {
         PartLayout::new(cut, StorageKind::Csr, ColumnWord::Absolute32, 1, 1)
     }
 
     #[test]
     fn the_parts_of_a_row_are_the_row() {
-        let parts = vec![part(Cut::Entries(2)), part(Cut::Column(9)), part(Cut::End)];
+        let parts = vec![part(RowCut::Entries(2)), part(RowCut::Column(9)), part(RowCut::End)];
         let layout = Layout { parts, threads: 32, blocks: 1, most_rows: 32 };
         let ranges = |columns: &[u32]| [0, 1, 2].map(|number| layout.range(columns, number));
         assert_eq!(ranges(&[1, 3, 5, 8, 9, 20]), [0..2, 2..4, 4..6]);
@@ -243,7 +243,7 @@ mod tests {
         let row_start: Vec<u64> = (0..=320u64).map(|row| 10 * row.min(32)).collect();
         let columns: Vec<u32> = (0..320u32).map(|k| k % 10).collect();
         let matrix = Csr::new(row_start, columns, vec![1.0; 320]).unwrap();
-        let layout = |blocks, most_rows| Layout { parts: vec![part(Cut::End)], threads: 32, blocks, most_rows };
+        let layout = |blocks, most_rows| Layout { parts: vec![part(RowCut::End)], threads: 32, blocks, most_rows };
         assert_eq!(layout(4, 320).block_start(&matrix), [0, 32, 128, 224, 320]);
         assert_eq!(layout(1, 320).block_start(&matrix), [0, 320]);
         assert_eq!(layout(1, 128).block_start(&matrix), [0, 128, 256, 320]);

@@ -30,11 +30,11 @@ mod symmetric;
 mod synthetic;
 
 pub(crate) use choose::ATOMICS;
-pub use choose::{Candidate, Choice, FormatChoice, FormatName, Wish};
+pub use choose::{Candidate, FormatChoice, FormatName, FormatRanking, FormatRequest};
 pub use csr::{Csr, CsrError};
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};
 pub use kernels::plans_by_vectors;
-pub use layout::{Cut, Format, Layout, PartLayout, StorageKind, Target};
+pub use layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
 pub use matrix_market::{MatrixMarketError, read_matrix_market};
 pub use npz::{NpzError, Triangle, read_npz, read_npz_vector};
 pub use operator::{SparseError, SparseOperator};

@@ -6,7 +6,7 @@
 //! [`super::symmetric`] multiplies one vector at a time, its sums being integers.
 
 use super::Csr;
-use super::choose::{Choice, FormatName, Wish};
+use super::choose::{FormatName, FormatRanking, FormatRequest};
 use super::host;
 use super::hybrid::{LayoutError, Stored};
 use super::kernels::Kernels;
@@ -57,12 +57,17 @@ impl SparseOperator {
     ///
     /// # Errors
     /// The device's: too little memory, kernels that do not compile.
-    pub fn new(name: &str, matrix: Arc<Csr>, wish: Wish, device: &Device) -> Result<SparseOperator, SparseError> {
+    pub fn new(
+        name: &str,
+        matrix: Arc<Csr>,
+        wish: FormatRequest,
+        device: &Device,
+    ) -> Result<SparseOperator, SparseError> {
         if !device.runs_kernels() && wish.format != Some(FormatName::Symmetric) {
             return Ok(SparseOperator::on_cpu(matrix, device));
         }
         let statistics = RowStatistics::of(&matrix);
-        let choice = Choice::new(&matrix, &statistics, Target::of(device), wish);
+        let choice = FormatRanking::new(&matrix, &statistics, Target::of(device), wish);
         SparseOperator::with_layout(name, matrix, &choice.best().layout, wish, device)
     }
 
@@ -75,7 +80,7 @@ impl SparseOperator {
         name: &str,
         matrix: Arc<Csr>,
         layout: &Layout,
-        wish: Wish,
+        wish: FormatRequest,
         device: &Device,
     ) -> Result<SparseOperator, SparseError> {
         if !device.runs_kernels() {
@@ -94,7 +99,7 @@ impl SparseOperator {
     /// A matrix that is stored already, on a device that runs kernels; half of a symmetric one on any.
     ///
     /// # Errors
-    /// The device's.
+    /// Device errors.
     pub fn with_stored(matrix: &Csr, stored: Stored, device: &Device) -> Result<SparseOperator, SparseError> {
         device.check_work(&format!("one multiply of {}", stored.plan.name), stored.plan.cost().flops)?;
         let (rows, diagonal) = (matrix.rows(), diagonal(matrix));

@@ -288,7 +288,7 @@ mod tests {
         assert!((0..500).any(|row| left(row) < 9) && (0..500).any(|row| left(row) > 17), "rows differ");
         assert_eq!(matrix, small.matrix().unwrap());
         assert_ne!(matrix, Synthetic { seed: 5, ..small }.matrix().unwrap());
-        // Every column of the expansion region is as likely as the others: 5.5 rows a column on average.
+        // Every column of the expansion region is as likely as the others: 5.5 rows per column on average.
         let mut counts = [0u32; 500];
         matrix.columns().iter().for_each(|column| counts[*column as usize] += 1);
         assert!(counts[50..].iter().all(|count| *count < 20), "{counts:?}");

@@ -1,7 +1,7 @@
 //! Elements or strengths in the layout of a plan, as they stand in memory: no labels, 8 bytes a number.
 //!
 //! Little-endian: `EIGENSU3`, then u32 version (1), kind (0 elements, 1 strengths), N_max, channels (bit 0 pn, 1 pp, 2 nn), u64
-//! numbers a channel, and the f64 of each channel in this order. The layout is [`super::plan`]'s; version 1 stands for it.
+//! numbers per channel, and the f64 of each channel in this order. The layout is [`super::plan`]'s; version 1 stands for it.
 
 use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
@@ -101,7 +101,7 @@ pub struct BinaryFile {
     path: PathBuf,
     file: InputFile,
     channels: Vec<Channel>,
-    /// Numbers a channel.
+    /// Numbers per channel.
     length: usize,
 }
 
@@ -167,7 +167,7 @@ impl Source for BinaryFile {
         0
     }
 
-    fn manner(&self) -> &'static str {
+    fn describe(&self) -> &'static str {
         "read group by group"
     }
 }

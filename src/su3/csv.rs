@@ -19,7 +19,7 @@ pub enum TableError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// An I/O error.
         source: std::io::Error,
     },
     /// A column is not in the header.

@@ -110,7 +110,7 @@ pub enum ForceError {
     Read {
         /// The file.
         path: String,
-        /// What the system says.
+        /// An I/O error.
         source: std::io::Error,
     },
     /// The text is no force.

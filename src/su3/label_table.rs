@@ -23,7 +23,7 @@ const COMPUTED: &str = "computed";
 
 /// A table with its new column.
 #[derive(Debug)]
-pub struct Computed {
+pub struct LabelTable {
     /// The text of the file to write.
     pub text: String,
     /// Number of rows.
@@ -46,7 +46,7 @@ struct Line {
 /// # Errors
 ///
 /// A file that cannot be read, labels that name no coefficient, irreps whose tables do not fit; all rows are checked.
-pub fn coefficients(path: &Path, memory: u64) -> Result<Computed, TableError> {
+pub fn coefficients(path: &Path, memory: u64) -> Result<LabelTable, TableError> {
     let mut reader = open(path, &COEFFICIENT_COLUMNS)?;
     let value = reader.also("value");
     let header = reader.header().to_string();
@@ -80,7 +80,7 @@ pub fn coefficients(path: &Path, memory: u64) -> Result<Computed, TableError> {
             lines[index].computed = value;
         }
     }
-    Ok(Computed::new(reader.promised(), &header, &lines, defect))
+    Ok(LabelTable::new(reader.promised(), &header, &lines, defect))
 }
 
 /// One row of a table of coefficients.
@@ -124,7 +124,7 @@ fn check_memory(row: &Row, [first, second, _]: [Irrep; 3], memory: u64) -> Resul
 /// # Errors
 ///
 /// A file that cannot be read, an unknown type, labels that name no symbol.
-pub fn symbols(path: &Path) -> Result<Computed, TableError> {
+pub fn symbols(path: &Path) -> Result<LabelTable, TableError> {
     let mut reader = open(path, &SYMBOL_COLUMNS)?;
     let value = reader.also("value");
     let header = reader.header().to_string();
@@ -135,7 +135,7 @@ pub fn symbols(path: &Path) -> Result<Computed, TableError> {
         line.computed = symbol.to_f64();
         lines.push(line);
     }
-    Ok(Computed::new(reader.promised(), &header, &lines, 0.0))
+    Ok(LabelTable::new(reader.promised(), &header, &lines, 0.0))
 }
 
 fn symbol(row: &Row) -> Result<Result<SignedRoot, LabelError>, TableError> {
@@ -175,14 +175,14 @@ impl Line {
     }
 }
 
-impl Computed {
-    fn new(promised: Option<u64>, header: &str, lines: &[Line], defect: f64) -> Computed {
+impl LabelTable {
+    fn new(promised: Option<u64>, header: &str, lines: &[Line], defect: f64) -> LabelTable {
         let promise = promised.map_or_else(String::new, |rows| format!("# rows = {rows}\n"));
         let mut text = format!("{promise}{header},{COMPUTED}\n");
         for line in lines {
             text += &format!("{},{:e}\n", line.text, line.computed);
         }
         let differences = lines.iter().filter_map(|line| Some((line.computed - line.stated?).abs()));
-        Computed { text, rows: lines.len(), difference: differences.reduce(f64::max), defect }
+        LabelTable { text, rows: lines.len(), difference: differences.reduce(f64::max), defect }
     }
 }

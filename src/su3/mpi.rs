@@ -5,7 +5,7 @@
 
 use super::summary::Share;
 use super::team::{Master, Report, TeamError, Worker};
-use super::work::Finished;
+use super::work::FinishedGroup;
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
@@ -70,7 +70,7 @@ impl Master for Processes {
                 let from = self.world.process_at_rank(rank);
                 let of = |HeadOfGroup { group, defect, shares }| {
                     let vectors = shares.iter().map(|_| from.receive_vec::<f64>().0).collect();
-                    Finished { group, vectors, defect, shares }
+                    FinishedGroup { group, vectors, defect, shares }
                 };
                 Report::Finished(groups.into_iter().map(of).collect())
             }
@@ -92,7 +92,7 @@ impl Worker for Processes {
             Report::Failed(reason) => (Head::Failed(reason), Vec::new()),
             Report::Finished(finished) => {
                 let mut all = Vec::new();
-                let of = |Finished { group, vectors, defect, shares }| {
+                let of = |FinishedGroup { group, vectors, defect, shares }| {
                     all.extend(vectors);
                     HeadOfGroup { group, defect, shares }
                 };

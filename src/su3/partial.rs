@@ -11,7 +11,7 @@ use super::channel::Channel;
 use super::csv::TableError;
 use super::plan::Plan;
 use super::summary::Share;
-use super::work::Finished;
+use super::work::FinishedGroup;
 use eigenforge_runtime::{say, say_once, trace};
 use rayon::prelude::*;
 use rustix::fs::OFlags;
@@ -34,7 +34,7 @@ pub struct Partial {
     file: File,
     journal: File,
     channels: Vec<Channel>,
-    known: BTreeMap<usize, Known>,
+    known: BTreeMap<usize, KnownGroup>,
     /// The journal's first line.
     name: String,
     /// Groups that are done and not on the disk: their numbers, channel by channel.
@@ -45,7 +45,7 @@ pub struct Partial {
 
 /// What is said of a group that stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Known {
+pub struct KnownGroup {
     /// The largest deviation from orthogonality of its W⁰.
     pub defect: f64,
     /// Of each channel.
@@ -57,7 +57,7 @@ pub struct Known {
 struct Entry {
     group: usize,
     blake3: String,
-    known: Known,
+    known: KnownGroup,
 }
 
 /// What determines the numbers.
@@ -149,7 +149,7 @@ impl Partial {
     }
 
     /// Groups that stand in it, in their order.
-    pub fn known(&self) -> &BTreeMap<usize, Known> {
+    pub fn known(&self) -> &BTreeMap<usize, KnownGroup> {
         &self.known
     }
 
@@ -169,12 +169,12 @@ impl Partial {
     /// # Errors
     ///
     /// What the file system says, once 4 GiB are held.
-    pub fn put(&mut self, plan: &Plan, finished: Vec<Finished>) -> io::Result<()> {
-        let bytes = |Finished { group, vectors, defect, shares }: Finished| {
+    pub fn put(&mut self, plan: &Plan, finished: Vec<FinishedGroup>) -> io::Result<()> {
+        let bytes = |FinishedGroup { group, vectors, defect, shares }: FinishedGroup| {
             let bytes: Vec<Vec<u8>> = vectors.iter().map(|vector| binary::bytes_of(vector)).collect();
-            (group, bytes, Known { defect, shares })
+            (group, bytes, KnownGroup { defect, shares })
         };
-        let done: Vec<(usize, Vec<Vec<u8>>, Known)> = finished.into_par_iter().map(bytes).collect();
+        let done: Vec<(usize, Vec<Vec<u8>>, KnownGroup)> = finished.into_par_iter().map(bytes).collect();
         for (group, bytes, known) in done {
             self.held.insert(group, bytes);
             self.known.insert(group, known);
@@ -223,7 +223,7 @@ impl Partial {
         Ok(())
     }
 
-    /// The numbers of a group, a vector a channel.
+    /// The numbers of a group, a vector per channel.
     ///
     /// # Errors
     ///
@@ -312,7 +312,7 @@ fn hash(vectors: &[Vec<u8>]) -> String {
 /// Between a line's entry and its seal.
 const SEAL: &str = " // blake3 ";
 
-fn line(name: &str, group: usize, blake3: String, known: &Known) -> io::Result<String> {
+fn line(name: &str, group: usize, blake3: String, known: &KnownGroup) -> io::Result<String> {
     let entry = ron::to_string(&Entry { group, blake3, known: known.clone() }).map_err(io::Error::other)?;
     let seal = seal(name, &entry);
     Ok(format!("{entry}{SEAL}{seal}\n"))
@@ -334,12 +334,12 @@ mod tests {
     use super::super::space::Space;
     use super::*;
 
-    fn finished(plan: &Plan, group: usize, factor: f64) -> Finished {
+    fn finished(plan: &Plan, group: usize, factor: f64) -> FinishedGroup {
         let of = &plan.groups[group];
         let vectors: Vec<Vec<f64>> =
             [1.0, -3.0].map(|scale| (0..of.length).map(|i| factor * scale / (i + 7) as f64).collect()).into();
         let shares = vectors.iter().map(|vector| Share::new(of, vector, vector)).collect();
-        Finished { group, vectors, defect: 0.1 / (group + 1) as f64, shares }
+        FinishedGroup { group, vectors, defect: 0.1 / (group + 1) as f64, shares }
     }
 
     /// What stands is known again with the same bits; another run, a torn line, altered numbers and a short file are not trusted.

@@ -330,7 +330,7 @@ impl Source for RotatedElements {
         8 * numbers as u64
     }
 
-    fn manner(&self) -> &'static str {
+    fn describe(&self) -> &'static str {
         "rotated from relative motion group by group"
     }
 }

@@ -1,6 +1,6 @@
 //! Elements or strengths, a group of quadruples at a time, from wherever they are.
 //!
-//! In: a group of the plan. Out: its numbers, a vector a channel. What does not fit into memory at once is read or computed when
+//! In: a group of the plan. Out: its numbers, a vector per channel. What does not fit into memory at once is read or computed when
 //! its turn comes: [`super::binary`] files by position, relative motion by rotation; tables of text are held.
 
 use super::channel::{ByChannel, Channel};
@@ -28,7 +28,7 @@ pub trait Source: Sync {
     fn resident(&self) -> u64;
 
     /// How the numbers come, in words.
-    fn manner(&self) -> &'static str;
+    fn describe(&self) -> &'static str;
 }
 
 impl Source for ByChannel {
@@ -48,7 +48,7 @@ impl Source for ByChannel {
         self.vectors.iter().map(|(_, vector)| 8 * vector.len() as u64).sum()
     }
 
-    fn manner(&self) -> &'static str {
+    fn describe(&self) -> &'static str {
         "held in memory"
     }
 }

@@ -19,7 +19,7 @@ const SHOWN: usize = 8;
 pub struct Summary {
     /// N_max.
     pub n_max: u32,
-    /// Elements a channel, and strengths.
+    /// Elements per channel, and strengths.
     pub elements: usize,
     /// Coefficients W⁰ taken up, computed or read.
     pub w0: usize,

@@ -47,7 +47,7 @@ pub struct TableCache {
 
 /// What a cache did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Served {
+pub struct CacheCounts {
     /// Files read.
     pub read: usize,
     /// Tables' files computed, whether kept or not.
@@ -92,9 +92,9 @@ impl TableCache {
     }
 
     /// What it has done.
-    pub fn served(&self) -> Served {
+    pub fn served(&self) -> CacheCounts {
         let [read, made, damaged] = [&self.read, &self.made, &self.damaged].map(|count| count.load(Ordering::Relaxed));
-        Served { read, made, damaged }
+        CacheCounts { read, made, damaged }
     }
 
     /// The tables of `factors`, L3 ascending for each, from the file of this name and content or computed on all cores.
@@ -315,9 +315,9 @@ mod tests {
             (cache.served(), tables.into_iter().flat_map(|table| table.values).collect::<Vec<f64>>())
         };
         let (served, made) = get();
-        assert_eq!(served, Served { read: 0, made: 1, damaged: 0 });
+        assert_eq!(served, CacheCounts { read: 0, made: 1, damaged: 0 });
         assert!(made.len() > 100);
-        assert_eq!(get(), (Served { read: 1, made: 0, damaged: 0 }, made.clone()));
+        assert_eq!(get(), (CacheCounts { read: 1, made: 0, damaged: 0 }, made.clone()));
         let cache = TableCache::at(folder.path().into(), u64::MAX);
         let path = cache.list().unwrap().remove(0).path;
         let good = std::fs::read(&path).unwrap();
@@ -332,7 +332,7 @@ mod tests {
         for bytes in cases {
             std::fs::write(&path, &bytes).unwrap();
             assert!(cache.verify().unwrap()[0].1.is_some());
-            assert_eq!(get(), (Served { read: 0, made: 1, damaged: 1 }, made.clone()));
+            assert_eq!(get(), (CacheCounts { read: 0, made: 1, damaged: 1 }, made.clone()));
             assert_eq!(std::fs::read(&path).unwrap(), good);
         }
         assert_eq!(cache.verify().unwrap()[0].1, None);

@@ -61,7 +61,7 @@ impl Tables {
     /// Angular momenta beyond what the exact sums serve.
     pub fn new(plan: &Plan) -> Result<Tables, LabelError> {
         let mut tables = Tables::of_pairs(plan, TableCache::off())?;
-        tables.take_up(&plan.groups.iter().collect::<Vec<_>>());
+        tables.load_groups(&plan.groups.iter().collect::<Vec<_>>());
         Ok(tables)
     }
 
@@ -93,7 +93,7 @@ impl Tables {
     }
 
     /// Takes up W⁰ of some groups in place of those it holds; (λf μf) and (λi μi) tell their group.
-    pub fn take_up(&mut self, groups: &[&Group]) {
+    pub fn load_groups(&mut self, groups: &[&Group]) {
         self.products.clear();
         let (coupler, cache) = (&self.coupler, &self.cache);
         let made: Vec<Vec<SquareTable>> = groups.par_iter().map(|group| w0_tables(coupler, cache, group)).collect();

@@ -7,7 +7,7 @@
 //! own to compile and one launch does all of it.
 
 use super::plan::Plan;
-use super::work::{DeviceWorkError, Finished, bytes_of, pieces};
+use super::work::{DeviceWorkError, FinishedGroup, bytes_of, pieces};
 
 /// What a worker says.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub enum Report {
     /// That it is there.
     Ready,
     /// The groups of a portion.
-    Finished(Vec<Finished>),
+    Finished(Vec<FinishedGroup>),
     /// Why it cannot go on.
     Failed(String),
 }
@@ -85,7 +85,7 @@ pub trait Worker {
 pub fn deal(
     master: &mut dyn Master,
     portions: Vec<Vec<usize>>,
-    mut keep: impl FnMut(Vec<Finished>) -> std::io::Result<()>,
+    mut keep: impl FnMut(Vec<FinishedGroup>) -> std::io::Result<()>,
 ) -> Result<(), TeamError> {
     let mut portions = portions.into_iter();
     let mut failed = None;
@@ -112,7 +112,7 @@ pub fn deal(
 /// Of the connection; what goes wrong in the work is reported to the master.
 pub fn work(
     worker: &mut dyn Worker,
-    mut done: impl FnMut(&[usize]) -> Result<Vec<Finished>, DeviceWorkError>,
+    mut done: impl FnMut(&[usize]) -> Result<Vec<FinishedGroup>, DeviceWorkError>,
 ) -> Result<(), TeamError> {
     worker.report(Report::Ready)?;
     while let Some(portion) = worker.next()? {
@@ -165,7 +165,7 @@ mod tests {
     use super::super::space::Space;
     use super::super::table_cache::TableCache;
     use super::super::tables::Tables;
-    use super::super::work::{Algorithm, Direction, Job, Spent};
+    use super::super::work::{Algorithm, Direction, Job, WorkTimes};
     use super::*;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -209,7 +209,7 @@ mod tests {
     fn job<'a>(plan: &'a Plan, source: &'a dyn Source) -> Job<'a> {
         let tables = Tables::of_pairs(plan, TableCache::off()).expect("small labels");
         let (direction, algorithm) = (Direction::Forward, Algorithm::Factorised);
-        Job { plan, source, tables, direction, algorithm, spent: Spent::default() }
+        Job { plan, source, tables, direction, algorithm, spent: WorkTimes::default() }
     }
 
     fn by_team(
@@ -217,7 +217,7 @@ mod tests {
         source: &dyn Source,
         workers: usize,
         dealt: Vec<Vec<usize>>,
-    ) -> Result<Vec<Finished>, TeamError> {
+    ) -> Result<Vec<FinishedGroup>, TeamError> {
         let (to_master, reports) = channel();
         let mut done = Vec::new();
         std::thread::scope(|scope| {
@@ -284,7 +284,7 @@ mod tests {
             0
         }
 
-        fn manner(&self) -> &'static str {
+        fn describe(&self) -> &'static str {
             "torn"
         }
     }

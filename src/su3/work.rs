@@ -75,12 +75,12 @@ pub struct Job<'a> {
     /// How.
     pub algorithm: Algorithm,
     /// Where the time went.
-    pub spent: Spent,
+    pub spent: WorkTimes,
 }
 
 /// Wall-clock seconds by stage, and counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spent {
+pub struct WorkTimes {
     /// Reading or computing the input.
     pub input: f64,
     /// W⁰.
@@ -93,10 +93,10 @@ pub struct Spent {
 
 /// A group that is done.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
+pub struct FinishedGroup {
     /// Which.
     pub group: usize,
-    /// Its numbers, a vector a channel.
+    /// Its numbers, a vector per channel.
     pub vectors: Vec<Vec<f64>>,
     /// The largest deviation from orthogonality of its W⁰.
     pub defect: f64,
@@ -110,7 +110,7 @@ impl Job<'_> {
     /// # Errors
     ///
     /// Those of the source.
-    pub fn work(&mut self, groups: &[usize]) -> Result<Vec<Finished>, TableError> {
+    pub fn work(&mut self, groups: &[usize]) -> Result<Vec<FinishedGroup>, TableError> {
         let started = Instant::now();
         let inputs = read(self.plan, self.source, groups)?;
         self.spent.input += started.elapsed().as_secs_f64();
@@ -118,13 +118,13 @@ impl Job<'_> {
     }
 
     /// The same of numbers that are there.
-    pub fn work_on(&mut self, groups: &[usize], inputs: &[Vec<Vec<f64>>]) -> Vec<Finished> {
+    pub fn work_on(&mut self, groups: &[usize], inputs: &[Vec<Vec<f64>>]) -> Vec<FinishedGroup> {
         let of: Vec<&Group> = groups.iter().map(|at| &self.plan.groups[*at]).collect();
         let mut clock = Instant::now();
         let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64();
-        self.tables.take_up(&of);
+        self.tables.load_groups(&of);
         self.spent.tables += lap();
-        let done: Vec<(Finished, u64)> = groups
+        let done: Vec<(FinishedGroup, u64)> = groups
             .par_iter()
             .zip(inputs)
             .map(|(at, input)| {
@@ -138,10 +138,10 @@ impl Job<'_> {
         done.into_iter().map(|(finished, _)| finished).collect()
     }
 
-    fn finished(&self, at: usize, input: &[Vec<f64>], vectors: Vec<Vec<f64>>, defect: f64) -> Finished {
+    fn finished(&self, at: usize, input: &[Vec<f64>], vectors: Vec<Vec<f64>>, defect: f64) -> FinishedGroup {
         let (group, pairs) = (&self.plan.groups[at], input.par_iter().zip(&vectors));
         let shares = pairs.map(|(input, output)| self.direction.share(group, input, output)).collect();
-        Finished { group: at, vectors, defect, shares }
+        FinishedGroup { group: at, vectors, defect, shares }
     }
 
     /// Every channel; one that equals an earlier one, as nn does pp without Coulomb's force, is copied.
@@ -169,7 +169,7 @@ impl Job<'_> {
     }
 }
 
-/// Numbers of some groups: of each a vector a channel.
+/// Numbers of some groups: of each a vector per channel.
 ///
 /// # Errors
 ///
@@ -180,13 +180,13 @@ pub fn read(plan: &Plan, source: &dyn Source, groups: &[usize]) -> Result<Vec<Ve
 }
 
 /// Some groups of a plan on a device, as a plan of their own with one set of kernels, portion by portion.
-pub struct OnDevice {
+pub struct DeviceWork {
     portions: Vec<Vec<usize>>,
     channels: device::Channels,
     vectors: device::DeviceVectors,
 }
 
-/// What can be made for [`OnDevice`] before there is a device, of all channels.
+/// What can be made for [`DeviceWork`] before there is a device, of all channels.
 pub fn layouts(
     plan: &Plan,
     tables: &Tables,
@@ -198,7 +198,7 @@ pub fn layouts(
     let way = way_of(direction, algorithm);
     let part = device::part_of(plan, &portions.concat());
     let layouts = || device::Layouts::new(&part, tables, channels, way, &ranges(portions));
-    (way != device::Direction::Paper).then(layouts)
+    (way != device::TransformKind::Paper).then(layouts)
 }
 
 /// Whether a device does groups in several portions; else it takes all at once.
@@ -206,11 +206,11 @@ pub fn has_portions(direction: Direction, algorithm: Algorithm) -> bool {
     (direction, algorithm) == (Direction::Forward, Algorithm::Factorised)
 }
 
-fn way_of(direction: Direction, algorithm: Algorithm) -> device::Direction {
+fn way_of(direction: Direction, algorithm: Algorithm) -> device::TransformKind {
     match (direction, algorithm) {
-        (Direction::Inverse, _) => device::Direction::Inverse,
-        (Direction::Forward, Algorithm::Factorised) => device::Direction::Forward,
-        (Direction::Forward, Algorithm::Paper) => device::Direction::Paper,
+        (Direction::Inverse, _) => device::TransformKind::Inverse,
+        (Direction::Forward, Algorithm::Factorised) => device::TransformKind::Forward,
+        (Direction::Forward, Algorithm::Paper) => device::TransformKind::Paper,
     }
 }
 
@@ -224,7 +224,7 @@ fn ranges(portions: &[Vec<usize>]) -> Vec<Range<usize>> {
     portions.iter().map(&mut range).collect()
 }
 
-impl OnDevice {
+impl DeviceWork {
     /// Compiles kernels and makes W⁰ for these groups. `layouts` are those of an earlier [`layouts`], if they are of the same.
     ///
     /// # Errors
@@ -235,12 +235,12 @@ impl OnDevice {
         portions: &[Vec<usize>],
         layouts: Option<device::Layouts>,
         device: &Device,
-    ) -> Result<OnDevice, DeviceTransformError> {
+    ) -> Result<DeviceWork, DeviceTransformError> {
         let started = Instant::now();
         let groups = portions.concat();
         let (part, way) = (device::part_of(job.plan, &groups), way_of(job.direction, job.algorithm));
-        if way == device::Direction::Paper {
-            job.tables.take_up(&groups.iter().map(|at| &job.plan.groups[*at]).collect::<Vec<_>>());
+        if way == device::TransformKind::Paper {
+            job.tables.load_groups(&groups.iter().map(|at| &job.plan.groups[*at]).collect::<Vec<_>>());
         }
         let count = job.source.channels().len();
         let channels =
@@ -248,20 +248,20 @@ impl OnDevice {
         let vectors = channels.vectors()?;
         job.spent.tables += started.elapsed().as_secs_f64();
         let portions = if channels.portions() == portions.len() { portions.to_vec() } else { vec![groups] };
-        Ok(OnDevice { portions, channels, vectors })
+        Ok(DeviceWork { portions, channels, vectors })
     }
 
     /// Does a portion.
     ///
     /// # Errors
     ///
-    /// A device that fails.
+    /// The device fails.
     pub fn portion(
         &mut self,
         job: &mut Job,
         portion: usize,
         inputs: &[Vec<Vec<f64>>],
-    ) -> Result<Vec<Finished>, DeviceTransformError> {
+    ) -> Result<Vec<FinishedGroup>, DeviceTransformError> {
         let started = Instant::now();
         let outputs = self.channels.portion(portion, &mut self.vectors, inputs)?;
         let before: usize = self.portions[..portion].iter().map(Vec::len).sum();
@@ -280,7 +280,7 @@ impl OnDevice {
 /// # Errors
 ///
 /// Those of the source; memory that the device does not have, with the numbers.
-pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec<Finished>, DeviceWorkError> {
+pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec<FinishedGroup>, DeviceWorkError> {
     let (plan, source) = (job.plan, job.source);
     // The compiler keeps one core busy for each file; the others read.
     let (ready, input, reading) = std::thread::scope(|scope| {
@@ -288,7 +288,7 @@ pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec
             let (started, input) = (Instant::now(), read(plan, source, groups));
             (input, started.elapsed().as_secs_f64())
         });
-        let ready = OnDevice::new(job, &[groups.to_vec()], None, device);
+        let ready = DeviceWork::new(job, &[groups.to_vec()], None, device);
         let (input, seconds) = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (ready, input, seconds)
     });
@@ -352,7 +352,7 @@ mod tests {
         let source = ByChannel { vectors: vec![(Channel::Pn, vector(1)), (Channel::Pp, vector(2))], left_out: 0 };
         let job = |direction| {
             let (tables, algorithm) = (Tables::of_pairs(&plan, TableCache::off()).unwrap(), Algorithm::Factorised);
-            Job { plan: &plan, source: &source, tables, direction, algorithm, spent: Spent::default() }
+            Job { plan: &plan, source: &source, tables, direction, algorithm, spent: WorkTimes::default() }
         };
         // Not all of the groups, as in a run that goes on.
         let groups: Vec<usize> = (0..plan.groups.len()).filter(|at| *at != 2).collect();
@@ -373,12 +373,12 @@ mod tests {
                     let portions: Vec<Vec<usize>> = groups.chunks(most).map(<[usize]>::to_vec).collect();
                     let mut job = job(direction);
                     let ready = layouts(&plan, &job.tables, 2, direction, job.algorithm, &portions);
-                    let mut ours = OnDevice::new(&mut job, &portions, ready, &device).unwrap();
+                    let mut ours = DeviceWork::new(&mut job, &portions, ready, &device).unwrap();
                     let mut one = |at: usize| {
                         let inputs = read(&plan, &source, &portions[at]).unwrap();
                         ours.portion(&mut job, at, &inputs).unwrap()
                     };
-                    let found: Vec<Finished> = (0..portions.len()).flat_map(&mut one).collect();
+                    let found: Vec<FinishedGroup> = (0..portions.len()).flat_map(&mut one).collect();
                     assert_eq!(found, whole, "{most} groups a portion");
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, run};
+use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, DmrgResult, Mode, Options, QuantumNumbers, StartVectors, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard, xxz};
@@ -23,7 +23,7 @@ fn options(states: usize, sweeps: usize) -> Options {
     Options { states: vec![states], sweeps, mode: Mode::Infinite, tolerance: 1e-10, ..Options::default() }
 }
 
-fn grown(operator: &Operator, numbers: impl Into<QuantumNumbers>, options: &Options) -> Found {
+fn grown(operator: &Operator, numbers: impl Into<QuantumNumbers>, options: &Options) -> DmrgResult {
     run(&Chain::new(operator, numbers, None).unwrap(), options, None, |_| {}).unwrap()
 }
 

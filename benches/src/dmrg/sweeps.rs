@@ -7,10 +7,10 @@
 use super::DmrgBenchError;
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::engine::Engine;
-use eigenforge::dmrg::forecast::{Card, Forecast};
-use eigenforge::dmrg::host::Host;
+use eigenforge::dmrg::forecast::{CardRates, Forecast};
+use eigenforge::dmrg::host::HostEngine;
 use eigenforge::dmrg::options::START_STATES;
-use eigenforge::dmrg::resident::Resident;
+use eigenforge::dmrg::resident::DeviceEngine;
 use eigenforge::dmrg::sweep::{BondRecord, Sweeper};
 use eigenforge::dmrg::{Chain, CpuShare, DmrgError, Options, Strategy};
 use eigenforge::lattice::Lattice;
@@ -170,7 +170,7 @@ pub fn command(
     writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
     for case in cases {
         let threads = rayon::current_num_threads();
-        let forecast = Forecast::of(&case.chain()?, case.states, threads, &Card::of(device))?;
+        let forecast = Forecast::of(&case.chain()?, case.states, threads, &CardRates::of(device))?;
         let mut line = |name: &str, predicted: f64, found: Measured| {
             let Measured { part, shares, kept, dimension, products, flops, energy, .. } = found;
             let [plan, solve, truncate, carry] = shares.map(|share| 100.0 * share);
@@ -188,13 +188,13 @@ pub fn command(
         if device.runs_kernels() {
             let none = [CpuShare::default()];
             for share in if shares.is_empty() { &none } else { shares } {
-                let mut engine = Resident::new(device)?;
-                engine.take_up(Strategy::Planned, *share)?;
+                let mut engine = DeviceEngine::new(device)?;
+                engine.configure(Strategy::Planned, *share)?;
                 let name = if shares.is_empty() { "card".into() } else { format!("card, cpu_share {share}") };
                 line(&name, forecast.card, sweeps(engine, case, seconds)?)?;
             }
         }
-        line("cpu", forecast.cpu, sweeps(Host::default(), case, seconds)?)?;
+        line("cpu", forecast.cpu, sweeps(HostEngine::default(), case, seconds)?)?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@
 use super::mapping::Mapping;
 use super::{Device, Vector};
 use crate::error::Result;
-use crate::stretches::Stretches;
+use crate::free_list::FreeList;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes to which vectors are aligned, and of which their lengths are multiples.
@@ -28,7 +28,7 @@ struct Inner {
 }
 
 struct State {
-    line: Stretches,
+    line: FreeList,
     mapping: Option<Mapping>,
     /// The most bytes that were taken at a time.
     peak: u64,
@@ -57,14 +57,14 @@ impl Arena {
     /// Of at most `limit` bytes, of which none are reserved yet.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn new(device: &Device, limit: u64) -> Result<Arena> {
         let separate = std::env::var("EIGENFORGE_ARENA").is_ok_and(|how| how == "separate");
         let mapping = match device {
             Device::Cuda(cuda) if !separate => Mapping::new(cuda, limit)?,
             _ => None,
         };
-        let state = Mutex::new(State { line: Stretches::default(), mapping, peak: 0 });
+        let state = Mutex::new(State { line: FreeList::default(), mapping, peak: 0 });
         Ok(Arena { inner: Arc::new(Inner { device: device.clone(), limit, state }) })
     }
 
@@ -91,7 +91,7 @@ impl Arena {
     /// Reserves what is missing of so many bytes, or of the limit.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn reserve(&self, bytes: u64) -> Result<()> {
         let mut state = self.inner.state();
         let more = bytes.min(self.inner.limit).saturating_sub(state.line.end());
@@ -102,7 +102,7 @@ impl Arena {
     /// would be more than `most` bytes in all.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn reserve_for(&self, len: usize, step: u64, most: u64) -> Result<bool> {
         let mut state = self.inner.state();
         let more = state.line.missing(rounded(len));
@@ -134,7 +134,7 @@ impl Arena {
     /// they are is not said, and on the CPU and in simulation they are NaN.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn take(&self, len: usize, at_the_end: bool) -> Result<Option<Vector<f64>>> {
         let bytes = rounded(len);
         let mut state = self.inner.state();

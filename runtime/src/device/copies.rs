@@ -121,7 +121,7 @@ impl Copies {
     /// For vectors of this device.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn new(device: &Device) -> Result<Copies> {
         let stream = match device {
             Device::Cuda(cuda) => Some(Stream::new(cuda)?),
@@ -153,7 +153,7 @@ impl Copies {
     /// Copies `len` numbers to the front of a vector.
     ///
     /// # Errors
-    /// Those of [`Copies::to_host`].
+    /// See [`Copies::to_host`].
     pub fn to_device(&self, pinned: Pinned, mut vector: Vector<f64>, len: usize) -> Result<Transfer> {
         check(&self.device, &vector, &pinned, len)?;
         let (Some(stream), Some(address)) = (&self.stream, vector.address()) else {
@@ -172,7 +172,7 @@ impl Transfer {
     /// Waits, and gives both ends back.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn finish(mut self) -> Result<(Vector<f64>, Pinned)> {
         self.wait()?;
         self.ends.take().ok_or_else(|| DeviceError::Arguments {
@@ -185,7 +185,7 @@ impl Transfer {
     /// A copy of the first `len` numbers as they are at the end.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn values(&self, len: usize) -> Result<Vec<f64>> {
         self.wait()?;
         Ok(self.ends.as_ref().map_or_else(Vec::new, |(_, pinned)| pinned[..len].to_vec()))

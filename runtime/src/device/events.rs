@@ -96,7 +96,7 @@ fn timelines() -> MutexGuard<'static, Vec<Timeline>> {
     TIMELINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A trace without a device's times is better than a solve that failed for want of them.
+/// A trace without a device's times is better than a solve that failed for lack of them.
 fn with<T>(result: Result<T>) -> Option<T> {
     result.map_err(|error| trace::note(format!("times of the GPU are incomplete: {error}"))).ok()
 }

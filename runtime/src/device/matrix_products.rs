@@ -228,7 +228,7 @@ impl MatrixProducts {
     /// source is in host memory it is waited for.
     ///
     /// # Errors
-    /// A matrix outside its vector; vectors of another device; a stream that there is not; a device that fails.
+    /// A matrix outside its vector; vectors of another device; a stream that there is not; the device fails.
     pub fn run(
         &self,
         blocks: &[MatrixBlock],

@@ -168,7 +168,7 @@ impl<U: Pod> Buffer<U> {
     /// Overwrites the first elements; the others stay.
     ///
     /// # Errors
-    /// More values than elements; a device that fails.
+    /// More values than elements; the device fails.
     pub fn write_first(&mut self, values: &[U]) -> Result<()> {
         if values.len() > self.len {
             return Err(DeviceError::Arguments {

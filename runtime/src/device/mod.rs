@@ -41,7 +41,7 @@ pub use kernel::{Kernel, KernelRecord};
 pub use matrix_products::{MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource};
 pub use memory::{Buffer, Memory, OnDevice};
 pub use pinned::Pinned;
-pub use side_copies::{SideCopies, Underway};
+pub use side_copies::{PendingCopy, SideCopies};
 pub use sim::{Checks, Sim};
 pub use tensor_maps::{MappedMatrix, tensor_maps};
 pub use vector::Vector;
@@ -86,7 +86,7 @@ impl Device {
             Ok(device) => (device, None),
             Err(error) => {
                 tracing::info!(%error, "no CUDA device: using the CPU");
-                (Device::cpu(), worth_telling(&error))
+                (Device::cpu(), cpu_fallback_reason(&error))
             }
         }
     }
@@ -335,7 +335,7 @@ impl Device {
 }
 
 /// Why CUDA is not used, in one line; nothing where there is no driver.
-fn worth_telling(error: &DeviceError) -> Option<String> {
+fn cpu_fallback_reason(error: &DeviceError) -> Option<String> {
     match error {
         DeviceError::NoDriver => None,
         _ => Some(error.to_string().lines().next().unwrap_or_default().to_string()),
@@ -348,14 +348,14 @@ mod tests {
 
     #[test]
     fn the_reason_for_the_cpu_is_one_line_and_none_without_a_driver() {
-        assert_eq!(worth_telling(&DeviceError::NoDriver), None);
+        assert_eq!(cpu_fallback_reason(&DeviceError::NoDriver), None);
         let nvrtc = JitError::DriverTooOld { nvrtc: (13, 5), path: "libnvrtc.so.13".into(), driver: (12, 4) };
-        let reason = worth_telling(&nvrtc.into()).unwrap();
+        let reason = cpu_fallback_reason(&nvrtc.into()).unwrap();
         assert!(reason.contains("NVRTC 13.5") && reason.contains("too new for this driver"), "{reason}");
         let searched = vec!["here".into(), "there".into()];
-        let reason = worth_telling(&JitError::NoNvrtc { searched }.into()).unwrap();
+        let reason = cpu_fallback_reason(&JitError::NoNvrtc { searched }.into()).unwrap();
         assert!(reason.contains("pip install") && reason.lines().count() == 1, "{reason}");
-        let reason = worth_telling(&DeviceError::NoDevice { ordinal: 0, count: 0 }).unwrap();
+        let reason = cpu_fallback_reason(&DeviceError::NoDevice { ordinal: 0, count: 0 }).unwrap();
         assert!(reason.contains("no CUDA device"), "{reason}");
     }
 }

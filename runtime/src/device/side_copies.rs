@@ -1,7 +1,7 @@
 //! Copies of parts of a vector to host memory beside the kernels of its device: on a stream of their own.
 //!
 //! In: a vector, ranges of its elements, host memory. Out: that memory with the ranges one behind the other, after
-//! [`Underway::wait`]; kernels that are launched in between run at the same time. The copies begin when everything that was
+//! [`PendingCopy::wait`]; kernels that are launched in between run at the same time. The copies begin when everything that was
 //! queued before them is done. In simulation and on the CPU they are over at once.
 
 use super::cuda::{Context, Cuda, driver};
@@ -30,7 +30,7 @@ unsafe impl Sync for Lane {}
 
 /// Copies that may not be over. They are waited for before the host memory can be had again.
 #[must_use = "the numbers are there after `wait`"]
-pub struct Underway<'a> {
+pub struct PendingCopy<'a> {
     lane: Option<&'a Lane>,
     to: Option<Pinned>,
     /// Not written while it is copied.
@@ -104,7 +104,7 @@ impl SideCopies {
         first: usize,
         parts: &[Range<usize>],
         mut to: Pinned,
-    ) -> Result<Underway<'a>> {
+    ) -> Result<PendingCopy<'a>> {
         let end = parts.iter().map(|part| part.end).max().unwrap_or(0);
         let count: usize = parts.iter().map(Range::len).sum();
         if count > to.len() || first + end > from.len() || parts.iter().any(|part| part.start > part.end) {
@@ -123,7 +123,7 @@ impl SideCopies {
             for (start, place) in places {
                 from.read_part(start, &mut to[place])?;
             }
-            return Ok(Underway { lane: None, to: Some(to), _from: from });
+            return Ok(PendingCopy { lane: None, to: Some(to), _from: from });
         };
         let address = match (from.device(), from.address()) {
             (Device::Cuda(cuda), Some(address)) if Arc::ptr_eq(cuda, &lane.cuda) => address,
@@ -134,7 +134,7 @@ impl SideCopies {
         };
         lane.begin()?;
         // From here on whoever drops it waits.
-        let mut underway = Underway { lane: Some(lane), to: Some(to), _from: from };
+        let mut underway = PendingCopy { lane: Some(lane), to: Some(to), _from: from };
         if let Some(to) = &mut underway.to {
             for (start, place) in places {
                 // SAFETY: both ranges were compared above; the host memory is kept until the copies are waited for, the
@@ -147,7 +147,7 @@ impl SideCopies {
     }
 }
 
-impl Underway<'_> {
+impl PendingCopy<'_> {
     /// The host memory, with the numbers in it.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ impl Underway<'_> {
     }
 }
 
-impl Drop for Underway<'_> {
+impl Drop for PendingCopy<'_> {
     fn drop(&mut self) {
         if self.lane.take().is_some_and(|lane| lane.wait().is_err()) {
             std::mem::forget(self.to.take());

@@ -9,7 +9,7 @@ use eigenforge_templates::launch::Element;
 use rayon::prelude::*;
 use std::marker::PhantomData;
 
-/// Elements a thread copies at a time.
+/// Elements that a thread copies at a time.
 const COPY: usize = 1 << 16;
 
 /// `len` numbers on a device. CUDA memory is aligned to 256 bytes.
@@ -122,7 +122,7 @@ impl<T: Scalar> Vector<T> {
     /// Overwrites several parts from the host, each from its first element on.
     ///
     /// # Errors
-    /// A part beyond the vector; a device that fails.
+    /// A part beyond the vector; the device fails.
     pub fn write_parts(&mut self, parts: &[(usize, &[T])]) -> Result<()> {
         parts.iter().try_for_each(|(first, values)| self.check_part(*first, values.len()))?;
         self.storage.write_parts(parts)
@@ -137,7 +137,7 @@ impl<T: Scalar> Vector<T> {
     /// A copy of the first `count` elements on the host.
     ///
     /// # Errors
-    /// More elements than there are; a device that fails.
+    /// More elements than there are; the device fails.
     pub fn download_first(&self, count: usize) -> Result<Vec<T>> {
         self.check_room(count)?;
         self.storage.download(count)
@@ -146,7 +146,7 @@ impl<T: Scalar> Vector<T> {
     /// Overwrites the first elements from the host; the others stay.
     ///
     /// # Errors
-    /// More values than elements; a device that fails.
+    /// More values than elements; the device fails.
     pub fn write_first(&mut self, values: &[T]) -> Result<()> {
         self.check_room(values.len())?;
         self.storage.write(values)

@@ -31,7 +31,7 @@ pub(crate) const SCHEMA: u32 = 1;
 pub(crate) const RECORD_FILE: &str = "entry.ron";
 /// The binary of an entry.
 pub(crate) const CUBIN_FILE: &str = "kernel.cubin";
-/// The options of an entry, one a line.
+/// The options of an entry, one per line.
 pub(crate) const OPTIONS_FILE: &str = "options.txt";
 /// The log of an entry.
 const LOG_FILE: &str = "log.txt";

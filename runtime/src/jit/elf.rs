@@ -1,6 +1,6 @@
 //! What a cubin says of its kernels: a cubin is an ELF file, and whatever the log leaves out stands in it.
 //!
-//! In: the bytes, of any content. Out: each kernel's name, registers a thread, stack and static shared memory in bytes.
+//! In: the bytes, of any content. Out: each kernel's name, registers per thread, stack and static shared memory in bytes.
 //!
 //! - A kernel NAME is a function symbol with the entry flag 0x10 in `st_other`, in the section `.text.NAME`.
 //! - `.nv.info` is a list of attributes (format, code, 16-bit value or length, payload); of format 4 and with the payload
@@ -29,7 +29,7 @@ const STACK: u8 = 0x12;
 pub(crate) struct ElfKernel {
     /// Its name.
     pub name: String,
-    /// 32-bit registers a thread.
+    /// 32-bit registers per thread.
     pub registers: Option<u32>,
     /// Bytes of stack a thread, callees included.
     pub stack: Option<u32>,

@@ -1,6 +1,6 @@
 //! How many blocks of a kernel a multiprocessor holds at a time: what registers, threads and shared memory leave room for.
 //!
-//! In: registers a thread, threads a block, bytes of shared memory a block, architecture. Out: [`Occupancy`]. Registers are
+//! In: registers per thread, threads per block, bytes of shared memory per block, architecture. Out: [`Occupancy`]. Registers are
 //! handed out to warps in units of 256, from four equal parts of the register file; shared memory in units of 128 bytes,
 //! with 1 KiB more a block that CUDA keeps.
 //!
@@ -63,7 +63,7 @@ pub enum Limit {
 }
 
 impl Occupancy {
-    /// Of a kernel with `registers` a thread, `threads` a block and `shared` bytes a block, static and dynamic together;
+    /// Of a kernel with `registers` per thread, `threads` per block and `shared` bytes per block, static and dynamic together;
     /// `None` for an architecture whose multiprocessor is not in the table.
     pub fn of(arch: Arch, registers: u32, threads: u32, shared: u32) -> Option<Occupancy> {
         let &(_, most_warps, most_blocks, kib) = MULTIPROCESSORS.iter().find(|known| known.0 == arch.0)?;

@@ -53,7 +53,7 @@ pub enum OverrideError {
     Arguments {
         /// The edited file.
         file: PathBuf,
-        /// The generated kernels with their parameters, one a line.
+        /// The generated kernels with their parameters, one per line.
         expected: String,
         /// The edited ones.
         found: String,

@@ -227,7 +227,7 @@ fn signatures(text: &str) -> BTreeMap<String, Vec<eigenforge_templates::signatur
     kernels(text).into_iter().map(|name| (name.clone(), kinds(&name))).collect()
 }
 
-/// The kernels with their parameters, one a line.
+/// The kernels with their parameters, one per line.
 fn listed(text: &str) -> String {
     let parameters = |name: &str| {
         let declared = declared(text, name).unwrap_or_default();

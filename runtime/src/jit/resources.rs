@@ -1,7 +1,7 @@
 //! What a kernel takes on the card: read from the cubin, and from ptxas's lines in the compile log
 //! (`--ptxas-options=-v`) what only the log tells.
 //!
-//! In: the cubin and the log. Out: registers a thread, spills, stack, shared and constant memory in bytes, for each kernel
+//! In: the cubin and the log. Out: registers per thread, spills, stack, shared and constant memory in bytes, for each kernel
 //! and, when there is a log, for each device function that was not inlined. A log may be without ptxas's lines: NVRTC
 //! gives none when it finds the text in a cache of its own.
 
@@ -15,11 +15,11 @@ pub struct KernelResources {
     pub name: String,
     /// Whether it is a kernel. Of a device function ptxas tells stack and spills only.
     pub entry: bool,
-    /// 32-bit registers a thread.
+    /// 32-bit registers per thread.
     pub registers: u32,
-    /// Bytes of registers stored to local memory for want of room; `None` when nobody told.
+    /// Bytes of registers stored to local memory for lack of registers; `None` if unknown.
     pub spill_stores: Option<u32>,
-    /// Bytes of registers loaded back; `None` when nobody told.
+    /// Bytes of registers loaded back; `None` if unknown.
     pub spill_loads: Option<u32>,
     /// Bytes of stack a thread, callees included for a kernel.
     pub stack: u32,
@@ -30,12 +30,12 @@ pub struct KernelResources {
 }
 
 impl KernelResources {
-    /// Whether any register was spilled; `None` when nobody told, which can be only when there is a stack.
+    /// Whether any register was spilled; `None` if unknown, which can be only when there is a stack.
     pub fn spills(&self) -> Option<bool> {
         Some(self.spilled()? > 0)
     }
 
-    /// Bytes spilled, stored and loaded; `None` when nobody told.
+    /// Bytes spilled, stored and loaded; `None` if unknown.
     pub fn spilled(&self) -> Option<u64> {
         Some(u64::from(self.spill_stores?) + u64::from(self.spill_loads?))
     }

@@ -79,5 +79,5 @@ pub enum DensityError {
     Write(#[from] ReportError),
     /// The small eigenproblem failed.
     #[error(transparent)]
-    Solve(#[from] SolveError),
+    CiSolve(#[from] SolveError),
 }

@@ -1,4 +1,4 @@
-//! Classes of strings: one where a space is of all irreps, else one an irrep.
+//! Classes of strings: one where a space is of all irreps, else one per irrep.
 
 use super::super::space::{self, Space};
 use super::super::strings::Word;
@@ -19,7 +19,7 @@ impl Classes {
         Classes { irreps, wanted }
     }
 
-    /// Classes: 1, or one an irrep.
+    /// Classes: 1, or one per irrep.
     pub fn count(&self) -> usize {
         if self.irreps.is_some() { IRREPS } else { 1 }
     }

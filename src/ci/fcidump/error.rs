@@ -12,7 +12,7 @@ pub enum FcidumpError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// An I/O error.
         source: std::io::Error,
     },
     /// Something in a file.

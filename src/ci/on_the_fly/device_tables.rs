@@ -1,10 +1,10 @@
 //! What the generated kernel reads: where rows are, the moves of both spins' strings, the integrals; and the plan.
 //!
-//! In: a [`Hamiltonian`] of a space of products of strings, a card's multiprocessors. Out: a [`RowsPlan`] and its tables
+//! In: a [`CiHamiltonian`] of a space of products of strings, a card's multiprocessors. Out: a [`RowsPlan`] and its tables
 //! by name.
 
 use super::super::device_table::Table;
-use super::super::matrix::Hamiltonian;
+use super::super::matrix::CiHamiltonian;
 use super::super::non_zeros::Census;
 use super::super::string_table::StringTable;
 use super::super::strings::{Strings, occupied};
@@ -12,7 +12,7 @@ use super::OnTheFlyError;
 use crate::sparse::Target;
 use eigenforge_templates::ci::{RowsCounts, RowsPlan};
 
-/// Threads of a block, and blocks a multiprocessor: 64 warps hide the latency of dependent loads.
+/// Threads of a block, and blocks per multiprocessor: 64 warps hide the latency of dependent loads.
 const THREADS: u32 = 256;
 const BLOCKS: u32 = 8;
 
@@ -24,14 +24,14 @@ pub(super) struct DeviceTables {
 }
 
 /// Elements of H, at most.
-pub(super) fn elements(hamiltonian: &Hamiltonian<'_>) -> u64 {
+pub(super) fn elements(hamiltonian: &CiHamiltonian<'_>) -> u64 {
     let census = Census::of(hamiltonian.space, &hamiltonian.orbital_irreps);
     u64::try_from(census.non_zeros).unwrap_or(u64::MAX)
 }
 
 /// The plan and its tables, with the lanes of the model or with so many.
 pub(super) fn tables(
-    hamiltonian: &Hamiltonian<'_>,
+    hamiltonian: &CiHamiltonian<'_>,
     name: &str,
     target: Target,
     lanes: Option<u32>,

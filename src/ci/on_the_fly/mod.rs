@@ -1,7 +1,7 @@
 //! H row by row, made again in each product: σ = H C in any space, nothing stored but the moves of its strings.
 //!
 //! In: integrals and a space. Out: σ, the diagonal, a bound of the norm (the largest row sum of |H|, Gershgorin 1931), as
-//! a [`LinearOperator`] without the core energy, in Hartree. On the CPU the rows are those of [`Hamiltonian`], and any
+//! a [`LinearOperator`] without the core energy, in Hartree. On the CPU the rows are those of [`CiHamiltonian`], and any
 //! space will do; it is the way where a matrix does not fit, for making a row takes far longer than reading it. Where
 //! kernels run, [`eigenforge_templates::ci::RowsPlan`] makes them faster than a CPU could store them, for spaces of
 //! products of strings: full or up to a level, whole or of one irrep.
@@ -14,7 +14,7 @@
 mod device_tables;
 mod kernels;
 
-use super::matrix::{Hamiltonian, MatrixError, THRESHOLD};
+use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
 use super::{Integrals, Space};
 use crate::sparse::Target;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
@@ -56,7 +56,7 @@ pub struct OnTheFly<'a> {
 }
 
 enum Engine<'a> {
-    Cpu { hamiltonian: Box<Hamiltonian<'a>>, diagonal: Arc<Vec<f64>> },
+    Cpu { hamiltonian: Box<CiHamiltonian<'a>>, diagonal: Arc<Vec<f64>> },
     Kernels(Box<Kernels>),
 }
 
@@ -79,7 +79,7 @@ impl<'a> OnTheFly<'a> {
         lanes: Option<u32>,
         device: &Device,
     ) -> Result<OnTheFly<'a>, OnTheFlyError> {
-        let hamiltonian = Hamiltonian::new(integrals, space, THRESHOLD)?;
+        let hamiltonian = CiHamiltonian::new(integrals, space, THRESHOLD)?;
         let rows = space.len() as usize;
         let device = device.clone();
         if device.runs_kernels() {
@@ -113,7 +113,7 @@ impl<'a> OnTheFly<'a> {
     /// # Errors
     /// As [`OnTheFly::new`]'s.
     pub fn plan(integrals: &Integrals, space: &Space, target: Target) -> Result<RowsPlan, OnTheFlyError> {
-        let hamiltonian = Hamiltonian::new(integrals, space, THRESHOLD)?;
+        let hamiltonian = CiHamiltonian::new(integrals, space, THRESHOLD)?;
         Ok(device_tables::tables(&hamiltonian, "ci", target, None)?.plan)
     }
 

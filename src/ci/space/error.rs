@@ -72,7 +72,7 @@ pub enum SpaceError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// An I/O error.
         source: std::io::Error,
     },
     /// The file is no list of determinants.

@@ -1,4 +1,4 @@
-//! A file of determinants: one a line, the α and then the β occupation string, orbital 1 leftmost.
+//! A file of determinants: one per line, the α and then the β occupation string, orbital 1 leftmost.
 //!
 //! ```text
 //! # water, minimal basis: 7 orbitals, 5 α and 5 β electrons

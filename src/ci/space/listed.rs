@@ -5,7 +5,7 @@
 
 use super::SpaceError;
 
-/// Bytes a determinant: its pair, its place among those of its α string.
+/// Bytes per determinant: its pair, its place among those of its α string.
 pub(super) const BYTES: u64 = 16;
 
 /// A list of determinants.

@@ -62,7 +62,7 @@ impl DeviceCoefficients {
     /// A vector for them.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn room(&self) -> Result<Vector<f64>, DeviceTransformError> {
         Ok(self.device.zeros(self.plan.w0 as usize)?)
     }
@@ -70,7 +70,7 @@ impl DeviceCoefficients {
     /// Computes them.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn compute(&self, w0: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         for class in &self.plan.classes {
             let launch = self.plan.launch(class)?;
@@ -89,7 +89,7 @@ impl DeviceCoefficients {
     /// max |Wᵀ W x − x| over all matrices, for a fixed x without structure, |x| ≤ 1.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn defect(&self, w0: &Vector<f64>) -> Result<f64, DeviceTransformError> {
         Ok(largest(&self.defects(w0)?))
     }
@@ -97,7 +97,7 @@ impl DeviceCoefficients {
     /// The same of each product of irreps and S0, in the order of the plan.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn defects(&self, w0: &Vector<f64>) -> Result<Vec<f64>, DeviceTransformError> {
         let launch = self.plan.defect_launch()?;
         let mut defects: Vector<f64> = self.device.zeros(3 * self.plan.products as usize)?;

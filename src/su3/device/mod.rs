@@ -19,7 +19,7 @@ use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
 use layout::{Layout, Portion, w0_of_tables};
 use numbers::OnCard;
 pub use paper::DevicePaper;
-pub use run::{Channels, DeviceMemory, DeviceVectors, Direction, Layouts, memory_plan, part_of, transform};
+pub use run::{Channels, DeviceMemory, DeviceVectors, Layouts, TransformKind, memory_plan, part_of, transform};
 use std::collections::HashMap;
 
 /// Why a device does not transform.
@@ -116,7 +116,7 @@ impl DeviceTransform {
     /// Elements, one channel after another, into strengths. `work` is as long.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn forward(&self, numbers: &mut Vector<f64>, work: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         self.forward_by(&self.plan.slabs, &self.plan.tiles, numbers, work)
     }
@@ -150,7 +150,7 @@ impl DeviceTransform {
     /// Strengths into elements.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn inverse(&self, numbers: &mut Vector<f64>, work: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         self.couple(&self.plan.tiles, numbers, work, true)?;
         for class in &self.plan.slabs {

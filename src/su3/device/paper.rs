@@ -51,7 +51,7 @@ impl DevicePaper {
     /// Strengths of all channels from their elements.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn forward(&self, elements: &Vector<f64>, strengths: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         let launch = self.plan.launch()?;
         let mut arguments = Arguments::new().read("u", elements).write("c", strengths);

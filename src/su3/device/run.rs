@@ -16,7 +16,7 @@ use std::ops::Range;
 
 /// What to do with the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum TransformKind {
     /// Elements into strengths.
     Forward,
     /// Strengths into elements.
@@ -28,7 +28,7 @@ pub enum Direction {
 /// A transformation of some channels on a device: kernels, tables and W⁰, everything but the numbers.
 pub struct Channels {
     chain: Chain,
-    direction: Direction,
+    direction: TransformKind,
     /// Channels at once.
     at_once: usize,
     /// Numbers of one.
@@ -55,16 +55,16 @@ impl Layouts {
         plan: &Plan,
         tables: &Tables,
         at_once: usize,
-        direction: Direction,
+        direction: TransformKind,
         portions: &[Range<usize>],
     ) -> Layouts {
         let whole = 0..plan.groups.len();
-        let portions = if direction == Direction::Forward { portions } else { std::slice::from_ref(&whole) };
+        let portions = if direction == TransformKind::Forward { portions } else { std::slice::from_ref(&whole) };
         let (coefficients, layout) = rayon::join(
             || CoefficientsLayout::new(plan, tables.coupler()),
             || Layout::in_portions(plan, tables, at_once as u32, None, portions),
         );
-        let ways = if direction == Direction::Inverse { Ways::Back } else { Ways::Forward };
+        let ways = if direction == TransformKind::Inverse { Ways::Back } else { Ways::Forward };
         Layouts { coefficients, layout, ways, portions: portions.to_vec() }
     }
 
@@ -94,7 +94,7 @@ impl Channels {
         plan: &Plan,
         tables: &Tables,
         channels: usize,
-        direction: Direction,
+        direction: TransformKind,
         device: &Device,
     ) -> Result<Channels, DeviceTransformError> {
         let all = 0..plan.groups.len();
@@ -110,7 +110,7 @@ impl Channels {
         plan: &Plan,
         tables: &Tables,
         channels: usize,
-        direction: Direction,
+        direction: TransformKind,
         portions: &[Range<usize>],
         layouts: Option<Layouts>,
         device: &Device,
@@ -119,8 +119,8 @@ impl Channels {
         let (length, device) = (plan.length, device.clone());
         let places = plan.groups.iter().map(|group| [group.start, group.length]).collect();
         let whole = 0..plan.groups.len();
-        let portions = if direction == Direction::Forward { portions } else { std::slice::from_ref(&whole) };
-        if direction == Direction::Paper {
+        let portions = if direction == TransformKind::Forward { portions } else { std::slice::from_ref(&whole) };
+        if direction == TransformKind::Paper {
             let chain = Chain::Paper(Box::new(DevicePaper::new(plan, tables, channels, &device)?));
             let defects = plan.groups.iter().map(|group| tables.defect_of(group)).collect();
             let portions = portions.to_vec();
@@ -158,7 +158,7 @@ impl Channels {
     /// Memory of the device for the numbers.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn vectors(&self) -> Result<DeviceVectors, DeviceTransformError> {
         let zeros = || self.device.zeros(self.at_once * self.length);
         Ok(DeviceVectors { numbers: zeros()?, work: zeros()? })
@@ -167,7 +167,7 @@ impl Channels {
     /// Transforms the groups of a portion: a vector for each of them and each channel, in and out.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn portion(
         &self,
         portion: usize,
@@ -187,7 +187,7 @@ impl Channels {
                 }
             }
             match (&self.chain, self.direction) {
-                (Chain::Products(chain), Direction::Inverse) => chain.inverse(numbers, work)?,
+                (Chain::Products(chain), TransformKind::Inverse) => chain.inverse(numbers, work)?,
                 (Chain::Products(chain), _) => chain.forward_portion(portion, numbers, work)?,
                 (Chain::Paper(paper), _) => {
                     paper.forward(numbers, work)?;
@@ -208,7 +208,7 @@ impl Channels {
     /// Transforms every channel.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn transform(&self, input: &ByChannel) -> Result<ByChannel, DeviceTransformError> {
         let _transforming = trace::span("solve", "transform");
         let (length, device) = (self.length, &self.device);
@@ -219,7 +219,7 @@ impl Channels {
                 numbers.write_part(at * length, vector)?;
             }
             match (&self.chain, self.direction) {
-                (Chain::Products(chain), Direction::Inverse) => chain.inverse(&mut numbers, &mut work)?,
+                (Chain::Products(chain), TransformKind::Inverse) => chain.inverse(&mut numbers, &mut work)?,
                 (Chain::Products(chain), _) => chain.forward(&mut numbers, &mut work)?,
                 (Chain::Paper(paper), _) => {
                     paper.forward(&numbers, &mut work)?;
@@ -244,7 +244,7 @@ pub fn transform(
     plan: &Plan,
     tables: &Tables,
     input: &ByChannel,
-    direction: Direction,
+    direction: TransformKind,
     device: &Device,
 ) -> Result<ByChannel, DeviceTransformError> {
     Channels::new(plan, tables, input.vectors.len(), direction, device)?.transform(input)

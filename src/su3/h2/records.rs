@@ -1,7 +1,7 @@
 //! H2 files as Fortran records: each between two 4-byte lengths, integers and reals of 4 bytes, little-endian.
 //!
 //! The version; v0: one record of species, N1b, N2b, size of like nucleons, size of pn; 15099 and 15200: numbers of orbitals, then
-//! for each class n, l, 2j and weights, then the lines of the text. At last the values, a record a sector, in the order of `order`.
+//! for each class n, l, 2j and weights, then the lines of the text. At last the values, a record per sector, in the order of `order`.
 
 use super::super::channel::Channel;
 use super::super::csv::TableError;

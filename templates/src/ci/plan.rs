@@ -64,7 +64,7 @@ pub struct FullCiPlan {
     pub up: u32,
     /// α strings.
     pub alpha_strings: u32,
-    /// β strings of each class: one class, or one an irrep.
+    /// β strings of each class: one class, or one per irrep.
     pub classes: Vec<u32>,
     /// Determinants.
     pub rows: u64,

@@ -204,7 +204,7 @@ impl RowsPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template. A plan that [`RowsPlan::check`] refuses gives a text that does not compile.
+    /// The template cannot be rendered. A plan that [`RowsPlan::check`] refuses gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let tables = self.tables().iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect();
         let view = View { plan: self, prelude: PRELUDE, pairs: self.pairs(), tables, cost: self.cost() };

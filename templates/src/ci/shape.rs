@@ -47,7 +47,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// By model: tiles that leave few pairs to fill up, two columns a thread, two blocks a multiprocessor if the field
+    /// By model: tiles that leave few pairs to fill up, two columns a thread, two blocks per multiprocessor if the field
     /// of a tile fits then, else one, else the field in device memory.
     pub fn of(strings: &Strings) -> Shape {
         let tiles = |tile: u32| strings.pairs.iter().map(|pairs| u64::from(pairs.div_ceil(tile))).sum::<u64>();

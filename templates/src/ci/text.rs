@@ -39,7 +39,7 @@ impl FullCiPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template. A plan that [`FullCiPlan::check`] refuses gives a text that does not compile.
+    /// The template cannot be rendered. A plan that [`FullCiPlan::check`] refuses gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let narrow = self.link.bytes() == 2;
         let starts = self.slice_starts();

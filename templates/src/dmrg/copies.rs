@@ -77,7 +77,7 @@ impl MatrixCopiesPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let view = View { name: &self.name, prelude: PRELUDE, threads: Self::THREADS };
         Ok(KernelText {

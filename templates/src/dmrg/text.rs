@@ -10,7 +10,7 @@ pub(super) fn records(step: u32) -> Result<String, TextError> {
     #[derive(Serialize)]
     struct View {
         step: u32,
-        /// Numbers a lane holds of A and of B in one operation.
+        /// Numbers that a lane holds of A and of B in one operation.
         a: Vec<u32>,
         b: Vec<u32>,
     }
@@ -55,7 +55,7 @@ impl GroupedProductsPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template. A plan that [`GroupedProductsPlan::check`] refuses gives a text that does not compile.
+    /// The template cannot be rendered. A plan that [`GroupedProductsPlan::check`] refuses gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let view = View {
             plan: self,

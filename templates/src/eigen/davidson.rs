@@ -73,7 +73,7 @@ impl DavidsonPlan {
         self.blocks(usize::MAX) as usize * (self.width + SUMS_BESIDE)
     }
 
-    /// Blocks for vectors of length `n`: two a multiprocessor are resident.
+    /// Blocks for vectors of length `n`: two per multiprocessor are resident.
     fn blocks(&self, n: usize) -> u64 {
         (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * MULTIPROCESSORS)
     }
@@ -132,7 +132,7 @@ impl DavidsonPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let extent = Extent { n: 1, stride: 1, width: 1, below: 0 };
         let of = |entry: &str| -> Vec<String> {

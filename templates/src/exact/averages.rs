@@ -25,7 +25,7 @@ pub struct AveragesPlan {
     pub dimension: u64,
     /// Products v(h, l) v(h', l') of all operators together.
     pub products: f64,
-    /// Threads a block.
+    /// Threads per block.
     pub threads: u32,
 }
 
@@ -56,7 +56,7 @@ pub struct AveragesSizes {
     pub row_pairs: u64,
 }
 
-/// Threads of a block: a thread a low site must be there, and four blocks of 128 registers a thread fit.
+/// Threads of a block: a thread a low site must be there, and four blocks of 128 registers per thread fit.
 const THREADS: u32 = 128;
 
 /// High sites whose sums, two numbers each, fit 128 registers beside the rest.
@@ -104,7 +104,7 @@ impl AveragesPlan {
             levels: if *width == 1 { "0 or 1" } else { "Sz + S" },
             level_note: if *width == 1 { " = 1, or whether it is occupied" } else { "" },
             level_mask: format!("{:#x}", (1u64 << width) - 1),
-            // 128 registers a thread, or 255 for the sums of many high sites.
+            // 128 registers per thread, or 255 for the sums of many high sites.
             row_blocks: if *high_sites <= MOST_LEAN { 4 } else { 2 },
         };
         let text = render(files::AVERAGES, &view)?;

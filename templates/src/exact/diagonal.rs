@@ -208,7 +208,7 @@ impl DiagonalPlan {
         if self.sites > 0 { format!("{word_type} up, {word_type} dn") } else { format!("{word_type} state") }
     }
 
-    /// Statements that add the diagonal to `value`, one a line.
+    /// Statements that add the diagonal to `value`, one per line.
     pub fn statements(&self, wide: bool) -> Vec<String> {
         let arguments = if self.sites > 0 { "up, dn" } else { "state" };
         // The expressions are the whole diagonal; the constant is what the counts leave of it.

@@ -19,7 +19,7 @@ pub const AT_ONCE: usize = 8;
 pub struct NeighbourWords {
     /// Of the up kernel: 128 words (32 lanes of four) a group.
     pub up: u64,
-    /// Of the down kernel: 4 words a group; none where it walks by runs.
+    /// Of the down kernel: 4 words per group; none where it walks by runs.
     pub down: u64,
 }
 

@@ -47,7 +47,7 @@ pub enum DownShape {
 pub struct KroneckerShape {
     /// Up kernel: where it gathers from.
     pub staging: Staging,
-    /// Up kernel: threads a block.
+    /// Up kernel: threads per block.
     pub up_threads: u32,
     /// Up kernel: columns a block.
     pub up_columns: u32,
@@ -144,7 +144,7 @@ impl KroneckerPlan {
 pub struct GeneralShape {
     /// Whether the terms are written out or run over a table.
     pub unrolled: bool,
-    /// Threads a block.
+    /// Threads per block.
     pub threads: u32,
     /// Blocks.
     pub blocks: u32,
@@ -154,7 +154,7 @@ pub struct GeneralShape {
 const UNROLLED_TERMS: usize = 768;
 
 impl GeneralShape {
-    /// A thread a row, as long as the blocks are not too many.
+    /// A thread per row, as long as the blocks are not too many.
     pub fn new(dimension: u64, threads: u32, unrolled: bool) -> GeneralShape {
         let blocks = dimension.div_ceil(u64::from(threads)).clamp(1, 1 << 16) as u32;
         GeneralShape { unrolled, threads, blocks }

@@ -1,7 +1,7 @@
 //! The launches of a sparse multiply: what each kernel is passed, and how many elements it may touch.
 //!
 //! `interleave` where there is more than one vector, `multiply`, and `multiply_finish`, which adds the partial sums of
-//! x·y of each vector, a block a vector.
+//! x·y of each vector, a block per vector.
 
 use super::{ColumnWord, PartPlan, SparsePlan, Storage};
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};

@@ -6,7 +6,7 @@
 //! row's terms are always added in the same order.
 //!
 //! A lane takes `pack` non-zeros at a time and a row has `lanes` lanes, so a warp works on 32 / `lanes` rows: its
-//! *slice*. ELLPACK parts are stored slice by slice and step by step, 32 lanes of `pack` elements a step, so that a
+//! *slice*. ELLPACK parts are stored slice by slice and step by step, 32 lanes of `pack` elements per step, so that a
 //! warp's load is one piece of memory whatever the number of lanes; CSR parts are stored row by row, each row padded to
 //! whole packs.
 
@@ -69,7 +69,7 @@ pub struct PartPlan {
     pub first_column: u32,
     /// Elements of x, from the first column on, that are brought to shared memory; 0: x is gathered where it is.
     pub staged: u32,
-    /// With several vectors: neighbouring lanes share each non-zero, a pair of the vectors a lane, so that 16 bytes a lane
+    /// With several vectors: neighbouring lanes share each non-zero, a pair of the vectors per lane, so that 16 bytes per lane
     /// make up one piece of x. Otherwise a lane takes all pairs of its own non-zeros.
     pub shared_by_pairs: bool,
     /// Packs stored, padding included.

@@ -7,7 +7,7 @@ use crate::files;
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
-/// Values that a lane has under way before it uses the first, in bytes: with 1,024 threads a multiprocessor, 64 kB,
+/// Values that a lane has under way before it uses the first, in bytes: with 1,024 threads per multiprocessor, 64 kB,
 /// some three times what memory's latency asks for, since not all of them wait at once.
 const BATCH_BYTES: u32 = 64;
 /// The same with several vectors, whose sums or pieces of x take the registers.
@@ -93,7 +93,7 @@ impl SparsePlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template. A plan that [`SparsePlan::check`] refuses gives a text that does not compile.
+    /// The template cannot be rendered. A plan that [`SparsePlan::check`] refuses gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
         if self.is_half() {
             return self.symmetric_text();
@@ -198,7 +198,7 @@ impl SparsePlan {
     /// [`SparsePlan::text`] of a plan that was checked before.
     ///
     /// # Errors
-    /// The plan's.
+    /// Errors of the plan.
     pub fn checked(self) -> Result<SparsePlan, SparsePlanError> {
         self.check().map(|()| self)
     }

@@ -137,7 +137,7 @@ impl CoefficientsPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let view = View { plan: self, prelude: PRELUDE, l_count: self.l_count(), tables: declared(&self.tables()) };
         let text = render(files::SU3_COEFFICIENTS, &view)?;

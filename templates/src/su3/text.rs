@@ -76,7 +76,7 @@ impl TransformPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         self.text_of(Ways::Both)
     }
@@ -84,7 +84,7 @@ impl TransformPlan {
     /// The text of the kernels that go these ways.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text_of(&self, ways: Ways) -> Result<KernelText, TextError> {
         let layout = self.layout_tables();
         let (forward, back) = (ways != Ways::Back, ways != Ways::Forward);

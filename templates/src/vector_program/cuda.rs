@@ -71,13 +71,13 @@ struct Plan<'a> {
     sums: &'a [String],
     /// CUDA text of the element functions.
     functions: Vec<&'a str>,
-    /// Parameters of the device function of one element, a line a group.
+    /// Parameters of the device function of one element, a line per group.
     element_parameters: Vec<String>,
     /// Its call, with the kernel's names.
     element_call: String,
     /// Its statements.
     body: Vec<String>,
-    /// Parameters of the kernel, one a line.
+    /// Parameters of the kernel, one per line.
     kernel_parameters: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ impl VectorProgram {
     /// Blocks for vectors of length `n`: of the program and `n` only, so that sums have the same bits on every card.
     ///
     /// Up to eight on each multiprocessor of an H200; with sums no more than keep memory busy, since each block's share is
-    /// one more to add. On long vectors more, with 30 loads of 16 bytes a thread, up to 8,448. Measured on one H200 with
+    /// one more to add. On long vectors more, with 30 loads of 16 bytes per thread, up to 8,448. Measured on one H200 with
     /// the eleven-pass update of 130,873,600 doubles: 2.87 ms with 8,448 blocks, 2.91 with 1,056, 3.10 with 528 (three
     /// blocks fit a multiprocessor, so that is a wave and a third).
     pub fn blocks(&self, n: usize, scalar: ScalarType) -> u32 {
@@ -196,7 +196,7 @@ impl VectorProgram {
         Launch::new(&self.name, grid, THREADS, 0, parameters)
     }
 
-    /// With sums: two blocks a multiprocessor keep memory busy, and 128 registers hold up to 17 vectors that are only read;
+    /// With sums: two blocks per multiprocessor keep memory busy, and 128 registers hold up to 17 vectors that are only read;
     /// more may take all registers. Without this ptxas aims at more blocks, and spills for them. Several vectors that
     /// are written as well are left to it: the eleven-pass update gets 76 registers and three blocks.
     fn bounds(&self) -> String {

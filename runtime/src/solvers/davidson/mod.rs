@@ -44,7 +44,7 @@ use sizes::Sizes;
 use space::{Ritz, Space};
 use start::Diagonal;
 
-/// Basis states that the search starts with beside one a column, and a random vector.
+/// Basis states that the search starts with beside one per column, and a random vector.
 const EXTRA: usize = 2;
 /// Iterations without a lower residual or value after which the search has stagnated.
 const PATIENCE: usize = 100;

@@ -14,7 +14,7 @@ const MOST_A_COLUMN: usize = 8;
 /// Vectors that a column cannot do without.
 pub(in super::super) const LEAST_VECTORS: usize = 8;
 
-/// Vectors that a search cannot do without: V and A V of three vectors a column (Ritz vector, the one before it, and a
+/// Vectors that a search cannot do without: V and A V of three vectors per column (Ritz vector, the one before it, and a
 /// new direction), and two a column to combine them into.
 pub(in super::super) fn vectors(options: &SolveOptions, dimension: usize) -> usize {
     LEAST_VECTORS * options.columns(dimension)
@@ -31,7 +31,7 @@ pub(in super::super) fn kept(options: &SolveOptions, dimension: usize, spare: us
 pub(super) struct Sizes {
     /// States asked for and guard vectors.
     pub columns: usize,
-    /// The largest basis; at least three a column.
+    /// The largest basis; at least three per column.
     pub capacity: usize,
 }
 

@@ -6,9 +6,9 @@ use super::super::checkpoint::{Saved, Saver};
 use super::super::run::Main;
 use super::super::run::Run;
 use super::super::start;
-use super::again::{self, Weights};
 use super::projected::Projected;
 use super::recurrence::{Recurrence, sum};
+use super::second_pass::{self, Weights};
 use super::{VECTORS, kept};
 use crate::device::Vector;
 use crate::error::SolveError;
@@ -74,7 +74,7 @@ pub(in super::super) fn search<T: Scalar>(
         let steps = match stage {
             Stage::Again(weights) => {
                 let steps = weights.s.len();
-                again::run(&mut recurrence, weights, done, saver)?;
+                second_pass::run(&mut recurrence, weights, done, saver)?;
                 steps
             }
             Stage::Begin | Stage::Steps => {
@@ -183,7 +183,7 @@ fn add_up<T: Scalar>(
     recurrence.gather(&s[..kept])?;
     recurrence.slots.truncate(1);
     let (alpha, beta) = (recurrence.projected.alpha().to_vec(), recurrence.projected.beta().to_vec());
-    again::run(recurrence, Weights { alpha, beta, s, next: kept }, done, saver)
+    second_pass::run(recurrence, Weights { alpha, beta, s, next: kept }, done, saver)
 }
 
 impl<T: Scalar> Recurrence<'_, T> {

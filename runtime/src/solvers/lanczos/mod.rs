@@ -1,13 +1,13 @@
 //! Lanczos: a three-term recurrence for the ground state, thick restart with full reorthogonalisation for several states.
 //!
-//! **One state.** β_j v_{j+1} = A v_j − α_j v_j − β_{j−1} v_{j−1}: one multiply and four passes a step. Vectors carry their
+//! **One state.** β_j v_{j+1} = A v_j − α_j v_j − β_{j−1} v_{j−1}: one multiply and four passes per step. Vectors carry their
 //! length as a number, so nothing is scaled in memory. What happens to v_j depends on the memory there is:
 //!
 //! | vectors that fit | what is done | multiplies |
 //! |---|---|---|
-//! | all steps | they are kept, and x = Σ s_j v_j is added up at the end | one a step |
-//! | some fifty or more | when the room is full, the lowest Ritz vectors take its place and the recurrence goes on | one a step |
-//! | fewer | the first C are kept; run 1 goes on with two vectors until it has converged, run 2 makes those after the C-th again (same expression, same order, same bits) and adds them up | two a step after the C-th |
+//! | all steps | they are kept, and x = Σ s_j v_j is added up at the end | one per step |
+//! | some fifty or more | when the room is full, the lowest Ritz vectors take its place and the recurrence goes on | one per step |
+//! | fewer | the first C are kept; run 1 goes on with two vectors until it has converged, run 2 makes those after the C-th again (same expression, same order, same bits) and adds them up | two per step after the C-th |
 //!
 //! The estimate |β_j s_j| of the lowest Ritz pair of the projected matrix ends the steps. Loss of orthogonality only makes
 //! copies of converged values, which do not disturb the lowest. If the true residual is still above the tolerance, all
@@ -26,11 +26,11 @@
 //! | `restart` | what takes the place of a full basis? |
 //! | `several` | how are several states found? |
 
-mod again;
 mod ground;
 mod projected;
 mod recurrence;
 mod restart;
+mod second_pass;
 mod several;
 
 pub(super) use ground::{Search, search as search_lowest};
@@ -47,13 +47,13 @@ use eigenforge_templates::vector_program::VectorProgram;
 
 /// Vectors that one state cannot do without: the start (later x), two of the recurrence, and A v_j.
 pub(super) const VECTORS: usize = 4;
-/// More kept vectors than this are not asked for. A restart of m vectors costs 1.75 m passes, so about two passes a step
+/// More kept vectors than this are not asked for. A restart of m vectors costs 1.75 m passes, so about two passes per step
 /// whatever m; what a larger m saves is the restarts of a short run, what it costs is memory to be had and cleared.
 const MOST: usize = 101;
 
 /// The programs of this folder.
 pub(super) fn programs() -> Vec<VectorProgram> {
-    [recurrence::STEP, recurrence::IN_PLACE, again::AGAIN].map(parse).to_vec()
+    [recurrence::STEP, recurrence::IN_PLACE, second_pass::SECOND_PASS].map(parse).to_vec()
 }
 
 /// Vectors worth keeping beside [`VECTORS`], where memory has room for `spare` more.

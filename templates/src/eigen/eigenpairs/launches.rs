@@ -74,7 +74,7 @@ impl EigenpairsPlan {
             before += merges.len();
         }
         let vectors_first = table.len();
-        // Two a warp.
+        // Two per warp.
         let together = self.threads as usize / 16;
         for (k, matrix) in list.iter().enumerate() {
             table.extend((0..matrix.rows).step_by(together).flat_map(|first| [k as u64, first as u64]));
@@ -211,7 +211,7 @@ mod tests {
         let (few, long) = (EigenpairsPlan::new("test"), EigenpairsPlan::long("test"));
         assert!(few.takes(1024, card(227)) && !few.takes(1025, card(227)));
         assert!(long.takes(1716, card(227)) && long.takes(2048, card(227)) && !long.takes(2049, card(227)));
-        // 84 bytes a row: 163 KiB have room for 1,962.
+        // 84 bytes per row: 163 KiB have room for 1,962.
         assert!(long.takes(1962, card(163)) && !long.takes(1963, card(163)));
         assert!(few.takes(1024, card(99)) && !long.takes(1300, card(99)));
     }

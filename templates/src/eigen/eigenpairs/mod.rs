@@ -47,7 +47,7 @@ pub struct EigenpairsPlan {
     pub vector_blocks: u32,
     /// Rows of a tile of products.
     pub tile_rows: usize,
-    /// Columns of a tile: four a warp.
+    /// Columns of a tile: four per warp.
     pub tile_columns: usize,
 }
 
@@ -206,7 +206,7 @@ impl EigenpairsPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let sizes = Sizes { matrices: 1, table: 1, work: 1, values: 1, list: 1 };
         let of = |entry| -> Vec<String> {

@@ -1,98 +1,104 @@
-//! A run without numbers: the code of a sweep over buffers that have a length and nothing in them.
+//! A dry run: the code of a sweep over buffers that have a length but no content.
 //!
-//! In: how many states each sector keeps at every cut. Out: what a bond asks for, and through a [`Ledger`] what is held at every
-//! moment, with the workspaces of the engine that is stood in for. That is how memory is planned and a bond's work
-//! foretold: by the run itself.
+//! In: how many states each sector keeps at every cut. Out: the work of a bond and, through a [`Ledger`], the memory in
+//! use at every moment, including the workspaces of the engine that is simulated. Memory plans and work predictions thus
+//! come from the code that runs.
 
 use super::backend::{Backend, Operands};
 use super::blocks::{Sectors, Side};
-use super::bond::{Bond, carried_over};
-use super::bounded::{decomposing, decomposing_with_noise};
+use super::bond::{TwoSiteBond, carried_over};
+use super::bounded_host::{decomposing, decomposing_with_noise};
 use super::chain::Chain;
 use super::davidson;
 use super::engine::Engine;
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::left_behind::Item;
+use super::eviction::Evictable;
 use super::memory_plan::Processor;
-use super::records::{Space, Stage};
+use super::records::{OperandSpace, RecordStage};
 use super::resident;
 use super::shares::Shares;
 use super::state::Isometry;
 use super::storage::Ledger;
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
-use super::truncate::{Centre, CentreBlock, Limits, Truncated, Wave, perturbation_stages};
+use super::truncate::{Centre, CentreBlock, Truncated, TruncationLimits, Wave, perturbation_stages};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// The engine.
-pub struct Shapes<'s> {
+/// The engine that counts.
+pub struct CountingEngine<'s> {
     shares: &'s Shares,
     total: super::charges::Charges,
     processor: Processor,
     width: usize,
-    /// Whether what a sweep leaves behind is gone at once.
+    /// Whether evictable buffers leave at once.
     leaves: bool,
-    /// Bytes of the memory where it would compute.
+    /// Bytes of the memory of the simulated engine.
     pub ledger: Arc<Ledger>,
     /// The cut at which the next truncation keeps states.
     pub cut: Cell<usize>,
-    /// Operations of all stages that were run.
+    /// Operations of all stages run so far.
     pub flops: Cell<f64>,
-    /// What the solver keeps from bond to bond: V and W, intermediates, the longest of ones.
-    vectors: RefCell<Vec<Counted>>,
-    between: RefCell<Vec<Counted>>,
-    ones: RefCell<Vec<Counted>>,
+    /// What the solver keeps from bond to bond: V and W, intermediates, the longest vector of ones.
+    vectors: RefCell<Vec<CountedBuffer>>,
+    between: RefCell<Vec<CountedBuffer>>,
+    ones: RefCell<Vec<CountedBuffer>>,
 }
 
-/// Of so many numbers, as far as counting goes: a run may be asked for that no machine holds.
+/// Bytes of `len` numbers, saturating: a run may be larger than any machine.
 fn bytes(len: usize) -> u64 {
     (len as u64).saturating_mul(8)
 }
 
-/// A buffer of so many elements.
-pub struct Counted {
+/// A buffer with a length only.
+pub struct CountedBuffer {
     len: usize,
-    /// Whether it is where it would be computed with.
+    /// Whether it is in the engine's memory.
     is_here: bool,
     ledger: Arc<Ledger>,
 }
 
-impl Drop for Counted {
+impl Drop for CountedBuffer {
     fn drop(&mut self) {
         self.ledger.give_back(self.here());
     }
 }
 
-impl Counted {
-    /// Bytes where it computes; none of what is away.
+impl CountedBuffer {
+    /// Bytes in the engine's memory; 0 when evicted.
     pub fn here(&self) -> u64 {
         if self.is_here { bytes(self.len) } else { 0 }
     }
 }
 
-impl<'s> Shapes<'s> {
-    /// In the place of an engine whose solver has `width` vectors; `leaves` says whether numbers do that a sweep leaves behind.
-    pub fn new(chain: &Chain, shares: &'s Shares, processor: Processor, width: usize, leaves: bool) -> Shapes<'s> {
+impl<'s> CountingEngine<'s> {
+    /// Simulates an engine whose solver has `width` vectors; `leaves` says whether evictable buffers leave at once.
+    pub fn new(
+        chain: &Chain,
+        shares: &'s Shares,
+        processor: Processor,
+        width: usize,
+        leaves: bool,
+    ) -> CountingEngine<'s> {
         let (cut, vectors, between, ones) = (Cell::new(0), RefCell::default(), RefCell::default(), RefCell::default());
         let (ledger, total) = (Arc::default(), chain.total);
         let flops = Cell::new(0.0);
-        Shapes { shares, total, processor, width, leaves, ledger, cut, flops, vectors, between, ones }
+        CountingEngine { shares, total, processor, width, leaves, ledger, cut, flops, vectors, between, ones }
     }
 
-    /// In the place of the CPU with all the memory there is.
-    pub fn free(chain: &Chain, shares: &'s Shares) -> Shapes<'s> {
-        Shapes::new(chain, shares, Processor::Host, davidson::WIDTH, false)
+    /// Simulates the CPU with unlimited memory.
+    pub fn free(chain: &Chain, shares: &'s Shares) -> CountingEngine<'s> {
+        CountingEngine::new(chain, shares, Processor::Host, davidson::WIDTH, false)
     }
 
     /// The block of a cut.
     ///
     /// # Errors
-    /// Never today: room for a device that fails.
-    pub fn block(&self, chain: &Chain, side: Side, p: usize) -> Result<Environment<Counted>, DmrgError> {
+    /// Errors of the engine; this engine has none today.
+    pub fn block(&self, chain: &Chain, side: Side, p: usize) -> Result<Environment<CountedBuffer>, DmrgError> {
         let mut block = Environment::end_on(self)?;
         let sites: Vec<usize> = match side {
             Side::Left => (0..p).collect(),
@@ -104,14 +110,14 @@ impl<'s> Shapes<'s> {
         Ok(block)
     }
 
-    /// A block with the site next to it, and the states kept of it.
+    /// A block with the site next to it, and the states kept from it.
     fn grown(
         &self,
         chain: &Chain,
         side: Side,
         site: usize,
-        behind: &Environment<Counted>,
-    ) -> Result<(Environment<Counted>, Isometry<Counted>), DmrgError> {
+        behind: &Environment<CountedBuffer>,
+    ) -> Result<(Environment<CountedBuffer>, Isometry<CountedBuffer>), DmrgError> {
         let (cut, next) = if side == Side::Left { (site, site + 1) } else { (site + 1, site) };
         let enlarged = chain.enlarge(side, &behind.sectors, cut);
         self.cut.set(next);
@@ -122,24 +128,24 @@ impl<'s> Shapes<'s> {
         Ok((block, kept))
     }
 
-    /// A piece of memory for `len` numbers.
-    fn made(&self, len: usize) -> Counted {
+    /// A buffer of `len` numbers.
+    fn made(&self, len: usize) -> CountedBuffer {
         self.ledger.take(bytes(len));
-        Counted { len, is_here: true, ledger: self.ledger.clone() }
+        CountedBuffer { len, is_here: true, ledger: self.ledger.clone() }
     }
 
-    /// So many numbers for a moment.
+    /// Counts `len` numbers for a moment.
     fn touch(&self, len: usize) {
         self.ledger.touch(bytes(len));
     }
 
     /// Bytes of V and W.
     pub fn solver(&self) -> u64 {
-        self.vectors.borrow().iter().map(Counted::here).sum()
+        self.vectors.borrow().iter().map(CountedBuffer::here).sum()
     }
 
-    /// Lets `list` hold pieces of at least these lengths.
-    fn keep(&self, list: &RefCell<Vec<Counted>>, lengths: &[usize]) {
+    /// Ensures that `list` holds buffers of at least these lengths.
+    fn keep(&self, list: &RefCell<Vec<CountedBuffer>>, lengths: &[usize]) {
         let mut list = list.borrow_mut();
         if list.len() != lengths.len() || list.iter().zip(lengths).any(|(held, len)| held.len < *len) {
             list.clear();
@@ -147,7 +153,7 @@ impl<'s> Shapes<'s> {
         }
     }
 
-    /// How many states of each sector stay at the cut, and their tables.
+    /// The number of states kept in each sector at the cut, and their tables.
     fn kept(&self, own: &Sectors, side: Side) -> Isometry<()> {
         let shares = self.shares.at(self.cut.get());
         let count = |q: usize| {
@@ -158,8 +164,13 @@ impl<'s> Shapes<'s> {
         Isometry::tables_of(own, &(0..own.len()).map(count).collect::<Vec<_>>())
     }
 
-    /// Memory of a truncation beside what it gives; lengths of what it works with.
-    fn truncated(&self, wave: Wave<'_, Counted>, side: Side, noisy: Option<(usize, usize)>) -> Truncated<Counted> {
+    /// Workspace of a truncation beyond its results, from the lengths of what it works with.
+    fn truncated(
+        &self,
+        wave: Wave<'_, CountedBuffer>,
+        side: Side,
+        noisy: Option<(usize, usize)>,
+    ) -> Truncated<CountedBuffer> {
         let own = wave.sectors_of(side);
         let kept = self.kept(own, side);
         let (mut blocks, mut length) = (Vec::new(), 0);
@@ -190,14 +201,17 @@ impl<'s> Shapes<'s> {
     }
 }
 
-impl<'c, 's> Sweeper<'c, Shapes<'s>> {
-    /// With all right blocks, as a sweep to the left has left them behind, and ψ at the first bond.
-    pub(super) fn rehearsal(engine: Shapes<'s>, chain: &'c Chain) -> Result<Sweeper<'c, Shapes<'s>>, DmrgError> {
+impl<'c, 's> Sweeper<'c, CountingEngine<'s>> {
+    /// All right blocks exist, as a leftward sweep leaves them, and ψ is at the first bond.
+    pub(super) fn rehearsal(
+        engine: CountingEngine<'s>,
+        chain: &'c Chain,
+    ) -> Result<Sweeper<'c, CountingEngine<'s>>, DmrgError> {
         let mut sweeper = Sweeper::empty(engine, chain)?;
         for site in (2..chain.sites).rev() {
             let (block, kept) = sweeper.engine.grown(chain, Side::Right, site, sweeper.block(Side::Right, site + 1))?;
             (sweeper.right[site], sweeper.kept[site]) = (Some(block), Some(kept));
-            sweeper.leave_behind(&[Item::Kept(site), Item::Block(Side::Right, site + 1)])?;
+            sweeper.mark_evictable(&[Evictable::Kept(site), Evictable::Block(Side::Right, site + 1)])?;
         }
         let length = sweeper.frame(0).layout.length;
         sweeper.wave = sweeper.engine.made(length);
@@ -205,23 +219,23 @@ impl<'c, 's> Sweeper<'c, Shapes<'s>> {
     }
 }
 
-impl Backend for Shapes<'_> {
-    type Buffer = Counted;
+impl Backend for CountingEngine<'_> {
+    type Buffer = CountedBuffer;
 
-    fn upload(&self, data: Vec<f64>) -> Result<Counted, DmrgError> {
+    fn upload(&self, data: Vec<f64>) -> Result<CountedBuffer, DmrgError> {
         Ok(self.made(data.len()))
     }
 
-    fn download<'b>(&self, _: &'b Counted) -> Result<Cow<'b, [f64]>, DmrgError> {
+    fn download<'b>(&self, _: &'b CountedBuffer) -> Result<Cow<'b, [f64]>, DmrgError> {
         Ok(Cow::Borrowed(&[]))
     }
 
-    fn run(&self, stage: &Stage, _: Operands<'_, Counted>) -> Result<Counted, DmrgError> {
+    fn run(&self, stage: &RecordStage, _: Operands<'_, CountedBuffer>) -> Result<CountedBuffer, DmrgError> {
         self.flops.set(self.flops.get() + stage.flops());
         Ok(self.made(stage.length))
     }
 
-    fn leave(&self, buffer: &mut Counted) -> Result<(), DmrgError> {
+    fn mark_evictable(&self, buffer: &mut CountedBuffer) -> Result<(), DmrgError> {
         if self.leaves {
             self.ledger.give_back(buffer.here());
             buffer.is_here = false;
@@ -229,7 +243,7 @@ impl Backend for Shapes<'_> {
         Ok(())
     }
 
-    fn arrive(&self, buffer: &mut Counted) -> Result<(), DmrgError> {
+    fn ensure_resident(&self, buffer: &mut CountedBuffer) -> Result<(), DmrgError> {
         if !buffer.is_here {
             buffer.is_here = true;
             self.ledger.take(buffer.here());
@@ -237,18 +251,18 @@ impl Backend for Shapes<'_> {
         Ok(())
     }
 
-    fn dot(&self, _: &Counted, _: &Counted) -> Result<f64, DmrgError> {
+    fn dot(&self, _: &CountedBuffer, _: &CountedBuffer) -> Result<f64, DmrgError> {
         Ok(0.0)
     }
 }
 
-impl Engine for Shapes<'_> {
+impl Engine for CountingEngine<'_> {
     fn diagonal(
         &self,
-        bond: &Bond<Counted>,
-        _: &Environment<Counted>,
-        _: &Environment<Counted>,
-    ) -> Result<Counted, DmrgError> {
+        bond: &TwoSiteBond<CountedBuffer>,
+        _: &Environment<CountedBuffer>,
+        _: &Environment<CountedBuffer>,
+    ) -> Result<CountedBuffer, DmrgError> {
         if self.processor == Processor::Card {
             let (first, _, longest) =
                 resident::diagonal_stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
@@ -261,13 +275,16 @@ impl Engine for Shapes<'_> {
     fn solve(
         &mut self,
         superblock: &Superblock,
-        operands: Operands<'_, Counted>,
-        _: &Counted,
-        wave: &mut Counted,
-        _: davidson::Limits,
-    ) -> Result<davidson::Found, DmrgError> {
-        let of = |space| operands.get(space).map_or(0, |buffer: &Counted| buffer.len);
-        let copied: usize = [Space::Left, Space::LeftSum, Space::Right, Space::RightSum].into_iter().map(of).sum();
+        operands: Operands<'_, CountedBuffer>,
+        _: &CountedBuffer,
+        wave: &mut CountedBuffer,
+        _: davidson::DavidsonLimits,
+    ) -> Result<davidson::DavidsonResult, DmrgError> {
+        let of = |space| operands.get(space).map_or(0, |buffer: &CountedBuffer| buffer.len);
+        let copied: usize = [OperandSpace::Left, OperandSpace::LeftSum, OperandSpace::Right, OperandSpace::RightSum]
+            .into_iter()
+            .map(of)
+            .sum();
         let (n, width, between) = (wave.len, self.width.min(wave.len).max(1), superblock.first.length);
         match self.processor {
             Processor::Host => {
@@ -281,34 +298,39 @@ impl Engine for Shapes<'_> {
                 self.touch(between + copied + n);
             }
         }
-        Ok(davidson::Found { value: 0.0, residual: 0.0, products: 0 })
+        Ok(davidson::DavidsonResult { value: 0.0, residual: 0.0, products: 0 })
     }
 
     fn solve_against(
         &mut self,
         superblock: &Superblock,
-        operands: Operands<'_, Counted>,
-        diagonal: &Counted,
-        wave: &mut Counted,
-        limits: davidson::Limits,
-        _: &[&Counted],
-    ) -> Result<davidson::Found, DmrgError> {
+        operands: Operands<'_, CountedBuffer>,
+        diagonal: &CountedBuffer,
+        wave: &mut CountedBuffer,
+        limits: davidson::DavidsonLimits,
+        _: &[&CountedBuffer],
+    ) -> Result<davidson::DavidsonResult, DmrgError> {
         self.solve(superblock, operands, diagonal, wave, limits)
     }
 
-    fn truncate(&self, wave: Wave<'_, Counted>, side: Side, _: Limits) -> Result<Truncated<Counted>, DmrgError> {
+    fn truncate(
+        &self,
+        wave: Wave<'_, CountedBuffer>,
+        side: Side,
+        _: TruncationLimits,
+    ) -> Result<Truncated<CountedBuffer>, DmrgError> {
         Ok(self.truncated(wave, side, None))
     }
 
     fn truncate_with_noise(
         &self,
-        wave: Wave<'_, Counted>,
+        wave: Wave<'_, CountedBuffer>,
         side: Side,
-        _: Limits,
-        operators: &EnlargedOperators<Counted>,
-        _: Operands<'_, Counted>,
+        _: TruncationLimits,
+        operators: &EnlargedOperators<CountedBuffer>,
+        _: Operands<'_, CountedBuffer>,
         _: f64,
-    ) -> Result<Truncated<Counted>, DmrgError> {
+    ) -> Result<Truncated<CountedBuffer>, DmrgError> {
         let (first, second) = perturbation_stages(wave, side, operators);
         Ok(self.truncated(wave, side, Some((first.length, second.length))))
     }

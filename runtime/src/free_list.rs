@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 /// Which stretches below `end` are free.
 #[derive(Clone, Debug, Default)]
-pub struct Stretches {
+pub struct FreeList {
     /// First place → length.
     free: BTreeMap<u64, u64>,
     end: u64,
 }
 
-impl Stretches {
+impl FreeList {
     /// Places in all, taken and free.
     pub fn end(&self) -> u64 {
         self.end
@@ -84,7 +84,7 @@ impl Stretches {
         }
     }
 
-    /// Places that [`Stretches::grow`] would need so that a stretch of `length` can be taken.
+    /// Places that [`FreeList::grow`] would need so that a stretch of `length` can be taken.
     pub fn missing(&self, length: u64) -> u64 {
         let last = self.free.last_key_value().filter(|(first, free)| *first + *free == self.end);
         length - length.min(last.map_or(0, |(_, free)| *free))
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn stretches_never_overlap_and_all_of_them_come_back() {
-        let mut line = Stretches::default();
+        let mut line = FreeList::default();
         assert_eq!(line.take(1), None);
         line.grow(10_000);
         let (mut held, mut state): (Vec<(u64, u64)>, u64) = (Vec::new(), 7);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_line_grows_by_what_is_missing_and_loses_its_free_end() {
-        let mut line = Stretches::default();
+        let mut line = FreeList::default();
         line.grow(100);
         let first = line.take(60).unwrap();
         assert_eq!((line.missing(40), line.missing(100)), (0, 60));

@@ -1,22 +1,22 @@
-//! Fixed host memory that is used again: fixing pages takes some tenths of a second a gigabyte.
+//! A pool of pinned host memory: pinning pages takes some tenths of a second per gigabyte.
 
-use crate::dmrg::storage::Room;
+use crate::dmrg::storage::NumberBuffer;
 use eigenforge_runtime::{Device, DeviceError, Pinned};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Elements of the smallest piece.
+/// Elements of the smallest allocation.
 const LEAST: usize = 64;
 
-/// Lengths that memory is asked for: eight in each octave, so that a piece fits others than its own.
+/// Rounds a length up: eight sizes per octave, so that memory can be reused for other lengths.
 fn rounded(len: usize) -> usize {
     let step = (len.max(LEAST).next_power_of_two() / 16).max(LEAST);
     len.max(1).div_ceil(step) * step
 }
 
-/// Fixed memory that nobody holds.
-pub struct Lender {
+/// Pinned memory that is free for reuse.
+pub struct PinnedPool {
     device: Device,
-    /// Bytes above which nothing is kept for use again.
+    /// Bytes above which free memory is released.
     limit: u64,
     spare: Mutex<Spare>,
 }
@@ -24,37 +24,37 @@ pub struct Lender {
 #[derive(Default)]
 struct Spare {
     pieces: Vec<Pinned>,
-    /// Elements of all pieces, spare and lent.
+    /// Elements of all allocations, free and in use.
     elements: usize,
 }
 
-/// Fixed host memory with numbers in it, given back when dropped.
-pub struct Lent {
+/// A pinned host buffer, returned to the pool when dropped.
+pub struct PinnedBuffer {
     pinned: Option<Pinned>,
     len: usize,
-    lender: Arc<Lender>,
+    pinned_pool: Arc<PinnedPool>,
 }
 
-impl Lender {
-    /// For copies of a device.
-    pub fn new(device: &Device, limit: u64) -> Arc<Lender> {
-        Arc::new(Lender { device: device.clone(), limit, spare: Mutex::default() })
+impl PinnedPool {
+    /// For copies to and from a device.
+    pub fn new(device: &Device, limit: u64) -> Arc<PinnedPool> {
+        Arc::new(PinnedPool { device: device.clone(), limit, spare: Mutex::default() })
     }
 
-    /// Memory for `len` numbers.
+    /// A buffer of `len` numbers.
     ///
     /// # Errors
-    /// Memory that is not there.
-    pub fn lend(self: &Arc<Lender>, len: usize) -> Result<Lent, DeviceError> {
-        let pinned = self.pinned(len)?;
-        Ok(self.lent(pinned, len))
+    /// Not enough memory.
+    pub fn take(self: &Arc<PinnedPool>, len: usize) -> Result<PinnedBuffer, DeviceError> {
+        let pinned = self.take_pinned(len)?;
+        Ok(self.wrap(pinned, len))
     }
 
-    /// The same, for a copy; [`Lender::lent`] takes it back.
+    /// The bare memory, as the target of a copy; [`PinnedPool::wrap`] turns it into a buffer.
     ///
     /// # Errors
-    /// Those of [`Lender::lend`].
-    pub fn pinned(&self, len: usize) -> Result<Pinned, DeviceError> {
+    /// See [`PinnedPool::take`].
+    pub fn take_pinned(&self, len: usize) -> Result<Pinned, DeviceError> {
         let wanted = rounded(len);
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(k) = spare.pieces.iter().rposition(|piece| piece.len() == wanted) {
@@ -71,20 +71,20 @@ impl Lender {
         Ok(pinned)
     }
 
-    /// Takes care of memory that [`Lender::pinned`] gave out, with `len` numbers in it.
-    pub fn lent(self: &Arc<Lender>, pinned: Pinned, len: usize) -> Lent {
-        Lent { pinned: Some(pinned), len, lender: self.clone() }
+    /// Turns memory from [`PinnedPool::take_pinned`], with `len` numbers in it, into a buffer.
+    pub fn wrap(self: &Arc<PinnedPool>, pinned: Pinned, len: usize) -> PinnedBuffer {
+        PinnedBuffer { pinned: Some(pinned), len, pinned_pool: self.clone() }
     }
 }
 
-impl Lent {
-    /// The memory, for a copy.
+impl PinnedBuffer {
+    /// The bare memory, as the source of a copy.
     pub fn into_pinned(mut self) -> Pinned {
         self.pinned.take().unwrap_or_else(|| unreachable!("it is taken once"))
     }
 }
 
-impl Room for Lent {
+impl NumberBuffer for PinnedBuffer {
     fn values(&self) -> &[f64] {
         self.pinned.as_ref().map_or(&[], |pinned| &pinned[..self.len])
     }
@@ -97,10 +97,10 @@ impl Room for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for PinnedBuffer {
     fn drop(&mut self) {
         if let Some(pinned) = self.pinned.take() {
-            self.lender.spare.lock().unwrap_or_else(PoisonError::into_inner).pieces.push(pinned);
+            self.pinned_pool.spare.lock().unwrap_or_else(PoisonError::into_inner).pieces.push(pinned);
         }
     }
 }

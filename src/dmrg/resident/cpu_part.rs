@@ -1,36 +1,36 @@
 //! The CPU's part of H x, done while the card does the rest.
 //!
-//! In: the CPU's records of a bond ([`Split`]), operators and x on the card. Out: its blocks of y, in their places there. What
-//! its records read of the operators is copied to host memory once a bond, of x in each product, on a stream beside the
-//! kernels; its blocks are copied up when the card is done with the others.
+//! In: the CPU's records of a bond ([`Split`]), operators and x on the card. Out: its blocks of y, in their places on the
+//! card. The operators that its records read are copied to host memory once per bond, and x in each product, on a stream
+//! beside the kernels; its blocks are copied back when the card has finished the others.
 
 use super::super::cpu_share::Split;
 use super::super::device::DeviceBuffers;
-use super::super::records::{Buffers, SPACE_LIST, SPACES, Space};
+use super::super::records::{Buffers, OperandSpace, SPACE_LIST, SPACES};
 use super::super::superblock::Superblock;
-use eigenforge_runtime::{Device, DeviceError, Pinned, SideCopies, Underway, Vector, trace};
+use eigenforge_runtime::{Device, DeviceError, PendingCopy, Pinned, SideCopies, Vector, trace};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// What a run keeps for the CPU's part between bonds.
-pub(super) struct Beside {
+/// Memory and copy streams for the CPU's part, kept between bonds.
+pub(super) struct CpuPartMemory {
     device: Device,
     copies: SideCopies,
-    /// Host memory that was used before: to fix its pages takes longer than to copy.
+    /// Host memory kept for reuse: pinning its pages takes longer than a copy.
     spare: Mutex<Vec<Pinned>>,
 }
 
 /// The CPU's part of one bond.
 pub(super) struct CpuPart<'a> {
-    beside: &'a Beside,
+    memory: &'a CpuPartMemory,
     records: Superblock,
     stretches: Vec<[usize; 3]>,
-    /// Ranges of x.
+    /// Ranges of x that it reads.
     input: Vec<Range<usize>>,
     operators: [Option<Pinned>; SPACES],
     between: Vec<f64>,
-    /// There between products.
+    /// Present between products.
     x: Option<Pinned>,
     y: Option<Pinned>,
     /// Seconds of copying the operators, and of the last product's copies and records.
@@ -45,12 +45,12 @@ pub(super) struct Seconds {
     pub records: f64,
 }
 
-impl Beside {
-    pub(super) fn new(device: &Device) -> Result<Beside, DeviceError> {
-        Ok(Beside { device: device.clone(), copies: SideCopies::new(device)?, spare: Mutex::default() })
+impl CpuPartMemory {
+    pub(super) fn new(device: &Device) -> Result<CpuPartMemory, DeviceError> {
+        Ok(CpuPartMemory { device: device.clone(), copies: SideCopies::new(device)?, spare: Mutex::default() })
     }
 
-    /// Host memory for so many numbers.
+    /// Host memory for `length` numbers.
     fn host(&self, length: usize) -> Result<Pinned, DeviceError> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = (0..spare.len()).filter(|k| spare[*k].len() >= length).min_by_key(|k| spare[*k].len());
@@ -60,7 +60,7 @@ impl Beside {
         }
     }
 
-    /// Host memory for a bond's buffers, full of what must not be read.
+    /// Fills host memory for a bond's buffers with NaN that must not be read.
     #[cfg(test)]
     pub(super) fn poison(&self, length: usize) {
         for _ in 0..8 {
@@ -70,7 +70,7 @@ impl Beside {
         }
     }
 
-    /// Brings the operators that the CPU's records read; nothing where it has none.
+    /// Copies the operators that the CPU's records read; `None` if it has no records.
     pub(super) fn prepare(
         &self,
         split: Split,
@@ -81,7 +81,7 @@ impl Beside {
             return Ok(None);
         }
         let begun = Instant::now();
-        let input = std::mem::take(&mut reads[Space::Input as usize]);
+        let input = std::mem::take(&mut reads[OperandSpace::Input as usize]);
         let mut operators: [Option<Pinned>; SPACES] = Default::default();
         for ((space, ranges), operators) in SPACE_LIST.into_iter().zip(&reads).zip(&mut operators) {
             if let (Some((vector, first)), false) = (buffers.get(space), ranges.is_empty()) {
@@ -92,26 +92,26 @@ impl Beside {
         let x = Some(self.host(input.iter().map(Range::len).sum())?);
         let y = Some(self.host(records.second.length)?);
         let seconds = Seconds { operators: begun.elapsed().as_secs_f64(), ..Seconds::default() };
-        let (between, beside) = (Vec::new(), self);
-        Ok(Some(CpuPart { beside, records, stretches, input, operators, x, between, y, seconds }))
+        let (between, memory) = (Vec::new(), self);
+        Ok(Some(CpuPart { memory, records, stretches, input, operators, x, between, y, seconds }))
     }
 }
 
 impl<'a> CpuPart<'a> {
-    /// Begins to copy x, which lies in `v` from element `from` on.
-    pub(super) fn begin<'v>(&mut self, v: &'v Vector<f64>, from: usize) -> Result<Underway<'v>, DeviceError>
+    /// Starts to copy x, which begins at element `from` of `v`.
+    pub(super) fn begin<'v>(&mut self, v: &'v Vector<f64>, from: usize) -> Result<PendingCopy<'v>, DeviceError>
     where
         'a: 'v,
     {
-        // One that a failed product has lost.
-        let lost = || self.beside.host(self.input.iter().map(Range::len).sum());
+        // Replaces memory lost by a failed product.
+        let lost = || self.memory.host(self.input.iter().map(Range::len).sum());
         let x = self.x.take().map_or_else(lost, Ok)?;
-        self.beside.copies.begin(v, from, &self.input, x)
+        self.memory.copies.begin(v, from, &self.input, x)
     }
 
-    /// Runs the records on x and copies the blocks of y to `w`, in which y begins at element `to`. What was queued for `w`
-    /// before is done then.
-    pub(super) fn finish(&mut self, x: Underway<'_>, w: &mut Vector<f64>, to: usize) -> Result<(), DeviceError> {
+    /// Runs the records on x and copies the blocks of y to `w`, where y begins at element `to`. Waits for everything
+    /// queued for `w` before.
+    pub(super) fn finish(&mut self, x: PendingCopy<'_>, w: &mut Vector<f64>, to: usize) -> Result<(), DeviceError> {
         let begun = Instant::now();
         let x = x.wait()?;
         let there = begun.elapsed().as_secs_f64();
@@ -120,7 +120,7 @@ impl<'a> CpuPart<'a> {
         for (space, data) in SPACE_LIST.into_iter().zip(&self.operators) {
             buffers = data.as_deref().map_or(buffers, |data| buffers.with(space, data));
         }
-        let mut y = self.y.take().map_or_else(|| self.beside.host(self.records.second.length), Ok)?;
+        let mut y = self.y.take().map_or_else(|| self.memory.host(self.records.second.length), Ok)?;
         self.records.multiply(buffers, &x, &mut self.between, &mut y[..self.records.second.length]);
         self.x = Some(x);
         drop(running);
@@ -138,6 +138,6 @@ impl<'a> CpuPart<'a> {
 impl Drop for CpuPart<'_> {
     fn drop(&mut self) {
         let held = self.operators.iter_mut().chain([&mut self.x, &mut self.y]).filter_map(Option::take);
-        self.beside.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(held);
+        self.memory.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(held);
     }
 }

@@ -1,4 +1,4 @@
-//! A sector that is small enough to be looked at whole: its lowest levels, whatever a sweep can reach.
+//! Exact diagonalisation of a small sector: its lowest levels, independent of what sweeps can reach.
 //!
 //! In: a chain. Out: its configurations in the sector, position 0 the most significant digit, and the lowest eigenpairs of the
 //! operator sum over them. A sweep sees H through two sites at a time and keeps the charges that H conserves without anyone
@@ -8,7 +8,7 @@
 
 use super::chain::Chain;
 use super::charges::Charges;
-use super::davidson::{Davidson, Limits};
+use super::davidson::{Davidson, DavidsonLimits};
 use super::dense::{View, eigen};
 use super::error::DmrgError;
 use super::start::Random;
@@ -142,7 +142,7 @@ impl WholeSector {
     /// The lowest `count` levels, fewer if the sector has fewer states; `None` where a search does not converge.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn lowest(&self, chain: &Chain, count: usize) -> Result<Option<Levels>, DmrgError> {
         let (matrix, n) = (self.matrix(chain)?, self.dimension());
         let count = count.min(n);
@@ -157,7 +157,7 @@ impl WholeSector {
         for _ in 0..count {
             let mut vector: Vec<f64> = (0..n).map(|_| random.number()).collect();
             let below: Vec<&[f64]> = levels.vectors.iter().map(Vec::as_slice).collect();
-            let limits = Limits { tolerance, products: PRODUCTS };
+            let limits = DavidsonLimits { tolerance, products: PRODUCTS };
             let multiply = |x: &[f64], y: &mut [f64]| multiply(&matrix, x, y);
             let found = davidson.solve_against(multiply, &flat, &mut vector, limits, &below)?;
             // Where levels are close the residual stops at rounding; a value is then good to its square over the gap.

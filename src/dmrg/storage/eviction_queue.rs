@@ -6,19 +6,19 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
 
-/// Places of numbers that somebody else holds.
-pub struct Resting<P> {
+/// Places of buffers that their owners hold.
+pub struct EvictionQueue<P> {
     queue: Mutex<VecDeque<Weak<Mutex<P>>>>,
 }
 
-impl<P> Default for Resting<P> {
-    fn default() -> Resting<P> {
-        Resting { queue: Mutex::default() }
+impl<P> Default for EvictionQueue<P> {
+    fn default() -> EvictionQueue<P> {
+        EvictionQueue { queue: Mutex::default() }
     }
 }
 
-impl<P> Resting<P> {
-    /// Numbers that are left now. They stay in the queue until what is returned is dropped.
+impl<P> EvictionQueue<P> {
+    /// Appends a buffer. It stays in the queue until the returned handle is dropped.
     pub fn push(&self, place: P) -> Arc<Mutex<P>> {
         let place = Arc::new(Mutex::new(place));
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -27,7 +27,7 @@ impl<P> Resting<P> {
         place
     }
 
-    /// What `work` gives for the first place for which it gives something. A place that is being used is passed over.
+    /// The first result that `work` gives for a place, in order. Places in use are skipped.
     pub fn first<R>(&self, mut work: impl FnMut(&mut P) -> Option<R>) -> Option<R> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.iter().filter_map(Weak::upgrade).find_map(|place| match place.try_lock() {
@@ -37,7 +37,7 @@ impl<P> Resting<P> {
         })
     }
 
-    /// The sum of something over all of them.
+    /// The sum of `of` over all places.
     pub fn sum(&self, mut of: impl FnMut(&P) -> u64) -> u64 {
         let mut sum = 0;
         let none: Option<()> = self.first(|place| {
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_first_that_was_left_goes_first_and_what_came_back_is_forgotten() {
-        let resting = Resting::default();
+        let resting = EvictionQueue::default();
         let mut left: Vec<_> = (1..=4u64).map(|k| resting.push(k)).collect();
         assert_eq!(resting.sum(|k| *k), 10);
         let busy = left[0].clone();

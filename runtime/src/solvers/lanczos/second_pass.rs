@@ -13,7 +13,7 @@ use crate::trace;
 use crate::vector_program::Bind;
 
 /// A step that writes v_{j+1} over v_{j−1} and adds it to x.
-pub(super) const AGAIN: &str = "program lanczos_again\nvectors before x : inout\nvectors y v : in\nscalars a b c s\n\
+pub(super) const SECOND_PASS: &str = "program lanczos_again\nvectors before x : inout\nvectors y v : in\nscalars a b c s\n\
     before = a * y - b * v - c * before\nx = x + s * before\n";
 
 /// What run 1 left: α and β of each step, the weights s of its vectors, and the first vector that x lacks.
@@ -48,7 +48,7 @@ pub(super) fn run<T: Scalar>(
     saver: &mut Saver,
 ) -> Result<(), SolveError> {
     let (solve, operator) = (recurrence.run, recurrence.operator);
-    let again = operator.device().program(&parse(AGAIN), T::TYPE, &[])?;
+    let again = operator.device().program(&parse(SECOND_PASS), T::TYPE, &[])?;
     while weights.next < weights.s.len() {
         let (i, j) = (weights.next, weights.next - 1);
         let mut span = trace::span("solver", "step");

@@ -1,17 +1,17 @@
-//! A few long vectors at once, as Davidson's method needs them: s = Vᵀ x, y += V s, on all cores.
+//! Operations on a few long vectors at once, as in Davidson's method: s = Vᵀ x, y += V s, on all cores.
 //!
-//! Vectors are cut into chunks that stay in the first-level cache while all columns pass over them, so that V is read once
-//! and x or y never again. Sums are added up chunk by chunk in their order: the number of threads changes no bit. The paper
-//! has a kernel of its own for Vᵀ x (Nemes et al. 2014, Algorithm 4).
+//! Vectors are cut into chunks that stay in the first-level cache while all columns pass over them, so that V, x and y
+//! are each read from memory once. Partial sums are added in chunk order, so the number of threads changes no bit. The
+//! paper has a dedicated kernel for Vᵀ x (Nemes et al. 2014, Algorithm 4).
 
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-/// Elements of a chunk: 16 KiB.
+/// Elements per chunk: 16 KiB.
 const CHUNK: usize = 2048;
 /// Shorter vectors are not worth waking other threads for.
 const PARALLEL: usize = 16 * CHUNK;
-/// Sums that are kept apart, so that additions do not wait for each other.
+/// Independent partial sums, so that additions do not wait for each other.
 const LANES: usize = 32;
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]

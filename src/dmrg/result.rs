@@ -4,11 +4,11 @@ use super::check::{Restart, SectorCheck};
 use super::correlations::Correlations;
 use super::extrapolate::{Extrapolated, extrapolate};
 use super::growth::GrowthRecord;
-use super::measure::{Cut, SiteAverages, Walked};
+use super::measure::{ChainMeasurements, CutRecord, SiteAverages};
 use super::options::Options;
 use super::polish::PolishRecord;
-use super::refine::MemoryHeld;
-use super::search::Searched;
+use super::refine::MemoryUse;
+use super::search::SearchResult;
 use super::sweep::BondRecord;
 use super::units::Units;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ impl SweepRecord {
 /// Why the sweeps ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
+pub enum SweepStop {
     /// A sweep without noise changed the energy by less than the tolerance.
     Converged,
     /// As many sweeps as were allowed.
@@ -76,7 +76,7 @@ pub enum Stop {
 
 /// What a run found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct DmrgResult {
     /// ⟨H⟩ of the state.
     pub energy: f64,
     /// ⟨H²⟩ − ⟨H⟩²; `None` where the operator sum is too wide to be squared.
@@ -88,15 +88,15 @@ pub struct Found {
     /// Steps of the infinite-lattice algorithm before them.
     pub growth: Vec<GrowthRecord>,
     /// Why they ended.
-    pub stop: Stop,
+    pub stop: SweepStop,
     /// One-site sweeps at the end, if they were asked for.
     pub polish: Option<PolishRecord>,
     /// Σ w_i E_i, if states were asked for that share their kept states.
     pub average: Option<f64>,
     /// The states above this one, if they were asked for, ascending.
-    pub excited: Vec<Excited>,
+    pub excited: Vec<ExcitedState>,
     /// The cuts, left to right.
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<CutRecord>,
     /// Averages by position.
     pub sites: Vec<SiteAverages>,
     /// Correlations by position, if they were asked for.
@@ -108,7 +108,7 @@ pub struct Found {
     /// What a careful reader must know.
     pub warnings: Vec<String>,
     /// The memory plan and what was taken and held, if the engine counts.
-    pub memory: Option<MemoryHeld>,
+    pub memory: Option<MemoryUse>,
     /// Sweeps that a checkpoint had already done.
     pub resumed: usize,
     /// Seconds of the sweeps.
@@ -119,7 +119,7 @@ pub struct Found {
 
 /// A state above the lowest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Excited {
+pub struct ExcitedState {
     /// ⟨H⟩.
     pub energy: f64,
     /// ⟨H²⟩ − ⟨H⟩².
@@ -127,7 +127,7 @@ pub struct Excited {
     /// The largest |⟨lower state|ψ⟩|.
     pub overlap: f64,
     /// Why its sweeps ended.
-    pub stop: Stop,
+    pub stop: SweepStop,
     /// One-site sweeps at its end, if they were asked for.
     pub polish: Option<PolishRecord>,
     /// Its sweeps; none where it shared those of the lowest.
@@ -150,10 +150,10 @@ pub(super) fn settled_points(options: &Options, sweeps: &[SweepRecord]) -> Vec<(
     points.into_iter().map(|(_, discarded, energy)| (discarded, energy)).collect()
 }
 
-impl Searched {
+impl SearchResult {
     /// What one search found, without what is known of other states.
-    pub(super) fn found(self, options: &Options, variance: Option<f64>, walked: Walked) -> Found {
-        Found {
+    pub(super) fn found(self, options: &Options, variance: Option<f64>, walked: ChainMeasurements) -> DmrgResult {
+        DmrgResult {
             energy: self.energy,
             polish: self.polish,
             average: None,
@@ -193,7 +193,7 @@ impl SweepRecord {
     }
 }
 
-impl Found {
+impl DmrgResult {
     /// From the units of the chain to those of the model.
     pub(super) fn in_units(&mut self, units: &Units) {
         let energies =
