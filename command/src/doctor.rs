@@ -1,6 +1,6 @@
 //! `eigenforge doctor`: what is on this machine, and what to do about what is missing.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::DoctorArguments;
 use super::error::CommandError;
 use super::output::{bytes, print};
@@ -9,7 +9,7 @@ use eigenforge_runtime::jit::{Doctor, Settings};
 use std::fmt::Write;
 
 /// Runs the verb. A machine without a GPU is well; only what conflicts is a fault.
-pub(super) fn run(arguments: &DoctorArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &DoctorArguments) -> Result<VerbEnd, CommandError> {
     let found = Doctor::examine(&Settings::from_env()?);
     let text = if arguments.json {
         serde_json::to_string_pretty(&found).map_err(eigenforge::report::ReportError::from)? + "\n"
@@ -17,7 +17,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Outcome, CommandError> 
         table(&found)
     };
     print(&text)?;
-    Ok(if found.conflicts.is_empty() { Outcome::Done } else { Outcome::Fault })
+    Ok(if found.conflicts.is_empty() { VerbEnd::Done } else { VerbEnd::Fault })
 }
 
 /// The sentence without the list of places that were searched; `--json` has them.

@@ -1,6 +1,6 @@
 //! `eigenforge spmv MATRIX`: one sparse matrix, its statistics and its multiply. [`eigenforge::spmv`] does the work.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::SpmvArguments;
 use super::error::CommandError;
 use super::output::print;
@@ -12,7 +12,7 @@ use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
 
 /// Runs the verb.
-pub(super) fn run(arguments: &SpmvArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
     let device = Device::parse(&arguments.device)?;
     check(arguments, &device)?;
     let triangle = if arguments.upper { Triangle::Upper } else { Triangle::Full };
@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<Outcome, CommandError> {
         report.to_string()
     };
     print(&text)?;
-    Ok(Outcome::Done)
+    Ok(VerbEnd::Done)
 }
 
 /// The format, if one is named; a hybrid where nothing but a boundary was given.

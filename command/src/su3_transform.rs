@@ -4,16 +4,16 @@
 //! the result grows as OUT.partial; the same command after a kill takes up what stands there. The next piece is read and the last is
 //! written while one is worked on. Under `mpirun` rank 0 deals the groups out and writes, the others work.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::Su3TransformArguments;
 use super::error::CommandError;
 use super::output::{bytes, print};
-use super::record::{kernel_records, versions, warnings_of};
 use super::solve::heed_signals;
 use super::su3::refuse_to_overwrite;
 use super::su3_pieces::{Card, Cores, LARGEST_PIECE, UNDER_WAY, by_pieces, portions_of};
 use super::su3_progress::{Progress, Stages};
 use super::su3_team::{self, Processes};
+use eigenforge::problem::run::{kernel_records, versions, warnings_of};
 use eigenforge::report::{KernelRecord, ReportError, publish};
 use eigenforge::su3::binary::Kind;
 use eigenforge::su3::device::Layouts;
@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Runs the verb: alone, as the master of a team, or as one of its workers.
-pub(super) fn run(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &Su3TransformArguments) -> Result<VerbEnd, CommandError> {
     if arguments.inverse && arguments.algorithm == Algorithm::Paper {
         return Err(CommandError::Su3PaperInverse);
     }
@@ -101,7 +101,7 @@ fn direction(arguments: &Su3TransformArguments) -> Direction {
 }
 
 /// A worker's part: what goes wrong is told to the master, who tells the user.
-fn follow(arguments: &Su3TransformArguments, processes: &mut Processes) -> Result<Outcome, CommandError> {
+fn follow(arguments: &Su3TransformArguments, processes: &mut Processes) -> Result<VerbEnd, CommandError> {
     match Prepared::new(arguments, &mut Stages::quiet()) {
         Ok(prepared) => {
             let Prepared { plan, direction, algorithm, source, tables, .. } = prepared;
@@ -115,20 +115,20 @@ fn follow(arguments: &Su3TransformArguments, processes: &mut Processes) -> Resul
                 true => on_device(&mut job, portion, &device),
                 false => Ok(job.work(portion)?),
             })?;
-            Ok(Outcome::Done)
+            Ok(VerbEnd::Done)
         }
         Err(error) => refuse(processes, &error),
     }
 }
 
-fn refuse(processes: &mut Processes, error: &CommandError) -> Result<Outcome, CommandError> {
+fn refuse(processes: &mut Processes, error: &CommandError) -> Result<VerbEnd, CommandError> {
     processes.report(Report::Failed(error.to_string()))?;
     processes.next()?;
-    Ok(Outcome::Fault)
+    Ok(VerbEnd::Fault)
 }
 
 /// Everything else; the team is taken when groups are dealt out.
-fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Result<Outcome, CommandError> {
+fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Result<VerbEnd, CommandError> {
     let files = Files::new(arguments)?;
     let _lock = Lock::of_output(&arguments.output)?;
     let direction = direction(arguments);
@@ -223,7 +223,7 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     // What was computed is shown even where a disk did not take it.
     if arguments.json {
         print(&json)?;
-        return written.map(|()| Outcome::Done);
+        return written.map(|()| VerbEnd::Done);
     }
     let mut out = summary.to_string();
     if summary.left_out > 0 {
@@ -237,7 +237,7 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
         let _ = writeln!(out, "\n{output}, {} and {}, {seconds:.2} s", files.json.display(), files.svg.display());
     }
     print(&out)?;
-    written.map(|()| Outcome::Done)
+    written.map(|()| VerbEnd::Done)
 }
 
 /// Below this N_max some cores are done before a card's driver has started and its kernels are compiled: N_max = 10 takes 0.2 s on

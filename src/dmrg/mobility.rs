@@ -8,8 +8,8 @@
 //! that move a charge are merely weak, this nearly holds.
 
 use super::chain::Chain;
-use super::site::SiteKind;
 use super::terms::Term;
+use crate::observable::SiteKind;
 use std::collections::{BTreeMap, HashMap};
 
 /// Terms below this fraction of the largest move charge too slowly for sweeps.
@@ -51,7 +51,7 @@ fn modes(chain: &Chain) -> usize {
 /// What a state of a site adds to a mode.
 fn occupation(kind: SiteKind, state: usize, mode: usize) -> i64 {
     match kind {
-        SiteKind::Moment { .. } => state as i64,
+        SiteKind::Moments { .. } => state as i64,
         _ => (state >> mode & 1) as i64,
     }
 }

@@ -12,6 +12,7 @@ use super::strategy::Strategy;
 use super::sweep_plan::SweepPlan;
 use super::truncate;
 use super::units::Units;
+use crate::observable::Observable;
 use serde::Serialize;
 
 /// The options of a run.
@@ -32,8 +33,10 @@ pub struct Options {
     pub tolerance: f64,
     /// Seed of the random start.
     pub seed: u64,
-    /// Whether to measure the correlations of every pair of sites.
+    /// Whether to measure the standard correlations of every pair of sites, and the one-particle density matrix.
     pub correlations: bool,
+    /// Observables beside the standard ones, measured in every state.
+    pub observables: Vec<Observable>,
     /// How the chain gets its first state.
     pub mode: Mode,
     /// The start vector of each bond's solve.
@@ -84,6 +87,7 @@ impl Default for Options {
             tolerance: 1e-11,
             seed: 1,
             correlations: false,
+            observables: Vec::new(),
             mode: Mode::default(),
             start: StartVectors::default(),
             targets: 1,

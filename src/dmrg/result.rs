@@ -1,16 +1,16 @@
 //! What a run found, sweep by sweep and in the end.
 
 use super::check::{Restart, SectorCheck};
-use super::correlations::Correlations;
 use super::extrapolate::{Extrapolated, extrapolate};
 use super::growth::GrowthRecord;
-use super::measure::{ChainMeasurements, CutRecord, SiteAverages};
+use super::measure::{ChainMeasurements, CutRecord};
 use super::options::Options;
 use super::polish::PolishRecord;
 use super::refine::MemoryUse;
 use super::search::SearchResult;
 use super::sweep::BondRecord;
 use super::units::Units;
+use crate::observable::Averages;
 use serde::{Deserialize, Serialize};
 
 /// A sweep, there and back.
@@ -97,10 +97,10 @@ pub struct DmrgResult {
     pub excited: Vec<ExcitedState>,
     /// The cuts, left to right.
     pub cuts: Vec<CutRecord>,
-    /// Averages by position.
-    pub sites: Vec<SiteAverages>,
-    /// Correlations by position, if they were asked for.
-    pub correlations: Option<Correlations>,
+    /// Averages in the lowest state, on the sites of the lattice: the standard ones and [`Options::observables`].
+    pub averages: Averages,
+    /// Averages of [`Options::observables`] in each state, the lowest first; empty if there are none.
+    pub state_averages: Vec<Averages>,
     /// The lowest levels of the whole sector, where it is small enough to be diagonalised beside the sweeps.
     pub check: Option<SectorCheck>,
     /// Searches that had ended above their states and were done again.
@@ -113,7 +113,9 @@ pub struct DmrgResult {
     pub resumed: usize,
     /// Seconds of the sweeps.
     pub sweeping: f64,
-    /// Seconds of variance, entropies and averages.
+    /// Seconds of the variances, which certify the energies.
+    pub certifying: f64,
+    /// Seconds of entropies and averages.
     pub measuring: f64,
 }
 
@@ -164,14 +166,15 @@ impl SearchResult {
             stop: self.stop,
             excited: Vec::new(),
             cuts: walked.cuts,
-            sites: walked.sites,
-            correlations: walked.correlations,
+            averages: walked.averages,
+            state_averages: Vec::new(),
             check: None,
             restarts: Vec::new(),
             warnings: Vec::new(),
             memory: None,
             resumed: self.resumed,
             sweeping: 0.0,
+            certifying: 0.0,
             measuring: 0.0,
         }
     }

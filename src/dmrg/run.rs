@@ -12,12 +12,14 @@ use super::checkpoint::Checkpoint;
 use super::engine::Engine;
 use super::error::DmrgError;
 use super::measure::{self, ChainMeasurements};
+use super::observed::ObservedPlan;
 use super::options::Options;
 use super::reference::ReferenceState;
 use super::refine::MemoryUse;
 use super::result::{DmrgResult, ExcitedState, SweepStop};
 use super::search::{Search, SearchResult};
 use super::sweep::Sweeper;
+use crate::observable::{self, Averages, Observable};
 use eigenforge_runtime::trace;
 use std::time::Instant;
 
@@ -96,6 +98,32 @@ struct State {
     searched: SearchResult,
     variance: Option<f64>,
     overlap: f64,
+    /// Of the lowest so far, and of every state where there are observables for each.
+    measured: Option<ChainMeasurements>,
+}
+
+impl State {
+    fn averages(&self) -> Averages {
+        self.measured.as_ref().map_or(Averages::default(), |measured| measured.averages.clone())
+    }
+}
+
+/// What every run measures of its lowest state, and the observables that it was asked for.
+fn observables(chain: &Chain, options: &Options) -> Vec<Observable> {
+    let (kind, sites) = (chain.site.kind, chain.sites);
+    let mut list = observable::sites(kind, sites);
+    if options.correlations {
+        list.extend(observable::pairs(kind, sites));
+        list.extend(observable::one_body(kind, sites));
+    }
+    list.extend(options.observables.iter().cloned());
+    list
+}
+
+/// Of all averages those of the observables that were asked for.
+fn asked_for(options: &Options, averages: &Averages) -> Averages {
+    let of = |observable: &Observable| Some((observable.name.clone(), averages.get(&observable.name)?.clone()));
+    options.observables.iter().filter_map(of).collect()
 }
 
 impl<'c> Run<'_, 'c> {
@@ -107,8 +135,10 @@ impl<'c> Run<'_, 'c> {
     ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
         let (chain, options) = (self.chain, self.options);
         let (mut below, mut sums, mut check) = (Vec::new(), Vec::new(), None);
-        let (mut states, mut walked, mut memory): (Vec<State>, Option<ChainMeasurements>, _) = (Vec::new(), None, None);
-        let (mut sweeping, mut measuring) = (0.0, 0.0);
+        let (mut states, mut memory): (Vec<State>, _) = (Vec::new(), None);
+        let (mut sweeping, mut certifying, mut measuring) = (0.0, 0.0, 0.0);
+        let all = observables(chain, options);
+        let plan = ObservedPlan::new(chain, &all)?;
         while self.wants_more(&states, engine.max_projected()) {
             let begun = Instant::now();
             let target = states.len();
@@ -119,19 +149,22 @@ impl<'c> Run<'_, 'c> {
             let held = searched.planner.held(sweeper.engine());
             sweeper.drop_operators()?;
             let variance = measure::variances(chain, &mut sweeper, &[searched.energy])?.map(|of| of[0]);
+            certifying += begun.elapsed().as_secs_f64();
+            let begun = Instant::now();
+            let is_lowest = states.iter().all(|state| searched.energy < state.searched.energy);
+            let is_measured = is_lowest || !options.observables.is_empty();
+            let contracted = if is_measured { measure::contractions(chain, &mut sweeper, &plan)? } else { Vec::new() };
             let overlap = sweeper.largest_overlap()?;
             below = sweeper.take_references();
             sums.push(searched.saved.clone());
             if options.targets > 1 {
                 below.push(ReferenceState::of(chain, &sweeper)?);
             }
-            if states.iter().all(|state| searched.energy < state.searched.energy) {
-                walked = Some(measure::walk(chain, &mut sweeper, options.correlations)?);
-            }
+            let measured = contracted.first().map(|of| measure::walk(chain, &mut sweeper, &plan, of)).transpose()?;
             if target == 0 {
                 memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
             }
-            states.push(State { searched, variance, overlap });
+            states.push(State { searched, variance, overlap, measured });
             measuring += begun.elapsed().as_secs_f64();
             engine = sweeper.into_engine();
         }
@@ -139,12 +172,19 @@ impl<'c> Run<'_, 'c> {
         states.sort_by(|a, b| a.searched.energy.total_cmp(&b.searched.energy));
         states.truncate(options.targets);
         let nothing = DmrgError::Option { option: "targets", expected: "at least 1", found: "0".into() };
-        let (Some(walked), Some(check)) = (walked, check) else { return Err(nothing) };
+        let Some(check) = check else { return Err(nothing) };
+        let state_averages = match options.observables.is_empty() {
+            true => Vec::new(),
+            false => states.iter().map(|state| asked_for(options, &state.averages())).collect(),
+        };
         let mut states = states.into_iter();
-        let Some(State { searched, variance, .. }) = states.next() else { return Err(nothing) };
-        let mut found = searched.found(options, variance, walked);
-        (found.memory, found.sweeping, found.measuring) = (memory, sweeping, measuring);
-        for State { searched, variance, overlap } in states {
+        let Some(State { searched, variance, measured: Some(measured), .. }) = states.next() else {
+            return Err(nothing);
+        };
+        let mut found = searched.found(options, variance, measured);
+        (found.memory, found.state_averages) = (memory, state_averages);
+        (found.sweeping, found.certifying, found.measuring) = (sweeping, certifying, measuring);
+        for State { searched, variance, overlap, .. } in states {
             let SearchResult { energy, stop, progress, resumed, polish, .. } = searched;
             found.resumed += resumed;
             found.excited.push(ExcitedState { energy, variance, overlap, stop, polish, sweeps: progress.sweeps });
@@ -215,13 +255,27 @@ impl<'c> Run<'_, 'c> {
         }
         let held = searched.planner.held(sweeper.engine());
         sweeper.drop_operators()?;
+        let begun = Instant::now();
         let variances = measure::variances(chain, &mut sweeper, &levels)?;
+        let certifying = begun.elapsed().as_secs_f64();
+        let all = observables(chain, options);
+        let plan = ObservedPlan::new(chain, &all)?;
+        let contracted = measure::contractions(chain, &mut sweeper, &plan)?;
         let overlaps = sweeper.overlaps()?;
         sweeper.keep_lowest();
-        let walked = measure::walk(chain, &mut sweeper, options.correlations)?;
+        let measured = measure::walk(chain, &mut sweeper, &plan, contracted.first().map_or(&[], Vec::as_slice))?;
         let stop = searched.stop;
-        let mut found = searched.found(options, variances.as_ref().map(|of| of[0]), walked);
-        (found.sweeping, found.measuring) = (sweeping, start.elapsed().as_secs_f64() - sweeping);
+        let mut found = searched.found(options, variances.as_ref().map(|of| of[0]), measured);
+        let measuring = start.elapsed().as_secs_f64() - sweeping - certifying;
+        (found.sweeping, found.certifying, found.measuring) = (sweeping, certifying, measuring);
+        if !options.observables.is_empty() {
+            found.state_averages = vec![asked_for(options, &found.averages)];
+            found.warnings.push(
+                "observables were measured in the lowest state only, since the states share their kept states: leave \
+                 `weights` out to have them in each"
+                    .into(),
+            );
+        }
         found.memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
         found.average = average;
         for (target, (energy, overlap)) in levels.iter().copied().zip(overlaps).enumerate().skip(1) {

@@ -12,7 +12,8 @@
 //! signs of that basis.
 
 use super::charges::{COUNT, Charges};
-use crate::operator::{Charge, Content, Factor, Operator, Spin};
+use crate::observable::SiteKind;
+use crate::operator::{Charge, Content, Factor, Operator};
 
 /// A d × d matrix of one site, `values[row * d + column]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,20 +76,6 @@ impl Matrix {
     }
 }
 
-/// The kind of a site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SiteKind {
-    /// |0⟩, |↑⟩, |↓⟩, |↑↓⟩.
-    Electrons,
-    /// Fermions of q flavours: 2^q states.
-    Flavours(usize),
-    /// A spin of 2S.
-    Moment {
-        /// 2S.
-        two_s: u32,
-    },
-}
-
 /// The local Hilbert space, the same on every site of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
@@ -101,24 +88,15 @@ impl SiteKind {
     /// Number of states.
     fn dimension(self) -> usize {
         match self {
-            SiteKind::Moment { two_s } => two_s as usize + 1,
+            SiteKind::Moments { two_s } => two_s as usize + 1,
             _ => 1 << self.modes().len(),
-        }
-    }
-
-    /// The fermion modes of a site; none for a moment.
-    pub fn modes(self) -> Vec<Spin> {
-        match self {
-            SiteKind::Electrons => vec![Spin::Up, Spin::Down],
-            SiteKind::Flavours(flavours) => (0..flavours).map(Spin::flavour).collect(),
-            SiteKind::Moment { .. } => Vec::new(),
         }
     }
 
     /// The value of a charge in a state.
     fn charge(self, charge: Charge, state: usize) -> i64 {
         match self {
-            SiteKind::Moment { two_s } if charge == Charge::TwoSz => 2 * state as i64 - i64::from(two_s),
+            SiteKind::Moments { two_s } if charge == Charge::TwoSz => 2 * state as i64 - i64::from(two_s),
             _ => {
                 let modes = self.modes().into_iter().enumerate();
                 modes.filter(|(bit, _)| state >> bit & 1 == 1).map(|(_, spin)| charge.of_fermion(spin)).sum()
@@ -139,7 +117,7 @@ impl Site {
             Content::Nothing if flavours > 0 => SiteKind::Flavours(flavours),
             Content::Fermions => SiteKind::Electrons,
             Content::Nothing if counts_electrons => SiteKind::Electrons,
-            _ => SiteKind::Moment { two_s: operator.two_s() },
+            _ => SiteKind::Moments { two_s: operator.two_s() },
         };
         let label = |state: usize| {
             let value = |k: usize| charges.get(k).map_or(0, |charge| kind.charge(*charge, state) as i32);
@@ -162,7 +140,7 @@ impl Site {
     pub fn parity(&self) -> Matrix {
         let identity = Matrix::identity(self.dimension());
         match self.kind {
-            SiteKind::Moment { .. } => identity,
+            SiteKind::Moments { .. } => identity,
             _ => (0..self.dimension())
                 .filter(|state| state.count_ones() % 2 == 1)
                 .fold(identity, |matrix, state| matrix.set(state, state, -1.0)),
@@ -172,8 +150,8 @@ impl Site {
     /// The matrix of a factor on its own site; `None` if this kind of site does not have it.
     pub fn matrix(&self, factor: Factor) -> Option<Matrix> {
         match (self.kind, factor) {
-            (SiteKind::Moment { two_s }, factor) if !factor.is_fermion() => Some(moment(two_s, factor)),
-            (SiteKind::Moment { .. }, _) => None,
+            (SiteKind::Moments { two_s }, factor) if !factor.is_fermion() => Some(moment(two_s, factor)),
+            (SiteKind::Moments { .. }, _) => None,
             (kind, Factor::Create(spin, _) | Factor::Annihilate(spin, _)) => {
                 let bit = kind.modes().iter().position(|mode| *mode == spin)?;
                 Some(ladder(self.dimension(), bit, matches!(factor, Factor::Create(..))))

@@ -135,7 +135,7 @@ impl Terms {
     /// # Errors
     /// A factor that the sites do not have, with its term and site.
     pub fn of(operator: &Operator, site: &Site, position: &[usize]) -> Result<Terms, DmrgError> {
-        let mut terms = Terms { list: Vec::new(), constant: 0.0, operators: LocalOperators::new(site) };
+        let mut terms = Terms::none(site);
         for (product, coefficient) in operator.terms() {
             match terms.term(product, coefficient, site, position)? {
                 Some(term) if term.operators.is_empty() => terms.constant += term.coefficient,
@@ -146,8 +146,13 @@ impl Terms {
         Ok(terms)
     }
 
+    /// No terms yet.
+    pub(super) fn none(site: &Site) -> Terms {
+        Terms { list: Vec::new(), constant: 0.0, operators: LocalOperators::new(site) }
+    }
+
     /// One product: at each site, the ordered product of its factors' matrices.
-    fn term(
+    pub(super) fn term(
         &mut self,
         product: &[Factor],
         coefficient: f64,

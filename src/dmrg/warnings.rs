@@ -205,14 +205,15 @@ mod tests {
             polish: None,
             excited: Vec::new(),
             cuts: Vec::new(),
-            sites: Vec::new(),
-            correlations: None,
+            averages: crate::observable::Averages::default(),
+            state_averages: Vec::new(),
             check: None,
             restarts: Vec::new(),
             warnings: Vec::new(),
             memory: None,
             resumed: 0,
             sweeping: 0.0,
+            certifying: 0.0,
             measuring: 0.0,
         }
     }

@@ -46,7 +46,7 @@ pub enum Shape {
 }
 
 /// A named operator, or one per site or pair of sites.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Observable {
     /// Its name in reports.
     pub name: String,

@@ -36,18 +36,18 @@ impl SiteKind {
         }
     }
 
-    /// The modes of a site and what they are called; none of a moment.
-    fn modes(self) -> Vec<(String, Spin)> {
+    /// The fermion modes of a site; none of a moment.
+    pub fn modes(self) -> Vec<Spin> {
         match self {
-            SiteKind::Electrons => vec![("up".into(), Spin::Up), ("dn".into(), Spin::Down)],
-            SiteKind::Flavours(flavours) => (0..flavours).map(|f| (f.to_string(), Spin::flavour(f))).collect(),
+            SiteKind::Electrons => vec![Spin::Up, Spin::Down],
+            SiteKind::Flavours(flavours) => (0..flavours).map(Spin::flavour).collect(),
             SiteKind::Moments { .. } => Vec::new(),
         }
     }
 
     /// n_i, of all modes.
     pub fn number(self, site: usize) -> Operator {
-        self.modes().into_iter().map(|(_, mode)| build::n(site, mode)).sum()
+        self.modes().into_iter().map(|mode| build::n(site, mode)).sum()
     }
 
     /// Sᶻ_i.
@@ -58,23 +58,31 @@ impl SiteKind {
             true => build::sz(site),
             false => {
                 let weighted = modes.into_iter().enumerate();
-                weighted.map(|(k, (_, mode))| (f - k as f64) * build::n(site, mode)).sum()
+                weighted.map(|(k, mode)| (f - k as f64) * build::n(site, mode)).sum()
             }
         }
+    }
+}
+
+/// What a mode is called in names of observables.
+fn name(mode: Spin) -> String {
+    match mode {
+        Spin::Up => "up".into(),
+        Spin::Down => "dn".into(),
+        Spin::Flavour(number) => number.to_string(),
     }
 }
 
 /// One value per site.
 pub fn sites(kind: SiteKind, sites: usize) -> Vec<Observable> {
     let modes = kind.modes();
-    let density =
-        |(name, mode): &(String, Spin)| Observable::by_site(&format!("n_{name}"), sites, |i| build::n(i, *mode));
+    let density = |mode: &Spin| Observable::by_site(&format!("n_{}", name(*mode)), sites, |i| build::n(i, *mode));
     let mut list: Vec<Observable> = modes.iter().map(density).collect();
     if !modes.is_empty() {
         let pairs = |i: usize| -> Operator {
             let both = |k: usize| modes[..k].iter().map(move |below| (k, below));
             let pairs = (0..modes.len()).flat_map(both);
-            pairs.map(|(k, (_, below))| build::n(i, *below) * build::n(i, modes[k].1)).sum()
+            pairs.map(|(k, below)| build::n(i, *below) * build::n(i, modes[k])).sum()
         };
         list.push(Observable::by_site("double_occupancy", sites, pairs));
     }
@@ -98,8 +106,9 @@ pub fn pairs(kind: SiteKind, sites: usize) -> Vec<Observable> {
 
 /// The one-particle density matrix of each mode, ⟨c†_iσ c_jσ⟩.
 pub fn one_body(kind: SiteKind, sites: usize) -> Vec<Observable> {
-    let of = |(name, mode): (String, Spin)| {
-        Observable::by_pair(&format!("cdag_c_{name}"), sites, move |i, j| build::cdag(i, mode) * build::c(j, mode))
+    let of = |mode: Spin| {
+        let name = format!("cdag_c_{}", name(mode));
+        Observable::by_pair(&name, sites, move |i, j| build::cdag(i, mode) * build::c(j, mode))
     };
     kind.modes().into_iter().map(of).collect()
 }

@@ -20,6 +20,7 @@ mod family;
 mod inspect;
 mod lattice;
 mod molecule;
+pub mod run;
 mod tensors;
 
 pub use chain::ChainProblem;

@@ -1,11 +1,11 @@
 //! Pictures of a DMRG run: energy.svg and entropy.svg.
 //!
-//! In: a [`DmrgReport`]. Out: SVG text, its fonts the viewer's. energy.svg: how far each sweep is above the lowest energy and
+//! In: a [`ChainRecord`] and the lowest energy. Out: SVG text, its fonts the viewer's. energy.svg: how far each sweep is above the lowest energy and
 //! what it discards, logarithmic, and beside it the energies against the discarded weight with the line to no weight, where
 //! there is one. entropy.svg: the entropy of every cut.
 
 use super::picture_style::{BLUE, RED, draw_key, stroke};
-use super::{DmrgReport, ReportError};
+use super::{ChainRecord, ReportError};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
@@ -14,15 +14,15 @@ const SIZE: (u32, u32) = (1000, 440);
 type Fault = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-impl DmrgReport {
+impl ChainRecord {
     /// Energy and discarded weight by sweep, and the extrapolation.
     ///
     /// # Errors
     /// What the drawing library says, if ever.
-    pub fn energy_svg(&self) -> Result<String, ReportError> {
+    pub fn energy_svg(&self, model: &str, lowest: f64) -> Result<String, ReportError> {
         picture(|root| {
             let (left, right) = root.split_horizontally(SIZE.0 as i32 * 11 / 20);
-            self.draw_sweeps(&left)?;
+            self.draw_sweeps(&left, model, lowest)?;
             self.draw_extrapolation(&right)
         })
     }
@@ -31,13 +31,13 @@ impl DmrgReport {
     ///
     /// # Errors
     /// What the drawing library says, if ever.
-    pub fn entropy_svg(&self) -> Result<String, ReportError> {
-        picture(|root| self.draw_entropy(root))
+    pub fn entropy_svg(&self, model: &str) -> Result<String, ReportError> {
+        picture(|root| self.draw_entropy(root, model))
     }
 
-    fn draw_sweeps(&self, area: &Area<'_>) -> Result<(), Fault> {
+    fn draw_sweeps(&self, area: &Area<'_>, model: &str, lowest: f64) -> Result<(), Fault> {
         // A state without truncation can lie below the best sweep by its rounding: what is shown is above the lowest of all.
-        let lowest = self.sweeps.iter().map(|sweep| sweep.energy).fold(self.energy, f64::min);
+        let lowest = self.sweeps.iter().map(|sweep| sweep.energy).fold(lowest, f64::min);
         let points = |value: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
             let all = (0..self.sweeps.len()).map(|sweep| (sweep as f64, value(sweep)));
             all.filter(|(_, value)| value.is_finite() && *value > 1e-18).collect()
@@ -52,7 +52,7 @@ impl DmrgReport {
         let end = self.sweeps.len().saturating_sub(1).max(1) as f64;
         let mut chart = ChartBuilder::on(area)
             .margin(16)
-            .caption(format!("{}: sweeps", self.model.name), ("sans-serif", 20))
+            .caption(format!("{model}: sweeps"), ("sans-serif", 20))
             .x_label_area_size(44)
             .y_label_area_size(72)
             .build_cartesian_2d(0.0..end, range.log_scale())?;
@@ -128,13 +128,13 @@ impl DmrgReport {
         Ok(())
     }
 
-    fn draw_entropy(&self, area: &Area<'_>) -> Result<(), Fault> {
+    fn draw_entropy(&self, area: &Area<'_>, model: &str) -> Result<(), Fault> {
         let points: Vec<(f64, f64)> = self.cuts.iter().map(|cut| (cut.left_sites as f64, cut.entropy)).collect();
         let high = points.iter().map(|point| point.1).fold(0.0, f64::max).max(1e-3) * 1.1;
         let end = self.order.len().max(2) as f64;
         let mut chart = ChartBuilder::on(area)
             .margin(16)
-            .caption(format!("{}: entropy of each cut", self.model.name), ("sans-serif", 20))
+            .caption(format!("{model}: entropy of each cut"), ("sans-serif", 20))
             .x_label_area_size(44)
             .y_label_area_size(72)
             .build_cartesian_2d(0.0..end, 0.0..high)?;
