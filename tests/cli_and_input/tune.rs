@@ -20,7 +20,7 @@ fn there_is_nothing_to_tune_where_nothing_is_generated() {
 fn a_run_without_generated_kernels_has_no_shape() {
     let output = run(&["solve", "examples/hubbard_edges.toml", "--device", "cpu", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(Outcome::from_json(stdout(&output)).unwrap().shape, None);
+    assert_eq!(Outcome::from_json(stdout(&output)).unwrap().lattice().unwrap().shape, None);
 }
 
 /// Runs the command with a cache of this test's own.
