@@ -1,16 +1,16 @@
 //! The factorised transformation of two-body matrix elements into strengths of SU(3) × SU(2) tensors, and back.
 //!
 //! In: u^J of every quadruple of shells, in the layout of a [`Plan`]; u = V for a proton and a neutron, u =
-//! √((1+δab)(1+δcd)) V for normalised states of two protons or two neutrons; radial functions positive at infinity. Out: the
-//! strengths C of
+//! √((1+δab)(1+δcd)) V for normalised states of two protons or two neutrons; radial functions positive at infinity. Out:
+//! the strengths C of
 //!
 //! ```text
 //! V = Σ C(na nb (λf μf) nc nd (λi μi) (λ0 μ0) Sf Si S0 κ0 ρ0) [[a†(na 0) × a†(nb 0)]^{(λf μf) Sf} × [ã(0 nd) × ã(0 nc)]^{(λi μi) Si}]^{ρ0 (λ0 μ0)}_{κ0 (S0 S0) 0}
 //! ```
-//! with ¼ in front for identical nucleons (Oberhuber et al. 2021, eq. 3). Their eq. 7 is one sum; here it is three products
-//! with orthogonal matrices, each over the labels it needs: jj → LS and J → S0, W^f and W^i a quadruple ([`super::stage`]),
-//! then for each (λf μf), (λi μi), S0 one product C = W⁰ Z over the columns of all quadruples that contain both irreps.
-//! √(2J+1) u → C is orthogonal, so the inverse is the transpose and Σ C² = Σ (2J+1) u².
+//! with a factor ¼ for identical nucleons (Oberhuber et al. 2021, eq. 3). Their eq. 7 is one sum; here it is three
+//! products with orthogonal matrices, each over the labels it needs: jj → LS and J → S0, W^f and W^i per quadruple
+//! ([`super::stage`]), then for each (λf μf), (λi μi), S0 one product C = W⁰ Z over the columns of all quadruples that
+//! contain both irreps. √(2J+1) u → C is orthogonal, so the inverse is the transpose and Σ C² = Σ (2J+1) u².
 
 use super::matrices::{multiply, transpose_multiply};
 use super::plan::{Group, Plan, Product, spins_of};
@@ -19,7 +19,7 @@ use super::tables::{PairTables, Tables};
 use eigenforge_su3::{Irrep, SquareTable};
 use rayon::prelude::*;
 
-/// Strengths of a group from its elements, of one channel; W⁰ of the group must be taken up.
+/// Strengths of a group from its elements, for one channel; W⁰ of the group must be loaded.
 pub fn forward_group(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) {
     GroupTables::new(group, tables).forward(elements, strengths);
 }
