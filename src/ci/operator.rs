@@ -125,10 +125,10 @@ pub enum LoweringError {
 }
 
 impl Integrals {
-    /// The integrals of an operator, for these electrons: the way from `#[gpu_operator]` to configuration interaction.
+    /// The integrals of an operator, for these electrons: the path from `#[gpu_operator]` to configuration interaction.
     ///
-    /// Orbitals are the operator's sites. Irreps are empty; [`irreps`](field@Integrals::irreps) may be set where every added
-    /// term keeps the symmetry.
+    /// Orbitals are the operator's sites. Irreps are empty; [`irreps`](field@Integrals::irreps) may be set if every added
+    /// term conserves the symmetry.
     ///
     /// # Errors
     /// An operator that is not a real, Hermitian, spin-free sum of one- and two-electron terms, with its first term that

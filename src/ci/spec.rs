@@ -13,7 +13,7 @@ pub enum SpaceSpec {
     Full,
     /// Up to this many electrons away from the reference.
     Excitations(usize),
-    /// Those of a file.
+    /// The determinants of a file.
     File(PathBuf),
 }
 

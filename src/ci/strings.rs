@@ -100,7 +100,7 @@ pub struct Strings {
 }
 
 impl Strings {
-    /// All strings up to an excitation level; the caller has seen to it that they can be numbered in 32 bits.
+    /// All strings up to an excitation level; the caller has checked that 32 bits can number them.
     pub fn up_to_level(orbitals: usize, electrons: usize, level: usize) -> Strings {
         let level = level.min(electrons).min(orbitals - electrons);
         let lowest = reference(electrons);
@@ -135,12 +135,12 @@ impl Strings {
         &self.words
     }
 
-    /// Where a string stands among them, if it does.
+    /// Rank of a string, if it is in the list.
     pub fn rank(&self, word: Word) -> Option<u32> {
         self.ranks.get(&word).copied()
     }
 
-    /// Electrons that have left the lowest orbitals.
+    /// Electrons outside the lowest orbitals.
     pub fn level(&self, rank: usize) -> usize {
         (self.words[rank] & !reference(self.electrons)).count_ones() as usize
     }

@@ -1,9 +1,9 @@
 //! Chooses format and shape of a matrix by modelled bytes; [`FormatRanking::candidates`] are worth timing.
 //!
-//! In: a matrix, what was asked for, a card. Out: layouts with the time that memory and L2 would take for them:
+//! In: a matrix, a request, a card. Out: layouts with their time by the bandwidths of memory and L2:
 //!
 //! t = max(bytes of the stored matrix, x and y / device memory, (those + 32-byte sectors of x gathered + windows of x
-//! brought to shared memory) / L2) + what the stages of a block cost.
+//! loaded to shared memory) / L2) + the cost of a block's stages.
 //!
 //! A sector holds the x of four columns, so neighbouring columns of a row share one; data in L1 is not gathered from L2.
 //! A hybrid's BOUNDARY is the number of non-zeros that every row has within a window of x, the shortest row's length, or

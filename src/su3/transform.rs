@@ -49,7 +49,7 @@ pub fn inverse(plan: &Plan, tables: &Tables, strengths: &[f64]) -> Vec<f64> {
     elements
 }
 
-/// A vector cut at the groups' starts.
+/// A vector split at the groups' starts.
 fn by_group<'a>(plan: &Plan, mut rest: &'a mut [f64]) -> Vec<&'a mut [f64]> {
     let mut slices = Vec::with_capacity(plan.groups.len());
     for group in &plan.groups {
@@ -60,7 +60,7 @@ fn by_group<'a>(plan: &Plan, mut rest: &'a mut [f64]) -> Vec<&'a mut [f64]> {
     slices
 }
 
-/// What the quadruples of a group read.
+/// The tables for the quadruples of a group.
 struct GroupTables<'a> {
     group: &'a Group,
     tables: &'a Tables,
@@ -149,7 +149,7 @@ impl<'a> GroupTables<'a> {
         &self.tables.products[&[product.bra_irrep(), product.ket_irrep()]]
     }
 
-    /// Calls `visit(place in Z of the product, quadruple, place in Z of the quadruple)` for all numbers of one S0.
+    /// Calls `visit(index in Z of the product, quadruple, index in Z of the quadruple)` for all numbers of one S0.
     fn for_each(&self, product: &Product, table: &SquareTable, mut visit: impl FnMut(usize, usize, usize)) {
         let spins = spins_of(table.l3);
         let columns = product.bras.len() * product.kets.len() * spins.len();

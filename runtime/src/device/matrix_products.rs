@@ -222,10 +222,10 @@ impl MatrixProducts {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues the blocks; `clear` elements of `output` from `first` on are zero before, if there are any.
+    /// Queues the blocks; first zeroes `clear` elements of `output` from `first` on.
     ///
-    /// It starts after everything that was queued on the device before, and what is queued later waits for it. Where a
-    /// source is in host memory it is waited for.
+    /// Starts after everything queued on the device before, and later work waits for it. Waits if a source is in host
+    /// memory.
     ///
     /// # Errors
     /// A matrix outside its vector; vectors of another device; a stream number out of range; the device fails.

@@ -117,8 +117,8 @@ impl Algebra {
         Ok(())
     }
 
-    /// y_j ← Σᵢ c[i][j] y_i + Σᵢ c[n+i][j] x_i for all n of y at once, each in its old place. n is small: one element of
-    /// every y stays in registers.
+    /// y_j ← Σᵢ c[i][j] y_i + Σᵢ c[n+i][j] x_i for all n of y at once, in place. n is small: one element of every y stays
+    /// in registers.
     pub(super) fn mix<T: Scalar>(&self, y: &mut [Vector<T>], x: &[&Vector<T>], c: &[Vec<f64>]) -> Result<()> {
         let (n, row) = (y.len(), |i: usize| c[i].iter().copied());
         let name = format!("mix_{n}");
@@ -197,7 +197,7 @@ fn products(name: &str, left: usize, right: usize) -> String {
     text
 }
 
-/// Ritz vectors that take the place of a Lanczos basis. With 4, 6 or 8 of them and bases of 49 or 61, open and periodic Hubbard
+/// Ritz vectors that replace a Lanczos basis. With 4, 6 or 8 of them and bases of 49 or 61, open and periodic Hubbard
 /// squares and a Heisenberg ring of 2·10⁵ to 3·10⁶ states needed as many steps as without a restart; 8 spill registers on
 /// sm_90.
 pub(super) const RITZ: usize = 6;
@@ -215,7 +215,7 @@ pub(super) fn largest() -> [VectorProgram; 6] {
     ]
 }
 
-/// All of y from all of y, each in its old place.
+/// All of y from all of y, in place.
 fn mixture(name: &str, count: usize) -> String {
     let y = names('y', count);
     let scalars: Vec<String> = y.iter().flat_map(|a| y.iter().map(move |b| format!("c_{a}{b}"))).collect();
@@ -242,7 +242,7 @@ fn combination(name: &str, inputs: usize, outputs: usize, add: bool) -> String {
     text
 }
 
-/// Parses a program of ours.
+/// Parses a built-in program.
 pub(super) fn parse(text: &str) -> VectorProgram {
     VectorProgram::parse(text).unwrap_or_else(|error| unreachable!("a built-in program parses: {error}\n{text}"))
 }

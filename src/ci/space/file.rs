@@ -57,7 +57,7 @@ pub enum FileError {
         line: usize,
         /// α and β electrons of this line.
         found: (u32, u32),
-        /// Those of the first line.
+        /// Electrons of the first line.
         expected: (u32, u32),
     },
     /// A determinant twice.

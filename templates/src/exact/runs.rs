@@ -1,10 +1,10 @@
 //! The down species by runs: A↓ split at a cut of the sites, so that few indices are left to load.
 //!
 //! A down state is (high | low), the low part being the first `low_sites` sites. States ascend, so the states that share a
-//! high part stand together, all low states of one particle number: a *run*. Runs of one particle number are of one
-//! *kind*. A term of A↓ factors into a high part, which takes run to run with one coefficient, and a low part, one of few
-//! *cases*. Terms without a high part act within a run and are the same for every run of a kind: they are written out.
-//! The rest is a table of *steps*: (run read from, case, coefficient) for each run written to.
+//! high part are contiguous, with all low states of one particle number: a *run*. Runs of one particle number have one
+//! *kind*. A term of A↓ factors into a high part, which maps run to run with one coefficient, and a low part, one of few
+//! *cases*. Terms without a high part act within a run and are the same for every run of a kind: they are unrolled.
+//! The rest is a table of *steps*: (source run, case, coefficient) for each target run.
 //!
 //! Case 0 is the low identity: a whole run times the coefficient, as for a hop among high sites.
 

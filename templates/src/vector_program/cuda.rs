@@ -89,12 +89,12 @@ struct VectorPlan<'a> {
 }
 
 impl VectorProgram {
-    /// Blocks for vectors of length `n`: of the program and `n` only, so that sums have the same bits on every card.
+    /// Blocks for vectors of length `n`: depends only on the program and `n`, so that sums have the same bits on every card.
     ///
-    /// Up to eight on each multiprocessor of an H200; with sums no more than keep memory busy, since each block's share is
+    /// Up to eight on each multiprocessor of an H200; with sums no more than keep memory busy, because each block's share is
     /// one more to add. On long vectors more, with 30 loads of 16 bytes per thread, up to 8,448. Measured on one H200 with
     /// the eleven-pass update of 130,873,600 doubles: 2.87 ms with 8,448 blocks, 2.91 with 1,056, 3.10 with 528 (three
-    /// blocks fit a multiprocessor, so that is a wave and a third).
+    /// blocks fit on a multiprocessor, so that is a wave and a third).
     pub fn blocks(&self, n: usize, scalar: ScalarType) -> u32 {
         let elements = THREADS as usize * (16 / scalar.bytes());
         let reads = self.vectors.iter().filter(|v| v.access != Access::Out).count().max(1);
