@@ -1,11 +1,11 @@
-//! Free stretches of a line: of a card's memory, of a file.
+//! A free list: free ranges of a line, such as a card's memory or a file.
 //!
-//! In: lengths that are taken and given back. Out: where they begin. The first free stretch that is long enough is
-//! taken, or the last; neighbours that are free are joined.
+//! In: lengths that are taken and given back. Out: where they begin. The first free range that is long enough is taken,
+//! or the last; adjacent free ranges are merged.
 
 use std::collections::BTreeMap;
 
-/// Which stretches below `end` are free.
+/// The free ranges below `end`.
 #[derive(Clone, Debug, Default)]
 pub struct FreeList {
     /// First place → length.
@@ -14,7 +14,7 @@ pub struct FreeList {
 }
 
 impl FreeList {
-    /// Places in all, taken and free.
+    /// Total places, taken and free.
     pub fn end(&self) -> u64 {
         self.end
     }
@@ -24,14 +24,14 @@ impl FreeList {
         self.end - self.free.values().sum::<u64>()
     }
 
-    /// So many places more, free.
+    /// Adds free places at the end.
     pub fn grow(&mut self, length: u64) {
         let first = self.end;
         self.end += length;
         self.give_back(first, length);
     }
 
-    /// The beginning of the first free stretch that is long enough, if one is.
+    /// Takes `length` places from the first free range that is long enough; returns their beginning.
     pub fn take(&mut self, length: u64) -> Option<u64> {
         if length == 0 {
             return Some(0);
@@ -45,8 +45,8 @@ impl FreeList {
         Some(first)
     }
 
-    /// The end of the last free stretch that is long enough, if one is: long pieces there and short ones from the beginning leave
-    /// longer stretches free.
+    /// The same from the end of the last free range that is long enough: placing long pieces at the end and short ones at
+    /// the beginning leaves longer free ranges.
     pub fn take_last(&mut self, length: u64) -> Option<u64> {
         let fits = self.free.iter().rev().find(|(_, free)| **free >= length);
         let (first, free) = fits.map(|(first, free)| (*first, *free))?;
@@ -57,7 +57,7 @@ impl FreeList {
         Some(first + free - length)
     }
 
-    /// A stretch that was taken is free again.
+    /// Frees a range.
     pub fn give_back(&mut self, mut first: u64, mut length: u64) {
         if length == 0 {
             return;
@@ -74,7 +74,7 @@ impl FreeList {
         self.free.insert(first, length);
     }
 
-    /// Cuts off what is free at the end.
+    /// Removes the free range at the end.
     pub fn shrink(&mut self) {
         if let Some((first, length)) = self.free.last_key_value().map(|(f, l)| (*f, *l))
             && first + length == self.end
@@ -84,7 +84,7 @@ impl FreeList {
         }
     }
 
-    /// Places that [`FreeList::grow`] would need so that a stretch of `length` can be taken.
+    /// Places by which [`FreeList::grow`] must grow so that `length` places can be taken.
     pub fn missing(&self, length: u64) -> u64 {
         let last = self.free.last_key_value().filter(|(first, free)| *first + *free == self.end);
         length - length.min(last.map_or(0, |(_, free)| *free))

@@ -1,11 +1,11 @@
 //! Compiles generated CUDA with NVRTC, runs it, and runs the eigensolvers. Knows no physics.
 //!
-//! Stages, each standing on those before it: [`jit`] (text → cubin), [`device`] (memory, kernels), [`vector_program`]
-//! (fused vector updates and inner products on any device), [`LinearOperator`] (what a solver needs of a matrix),
-//! [`solvers`] (LOBPCG, Lanczos, Davidson, dense; certification of multiplicities; checkpoints). Below the devices [`simulate`] runs
-//! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device of it. [`tune`] chooses among
-//! shapes of a kernel on a card; [`trace`] records where the time goes. Files that a user names come in through
-//! [`input_file`].
+//! Stages, each built on those before it: [`jit`] (text → cubin), [`device`] (memory, kernels), [`vector_program`] (fused
+//! vector updates and inner products on any device), [`LinearOperator`] (the matrix as a solver sees it), [`solvers`]
+//! (LOBPCG, Lanczos, Davidson, dense; certification of multiplicities; checkpoints). Below the devices [`simulate`] runs
+//! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device that uses it. [`tune`]
+//! chooses among shapes of a kernel on a card; [`trace`] records where the time goes. Files that a user names are read
+//! through [`input_file`].
 
 #![warn(missing_docs)]
 

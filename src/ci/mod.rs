@@ -31,9 +31,9 @@
 //!
 //! # A Hamiltonian of your own
 //!
-//! `#[gpu_operator]` takes its coefficients from integrals too, and [`Integrals::from_operator`] brings the operator back
-//! to integrals, so that a molecule with terms added (a level shift, a field, another repulsion) or any model of
-//! two-body forces (Hubbard's, or Pariser, Parr and Pople's, in any real orbitals) is solved as a file is:
+//! `#[gpu_operator]` also takes coefficients from integrals, and [`Integrals::from_operator`] converts the operator back
+//! to integrals, so that a molecule with additional terms (a level shift, a field, another repulsion) or any model of
+//! two-body forces (Hubbard's, or Pariser, Parr and Pople's, in any real orbitals) is solved like a file:
 //!
 //! ```
 //! use eigenforge::ci::{CiSolve, Integrals, Space};
@@ -70,32 +70,32 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What has no integrals (a field along z, three-body terms, pairs that hop without the exchange of the same strength) is
-//! refused with its first such term, and can still be diagonalised exactly. [`electrons`] is the Hamiltonian above without
-//! the shift; [`operator`] says how many orbitals the way through an operator is for.
+//! An operator without integrals (a field along z, three-body terms, pair hopping without an exchange of the same
+//! strength) is refused with its first such term, and can still be diagonalised exactly. [`electrons`] is the Hamiltonian
+//! above without the shift; [`operator`] says for how many orbitals this conversion is suitable.
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `integrals` | what are h_pq and (pq\|rs), and where do they lie? |
-//! | `fcidump` | what does an FCIDUMP file say? |
-//! | `orbital_window` | what is left when cores are frozen and virtuals deleted? |
+//! | `integrals` | what are h_pq and (pq\|rs), and how are they stored? |
+//! | `fcidump` | what does an FCIDUMP file contain? |
+//! | `orbital_window` | what remains when cores are frozen and virtuals deleted? |
 //! | `operator` | what is H as an operator, and which integrals has an operator? |
 //! | `count` | how many determinants and configuration state functions are there, level by level? |
 //! | `strings` | which orbitals may the electrons of one spin occupy? |
 //! | `space` | which pairs of strings, in which order? |
 //! | `slater_condon` | what is ⟨I\|H\|J⟩? |
-//! | `string_table` | where do one or two moves lead from each string? |
+//! | `string_table` | what are the targets of one or two moves from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
 //! | `direct` | what is σ = H C of a full space, without a matrix? |
-//! | `on_the_fly` | what is σ = H C of any space, its rows made again in each product? |
-//! | `device_table` | how do tables get to a device? |
+//! | `on_the_fly` | what is σ = H C of any space, with rows recomputed in each product? |
+//! | `device_table` | how are tables uploaded to a device? |
 //! | `non_zeros` | how many elements has the matrix, before it is made? |
-//! | `storage` | stored or from the integrals: what does each take, and which is it to be? |
-//! | `molecule` | which integrals and determinants does a file ask for? |
+//! | `storage` | stored or from the integrals: what does each cost, and which is used? |
+//! | `molecule` | which integrals and determinants does a file request? |
 //! | `solve` | what are the lowest states? |
 //! | `spin` | what is ⟨S²⟩ of a state, and which spins has a level? |
 //! | `density` | what are ⟨a†_p a_q⟩ and ⟨a†_p a†_r a_s a_q⟩? |
-//! | `natural` | which orbitals diagonalise γ, and how full are they? |
+//! | `natural` | which orbitals diagonalise γ, and what are their occupations? |
 
 mod constant;
 pub mod count;

@@ -16,9 +16,10 @@
 //! # Ok(()) }
 //! ```
 //!
-//! H is multiplied in one of two ways ([`Storage`]): as a sparse matrix of which every row is made once from string
-//! tables, in a generated kernel's format where kernels run; or straight from the integrals, full CI by dense products of
-//! its own, other spaces row by row. A plan of memory and time ([`CiSolve::storage_plan`]) says which, before anything is made.
+//! H is multiplied in one of two ways ([`Storage`]): as a sparse matrix whose rows are computed once from string tables,
+//! in a generated kernel's format on devices that run kernels; or straight from the integrals, full CI by its own dense
+//! products, other spaces row by row. A plan of memory and time ([`CiSolve::storage_plan`]) decides before anything is
+//! built.
 
 use super::constant;
 use super::direct::{DirectError, DirectFullCi};
@@ -38,47 +39,47 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The largest space that is diagonalised as a whole where the choice is left to [`CiSolve::choose`]: a tenth of a second.
+/// The largest space that [`CiSolve::choose`] diagonalises densely: a tenth of a second.
 const SMALL: u64 = 400;
-/// Of a stored matrix, in the names of its generated texts.
+/// Name of a stored matrix in its generated texts.
 const NAME: &str = "ci";
 
-/// Why there is no solution; a solve that did not converge is none of these, its [`CiSolution`] says so.
+/// Why there is no solution. A solve that did not converge is not an error; its [`CiSolution`] reports it.
 #[derive(Debug, thiserror::Error)]
 pub enum CiError {
-    /// The matrix could not be made.
+    /// The matrix could not be built.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
     /// There is no product straight from the integrals.
     #[error(transparent)]
     Direct(#[from] DirectError),
-    /// Rows cannot be made again in each product.
+    /// Rows cannot be recomputed in each product.
     #[error(transparent)]
     OnTheFly(#[from] OnTheFlyError),
-    /// It could not be put on the device.
+    /// The matrix could not be put on the device.
     #[error(transparent)]
     Sparse(#[from] SparseError),
-    /// The solver refused or failed.
+    /// The solver failed.
     #[error(transparent)]
     Solve(#[from] SolveError),
-    /// Memory or transfers.
+    /// An error of memory or transfers.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// More states than determinants.
     #[error("states = {states}, but the space has {dimension} determinants: ask for at most {dimension}")]
     States {
-        /// States asked for.
+        /// Requested states.
         states: usize,
         /// Determinants.
         dimension: u64,
     },
-    /// Neither way of multiplying fits, or the one that was asked for is not there.
+    /// Neither way of multiplying fits, or the requested one does not exist.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
 impl CiError {
-    /// Whether the input asks for what there is not; else something happened while running.
+    /// Whether the input is at fault; otherwise the error occurred while running.
     pub fn is_of_the_input(&self) -> bool {
         match self {
             CiError::States { .. } | CiError::Storage(StorageError::NotDirect { .. }) => true,
@@ -91,7 +92,7 @@ impl CiError {
         }
     }
 
-    /// The device's error, through whichever stage it came.
+    /// The device error, from whichever stage.
     pub fn device(&self) -> Option<&DeviceError> {
         match self {
             CiError::Device(error)
@@ -123,24 +124,24 @@ impl<'a> CiSolve<'a> {
         CiSolve { integrals, space, solver: Solver::Davidson, storage: Storage::Auto, wish, options }
     }
 
-    /// The solver that suits a space: the whole spectrum of up to 400 determinants, else Davidson's method.
+    /// The solver for a space: dense diagonalisation of up to 400 determinants, otherwise Davidson's method.
     pub fn choose(space: &Space) -> Solver {
         if space.len() <= SMALL { Solver::Dense } else { Solver::Davidson }
     }
 
-    /// Another solver.
+    /// Sets the solver.
     pub fn solver(mut self, solver: Solver) -> Self {
         self.solver = solver;
         self
     }
 
-    /// How H is multiplied.
+    /// Sets how H is multiplied.
     pub fn storage(mut self, storage: Storage) -> Self {
         self.storage = storage;
         self
     }
 
-    /// The format of a stored matrix where kernels run; the one of the fewest modelled bytes unless named.
+    /// Sets the format of a stored matrix on devices that run kernels; by default the one with the fewest modelled bytes.
     pub fn format(mut self, format: Option<FormatName>) -> Self {
         self.wish.format = format;
         self
@@ -148,7 +149,7 @@ impl<'a> CiSolve<'a> {
 
     solve_options!();
 
-    /// What makes this problem this problem: a hash of the integrals and the determinants.
+    /// Identifies the problem: a hash of the integrals and the determinants.
     fn identity(&self) -> String {
         let mut hash = blake3::Hasher::new();
         for number in self.integrals.one.iter().chain(&self.integrals.two) {
@@ -158,8 +159,8 @@ impl<'a> CiSolve<'a> {
         hash.finalize().to_hex().to_string()
     }
 
-    /// What will be in memory on this device: a name and the bytes of each thing, the matrix or the tables of strings
-    /// first. Where nothing fits, and so nothing will run, what the solver alone would hold.
+    /// Planned memory on this device: a name and the bytes of each item, the matrix or the tables of strings first. If
+    /// nothing fits, and so nothing will run, the solver's memory alone.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
         let dimension = usize::try_from(self.space.len()).unwrap_or(usize::MAX);
         let plan = self.storage_plan(device).ok();
@@ -170,18 +171,18 @@ impl<'a> CiSolve<'a> {
         tables.into_iter().chain([needed]).chain(kept).collect()
     }
 
-    /// What each way of multiplying takes on this device, which it is to be, and why.
+    /// The cost of each way of multiplying on this device, which is used, and why.
     ///
     /// # Errors
-    /// `storage = "direct"` where there is none; nothing that fits, with the numbers and what would.
+    /// `storage = "direct"` where it does not exist; nothing fits, with the numbers and advice.
     pub fn storage_plan(&self, device: &Device) -> Result<StoragePlan, StorageError> {
         self.storage_on(StorageTarget::of(device), &device.name())
     }
 
-    /// The same for an H200 that need not be here.
+    /// The same for an H200, which need not be present.
     ///
     /// # Errors
-    /// As [`CiSolve::storage_plan`]'s.
+    /// See [`CiSolve::storage_plan`].
     pub fn storage_plan_of_h200(&self) -> Result<StoragePlan, StorageError> {
         self.storage_on(StorageTarget::h200(), "an H200")
     }
@@ -247,10 +248,10 @@ impl<'a> CiSolve<'a> {
         Ok((operator, StorageUsed { storage: "direct", format: None, reason, non_zeros: None }))
     }
 
-    /// The stored matrix and its multiply on an H200 that need not be here.
+    /// The stored matrix and its multiply on an H200, which need not be present.
     ///
     /// # Errors
-    /// A matrix that cannot be made.
+    /// The matrix cannot be built.
     pub fn stored_matrix_of_h200(&self) -> Result<StoredMatrix, CiError> {
         let (integrals, _) = self.without_constant();
         let matrix = self.matrix(&integrals)?;
@@ -260,7 +261,7 @@ impl<'a> CiSolve<'a> {
         Ok(StoredMatrix { matrix, choice, plans })
     }
 
-    /// What is solved: the integrals less what they add to every determinant alike, and that.
+    /// The integrals without the part common to all determinants, and that part.
     fn without_constant(&self) -> (Cow<'a, Integrals>, f64) {
         constant::take_out(self.integrals, self.space.alpha().electrons() + self.space.beta().electrons())
     }
@@ -270,7 +271,7 @@ impl<'a> CiSolve<'a> {
         Ok(CiHamiltonian::new(integrals, self.space, THRESHOLD)?.matrix()?)
     }
 
-    /// The format of a stored matrix beside the solver's vectors.
+    /// The format of a stored matrix, given the solver's vectors.
     fn choice(&self, matrix: &Csr, target: Target) -> FormatRanking {
         let (_, vectors) = solvers::resident(matrix.rows(), size_of::<f64>(), self.solver, &self.options);
         FormatRanking::new(matrix, &RowStatistics::of(matrix), target.beside(vectors), self.wish)
@@ -295,7 +296,7 @@ impl<'a> CiSolve<'a> {
     }
 }
 
-/// A stored matrix as a run has it, without a device.
+/// A stored matrix as in a run, without a device.
 pub struct StoredMatrix {
     /// The matrix, in compressed rows.
     pub matrix: Csr,
@@ -312,13 +313,13 @@ pub struct StorageUsed {
     pub storage: &'static str,
     /// The format of a stored matrix.
     pub format: Option<String>,
-    /// Why this format, or on a card why no matrix.
+    /// Why this format, or why no matrix on a card.
     pub reason: Option<String>,
     /// Elements of a stored matrix.
     pub non_zeros: Option<u64>,
 }
 
-/// What a solve found.
+/// The result of a solve.
 #[derive(Debug)]
 pub struct CiSolution<'a> {
     integrals: &'a Integrals,
@@ -347,8 +348,8 @@ impl<'a> CiSolution<'a> {
         self.pairs.stop
     }
 
-    /// What all determinants have in common: the core energy, and the energy of a potential of all orbitals alike where
-    /// the integrals hold one. Part of the energies, not of the values of [`CiSolution::eigenpairs`].
+    /// The energy common to all determinants: the core energy, and a potential common to all orbitals if the integrals
+    /// contain one. Part of the energies, not of the values of [`CiSolution::eigenpairs`].
     pub fn constant(&self) -> f64 {
         self.constant
     }
@@ -373,7 +374,7 @@ impl<'a> CiSolution<'a> {
         self.space
     }
 
-    /// Where it ran.
+    /// The device it ran on.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -388,7 +389,7 @@ impl<'a> CiSolution<'a> {
         self.pairs.vectors[state].download()
     }
 
-    /// An orthonormal basis of the lowest level, as far as it is known.
+    /// An orthonormal basis of the lowest level, as far as known.
     pub fn ground_multiplet(&self) -> Result<Vec<Vec<f64>>, DeviceError> {
         self.pairs.ground_multiplet().into_iter().map(|vector| vector.download()).collect()
     }

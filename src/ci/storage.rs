@@ -1,10 +1,10 @@
-//! Stored or straight from the integrals? What each way of multiplying takes, and which it is to be.
+//! Chooses between a stored matrix and products straight from the integrals, by cost.
 //!
-//! In: integrals, a space, what the solver itself will hold, a device, and a wish ([`Storage`]). Out: a [`StoragePlan`],
-//! made from counts alone ([`Census`]), before anything large is. The seconds are a model: bytes and operations over
-//! rates that were measured, for a solve of [`PRODUCTS`] products. On a card the making of a stored matrix on the host
-//! is nearly all of that, so products go direct there unless the tables do not fit or too few α strings keep the card
-//! busy. On the CPU only full CI does by itself: other spaces' rows take long to make, and are made again in each product
+//! In: integrals, a space, the solver's own memory, a device, and the requested [`Storage`]. Out: a [`StoragePlan`], made
+//! from counts alone ([`Census`]), before anything large is built. The seconds are a model: bytes and operations over
+//! measured rates, for a solve of [`PRODUCTS`] products. On a card, building a stored matrix on the host is nearly all of
+//! that, so products are direct there unless the tables do not fit or too few α strings keep the card busy. On the CPU
+//! only full CI is direct by default: rows of other spaces take long to compute, and are recomputed in each product only
 //! where a matrix does not fit.
 
 use super::{Census, Integrals, Space};
@@ -17,7 +17,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Storage {
-    /// The way of the shorter modelled time among those that fit.
+    /// The way with the shorter modelled time among those that fit.
     Auto,
     /// As a sparse matrix.
     Stored,
@@ -26,12 +26,12 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// The words of a model file.
+    /// Their names in model files.
     pub const WORDS: [(&'static str, Storage); 3] =
         [("auto", Storage::Auto), ("stored", Storage::Stored), ("direct", Storage::Direct)];
 }
 
-/// The two ways.
+/// The two ways of multiplying by H.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProductKind {
     /// A sparse matrix.
@@ -49,36 +49,38 @@ impl fmt::Display for ProductKind {
     }
 }
 
-/// Products of a solve of one state, certified: what a set-up is shared out over.
+/// Products of a certified solve of one state, over which the set-up is amortised.
 pub const PRODUCTS: f64 = 100.0;
 
 /// Bytes of a stored element: its value and its column.
 const ELEMENT: u128 = 12;
-/// Seconds of one core to make one element: full CI of water in 6-31G, 99.6 million in 1.1 s on the 16 cores beside an H200.
+/// Seconds of one core to compute one element: full CI of water in 6-31G, 99.6 million in 1.1 s on the 16 cores beside an
+/// H200.
 const SECONDS_AN_ELEMENT: f64 = 1.8e-7;
 /// Seconds of one core to list one move.
 const SECONDS_A_MOVE: f64 = 1.5e-7;
-/// Bytes a second that a stored multiply reads on a card, and on a core.
+/// Bytes per second that a stored multiply reads on a card, and on a core.
 const CARD_BYTES: f64 = 3.5e12;
 const CORE_BYTES: f64 = 1.2e10;
-/// Operations a second of a direct product on a card (one H200: water in 6-31G, whole and in one irrep) and on a core.
+/// Operations per second of a direct product on a card (one H200: water in 6-31G, all irreps and one irrep) and on a
+/// core.
 const CARD_FLOPS: f64 = 4.5e12;
 const CORE_FLOPS: f64 = 1.5e10;
-/// Elements a second of a product row by row, on a card (one H200: 0.8 to 2.0e11) and on a core (water in 6-31G up to triples,
-/// 1.8e6 elements: 54 products in 0.45 s on two).
+/// Elements per second of a product row by row, on a card (one H200: 0.8 to 2.0e11) and on a core (water in 6-31G up to
+/// triples, 1.8e6 elements: 54 products in 0.45 s on two).
 const CARD_ROW_ELEMENTS: f64 = 1e11;
 const CORE_ROW_ELEMENTS: f64 = 1e8;
 /// Seconds of any product on a card: launches, and barriers of blocks with little work.
 const CARD_LATENCY: f64 = 2e-5;
 
-/// What one way takes.
+/// The cost of one way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// Which way.
+    /// The way.
     pub way: ProductKind,
-    /// What it keeps on the device, in words.
+    /// What it stores on the device, in words.
     pub what: String,
-    /// Bytes of that.
+    /// Bytes on the device.
     pub bytes: u64,
     /// Bytes on the host while it is set up.
     pub host_bytes: u64,
@@ -95,21 +97,21 @@ impl Estimate {
     }
 }
 
-/// What both ways take, and which was chosen.
+/// The cost of both ways, and the choice.
 #[derive(Clone, Debug)]
 pub struct StoragePlan {
-    /// Each way that there is; the stored matrix first.
+    /// Each possible way; the stored matrix first.
     pub ways: Vec<Estimate>,
-    /// Which of them.
+    /// The chosen way.
     pub way: ProductKind,
-    /// Why.
+    /// The reason for the choice.
     pub reason: String,
 }
 
-/// Neither way fits, or the one that was asked for is not there.
+/// Neither way fits, or the requested one does not exist.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
-    /// A product straight from the integrals was asked for where there is none.
+    /// A product straight from the integrals was requested where it does not exist.
     #[error(
         "storage = \"direct\" with a list of {rows} determinants on {device}: there the rows of full CI and of spaces up to \
          a level of excitation are made, not a list's; take storage = \"stored\" or --device cpu"
@@ -123,13 +125,13 @@ pub enum StorageError {
     /// Too little memory.
     #[error("{plan}\nnone of it fits {device} with {free:.2} GiB free: {nearest}")]
     Memory {
-        /// What each thing would take.
+        /// What each item would take.
         plan: String,
         /// The device.
         device: String,
-        /// What it has, in GiB.
+        /// The device's memory in GiB.
         free: f64,
-        /// What would fit.
+        /// Advice on what would fit.
         nearest: String,
     },
 }
@@ -142,14 +144,14 @@ fn gib(bytes: u64) -> f64 {
 pub(super) struct StorageRequest<'a> {
     pub integrals: &'a Integrals,
     pub space: &'a Space,
-    /// Bytes that the solver cannot do without, and in words what they are, for a space of so many determinants.
+    /// Minimum bytes of the solver with a description, for a given number of determinants.
     pub solver: &'a dyn Fn(u64) -> (String, u64),
     pub storage: Storage,
-    /// Of a stored matrix, where one is asked for.
+    /// Format of a stored matrix, if one is requested.
     pub format: Option<FormatName>,
 }
 
-/// Where it is to run.
+/// The properties of the device that matter here.
 #[derive(Clone, Copy)]
 pub(super) struct StorageTarget {
     /// Whether generated kernels run there.
@@ -165,7 +167,7 @@ impl StorageTarget {
         StorageTarget { kernels: device.runs_kernels(), target: Target::of(device), free, host_free: host.free }
     }
 
-    /// A card that is not here, for `inspect`.
+    /// An H200 that is not present, for `inspect`.
     pub fn h200() -> StorageTarget {
         StorageTarget { kernels: true, target: Target::H200, free: 140 << 30, host_free: u64::MAX }
     }
@@ -175,7 +177,7 @@ impl StorageRequest<'_> {
     /// The plan for a device of this name.
     ///
     /// # Errors
-    /// `storage = "direct"` where there is none; nothing that fits.
+    /// `storage = "direct"` where it does not exist; nothing fits.
     pub fn plan(&self, place: StorageTarget, device: &str) -> Result<StoragePlan, StorageError> {
         let ways = self.ways(self.space, place);
         let direct = ways.iter().find(|way| way.way == ProductKind::Direct);
@@ -186,12 +188,12 @@ impl StorageRequest<'_> {
         let fits =
             |way: &&Estimate| way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free;
         let wished = |way: &&Estimate| match self.storage {
-            // A format is a stored matrix's.
+            // A format implies a stored matrix.
             Storage::Auto => self.format.is_none() || way.way == ProductKind::Stored,
             Storage::Stored => way.way == ProductKind::Stored,
             Storage::Direct => way.way == ProductKind::Direct,
         };
-        // On the CPU the direct product of full CI is the quicker of the two at any size that was measured.
+        // On the CPU the direct product of full CI is faster at every measured size.
         let by_model = |way: &Estimate| place.kernels || way.way == ProductKind::Stored || !self.space.is_complete();
         let preferred = |way: &&Estimate| if by_model(way) { way.seconds() } else { 0.0 };
         let candidates = ways.iter().filter(wished).filter(fits);
@@ -230,7 +232,7 @@ impl StorageRequest<'_> {
         StorageError::Memory { plan, device: device.into(), free: gib(place.free), nearest }
     }
 
-    /// The largest space of fewer excitations that fits.
+    /// The largest space of lower excitation level that fits.
     fn nearest(&self, place: StorageTarget) -> String {
         let (up, down) = (self.space.alpha().electrons(), self.space.beta().electrons());
         let orbitals = self.space.orbitals();
@@ -265,13 +267,13 @@ impl StorageRequest<'_> {
         nothing.into()
     }
 
-    /// Whether moves are told apart by irrep in a space that is not cut by it.
+    /// Whether moves are separated by irrep in a space of all irreps.
     fn keep_irreps(&self, space: &Space) -> bool {
         let integrals = self.integrals;
         integrals.is_whole() && integrals.orbitals == space.orbitals() && integrals.obey_irreps()
     }
 
-    /// Both ways' estimates; the direct one where it is possible.
+    /// The estimates of both ways; the direct one if it is possible.
     fn ways(&self, space: &Space, place: StorageTarget) -> Vec<Estimate> {
         let irreps = self.irreps(space);
         let census = Census::of(space, &irreps);
@@ -285,8 +287,8 @@ impl StorageRequest<'_> {
         ways
     }
 
-    /// A matrix on the host, and on a card once more in its format: whole, or half of it where that is asked for or where
-    /// the whole does not fit a card.
+    /// A matrix on the host, and on a card again in its format: whole, or half of it if requested or if the whole does
+    /// not fit.
     fn stored(&self, census: &Census, rows: u64, place: StorageTarget) -> Estimate {
         let whole = stored(census, rows, place);
         let room = place.free.saturating_sub((self.solver)(rows).1);
@@ -297,7 +299,7 @@ impl StorageRequest<'_> {
         }
     }
 
-    /// Of the orbitals, from 0; all 0 where the integrals do not keep them.
+    /// Irreps of the orbitals, from 0; all 0 if the integrals do not obey them.
     fn irreps(&self, space: &Space) -> Vec<u8> {
         let from_0 = |irreps: &[u8]| irreps.iter().map(|irrep| irrep - 1).collect();
         match space.irreps() {
@@ -316,7 +318,7 @@ fn cores() -> f64 {
     rayon::current_num_threads() as f64
 }
 
-/// The upper triangle in place of the whole matrix.
+/// The upper triangle instead of the whole matrix.
 fn half_of(whole: Estimate, census: &Census, rows: u64, place: StorageTarget) -> Estimate {
     let upper = (census.non_zeros + u128::from(rows)) / 2;
     // Starts, diagonal, and the integer sums.
@@ -332,7 +334,7 @@ fn half_of(whole: Estimate, census: &Census, rows: u64, place: StorageTarget) ->
     }
 }
 
-/// A matrix on the host, and on a card once more in its format.
+/// A matrix on the host, and on a card again in its format.
 fn stored(census: &Census, rows: u64, place: StorageTarget) -> Estimate {
     let non_zeros = census.non_zeros;
     let total = ELEMENT.saturating_mul(non_zeros).saturating_add(16 * u128::from(rows));
@@ -349,7 +351,7 @@ fn stored(census: &Census, rows: u64, place: StorageTarget) -> Estimate {
     }
 }
 
-/// Tables of strings and integrals, the diagonal, and on a card fields that shared memory cannot hold.
+/// Tables of strings and integrals, the diagonal, and on a card the fields that exceed shared memory.
 fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> Estimate {
     let orbitals = space.orbitals() as u64;
     let pairs = orbitals * (orbitals + 1) / 2;
@@ -358,14 +360,14 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> 
     let rows = space.len();
     let moves = [0, 1].map(|spin| census.singles[spin] + strings[spin] * electrons[spin]);
     let widest = if space.irreps().is_some() { strings[1].div_ceil(irreps) } else { strings[1] };
-    // A tile of fields of the widest class, once a block.
+    // A tile of fields of the widest class, once per block.
     let tile = 8 * 12 * widest;
     let fields = if place.kernels && tile > u64::from(place.target.shared_bytes) {
         8 * pairs.div_ceil(irreps) * widest * strings[0].min(2 * u64::from(place.target.multiprocessors))
     } else {
         0
     };
-    // Links and elements of slices are filled up to the longest string's.
+    // Links and elements of slices are padded to the longest string's.
     let tables = match place.kernels {
         true => 6 * moves[0] + 12 * census.same[0] + 6 * moves[1] + 14 * census.same[1] + 8 * rows,
         false => 48 * moves[0] + 16 * census.same[0] + 8 * moves[1] + 16 * census.same[1] + 8 * pairs * strings[1],
@@ -414,7 +416,7 @@ fn row_by_row(census: &Census, space: &Space, irreps: u64, place: StorageTarget)
         way: ProductKind::Direct,
         what: "moves of the strings, integrals, the diagonal".into(),
         bytes: total,
-        // The tables as they are listed, and once more as they are uploaded.
+        // The tables as listed, and again as uploaded.
         host_bytes: if place.kernels { total.saturating_mul(2) } else { total },
         set_up: SECONDS_A_MOVE * (singles + same) as f64 / cores() + product,
         product,
@@ -459,7 +461,7 @@ mod tests {
         }
         let error = plan(Storage::Direct, &list, StorageTarget::h200()).unwrap_err().to_string();
         assert!(error.contains("storage = \"direct\" with a list of 876 determinants on a card"), "{error}");
-        // Where a matrix does not fit a CPU, its rows are made again.
+        // If a matrix does not fit on a CPU, its rows are recomputed.
         let host = StorageTarget { kernels: false, ..StorageTarget::h200() };
         for space in [&part, &list] {
             let ways = plan(Storage::Auto, space, host).unwrap().ways;
@@ -475,7 +477,7 @@ mod tests {
         let full = Space::full(10, 5, 5).unwrap();
         let all = plan(Storage::Stored, &full, StorageTarget::h200()).unwrap();
         let (stored, vectors) = (all.ways[0].bytes, 160 * full.len());
-        // Half of the matrix, where that is all there is room for; no other format may be asked for then.
+        // Half of the matrix, if only that fits; no other format may be requested then.
         let tight = StorageTarget { free: vectors + stored - 1, ..StorageTarget::h200() };
         let half = plan(Storage::Stored, &full, tight).unwrap();
         assert_eq!(half.way, ProductKind::Stored);
@@ -495,7 +497,7 @@ mod tests {
         let auto = plan(Storage::Auto, &full, small).unwrap();
         assert_eq!(auto.way, ProductKind::Direct);
         assert!(auto.reason.contains("does not fit"), "{}", auto.reason);
-        // A host without room for the matrix is as good a reason.
+        // A host without memory for the matrix is another reason.
         let host = StorageTarget { host_free: stored, ..StorageTarget::h200() };
         assert!(plan(Storage::Stored, &full, host).unwrap_err().to_string().contains("on the host, which has"));
         // Nothing at all.

@@ -1,6 +1,6 @@
 //! A whole run: the searches for the states that were asked for, and what is read off them.
 //!
-//! In: a chain, the options. Out: what was [found](super::found), the lowest state first. States that share their kept states
+//! In: a chain, the options. Out: what was [found](super::result), the lowest state first. States that share their kept states
 //! come from one search; otherwise each has its own, orthogonal to those before. A sector that is small enough is
 //! [diagonalised whole](super::check) beside the sweeps, and a search that ended above its state is done again from there. Where
 //! that cannot be, a search that ends below one before it shows that states were missed: more are sought until none does.

@@ -1,10 +1,10 @@
 //! Exact diagonalisation of a small sector: its lowest levels, independent of what sweeps can reach.
 //!
-//! In: a chain. Out: its configurations in the sector, position 0 the most significant digit, and the lowest eigenpairs of the
-//! operator sum over them. A sweep sees H through two sites at a time and keeps the charges that H conserves without anyone
-//! having declared them, so it may end in an eigenstate above the lowest. This does not: the matrix is built from the terms,
-//! term by term, and each level is searched from a random vector, which has a part in every eigenvector, by Lanczos' method
-//! (Davidson's with no preconditioner) orthogonal to those below.
+//! In: a chain. Out: its configurations in the sector, position 0 the most significant digit, and the lowest eigenpairs
+//! of the operator sum over them. A sweep sees H through two sites at a time and keeps undeclared charges that H
+//! conserves, so it may end in an eigenstate above the lowest. Exact diagonalisation does not: the matrix is built from
+//! the terms, one by one, and each level is searched from a random vector, which has a part in every eigenvector, by
+//! Lanczos' method (Davidson's with no preconditioner) orthogonal to those below.
 
 use super::chain::Chain;
 use super::charges::Charges;
@@ -20,14 +20,14 @@ use rayon::prelude::*;
 const DENSE: usize = 300;
 /// Residual norms of levels, in the units of the chain times its norm.
 const RESIDUAL: f64 = 1e-11;
-/// Products for one level at most.
+/// Most products for one level.
 const PRODUCTS: usize = 3000;
 /// Vectors before a restart.
 const WIDTH: usize = 30;
 
 /// The configurations of a sector.
 pub struct WholeSector {
-    /// Each with the state of position p at bits `shift(p)`, ascending.
+    /// Each has the state of position p at bits `shift(p)`; ascending.
     pub(super) codes: Vec<u128>,
     bits: u32,
     sites: usize,
@@ -42,7 +42,7 @@ pub struct Levels {
 }
 
 impl WholeSector {
-    /// All configurations; `None` if there are more than `most`, or more sites than a code has room for.
+    /// All configurations; `None` if there are more than `most`, or more sites than fit in a code.
     pub fn new(chain: &Chain, most: usize) -> Option<WholeSector> {
         let states = chain.site.dimension();
         let bits = usize::BITS - (states - 1).leading_zeros();
@@ -72,7 +72,7 @@ impl WholeSector {
         self.codes.len()
     }
 
-    /// The bit where the state of a position begins.
+    /// The first bit of a position's state.
     fn shift(&self, position: usize) -> u32 {
         (self.sites - 1 - position) as u32 * self.bits
     }
@@ -82,7 +82,7 @@ impl WholeSector {
         (code >> self.shift(position)) as usize & ((1 << self.bits) - 1)
     }
 
-    /// Bits of a site.
+    /// Bits per site.
     pub(super) fn bits(&self) -> u32 {
         self.bits
     }
@@ -122,7 +122,7 @@ impl WholeSector {
         matrix.map_err(|_| DmrgError::NotFinite { first: chain.order[0], second: chain.order[1] })
     }
 
-    /// The factors of a term from number `k` on, applied to a configuration: configurations with their amplitudes.
+    /// Applies the factors of a term from number `k` on to a configuration; returns configurations with amplitudes.
     fn apply(&self, chain: &Chain, term: &Term, k: usize, code: u128, value: f64, found: &mut Vec<(u128, f64)>) {
         let Some((position, operator)) = term.operators.get(k) else {
             found.push((code, value));
@@ -139,7 +139,7 @@ impl WholeSector {
         }
     }
 
-    /// The lowest `count` levels, fewer if the sector has fewer states; `None` where a search does not converge.
+    /// The lowest `count` levels, fewer if the sector has fewer states; `None` if a search does not converge.
     ///
     /// # Errors
     /// A number is not finite.
@@ -150,7 +150,7 @@ impl WholeSector {
             return dense(&matrix, count).map(Some);
         }
         let tolerance = RESIDUAL * chain.units.norm;
-        // A diagonal that is the same everywhere makes no difference between elements: the correction is the residual.
+        // With a constant diagonal the correction is the residual.
         let flat = vec![1e3 * chain.units.norm.max(1.0); n];
         let (mut random, mut davidson) = (Random::new(1), Davidson::of_width(WIDTH));
         let mut levels = Levels { values: Vec::new(), vectors: Vec::new() };
@@ -160,7 +160,7 @@ impl WholeSector {
             let limits = DavidsonLimits { tolerance, products: PRODUCTS };
             let multiply = |x: &[f64], y: &mut [f64]| multiply(&matrix, x, y);
             let found = davidson.solve_against(multiply, &flat, &mut vector, limits, &below)?;
-            // Where levels are close the residual stops at rounding; a value is then good to its square over the gap.
+            // If levels are close the residual stops at rounding; a value is then accurate to its square over the gap.
             if found.residual.is_nan() || found.residual > 1e3 * tolerance {
                 return Ok(None);
             }

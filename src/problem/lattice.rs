@@ -15,7 +15,7 @@ pub struct LatticeProblem {
 }
 
 impl LatticeProblem {
-    /// Of a file.
+    /// Creates the problem of a file.
     ///
     /// # Errors
     /// An operator that cannot be diagonalised in its sector.

@@ -1,4 +1,4 @@
-//! Configuration interaction: integrals, determinants, and what multiplies on a card of an H200's shape.
+//! Configuration interaction: integrals, determinants, and the multiply planned for an H200.
 
 use super::Problem;
 use crate::basis::Sector;
@@ -41,17 +41,17 @@ impl FamilyError for MoleculeError {
 pub struct MoleculeProblem {
     /// The file.
     pub file: CiFile,
-    /// What it names.
+    /// The molecule.
     pub molecule: Molecule,
-    /// Which way is taken on a card of an H200's shape, and what multiplies there: a stored matrix takes its time.
+    /// The plan and the product for an H200, computed on demand because a stored matrix takes time.
     product: OnceCell<(StoragePlan, Product)>,
 }
 
-/// What multiplies.
+/// How H is multiplied.
 enum Product {
     /// Full CI, straight from the integrals.
     FullCi(Box<FullCiPlan>),
-    /// Rows made again in each product.
+    /// Rows recomputed in each product.
     Rows(Box<RowsPlan>),
     /// A stored matrix.
     Matrix(Box<StoredMatrix>),
@@ -61,7 +61,7 @@ impl MoleculeProblem {
     /// Reads the integrals, and lists the determinants.
     ///
     /// # Errors
-    /// Files that cannot be taken; orbitals, electrons or irreps that there are not.
+    /// A file is refused; orbitals, electrons or irreps that do not exist.
     pub fn read(file: CiFile) -> Result<MoleculeProblem, MoleculeError> {
         let molecule = Molecule::read(&file.ci)?;
         Ok(MoleculeProblem { file, molecule, product: OnceCell::new() })
@@ -87,7 +87,7 @@ impl MoleculeProblem {
         solve
     }
 
-    /// The way and the product, made when they are first asked for.
+    /// The plan and the product, made on first use.
     fn product(&self) -> Result<&(StoragePlan, Product), CiError> {
         if let Some(made) = self.product.get() {
             return Ok(made);
@@ -166,7 +166,7 @@ impl Problem for MoleculeProblem {
         }
         let (up, down) = integrals.spins();
         let operator = electrons(integrals).reduced();
-        // The operator knows its electrons, not which determinants are kept.
+        // The operator knows its electrons, but not the selection of determinants.
         let dimension = count(orbitals, up).saturating_mul(count(orbitals, down));
         let sector = Sector::Fermions { up, down };
         Ok(OperatorIr::new("ci", orbitals, sector, dimension, StructureKind::General, &operator))
@@ -207,7 +207,7 @@ impl Problem for MoleculeProblem {
     }
 }
 
-/// Both ways' bytes and seconds, and which was chosen.
+/// Bytes and seconds of both ways, and the choice.
 fn ways(molecule: &Molecule, plan: &StoragePlan) -> String {
     let mut out = format!(
         "{}\npredicted by counts alone with the rates of one NVIDIA H200, for a solve of {} products; another card has other \
@@ -232,7 +232,7 @@ fn ways(molecule: &Molecule, plan: &StoragePlan) -> String {
     out
 }
 
-/// Non-zeros, bytes of each format, and what was chosen.
+/// Non-zeros, bytes of each format, and the choice.
 fn of_matrix(StoredMatrix { matrix, choice, plans }: &StoredMatrix) -> String {
     let plan = &plans[0];
     let statistics = RowStatistics::of(matrix);

@@ -8,13 +8,13 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `csr` | what is a matrix before a format is chosen? |
-//! | `matrix_market`, `npz`, `synthetic` | where does it come from? |
+//! | `matrix_market`, `npz`, `synthetic` | which sources are there? |
 //! | `statistics` | how long are its rows, and what would each format take? |
 //! | `layout` | how is it cut into parts and blocks? |
 //! | `choose` | which layout, by modelled bytes? |
 //! | `hybrid` | what do the kernels read? |
 //! | `operator`, `host`, `kernels` | y = A x on a device |
-//! | `symmetric` | the same by the upper triangle alone |
+//! | `symmetric` | the same from the upper triangle alone |
 
 mod choose;
 mod csr;

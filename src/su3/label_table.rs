@@ -1,8 +1,9 @@
 //! Tables of SU(3) coefficients and of Wigner symbols: labels in, a column `computed` added.
 //!
-//! In: a file with the columns of [`COEFFICIENT_COLUMNS`], or `type,twoj1,…` for SU(2) symbols (6j: twoj1 to twoj6 row by row,
-//! 9j: twoj1 to twoj9; 3j: twoj1 to twoj3 and the doubled projections in twoj4 to twoj6). Out: every line as it was, with the
-//! value; the largest difference from a column `value`, if there is one. A promise `# rows = N` is kept and written again.
+//! In: a file with the columns of [`COEFFICIENT_COLUMNS`], or `type,twoj1,…` for SU(2) symbols (6j: twoj1 to twoj6 row by
+//! row, 9j: twoj1 to twoj9; 3j: twoj1 to twoj3 and the doubled projections in twoj4 to twoj6). Out: every line unchanged
+//! plus the value; the largest difference from a column `value`, if there is one. A promise `# rows = N` is kept and
+//! written again.
 
 use super::csv::{Reader, Row, TableError};
 use eigenforge_su3::{Branching, Coupler, Irrep, LabelError, SignedRoot, wigner_3j, wigner_6j, wigner_9j};
@@ -30,18 +31,18 @@ pub struct LabelTable {
     pub rows: usize,
     /// max |computed − value|, if the file has a column `value`.
     pub difference: Option<f64>,
-    /// The largest measured deviation from orthonormality of any block used; of symbols 0.
+    /// The largest measured deviation from orthonormality of any block used; 0 for symbols.
     pub defect: f64,
 }
 
-/// A line, the value that it states and the one that it asks for.
+/// A line, its stated value and the requested one.
 struct Line {
     text: String,
     stated: Option<f64>,
     computed: f64,
 }
 
-/// Adds coefficients to a table of labels; `memory` bytes may be taken by the branching tables of one row's irreps.
+/// Adds coefficients to a table of labels; the branching tables of one row's irreps may take `memory` bytes.
 ///
 /// # Errors
 ///
@@ -51,7 +52,7 @@ pub fn coefficients(path: &Path, memory: u64) -> Result<LabelTable, TableError> 
     let value = reader.also("value");
     let header = reader.header().to_string();
     let mut lines = Vec::new();
-    // Rows by irreps and L3: a block serves them all.
+    // Rows by irreps and L3: one block serves them all.
     let mut blocks: HashMap<([Irrep; 3], u32), Vec<Request>> = HashMap::new();
     while let Some(row) = reader.next_row()? {
         let (key, request) = request(&row, lines.len())?;
@@ -87,7 +88,7 @@ pub fn coefficients(path: &Path, memory: u64) -> Result<LabelTable, TableError> 
 struct Request {
     /// Position among the rows.
     index: usize,
-    /// Line of the file.
+    /// Line number in the file.
     number: usize,
     /// κ and L.
     states: [[u32; 2]; 3],
@@ -105,7 +106,7 @@ fn request(row: &Row, index: usize) -> Result<(([Irrep; 3], u32), Request), Tabl
     Ok(((irreps, states[2][1]), request))
 }
 
-/// Refuses irreps whose tables do not fit, before they are made.
+/// Refuses irreps whose tables do not fit, before they are computed.
 fn check_memory(row: &Row, [first, second, _]: [Irrep; 3], memory: u64) -> Result<(), TableError> {
     let needed = Branching::bytes(first).saturating_add(Branching::bytes(second));
     if needed <= memory {
@@ -119,7 +120,7 @@ fn check_memory(row: &Row, [first, second, _]: [Irrep; 3], memory: u64) -> Resul
     )))
 }
 
-/// Adds the nearest doubles of Wigner symbols to a table of labels.
+/// Adds Wigner symbols, rounded to the nearest double, to a table of labels.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! A [`team`](super::team) of MPI processes: rank 0 is the master, the others work. With the feature `mpi`.
+//! A [`team`](super::team) of MPI processes: rank 0 is the master, the others are workers. Requires the feature `mpi`.
 //!
-//! A report is a message of bytes (RON: what it is, shares of the summary) and, for each group that is done, one of 8-byte numbers a
-//! channel; an order is the numbers of the groups of a portion, none to go home.
+//! A report is a message of bytes (RON: its kind, shares of the summary) and, for each finished group, one message of
+//! 8-byte numbers per channel; an order lists the groups of a portion, and an empty list ends the worker.
 
 use super::summary::Share;
 use super::team::{Master, Report, TeamError, Worker};
@@ -17,7 +17,7 @@ pub struct Processes {
     _universe: Universe,
 }
 
-/// What goes before the numbers.
+/// The message before the numbers.
 #[derive(Serialize, Deserialize)]
 enum Head {
     Ready,
@@ -33,18 +33,18 @@ struct HeadOfGroup {
 }
 
 impl Processes {
-    /// Joins them; `None` if MPI cannot be started, or was before.
+    /// Joins the processes; `None` if MPI cannot be started, or was started before.
     pub fn join() -> Option<Processes> {
         let universe = mpi::initialize()?;
         Some(Processes { world: universe.world(), _universe: universe })
     }
 
-    /// This process's number.
+    /// This process's rank.
     pub fn rank(&self) -> usize {
         self.world.rank() as usize
     }
 
-    /// How many there are.
+    /// Number of processes.
     pub fn size(&self) -> usize {
         self.world.size() as usize
     }

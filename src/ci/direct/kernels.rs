@@ -17,7 +17,7 @@ pub(super) struct Kernels {
     scratch: Mutex<Scratch>,
 }
 
-/// What a product writes beside σ.
+/// Scratch memory of a product.
 struct Scratch {
     partials: Buffer<f64>,
     dot: Buffer<f64>,

@@ -1,4 +1,4 @@
-//! σ = H C by the generated kernel: tables uploaded once, diagonal and bound of the norm made there.
+//! σ = H C by the generated kernel: tables uploaded once, diagonal and norm bound computed on the device.
 
 use super::super::device_table::{Tables, read_all, upload};
 use super::OnTheFlyError;
@@ -18,7 +18,7 @@ pub(super) struct Kernels {
     pub norm_bound: f64,
 }
 
-/// What a product writes beside σ.
+/// Scratch memory of a product.
 struct Scratch {
     partials: Buffer<f64>,
     dot: Buffer<f64>,

@@ -1,7 +1,6 @@
-//! Numbers that a sweep has left behind and that may have to make room.
+//! The queue of evictable buffers, oldest first.
 //!
-//! They wait in the order in which they were left. A sweep that turns comes back to the last of them first, so the first
-//! are the best to go.
+//! A sweep that turns around needs the newest first, so the oldest are the best to evict.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};

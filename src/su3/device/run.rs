@@ -1,7 +1,7 @@
-//! All channels of a file through a device, as many at once as its memory holds.
+//! Transforms all channels of a file on a device, as many at once as its memory holds.
 //!
-//! In: elements or strengths by channel. Out: the other of the two. Host memory is used as it is; [`super::DeviceTransform`] is for
-//! callers who keep theirs on the device.
+//! In: elements or strengths by channel. Out: the other kind. Data come from and go to host memory;
+//! [`super::DeviceTransform`] is for callers who keep theirs on the device.
 
 use super::super::channel::ByChannel;
 use super::super::plan::{Group, Plan};
@@ -14,7 +14,7 @@ use eigenforge_runtime::{Device, Vector, trace};
 use eigenforge_templates::su3::Ways;
 use std::ops::Range;
 
-/// What to do with the numbers.
+/// The direction and algorithm of a transformation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransformKind {
     /// Elements into strengths.
@@ -25,13 +25,13 @@ pub enum TransformKind {
     Paper,
 }
 
-/// A transformation of some channels on a device: kernels, tables and W⁰, everything but the numbers.
+/// A transformation of some channels on a device: kernels, tables and W⁰; everything except the numbers.
 pub struct Channels {
     chain: Chain,
     direction: TransformKind,
-    /// Channels at once.
+    /// Number of channels at once.
     at_once: usize,
-    /// Numbers of one.
+    /// Numbers of one channel.
     length: usize,
     device: Device,
     defects: Vec<f64>,
@@ -41,7 +41,7 @@ pub struct Channels {
     portions: Vec<Range<usize>>,
 }
 
-/// What the kernels of a plan are written from, and their tables: all that can be made without a device.
+/// The inputs of a plan's kernels, and their tables: everything that needs no device.
 pub struct Layouts {
     coefficients: CoefficientsLayout,
     layout: Layout,
@@ -50,7 +50,8 @@ pub struct Layouts {
 }
 
 impl Layouts {
-    /// Of a plan, `at_once` channels at once, in portions of consecutive groups that are all of them. The inverse has one portion.
+    /// For a plan, `at_once` channels at once, in portions of consecutive groups that cover all. The inverse has one
+    /// portion.
     pub fn new(
         plan: &Plan,
         tables: &Tables,
@@ -73,7 +74,7 @@ impl Layouts {
     }
 }
 
-/// Two vectors of a device that portions come to, one after the other.
+/// Two device vectors that portions use, one after the other.
 pub struct DeviceVectors {
     numbers: Vector<f64>,
     work: Vector<f64>,
@@ -85,11 +86,11 @@ enum Chain {
 }
 
 impl Channels {
-    /// Compiles the kernels, all files at once, and makes W⁰ on the device. The published sum reads those of the CPU, of which
-    /// all groups must be taken up.
+    /// Compiles the kernels, all files in parallel, and computes W⁰ on the device. The published sum reads the CPU's W⁰,
+    /// for which all groups must be loaded.
     ///
     /// # Errors
-    /// Memory that the device does not have even for one channel, with the numbers; a device that compiles or runs no kernels.
+    /// Not enough device memory even for one channel, with the numbers; a device that compiles or runs no kernels.
     pub fn new(
         plan: &Plan,
         tables: &Tables,
@@ -101,11 +102,12 @@ impl Channels {
         Channels::in_portions(plan, tables, channels, direction, std::slice::from_ref(&all), None, device)
     }
 
-    /// In portions of consecutive groups, which together are all; only the chain of products forward has more than one.
-    /// `layouts`, made earlier of the same plan and tables, are taken if they are for as many channels at once and these portions.
+    /// In portions of consecutive groups that cover all; only the forward chain of products has more than one. Earlier
+    /// `layouts` of the same plan and tables are used if they have the same number of channels at once and these
+    /// portions.
     ///
     /// # Errors
-    /// As of [`Channels::new`].
+    /// See [`Channels::new`].
     pub fn in_portions(
         plan: &Plan,
         tables: &Tables,
@@ -145,7 +147,7 @@ impl Channels {
         Ok(Channels { chain, direction, at_once, length, device, defects, places, portions })
     }
 
-    /// The largest deviation of W⁰ from orthogonality, of each group.
+    /// For each group, the largest deviation of W⁰ from orthogonality.
     pub fn defects(&self) -> &[f64] {
         &self.defects
     }
@@ -164,7 +166,7 @@ impl Channels {
         Ok(DeviceVectors { numbers: zeros()?, work: zeros()? })
     }
 
-    /// Transforms the groups of a portion: a vector for each of them and each channel, in and out.
+    /// Transforms the groups of a portion: one vector per group and channel, in and out.
     ///
     /// # Errors
     /// The device fails.
@@ -236,10 +238,10 @@ impl Channels {
     }
 }
 
-/// Transforms every channel with kernels made for it.
+/// Transforms every channel with newly made kernels.
 ///
 /// # Errors
-/// As of [`Channels::new`].
+/// See [`Channels::new`].
 pub fn transform(
     plan: &Plan,
     tables: &Tables,
@@ -250,16 +252,16 @@ pub fn transform(
     Channels::new(plan, tables, input.vectors.len(), direction, device)?.transform(input)
 }
 
-/// What a device is to hold.
+/// The memory plan of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceMemory {
-    /// Channels at once: all, if the memory holds them, else one.
+    /// Channels at once: all if they fit, otherwise one.
     pub channels: usize,
     /// Bytes of their two vectors each.
     pub vectors: u64,
-    /// Bytes of W⁰; other tables are little beside.
+    /// Bytes of W⁰; other tables are small.
     pub coefficients: u64,
-    /// Bytes that the device has.
+    /// Free bytes on the device.
     pub free: u64,
 }
 
@@ -274,7 +276,7 @@ pub fn memory_plan(plan: &Plan, channels: usize, device: &Device) -> DeviceMemor
     DeviceMemory { channels, vectors: vectors(channels), coefficients, free }
 }
 
-/// Some groups of a plan as a plan of their own: their numbers one group after another.
+/// A plan for some groups of a plan: their numbers one group after another.
 pub fn part_of(plan: &Plan, groups: &[usize]) -> Plan {
     let mut part = Plan { n_max: plan.n_max, groups: Vec::with_capacity(groups.len()), length: 0 };
     for at in groups {

@@ -1,6 +1,7 @@
-//! The launches of a full-CI product: what each kernel is passed, and how many elements it may touch.
+//! The launches of a full-CI product: the arguments of each kernel, and how many elements it may access.
 //!
-//! `multiply`, then `multiply_finish`, which adds the partial sums of x·y; and once, when the tables are made, `diagonal`.
+//! `multiply`, then `multiply_finish`, which adds the partial sums of x·y; and once, after the tables are made,
+//! `diagonal`.
 
 use super::{FullCiPlan, Staging};
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};

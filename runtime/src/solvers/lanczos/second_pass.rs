@@ -1,8 +1,8 @@
-//! Run 2: vectors that were not kept are made again and added up.
+//! Run 2: recomputes and adds up vectors that were not kept.
 //!
 //! In: the weights s of the basis, and all α and β of run 1. Out: x = Σ s_j v_j. Since α, β and so all lengths are known,
-//! a step needs no norm and no x·y, waits for nothing, and adds its vector to x in the pass that makes it: six passes. The
-//! new vector is the expression of run 1 in its order, so it has the bits of run 1.
+//! a step needs no norm and no x·y, waits for nothing, and adds its vector to x in the same pass: six passes. The new
+//! vector is computed by the expression of run 1 in the same order, so it has the same bits.
 
 use super::super::algebra::parse;
 use super::super::checkpoint::Saver;
@@ -16,7 +16,7 @@ use crate::vector_program::Bind;
 pub(super) const SECOND_PASS: &str = "program lanczos_again\nvectors before x : inout\nvectors y v : in\nscalars a b c s\n\
     before = a * y - b * v - c * before\nx = x + s * before\n";
 
-/// What run 1 left: α and β of each step, the weights s of its vectors, and the first vector that x lacks.
+/// The results of run 1: α and β of each step, the weights s of its vectors, and the first vector missing from x.
 pub(super) struct Weights {
     pub alpha: Vec<f64>,
     pub beta: Vec<f64>,
@@ -25,7 +25,7 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// As a checkpoint has them.
+    /// The numbers stored in a checkpoint.
     fn scalars(&self) -> Vec<f64> {
         [&[self.next as f64][..], &self.alpha, &self.beta, &self.s].concat()
     }
@@ -39,7 +39,7 @@ impl Weights {
     }
 }
 
-/// Makes the vectors from `weights.next` on again, from v_{next−1} and v_{next−2} in the loose places, and adds them to x
+/// Recomputes the vectors from `weights.next` on, from v_{next−1} and v_{next−2} in the loose places, and adds them to x
 /// in the first slot. `done` is the number of steps for a checkpoint.
 pub(super) fn run<T: Scalar>(
     recurrence: &mut Recurrence<'_, T>,
@@ -58,7 +58,7 @@ pub(super) fn run<T: Scalar>(
         solve.multiply(operator, v, y)?;
         let gather = operator.device().span("solver", "gather");
         let next_scale = scale_of(weights.beta[j]);
-        // The products of run 1, so that the vector has its bits.
+        // The same products as in run 1, to get the same bits.
         let scalars = [*scale, weights.alpha[j] * *scale, *beta * *scale_before, weights.s[i] * next_scale];
         again.run(&mut [Bind::Out(before), Bind::Out(&mut slots[0]), Bind::In(y), Bind::In(v)], &scalars)?;
         drop(gather);
