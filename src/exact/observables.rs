@@ -10,15 +10,15 @@ use super::multiply::PrepareError;
 use crate::basis::Sector;
 use crate::observable::{self, Averages, Observable, SiteKind};
 use crate::operator::{Charge, OperatorError, Product};
-use eigenforge_runtime::{Device, Vector};
+use eigenforge_runtime::{Device, Scalar, Vector};
 
 /// Averages of observables over orthonormal vectors of the model's sector, on the host.
 ///
 /// # Errors
 /// A sector without tables; an operator on sites that the model does not have, or of another kind.
-pub fn averages_on_host(
+pub fn averages_on_host<T: Scalar>(
     model: &Model,
-    multiplet: &[&[f64]],
+    multiplet: &[&[T]],
     observables: &[Observable],
 ) -> Result<Averages, OperatorError> {
     evaluate(model, observables, |products| averages::on_host(model, multiplet, products))
@@ -28,13 +28,13 @@ pub fn averages_on_host(
 ///
 /// # Errors
 /// As of [`averages_on_host`]; a device that does not compile the kernels or has no room for their tables.
-pub fn averages_of(
+pub fn averages_of<T: Scalar>(
     model: &Model,
-    multiplet: &[&Vector<f64>],
+    multiplet: &[&Vector<T>],
     device: &Device,
     observables: &[Observable],
 ) -> Result<Averages, PrepareError> {
-    let on_host: Option<Vec<&[f64]>> = multiplet.iter().map(|vector| vector.as_host()).collect();
+    let on_host: Option<Vec<&[T]>> = multiplet.iter().map(|vector| vector.as_host()).collect();
     match on_host {
         Some(slices) => Ok(averages_on_host(model, &slices, observables)?),
         None => evaluate(model, observables, |products| averages::on_device(model, multiplet, device, products)),

@@ -7,7 +7,7 @@ use crate::operator::OperatorError;
 use crate::solve_options::solve_options;
 use eigenforge_runtime::solvers::{self, Eigenpairs, Level, Preconditioner, SolveOptions, Solver, Start, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, trace};
-use eigenforge_templates::Cost;
+use eigenforge_templates::{Cost, ScalarType};
 use std::time::Instant;
 
 /// The largest sector that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a second or so.
@@ -62,12 +62,13 @@ pub struct Solve<'m> {
     solver: Solver,
     options: SolveOptions,
     tuned: bool,
+    scalar: ScalarType,
 }
 
 impl<'m> Solve<'m> {
     /// A solve by a solver chosen at run time.
     pub fn new(model: &'m Model, solver: Solver) -> Solve<'m> {
-        Solve { model, solver, options: SolveOptions::default(), tuned: true }
+        Solve { model, solver, options: SolveOptions::default(), tuned: true, scalar: ScalarType::F64 }
     }
 
     solve_options!();
@@ -95,19 +96,29 @@ impl<'m> Solve<'m> {
         self
     }
 
+    /// The number type that [`Solve::memory_plan`] and [`Solve::choose`] count with, that of the vectors; f64 unless given.
+    /// [`Solve::run_in`] takes it from its own type.
+    pub fn scalar(mut self, scalar: ScalarType) -> Self {
+        self.scalar = scalar;
+        self
+    }
+
     /// What the run will have in memory on this device: a name and the bytes of each thing. Vectors that it keeps because
     /// there is room come last.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
         let tables = self.model.table_bytes();
-        let kept = solvers::kept::<f64>(device, dimension, tables, self.solver, &self.options);
+        let kept = match self.scalar {
+            ScalarType::F64 => solvers::kept::<f64>(device, dimension, tables, self.solver, &self.options),
+            ScalarType::F32 => solvers::kept::<f32>(device, dimension, tables, self.solver, &self.options),
+        };
         self.needed().into_iter().chain(kept).collect()
     }
 
     /// What it cannot do without.
     fn needed(&self) -> [(String, u64); 2] {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
-        let vectors = solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options);
+        let vectors = solvers::resident(dimension, self.scalar.bytes() as usize, self.solver, &self.options);
         [vectors, ("tables of the Hamiltonian".into(), self.model.table_bytes())]
     }
 
@@ -171,18 +182,33 @@ impl<'m> Solve<'m> {
     }
 
     /// Runs in double precision on a device.
+    ///
+    /// # Errors
+    /// A problem that does not fit, a device or compiler that fails, a checkpoint of another run.
     pub fn run(&self, device: &Device) -> Result<Solution<'m>, RunError> {
+        self.run_in::<f64>(device)
+    }
+
+    /// Runs with vectors of another number type, f32 for half the memory and traffic. Sums are in f64 all the same; vectors of f32
+    /// allow residuals of some 1e-6 of the norm of H, and no less.
+    ///
+    /// # Errors
+    /// As of [`Solve::run`].
+    pub fn run_in<T: Scalar>(&self, device: &Device) -> Result<Solution<'m, T>, RunError> {
+        if self.scalar != T::TYPE {
+            return self.clone().scalar(T::TYPE).run_in(device);
+        }
         let start = Instant::now();
         self.check_memory(device)?;
         let setting_up = trace::span("set up", "set up");
         let (prepared, source) = match self.tuned {
-            true => Prepared::tuned(self.model, <f64 as Scalar>::TYPE, device)?,
-            false => (Prepared::new(self.model, <f64 as Scalar>::TYPE)?, ShapeSource::Rule),
+            true => Prepared::tuned(self.model, T::TYPE, device)?,
+            false => (Prepared::new(self.model, T::TYPE)?, ShapeSource::Rule),
         };
         let shape = prepared.shape();
         if device.is_cuda() {
             // The compiler takes both at once, and averages are nearly always wanted.
-            let averages = averages::generated(self.model, <f64 as Scalar>::TYPE)?;
+            let averages = averages::generated(self.model, T::TYPE)?;
             device.compile_all(&[prepared.text().map_err(PrepareError::from)?, averages.text])?;
         }
         let hamiltonian = Hamiltonian::with_plan(self.model, prepared, device)?;
@@ -191,9 +217,9 @@ impl<'m> Solve<'m> {
         let solving = trace::span("solver", "solve");
         let constant = self.model.constant();
         let options = SolveOptions { taken_out: constant, ..self.options.clone() };
-        let pairs = solvers::solve::<f64>(&hamiltonian, self.solver, &options)?;
+        let pairs = solvers::solve::<T>(&hamiltonian, self.solver, &options)?;
         drop(solving);
-        let cost = LinearOperator::<f64>::cost(&hamiltonian);
+        let cost = LinearOperator::<T>::cost(&hamiltonian);
         let multiply_seconds = time_multiply(&hamiltonian, &pairs)?;
         Ok(Solution {
             model: self.model,
@@ -211,11 +237,11 @@ impl<'m> Solve<'m> {
 }
 
 /// Seconds of one multiply, the median of three; `None` where another vector would not fit.
-fn time_multiply(hamiltonian: &Hamiltonian, pairs: &Eigenpairs<f64>) -> Result<Option<f64>, DeviceError> {
-    let device = LinearOperator::<f64>::device(hamiltonian);
+fn time_multiply<T: Scalar>(hamiltonian: &Hamiltonian, pairs: &Eigenpairs<T>) -> Result<Option<f64>, DeviceError> {
+    let device = LinearOperator::<T>::device(hamiltonian);
     let _timing = trace::span("report", "time a multiply");
     let Some(x) = pairs.vectors.first() else { return Ok(None) };
-    let Ok(mut y) = device.zeros::<f64>(x.len()) else { return Ok(None) };
+    let Ok(mut y) = device.zeros::<T>(x.len()) else { return Ok(None) };
     let mut times = [0.0; 3];
     for time in &mut times {
         let (done, milliseconds) = device.time(|| hamiltonian.apply(x, &mut y))?;
@@ -228,12 +254,12 @@ fn time_multiply(hamiltonian: &Hamiltonian, pairs: &Eigenpairs<f64>) -> Result<O
 
 /// What a solve found.
 #[derive(Debug)]
-pub struct Solution<'m> {
+pub struct Solution<'m, T: Scalar = f64> {
     model: &'m Model,
     device: Device,
     energies: Vec<f64>,
     levels: Vec<Level>,
-    pairs: Eigenpairs<f64>,
+    pairs: Eigenpairs<T>,
     cost: Cost,
     setup_seconds: f64,
     multiply_seconds: Option<f64>,
@@ -241,7 +267,7 @@ pub struct Solution<'m> {
     source: ShapeSource,
 }
 
-impl Solution<'_> {
+impl<T: Scalar> Solution<'_, T> {
     /// The lowest energy.
     pub fn energy(&self) -> f64 {
         self.energies[0]
@@ -274,7 +300,7 @@ impl Solution<'_> {
     }
 
     /// Everything the solver reports, vectors included; its values leave out [`Solution::constant`].
-    pub fn eigenpairs(&self) -> &Eigenpairs<f64> {
+    pub fn eigenpairs(&self) -> &Eigenpairs<T> {
         &self.pairs
     }
 
@@ -305,7 +331,11 @@ impl Solution<'_> {
 
     /// A state vector in the order of the model's basis.
     pub fn vector(&self, state: usize) -> Result<Vec<f64>, DeviceError> {
-        self.pairs.vectors[state].download()
+        let vector = self.pairs.vectors[state].download()?;
+        Ok(match T::as_f64(&vector) {
+            Some(values) => values.to_vec(),
+            None => vector.into_iter().map(T::to_f64).collect(),
+        })
     }
 
     /// The standard averages over the whole ground multiplet of the sector, as far as it is known: densities and spins of

@@ -70,6 +70,7 @@ use crate::operator::OperatorError;
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
 use eigenforge_runtime::solvers::Start;
+use eigenforge_templates::ScalarType;
 use miette::NamedSource;
 use model::Family;
 use section::{Problems, Section};
@@ -259,6 +260,10 @@ impl CiFile {
         let observables = file
             .open("observables")
             .map_or_else(ObservablesSpec::default, |section| observables::collect(section, problems));
+        if solve.precision != ScalarType::F64 {
+            let why = "configuration interaction has vectors of f64 only; leave `precision` out";
+            problems.add(file.place("solve"), Wrong::Conflict { key: "precision", other: "ci", why });
+        }
         let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
         file.finish("section", |_| None);
         ci.fcidump = beside(folder, &ci.fcidump);
@@ -529,14 +534,15 @@ impl fmt::Display for ModelFile {
         write!(
             out,
             "solve    solver {}, {states}{guard}, tolerance {:e} on |Hx - λx| / |H|, at most {} iterations, preconditioner {}, \
-             seed {}{}{}",
+             seed {}{}{}{}",
             solve.solver_name(),
             solve.tolerance,
             solve.max_iterations,
             solve.preconditioner.name(),
             solve.seed,
             if solve.start == Start::Random { ", random start" } else { "" },
-            if solve.certify { ", multiplets certified" } else { ", multiplets not certified" }
+            if solve.certify { ", multiplets certified" } else { ", multiplets not certified" },
+            if solve.precision == ScalarType::F32 { ", vectors of f32" } else { "" }
         )
     }
 }

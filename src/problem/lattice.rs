@@ -35,6 +35,6 @@ impl Problem for LatticeProblem {
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        self.model.generated()
+        self.model.generated_for(self.file.solve.precision)
     }
 }

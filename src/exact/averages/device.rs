@@ -9,7 +9,7 @@ use crate::exact::{Model, PrepareError};
 use crate::operator::transition::Word;
 use crate::operator::{OperatorError, Product};
 use crate::path::GeneratedFile;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Scalar, Vector};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{AveragesPlan, AveragesSizes};
 use ndarray::ArrayView2;
@@ -140,15 +140,15 @@ struct Kernels<'a> {
 ///
 /// # Errors
 /// A text that does not compile; memory for the tables (some 100 MB at most for a large sector).
-pub(in crate::exact) fn on_device(
+pub(in crate::exact) fn on_device<T: Scalar>(
     model: &Model,
-    multiplet: &[&Vector<f64>],
+    multiplet: &[&Vector<T>],
     device: &Device,
     products: &[Product],
 ) -> Result<Vec<f64>, PrepareError> {
     let halves = &Halves::new(model.basis())?;
     let wanted = Wanted::new(halves, products);
-    let plan = plan_of(model, ScalarType::F64)?;
+    let plan = plan_of(model, T::TYPE)?;
     let kernel = device.compile(&plan.text()?)?;
     let kernels = Kernels { device, halves, plan, kernel };
     let (mut sums, share) = (PairSums::new(halves), 1.0 / multiplet.len().max(1) as f64);
@@ -169,7 +169,7 @@ pub(in crate::exact) fn on_device(
 }
 
 impl Kernels<'_> {
-    fn weights(&self, vector: &Vector<f64>) -> Result<Weights, DeviceError> {
+    fn weights<T: Scalar>(&self, vector: &Vector<T>) -> Result<Weights, DeviceError> {
         let (device, halves) = (self.device, self.halves);
         let tasks = tasks(halves, self.plan.threads as usize);
         let sizes = sizes_of(halves, &tasks);
@@ -221,7 +221,7 @@ impl Kernels<'_> {
         Ok(weights)
     }
 
-    fn transitions(&self, moves: &Moves, vector: &Vector<f64>) -> Result<Vec<f64>, DeviceError> {
+    fn transitions<T: Scalar>(&self, moves: &Moves, vector: &Vector<T>) -> Result<Vec<f64>, DeviceError> {
         let operators = moves.operator_high.len();
         let by_states = self.plan.dimension.div_ceil(STATES_A_BLOCK) as usize;
         let chunks = BLOCKS.div_ceil(operators).min(by_states).max(1);

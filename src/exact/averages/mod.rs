@@ -20,6 +20,7 @@ pub(super) use device::{generated, on_device};
 
 use super::model::Model;
 use crate::operator::{Factor, OperatorError, Product, Spin};
+use eigenforge_runtime::Scalar;
 use halves::Halves;
 use moves::{MoveTables, Moved, batches, sorted};
 use ndarray::Array2;
@@ -171,7 +172,11 @@ fn add_moments(moments: &mut Array2<f64>, halves: &Halves, weighted: impl Iterat
 }
 
 /// The averages over orthonormal vectors on the host.
-pub(super) fn on_host(model: &Model, multiplet: &[&[f64]], products: &[Product]) -> Result<Vec<f64>, OperatorError> {
+pub(super) fn on_host<T: Scalar>(
+    model: &Model,
+    multiplet: &[&[T]],
+    products: &[Product],
+) -> Result<Vec<f64>, OperatorError> {
     let halves = Halves::new(model.basis())?;
     let wanted = Wanted::new(&halves, products);
     let (mut sums, share) = (PairSums::new(&halves), 1.0 / multiplet.len().max(1) as f64);

@@ -136,7 +136,7 @@ fn sums_of_several_tasks_are_whole_and_keep_their_bits() {
     let vector = &multiplet(&model, 3)[0];
     let of = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| averages_on_host(&model, &[vector], &model.standard_observables()).unwrap())
+        pool.install(|| averages_on_host(&model, &[vector.as_slice()], &model.standard_observables()).unwrap())
     };
     let one = of(1);
     assert_eq!(one, of(3));
@@ -148,6 +148,6 @@ fn sums_of_several_tasks_are_whole_and_keep_their_bits() {
 #[test]
 fn no_vector_has_averages_of_zero() {
     let model = spins(1, 4, 0);
-    let none = averages_on_host(&model, &[], &model.standard_observables()).unwrap();
+    let none = averages_on_host::<f64>(&model, &[], &model.standard_observables()).unwrap();
     assert!(none.iter().flat_map(|(_, average)| average.values()).all(|value| value == 0.0));
 }

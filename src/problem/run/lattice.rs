@@ -14,7 +14,8 @@ use crate::report::{
     VectorFile,
 };
 use eigenforge_runtime::solvers::Solver;
-use eigenforge_runtime::{DeviceError, trace};
+use eigenforge_runtime::{DeviceError, Scalar, trace};
+use eigenforge_templates::ScalarType;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,6 +33,7 @@ fn options<'m>(file: &ModelFile, model: &'m Model, context: &RunContext, clock: 
         .preconditioner(spec.preconditioner)
         .certify(spec.certify)
         .tuned(context.tuned)
+        .scalar(spec.precision)
         .progress(move |progress| {
             clock.note(progress);
             observer.iteration(progress);
@@ -46,6 +48,13 @@ fn options<'m>(file: &ModelFile, model: &'m Model, context: &RunContext, clock: 
 }
 
 pub(super) fn solve<'p>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, SolveFailure> {
+    match problem.file.solve.precision {
+        ScalarType::F64 => solve_in::<f64>(problem, context),
+        ScalarType::F32 => solve_in::<f32>(problem, context),
+    }
+}
+
+fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, SolveFailure> {
     let LatticeProblem { file, model } = problem;
     context.observer.plan(&format!("{file}\n\n"))?;
     let (device, on_cpu) = open_device(context)?;
@@ -59,7 +68,7 @@ pub(super) fn solve<'p>(problem: &'p LatticeProblem, context: &RunContext) -> Re
     let memory = memory_record(&device, solve.memory_plan(&device));
     context.observer.plan(&memory_lines(&memory))?;
     let model_seconds = context.start.elapsed().as_secs_f64();
-    let solution = solve.run(&device);
+    let solution = solve.run_in::<T>(&device);
     context.observer.finished();
     let solution = solution?;
 
@@ -119,7 +128,11 @@ pub(super) fn solve<'p>(problem: &'p LatticeProblem, context: &RunContext) -> Re
 }
 
 /// Averages over the lowest level, and those of the file's own observables in each state.
-fn averages(file: &ModelFile, model: &Model, solution: &Solution<'_>) -> Result<(Averages, Vec<Averages>), RunError> {
+fn averages<T: Scalar>(
+    file: &ModelFile,
+    model: &Model,
+    solution: &Solution<'_, T>,
+) -> Result<(Averages, Vec<Averages>), RunError> {
     let mut wanted: Vec<Observable> = if file.observables.standard { model.standard_observables() } else { Vec::new() };
     wanted.extend(file.observed.iter().cloned());
     if wanted.is_empty() {
@@ -140,7 +153,7 @@ fn shape_record(shape: &str, source: &ShapeSource) -> ShapeRecord {
     ShapeRecord { shape: shape.into(), tuned, milliseconds, rule_milliseconds }
 }
 
-fn write_vectors(folder: &Path, model: &Model, solution: &Solution<'_>) -> Result<PathBuf, SolveFailure> {
+fn write_vectors<T: Scalar>(folder: &Path, model: &Model, solution: &Solution<'_, T>) -> Result<PathBuf, SolveFailure> {
     let energies = solution.energies();
     let vectors = (0..energies.len()).map(|state| solution.vector(state)).collect::<Result<Vec<_>, DeviceError>>()?;
     let list: Vec<u64>;

@@ -2,11 +2,11 @@
 
 use crate::report::{HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, Spectrum};
 use eigenforge_runtime::solvers::{Eigenpairs, StopReason};
-use eigenforge_runtime::{Device, jit};
+use eigenforge_runtime::{Device, Scalar, jit};
 use std::collections::BTreeMap;
 
 /// Certificates of a solve whose energies have `constant` added.
-pub(super) fn spectrum(pairs: &Eigenpairs<f64>, constant: f64) -> Spectrum {
+pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64) -> Spectrum {
     let level = |level: &eigenforge_runtime::solvers::Level| LevelRecord {
         energy: level.value + constant,
         multiplicity: level.multiplicity,
