@@ -106,7 +106,7 @@ impl Kernels {
                 }
                 ("multiply_finish", _) => {
                     let count = partials.len() as i64 / i64::from(vectors);
-                    arguments.read("partials", partials).i64("count", count).write("x_dot_y", dots)
+                    arguments.read("partials", partials).i64("count", count).i64("place", 0).write("x_dot_y", dots)
                 }
                 (_, together) => {
                     let arguments = match together {

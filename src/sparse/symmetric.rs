@@ -89,7 +89,7 @@ impl Half {
                 }
                 _ => {
                     let count = partials.len() as i64;
-                    arguments.read("partials", partials).i64("count", count).write("x_dot_y", dot)
+                    arguments.read("partials", partials).i64("count", count).i64("place", 0).write("x_dot_y", dot)
                 }
             };
             kernel.launch(launch, arguments)?;

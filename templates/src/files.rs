@@ -47,4 +47,5 @@ templates!(PARTS:
     EIGENPAIRS_TRANSFORMED = "eigen/eigenpairs_transformed.cu.jinja",
     EIGENPAIRS_TRIDIAGONAL = "eigen/eigenpairs_tridiagonal.cu.jinja",
     PRELUDE = "prelude.cuh",
+    MULTIPLY_FINISH = "multiply_finish.cuh",
 );

@@ -310,6 +310,25 @@ pub enum LaunchError {
     },
 }
 
+/// Threads of each block that adds partial sums.
+const FINISH_THREADS: u32 = 1024;
+
+/// The launch of `multiply_finish` (`multiply_finish.cuh`): `vectors` blocks add `partials` numbers, as many for each vector, into
+/// `places` results.
+///
+/// # Errors
+/// More blocks than a launch takes.
+pub fn multiply_finish(vectors: u64, partials: u64, places: u64) -> Result<Launch, LaunchError> {
+    let access = if places > vectors { Access::InOut } else { Access::Out };
+    let parameters = vec![
+        Parameter::table("partials", Element::F64, partials),
+        Parameter::number("count", Number::I64),
+        Parameter::number("place", Number::I64),
+        Parameter::memory("x_dot_y", Element::F64, access, places),
+    ];
+    Launch::new("multiply_finish", vectors, FINISH_THREADS, 0, parameters)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

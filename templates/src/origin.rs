@@ -41,7 +41,7 @@ impl TemplateLine {
         // A text has parts of its own family, and the prelude.
         let family = |name: &'static str| name.split_once('/').map(|(family, _)| family);
         let own = patterns_in_use.first().map(|pattern| family(pattern.file));
-        let parts = PARTS.iter().filter(|part| part.name == PRELUDE.name || own == Some(family(part.name)));
+        let parts = PARTS.iter().filter(|part| !part.name.contains('/') || own == Some(family(part.name)));
         patterns_in_use.extend(parts.map(patterns).filter(|part| common(part) > 0).flatten());
         let best = |at: usize| -> Vec<&Pattern> {
             let score = |pattern: &&Pattern| lines.get(at).map_or(0, |line| pattern.score(line));

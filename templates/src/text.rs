@@ -4,7 +4,7 @@
 //! #>`; an undefined variable is an error. The prelude (`cuda/prelude.cuh`) is prepended, so the text needs no header.
 
 use crate::fields;
-use crate::files::Template;
+use crate::files::{self, Template};
 use crate::launch::{Element, Parameter};
 use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 use serde::{Deserialize, Serialize};
@@ -136,6 +136,8 @@ pub fn fragment<P: Serialize>(template: Template, plan: &P) -> Result<String, Te
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     environment.set_keep_trailing_newline(true);
+    let Template { name: finish, source: finish_source } = files::MULTIPLY_FINISH;
+    environment.add_template(finish, finish_source).map_err(fail)?;
     environment.add_template(template, source).map_err(fail)?;
     let compiled = environment.get_template(template).map_err(fail)?;
     let plan = Value::from_serialize(plan);

@@ -62,7 +62,8 @@ impl Kernels {
         if !summed {
             return Ok(f64::NAN);
         }
-        let arguments = Arguments::new().read("partials", partials).i64("count", count).write("x_dot_y", dot);
+        let arguments =
+            Arguments::new().read("partials", partials).i64("count", count).i64("place", 0).write("x_dot_y", dot);
         self.kernel.launch(&self.launches[1], arguments)?;
         Ok(dot.download()?[0])
     }

@@ -17,15 +17,13 @@
 
 use super::FullCiPlanError;
 use crate::files;
-use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::launch::{Access, Element, Launch, LaunchError, Parameter, multiply_finish};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Minimum number of moves in a run for lanes to share it.
 const LONG_RUN: f64 = 64.0;
-/// Threads of the block that adds partial sums.
-const FINISH_THREADS: u32 = 1024;
 
 /// Table lengths that depend on the strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,12 +159,7 @@ impl RowsPlan {
             Parameter::memory("partials", Element::F64, Access::Out, partials),
         ];
         let multiply = Launch::new("multiply", partials, self.threads, 0, self.and_tables(vectors))?;
-        let parameters = vec![
-            Parameter::table("partials", Element::F64, partials),
-            Parameter::number("count", Number::I64),
-            Parameter::memory("x_dot_y", Element::F64, Access::Out, 1),
-        ];
-        Ok(vec![multiply, Launch::new("multiply_finish", 1, FINISH_THREADS, 0, parameters)?])
+        Ok(vec![multiply, multiply_finish(1, partials, 1)?])
     }
 
     /// The kernels that write the diagonal, and the row sums of |H| with the largest of each block.

@@ -5,10 +5,7 @@
 
 use super::runs::Runs;
 use super::{GeneralPlan, IndexWord, KroneckerPlan};
-use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
-
-/// Threads of the one block that adds the partial sums.
-const FINISH_THREADS: u32 = 1024;
+use crate::launch::{Access, Element, Launch, LaunchError, Parameter, multiply_finish};
 
 /// Multiplies that may be started before the first x·y is fetched: each result has its own place.
 pub const AT_ONCE: usize = 8;
@@ -35,13 +32,7 @@ impl IndexWord {
 }
 
 fn finish(partials: u64) -> Result<Launch, LaunchError> {
-    let parameters = vec![
-        Parameter::table("partials", Element::F64, partials),
-        Parameter::number("count", Number::I64),
-        Parameter::number("place", Number::I64),
-        Parameter::memory("x_dot_y", Element::F64, Access::InOut, AT_ONCE as u64),
-    ];
-    Launch::new("multiply_finish", 1, FINISH_THREADS, 0, parameters)
+    multiply_finish(1, partials, AT_ONCE as u64)
 }
 
 impl KroneckerPlan {

@@ -4,12 +4,10 @@
 //! vector, one block per vector.
 
 use super::{ColumnWord, PartPlan, SparsePlan, Storage};
-use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter, multiply_finish};
 
 /// Threads of the kernel that interleaves vectors.
 const INTERLEAVE_THREADS: u32 = 256;
-/// Threads of the block that adds partial sums.
-const FINISH_THREADS: u32 = 1024;
 
 impl SparsePlan {
     /// Partial sums of all x·y: one per block and vector, for the blocks that write y.
@@ -48,12 +46,7 @@ impl SparsePlan {
     /// The kernel that adds the partial sums of x·y.
     pub(super) fn dot_launch(&self) -> Result<Launch, LaunchError> {
         let vectors = u64::from(self.vectors);
-        let parameters = vec![
-            Parameter::table("partials", Element::F64, self.partials()),
-            Parameter::number("count", Number::I64),
-            Parameter::memory("x_dot_y", Element::F64, Access::Out, vectors),
-        ];
-        Launch::new("multiply_finish", vectors, FINISH_THREADS, 0, parameters)
+        multiply_finish(vectors, self.partials(), vectors)
     }
 
     /// The tables of the multiply as parameters, in order.
