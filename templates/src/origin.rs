@@ -182,17 +182,18 @@ mod tests {
             ),
             (
                 "if (threadIdx.x == 0) x_dot_y[",
-                "exact/general.cu.jinja",
-                "    if (threadIdx.x == 0) x_dot_y[place] = sum;",
+                "multiply_finish.cuh",
+                "    if (threadIdx.x == 0) x_dot_y[place + blockIdx.x] = sum;",
             ),
         ] {
             let (found, line) = origin(&text, start);
             assert_eq!((found.file, line, found.exact), (file, template, true), "{start}");
         }
-        // The line is twice in the template, in two kernels: the lines above decide.
-        let at = text.lines().position(|line| line.contains("sum += partials[k]")).unwrap();
-        let finish = TemplateLine::of(&text, at).unwrap();
-        assert_eq!(source(finish.file).lines().nth(finish.line).unwrap().trim(), text.lines().nth(at).unwrap().trim());
+        // A line that other templates have too.
+        let at = text.lines().position(|line| line.contains("if (threadIdx.x == 0) partials[blockIdx.x] = total;")).unwrap();
+        let (file, line) = ("exact/general.cu.jinja", text.lines().nth(at).unwrap().trim());
+        let total = TemplateLine::of(&text, at + 1).unwrap();
+        assert_eq!((total.file, source(total.file).lines().nth(total.line - 1).unwrap().trim()), (file, line));
     }
 
     #[test]
@@ -212,7 +213,7 @@ mod tests {
         let products = crate::dmrg::GroupedProductsPlan::new("dmrg").text().unwrap().text;
         let eigenpairs = crate::eigen::EigenpairsPlan::new("dmrg").text().unwrap().text;
         for (text, files) in [
-            (general(), &["exact/general.cu.jinja", "exact/states.cu.jinja", "prelude.cuh"][..]),
+            (general(), &["exact/general.cu.jinja", "exact/states.cu.jinja", "multiply_finish.cuh", "prelude.cuh"][..]),
             (text, &["vector_program.cu.jinja", "prelude.cuh"]),
             (products, &["dmrg/grouped_products.cu.jinja", "dmrg/product_records.cu.jinja", "prelude.cuh"]),
             (
