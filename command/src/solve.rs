@@ -94,6 +94,7 @@ fn solve(arguments: &SolveArguments, problem: &impl Solvable, start: Instant) ->
     let solved = problem.solve(&context);
     display.take_away();
     let solved = solved?;
+    let _reporting = trace::span("report", "report");
     let report = &solved.outcome;
     // What was computed is shown before anything can go wrong on a disk.
     print(&if arguments.json { report.to_json()? + "\n" } else { report.summary() })?;

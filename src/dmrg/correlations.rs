@@ -32,14 +32,19 @@ pub(super) struct PairKind {
     pub later: OperatorId,
 }
 
+/// The first position of a pair, the operator there and the one of every site between.
+type BegunPair = (usize, OperatorId, OperatorId);
+
 /// Averages by kind and positions.
 pub(super) type PairValues = BTreeMap<(usize, [usize; 2]), f64>;
 
 /// Collects the averages of pairs site by site.
 pub(super) struct Correlator<'p, B> {
     plan: &'p ObservedPlan<'p>,
-    /// The distinct (earlier, between) of the kinds.
-    begun: Vec<(OperatorId, OperatorId)>,
+    /// The last position at which each (first position, earlier, between) meets a partner.
+    last: BTreeMap<BegunPair, usize>,
+    /// Those that the block carries, as its operators 1, 2, …
+    carried: Vec<BegunPair>,
     /// The pairs that end at each position: kind, first position.
     ends: BTreeMap<usize, Vec<(usize, usize)>>,
     left: Environment<B>,
@@ -55,22 +60,45 @@ impl<'p, B> Correlator<'p, B> {
         if plan.wanted.is_empty() {
             return Ok(None);
         }
-        let mut begun: Vec<_> = plan.kinds.iter().map(|kind| (kind.earlier, kind.between)).collect();
-        begun.sort_unstable();
-        begun.dedup();
-        let mut ends: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
-        plan.wanted.iter().for_each(|(kind, [first, last])| ends.entry(*last).or_default().push((*kind, *first)));
-        Ok(Some(Correlator { plan, begun, ends, left: Environment::end_on(engine)?, values: PairValues::new() }))
+        let (mut last, mut ends) = (BTreeMap::new(), BTreeMap::new());
+        for (kind, [first, place]) in &plan.wanted {
+            let PairKind { earlier, between, .. } = plan.kinds[*kind];
+            let last = last.entry((*first, earlier, between)).or_insert(*place);
+            *last = (*last).max(*place);
+            ends.entry(*place).or_insert_with(Vec::new).push((*kind, *first));
+        }
+        let left = Environment::end_on(engine)?;
+        Ok(Some(Correlator { plan, last, carried: Vec::new(), ends, left, values: PairValues::new() }))
     }
 
-    /// Operators of the cut behind site `p`: the identity, then one per begun pair for each site up to `p`.
-    fn carried(&self, p: usize) -> (Vec<Entry>, OperatorCut) {
-        let begun = self.begun.len();
+    /// Operators of the cut behind site `p`: the identity, then one for each begun pair that still meets a partner.
+    fn carried_past(&self, p: usize) -> (Vec<Entry>, Vec<BegunPair>) {
         let entry = |from, to, operator: OperatorId| Entry { from, to, coefficient: 1.0, operator };
-        let through = (0..p * begun).map(|k| entry(k + 1, k + 1, self.begun[k % begun].1));
-        let first = (0..begun).map(|k| entry(0, 1 + p * begun + k, self.begun[k].0));
-        let nothing = std::iter::once(entry(0, 0, 0));
-        (nothing.chain(through).chain(first).collect(), neutral(1 + (p + 1) * begun))
+        let (mut entries, mut carried) = (vec![entry(0, 0, 0)], Vec::new());
+        for (k, begun) in self.carried.iter().enumerate().filter(|(_, begun)| self.last[*begun] > p) {
+            carried.push(*begun);
+            entries.push(entry(k + 1, carried.len(), begun.2));
+        }
+        for begun in self.last.range((p, 0, 0)..(p + 1, 0, 0)).map(|(begun, _)| *begun) {
+            carried.push(begun);
+            entries.push(entry(0, carried.len(), begun.1));
+        }
+        (entries, carried)
+    }
+
+    /// Operators of a table on the enlarged block.
+    fn enlarged<E: Engine<Buffer = B>>(
+        &self,
+        engine: &E,
+        frame: &Frame,
+        table: &[Entry],
+    ) -> Result<EnlargedOperators<B>, DmrgError> {
+        let mut of_left = vec![1; frame.left.sectors.len()];
+        frame.layout.sectors.iter().for_each(|sector| of_left[sector.left] = sector.columns);
+        let width = 1 + table.iter().map(|entry| entry.to).max().unwrap_or(0);
+        let (operators, enlarged, cut) = (&self.plan.operators, &frame.left, &neutral(width));
+        let left = Enlarging { side: Side::Left, block: &self.left, table, operators, enlarged, cut };
+        left.operators(engine, &of_left)
     }
 
     /// Measures the pairs that end at site `p`, with ψ around it. Returns the operators of the enlarged block.
@@ -84,30 +112,24 @@ impl<'p, B> Correlator<'p, B> {
         wave: &B,
         p: usize,
     ) -> Result<EnlargedOperators<B>, DmrgError> {
-        let mut of_left = vec![1; frame.left.sectors.len()];
-        frame.layout.sectors.iter().for_each(|sector| of_left[sector.left] = sector.columns);
-        let enlarged = |table: &[Entry], cut: &OperatorCut| {
-            let (operators, enlarged) = (&self.plan.operators, &frame.left);
-            let left = Enlarging { side: Side::Left, block: &self.left, table, operators, enlarged, cut };
-            left.operators(engine, &of_left)
-        };
         let whole = whole(&frame.right.sectors);
         let operands = Operands::default().with(OperandSpace::Left, &self.left.data);
         let mut values = Vec::new();
         for (kind, first) in self.ends.get(&p).into_iter().flatten() {
             let PairKind { earlier, between, later } = self.plan.kinds[*kind];
-            let begun = self.begun.binary_search(&(earlier, between)).unwrap_or_else(|_| unreachable!("listed above"));
-            let from = 1 + first * self.begun.len() + begun;
+            let begun = self.carried.iter().position(|begun| *begun == (*first, earlier, between));
+            let from = 1 + begun.unwrap_or_else(|| unreachable!("carried until its last partner"));
             let ends = Entry { from, to: 0, coefficient: 1.0, operator: later };
-            let pairs = enlarged(&[ends], &neutral(1))?;
+            let pairs = self.enlarged(engine, frame, &[ends])?;
             let superblock = Superblock::new(&pairs, &whole, &frame.layout);
             let value = expectation(engine, &superblock, operands.with(OperandSpace::LeftSum, &pairs.sums), wave)?;
             values.push(((*kind, [*first, p]), value));
         }
-        let (table, cut) = self.carried(p);
-        let carried = enlarged(&table, &cut);
+        let (table, carried) = self.carried_past(p);
+        let operators = self.enlarged(engine, frame, &table)?;
         self.values.extend(values);
-        carried
+        self.carried = carried;
+        Ok(operators)
     }
 
     /// Carries the operators of an enlarged block over to the kept states.

@@ -35,6 +35,8 @@ pub struct Options {
     pub seed: u64,
     /// Whether to measure the standard correlations of every pair of sites, and the one-particle density matrix.
     pub correlations: bool,
+    /// Whether to measure the standard averages of every site.
+    pub standard: bool,
     /// Observables beside the standard ones, measured in every state.
     pub observables: Vec<Observable>,
     /// How the chain gets its first state.
@@ -87,6 +89,7 @@ impl Default for Options {
             tolerance: 1e-11,
             seed: 1,
             correlations: false,
+            standard: true,
             observables: Vec::new(),
             mode: Mode::default(),
             start: StartVectors::default(),

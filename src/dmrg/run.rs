@@ -111,7 +111,7 @@ impl State {
 /// What every run measures of its lowest state, and the observables that it was asked for.
 fn observables(chain: &Chain, options: &Options) -> Vec<Observable> {
     let (kind, sites) = (chain.site.kind, chain.sites);
-    let mut list = observable::sites(kind, sites);
+    let mut list = if options.standard { observable::sites(kind, sites) } else { Vec::new() };
     if options.correlations {
         list.extend(observable::pairs(kind, sites));
         list.extend(observable::one_body(kind, sites));
@@ -137,8 +137,10 @@ impl<'c> Run<'_, 'c> {
         let (mut below, mut sums, mut check) = (Vec::new(), Vec::new(), None);
         let (mut states, mut memory): (Vec<State>, _) = (Vec::new(), None);
         let (mut sweeping, mut certifying, mut measuring) = (0.0, 0.0, 0.0);
+        let begun = Instant::now();
         let all = observables(chain, options);
         let plan = ObservedPlan::new(chain, &all)?;
+        measuring += begun.elapsed().as_secs_f64();
         while self.wants_more(&states, engine.max_projected()) {
             let begun = Instant::now();
             let target = states.len();
@@ -258,11 +260,11 @@ impl<'c> Run<'_, 'c> {
         let begun = Instant::now();
         let variances = measure::variances(chain, &mut sweeper, &levels)?;
         let certifying = begun.elapsed().as_secs_f64();
+        let overlaps = sweeper.overlaps()?;
+        sweeper.keep_lowest();
         let all = observables(chain, options);
         let plan = ObservedPlan::new(chain, &all)?;
         let contracted = measure::contractions(chain, &mut sweeper, &plan)?;
-        let overlaps = sweeper.overlaps()?;
-        sweeper.keep_lowest();
         let measured = measure::walk(chain, &mut sweeper, &plan, contracted.first().map_or(&[], Vec::as_slice))?;
         let stop = searched.stop;
         let mut found = searched.found(options, variances.as_ref().map(|of| of[0]), measured);

@@ -52,6 +52,15 @@ impl Matrix {
         Matrix { dimension: d, values: (0..d * d).map(element).collect() }
     }
 
+    /// Σ factor · matrix, of matrices of this dimension.
+    pub fn combination<'m>(dimension: usize, parts: impl Iterator<Item = (&'m Matrix, f64)>) -> Matrix {
+        let mut sum = Matrix::zero(dimension);
+        for (matrix, factor) in parts {
+            sum.values.iter_mut().zip(&matrix.values).for_each(|(sum, value)| *sum += factor * value);
+        }
+        sum
+    }
+
     /// Rows as columns.
     pub fn transposed(&self) -> Matrix {
         let n = self.dimension;

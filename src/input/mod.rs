@@ -285,7 +285,9 @@ impl CiFile {
     pub fn observed(&self, orbitals: usize) -> Result<Vec<Observable>, InputError> {
         checked(&self.name, &self.text, |problems| {
             let names = Names { kind: SiteKind::Electrons, sites: orbitals, lattice: None, parameters: Vec::new() };
-            Some(self.observables.read(&names, &self.text, problems))
+            let observables = self.observables.read(&names, &self.text, problems);
+            self.observables.check_electrons(&observables, problems);
+            Some(observables)
         })
     }
 }
@@ -365,6 +367,7 @@ impl DmrgFile {
             tolerance: spec.tolerance,
             seed: spec.seed,
             correlations: spec.correlations,
+            standard: self.model.observables.standard,
             observables: self.model.observed.clone(),
             mode: spec.mode,
             start: spec.start,

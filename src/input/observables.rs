@@ -7,7 +7,7 @@ use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
 use super::{ModelFile, ModelSpec};
 use crate::observable::read::{Names, ReadError, read};
-use crate::observable::{Observable, SiteKind};
+use crate::observable::{Observable, SiteKind, most_electrons};
 use std::ops::Range;
 
 /// What to measure. [`ObservablesSpec::default`] holds the defaults.
@@ -62,7 +62,7 @@ pub(super) fn collect(section: Section<'_>, problems: &Problems) -> ObservablesS
         if RESERVED.contains(&name.as_str()) || numbered("n_") || numbered("cdag_c_") {
             let (key, found) = (format!("observables.{name}"), "a name that reports use themselves".into());
             problems.add(span, Wrong::OutOfRange { key, expected: "another name".into(), found });
-        } else if !name.chars().all(is_plain) {
+        } else if name.is_empty() || !name.chars().all(is_plain) {
             let (key, found) = ("observables".into(), format!("`{name}`"));
             let expected = "names of letters, digits, `_` and `-`".into();
             problems.add(span, Wrong::OutOfRange { key, expected, found });
@@ -92,6 +92,19 @@ impl ObservablesSpec {
             }
         };
         self.texts.iter().filter_map(of).collect()
+    }
+}
+
+impl ObservablesSpec {
+    /// Refuses what density matrices of two electrons do not hold.
+    pub(super) fn check_electrons(&self, observables: &[Observable], problems: &Problems) {
+        for observable in observables.iter().filter(|observable| most_electrons(observable) > 2) {
+            let span =
+                self.texts.iter().find(|text| text.name == observable.name).map_or(0..0, |text| text.span.clone());
+            let message = "a term takes out more than two electrons; averages of molecules come from one- and two-body density \
+                           matrices: use at most two creators and two annihilators in each term";
+            problems.add(span, Wrong::Observable { name: observable.name.clone(), message: message.into() });
+        }
     }
 }
 

@@ -23,11 +23,13 @@ pub enum Average {
 pub struct Averages(BTreeMap<String, Average>);
 
 impl Average {
-    /// A square matrix from its elements, row by row.
+    /// A square matrix from its elements, row by row; a list if they are not as many as a square has.
     pub(super) fn of_pairs(values: Vec<f64>) -> Average {
         let sites = values.len().isqrt();
-        let matrix = Array2::from_shape_vec((sites, sites), values);
-        Average::Pairs(matrix.unwrap_or_else(|_| unreachable!("an observable by pair has one operator per pair")))
+        match Array2::from_shape_vec((sites, sites), values.clone()) {
+            Ok(matrix) => Average::Pairs(matrix),
+            Err(_) => Average::Sites(values.into()),
+        }
     }
 
     /// All its values, row by row.
@@ -157,7 +159,12 @@ impl<'de> Deserialize<'de> for Average {
         Ok(match Nested::deserialize(from)? {
             Nested::One(value) => Average::Whole(number(value)),
             Nested::List(values) => Average::Sites(values.into_iter().map(number).collect()),
-            Nested::Rows(rows) => Average::of_pairs(rows.into_iter().flatten().map(number).collect()),
+            Nested::Rows(rows) if rows.iter().all(|row| row.len() == rows.len()) => {
+                Average::of_pairs(rows.into_iter().flatten().map(number).collect())
+            }
+            Nested::Rows(_) => {
+                return Err(serde::de::Error::custom("expected a square matrix, found rows of another length"));
+            }
         })
     }
 }

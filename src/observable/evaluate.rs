@@ -52,6 +52,13 @@ impl Observable {
     }
 }
 
+/// The most electrons that a term of an observable takes out.
+pub(crate) fn most_electrons(observable: &Observable) -> usize {
+    let electrons = |product: &[Factor]| product.iter().filter(|f| matches!(f, Factor::Annihilate(..))).count();
+    let terms = observable.operators.iter().flat_map(Operator::terms);
+    terms.map(|(product, _)| electrons(product)).max().unwrap_or(0)
+}
+
 /// The averages of observables in a state in which `fixed` have definite values, or in a mixture of such states.
 ///
 /// `average` gives ⟨P⟩ of each of a list of normal-ordered products, all of which leave the fixed charges as they are.
@@ -75,7 +82,8 @@ pub fn evaluate<E: From<OperatorError>>(
         combinations.push(observable.reduced(kind, sites)?.iter().map(&mut combination).collect());
     }
     let values = average(&products.list)?;
-    let value = |terms: &Vec<(usize, f64)>| terms.iter().map(|(number, factor)| factor * values[*number]).sum();
+    let value =
+        |terms: &Vec<(usize, f64)>| terms.iter().fold(0.0, |sum, (number, factor)| sum + factor * values[*number]);
     let averages = observables.iter().zip(&combinations).map(|(observable, operators)| {
         (observable.name.clone(), observable.average(operators.iter().map(value).collect()))
     });

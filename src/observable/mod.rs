@@ -30,6 +30,7 @@ mod tests;
 
 pub use average::{Average, Averages};
 pub use evaluate::evaluate;
+pub(crate) use evaluate::most_electrons;
 pub use standard::{SiteKind, one_body, pairs, sites};
 
 use crate::operator::Operator;

@@ -72,6 +72,32 @@ fn free_indices_make_one_value_per_site_or_pair() {
     assert_eq!(around.operators[1], build::n_total(0) + build::n_total(2));
 }
 
+/// Also where the first site has nothing to sum over.
+#[test]
+fn shapes_follow_the_names_of_a_text_and_not_its_values() {
+    for (text, shape) in [
+        ("sum(k in 0..i; n(k) * n(j))", Shape::Pairs),
+        ("sum(k in sites if k < i; n(k))", Shape::Sites),
+        ("(if 1 < 0 { 1.0 * i } else { 2.0 }) * n(0)", Shape::Sites),
+        ("sum(<a, b> in lattice.bonds_at(3); n(i))", Shape::Sites),
+        ("sum(i in sites, j in sites; n(i) * n(j))", Shape::Whole),
+    ] {
+        assert_eq!(electrons(text).unwrap_or_else(|error| panic!("{text}: {error}")).shape, shape, "{text}");
+    }
+}
+
+/// In a time that does not double with each addend, and without running out of stack.
+#[test]
+fn long_texts_are_read_or_refused() {
+    let long = |addends: usize| format!("({}) * n(0)", vec!["0.5"; addends].join(" + "));
+    let found = electrons(&long(400)).unwrap();
+    assert_eq!(found.operators[0].coefficient(&[build::n(0, Spin::Up).terms().next().unwrap().0].concat()), 200.0);
+    for text in [long(20_000), format!("{}n(0){}", "(".repeat(500), ")".repeat(500))] {
+        let error = electrons(&text).unwrap_err();
+        assert!(error.message.contains("at most"), "{error}");
+    }
+}
+
 #[test]
 fn moments_and_flavours_have_their_own_words() {
     let lattice = Lattice::chain(4);
@@ -115,6 +141,11 @@ fn errors_say_what_to_write_and_where() {
         (&flavours, "sdots(0, 1)", "expected operators of fermions of flavours", "sdots(0, 1)"),
         (&flavours, "n(0, Flavour(3))", "a flavour from 0 to 2, found 3", "3"),
         (&weights, "sum(<i, j> in bonds; n(i) * n(j))", "leaves out the weights", "bonds"),
+        (&fermions, "sum(i in sites; n(i) * sum(j in sites; n(j)))", "a sum inside a sum", "sum"),
+        (&fermions, "sum(k in -9223372036854775807..5; n(k))", "at most 1048576 indices", ""),
+        (&fermions, "sum(k in 0..=9223372036854775807; n(k))", "at most 1048576 indices", ""),
+        (&fermions, "(9223372036854775807 + 1) * n(0)", "no integer result", ""),
+        (&fermions, "[][0] * n(0)", "of an empty one", "0"),
         (&molecule, "sum(<i, j> in bonds; n(i) * n(j))", "no lattice here", "bonds"),
     ];
     for (names, text, expected, place) in cases {

@@ -73,6 +73,17 @@ impl Factor {
         matches!(self, Factor::Create(..) | Factor::Annihilate(..))
     }
 
+    /// The same at another site.
+    pub fn at(self, site: usize) -> Factor {
+        match self {
+            Factor::Create(spin, _) => Factor::Create(spin, site),
+            Factor::Annihilate(spin, _) => Factor::Annihilate(spin, site),
+            Factor::Raise(_) => Factor::Raise(site),
+            Factor::Sz(_) => Factor::Sz(site),
+            Factor::Lower(_) => Factor::Lower(site),
+        }
+    }
+
     /// The Hermitian conjugate.
     pub fn adjoint(self) -> Factor {
         match self {

@@ -137,12 +137,19 @@ impl Outcome {
         if let Some(state) = self.energies.iter().position(|energy| !energy.is_finite()) {
             warnings.push(format!("the energy of state {state} is not a finite number; it is null in JSON"));
         }
-        let is_bad = |(_, average): &(&str, &Average)| average.values().iter().any(|value| !value.is_finite());
-        let bad: Vec<String> =
-            self.observables.averages.iter().filter(is_bad).map(|(name, _)| name.to_string()).collect();
-        for name in bad {
+        let bad = |averages: &Averages| -> Vec<String> {
+            let is_bad = |(_, average): &(&str, &Average)| average.values().iter().any(|value| !value.is_finite());
+            averages.iter().filter(is_bad).map(|(name, _)| name.to_string()).collect()
+        };
+        for name in bad(&self.observables.averages) {
             warnings.push(format!("the observable {name} is not finite and was left out"));
             self.observables.averages.remove(&name);
+        }
+        for (state, averages) in self.state_observables.iter_mut().enumerate() {
+            for name in bad(averages) {
+                warnings.push(format!("the observable {name} of state {state} is not finite and was left out"));
+                averages.remove(&name);
+            }
         }
         self.warnings.extend(warnings);
         self
@@ -161,7 +168,15 @@ impl Outcome {
     /// # Errors
     /// Text that is not such a record; those of molecules and chains are written only.
     pub fn from_json(text: &str) -> Result<Outcome, ReportError> {
-        Ok(serde_json::from_str(text)?)
+        let mut value: serde_json::Value = serde_json::from_str(text)?;
+        if let Some(record) = value.as_object_mut() {
+            // Reports of before families had one record.
+            record.entry("family").or_insert_with(|| "lattice".into());
+            if let Some(observables) = record.get_mut("observables").and_then(|found| found.as_object_mut()) {
+                observables.retain(|_, average| !average.is_null());
+            }
+        }
+        Ok(serde_json::from_value(value)?)
     }
 
     /// Writes `folder`/report.json and the family's pictures; returns their paths.

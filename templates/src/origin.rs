@@ -190,7 +190,8 @@ mod tests {
             assert_eq!((found.file, line, found.exact), (file, template, true), "{start}");
         }
         // A line that other templates have too.
-        let at = text.lines().position(|line| line.contains("if (threadIdx.x == 0) partials[blockIdx.x] = total;")).unwrap();
+        let at =
+            text.lines().position(|line| line.contains("if (threadIdx.x == 0) partials[blockIdx.x] = total;")).unwrap();
         let (file, line) = ("exact/general.cu.jinja", text.lines().nth(at).unwrap().trim());
         let total = TemplateLine::of(&text, at + 1).unwrap();
         assert_eq!((total.file, source(total.file).lines().nth(total.line - 1).unwrap().trim()), (file, line));

@@ -116,7 +116,7 @@ fn without_a_checkpoint_a_signal_ends_the_run_at_once_and_says_what_is_lost() {
 fn a_signal_saves_a_sweep_where_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let chain = file(folder.path(), "chain.toml", &open_chain(48, "states = 64"));
-    let whole = energy(&run(&["solve", &chain, "--device", "cpu", "--json"]), "energy");
+    let whole = energy(&run(&["solve", &chain, "--device", "cpu", "--json"]), "energies");
     let place = folder.path().join("saved");
     let solve = ["solve", &chain, "--device", "cpu", "--json", "--checkpoint", place.to_str().unwrap()];
     let child = start(&solve);
@@ -125,7 +125,7 @@ fn a_signal_saves_a_sweep_where_it_is() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.signal(), Some(15), "{}", stderr(&output));
     assert!(stderr(&output).contains("the state is saved in"), "{}", stderr(&output));
-    let resumed = energy(&run(&[&solve[..], &["--resume"]].concat()), "energy");
+    let resumed = energy(&run(&[&solve[..], &["--resume"]].concat()), "energies");
     assert!((resumed - whole).abs() < 1e-10, "{resumed} is not {whole}");
 }
 

@@ -184,7 +184,7 @@ fn modules_of_the_library_import_from_layers_below() {
 fn few_files_import_each_other_in_a_circle() {
     for (folder, most) in LARGEST_CIRCLES {
         let arrows = arrows(&crate_of(&root().join(folder)));
-        assert!(arrows.len() > 10, "{folder}: {} files", arrows.len());
+        assert!(arrows.len() > 5, "{folder}: {} files", arrows.len());
         let reached = reached(&arrows);
         let circle = |module: &&Module| -> Vec<String> {
             let both = reached[*module].iter().filter(|other| reached[*other].contains(*module));

@@ -80,5 +80,6 @@ fn observables_of_a_molecule_are_about_its_orbitals() {
     let path = folder.path().join("bad.toml");
     std::fs::write(&path, text.replace("n(i, Up) * n(i, Down)", "n(0) * n(1) * n(2)")).unwrap();
     let output = run(&["solve", path.to_str().unwrap(), "--device", "cpu"]);
+    assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("more than two electrons"), "{}", stderr(&output));
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The language is that of `sum!` in `#[gpu_operator]` ([`eigenforge_grammar`]), read at run time: `sum(…)` may stand anywhere in
-//! a sum, product or quotient, `h.c.` is the Hermitian conjugate of the other terms of its sum. A name `i`, or `i` and `j`, that
+//! a sum, product or quotient, not in another `sum(…)`; `h.c.` is the Hermitian conjugate of the other terms of its sum. A name `i`, or `i` and `j`, that
 //! no sum binds makes one value per site or per pair. Coefficients are real numbers: literals, `PI`, loop variables, parameters
 //! of the model by site or bond (`u[i]`), arithmetic, comparisons, `if`, methods such as `.cos()`, and `lattice.x(i)`,
 //! `lattice.y(i)`, `lattice.distance(i, j)`. Sums run over `sites`, `bonds`, `lattice.bonds_at(2)`, `lattice.neighbors(i)`,
@@ -27,7 +27,7 @@ mod tree;
 
 use super::{Observable, Shape, SiteKind};
 use crate::lattice::Lattice;
-use number::Scope;
+use number::{FREE, Scope};
 use std::ops::Range;
 
 /// What a text may speak of.
@@ -69,20 +69,15 @@ pub fn read(name: &str, text: &str, names: &Names<'_>) -> Result<Observable, Rea
     let wrong = |error: syn::Error| ReadError::new(&error, text);
     let tree = tree::parse(text).map_err(wrong)?;
     let of = |free: &[usize]| operator::evaluate(&tree, &mut Scope::new(names, free));
-    let needs = |free: &[usize], wanted: &str| {
-        let mut scope = Scope::new(names, free);
-        operator::evaluate(&tree, &mut scope).is_err() && scope.missing() == Some(wanted)
-    };
-    let sites = names.sites;
-    let (shape, operators) = if needs(&[], "i") && sites > 0 {
-        if needs(&[0], "j") {
+    let (free, sites) = (tree::free_names(&tree), names.sites);
+    let (shape, operators) = match FREE.map(|name| free.contains(name)) {
+        [true, true] => {
             let pairs = (0..sites).flat_map(|i| (0..sites).map(move |j| [i, j]));
             (Shape::Pairs, pairs.map(|pair| of(&pair)).collect::<Result<_, _>>())
-        } else {
-            (Shape::Sites, (0..sites).map(|i| of(&[i])).collect())
         }
-    } else {
-        (Shape::Whole, of(&[]).map(|operator| vec![operator]))
+        [true, false] => (Shape::Sites, (0..sites).map(|i| of(&[i])).collect()),
+        // A free `j` alone is an unknown name, which says so.
+        [false, _] => (Shape::Whole, of(&[]).map(|operator| vec![operator])),
     };
     let observable = Observable { name: name.into(), shape, operators: operators.map_err(wrong)? };
     match observable.reduced(names.kind, sites) {

@@ -5,7 +5,6 @@ use crate::lattice::Bond;
 use crate::operator::Spin;
 use eigenforge_grammar::parse::domain::last_name;
 use quote::ToTokens;
-use std::cell::Cell;
 use syn::{BinOp, Block, Error, Expr, ExprMethodCall, Ident, Lit, RangeLimits, Result, Stmt, Type, UnOp};
 
 /// What an expression is.
@@ -38,22 +37,16 @@ impl Value {
 pub(super) struct Scope<'a> {
     pub names: &'a Names<'a>,
     bound: Vec<(String, Value)>,
-    missing: Cell<Option<&'static str>>,
 }
 
 /// The names of sites that no sum has to bind.
-const FREE: [&str; 2] = ["i", "j"];
+pub(super) const FREE: [&str; 2] = ["i", "j"];
 
 impl<'a> Scope<'a> {
     /// With `i`, or `i` and `j`, standing for these sites.
     pub fn new(names: &'a Names<'a>, free: &[usize]) -> Scope<'a> {
         let bound = FREE.iter().zip(free).map(|(name, site)| ((*name).to_string(), Value::Integer(*site as i64)));
-        Scope { names, bound: bound.collect(), missing: Cell::new(None) }
-    }
-
-    /// The free index that was looked for and is not bound, if that is what failed.
-    pub fn missing(&self) -> Option<&'static str> {
-        self.missing.get()
+        Scope { names, bound: bound.collect() }
     }
 
     pub fn bind(&mut self, name: &Ident, value: Value) {
@@ -87,9 +80,6 @@ impl<'a> Scope<'a> {
             "sites" => return Ok(Value::Indices((0..self.names.sites as i64).collect())),
             "bonds" => return self.bonds(name).map(Value::Bonds),
             _ => {}
-        }
-        if let Some(free) = FREE.iter().find(|free| text == **free) {
-            self.missing.set(Some(free));
         }
         let parameters: Vec<&str> = self.names.parameters.iter().map(|(name, _)| *name).collect();
         let parameters = match parameters.is_empty() {
@@ -133,22 +123,7 @@ impl<'a> Scope<'a> {
 
     /// A real number.
     pub fn number(&self, expr: &Expr) -> Result<f64> {
-        match self.value(expr)? {
-            Value::Number(value) => Ok(value),
-            Value::Integer(value) => Ok(value as f64),
-            Value::List(values) if values.windows(2).all(|pair| pair[0] == pair[1]) && !values.is_empty() => {
-                Ok(values[0])
-            }
-            Value::List(values) => Err(Error::new_spanned(
-                expr,
-                format!(
-                    "expected a number, found a list of {} that differ: write which one, as in `{}[i]`",
-                    values.len(),
-                    expr.to_token_stream()
-                ),
-            )),
-            other => Err(expected("a real number", expr, &other)),
-        }
+        real(self.value(expr)?, expr)
     }
 
     /// A site that is there.
@@ -212,10 +187,10 @@ impl<'a> Scope<'a> {
                 None => Err(unknown(expr)),
             },
             Expr::Unary(unary) => match (&unary.op, self.value(&unary.expr)?) {
-                (UnOp::Neg(_), Value::Number(value)) => Ok(Value::Number(-value)),
-                (UnOp::Neg(_), Value::Integer(value)) => Ok(Value::Integer(-value)),
+                (UnOp::Neg(_), Value::Integer(value)) => integer(value.checked_neg(), expr),
+                (UnOp::Neg(_), value) => Ok(Value::Number(-real(value, &unary.expr)?)),
                 (UnOp::Not(_), Value::Bool(value)) => Ok(Value::Bool(!value)),
-                (_, value) => Err(expected("a number", &unary.expr, &value)),
+                (_, value) => Err(expected("true or false", &unary.expr, &value)),
             },
             Expr::Binary(binary) => self.binary(&binary.left, &binary.op, &binary.right),
             Expr::Cast(cast) => {
@@ -236,7 +211,10 @@ impl<'a> Scope<'a> {
             Expr::Index(index) => match (self.value(&index.expr)?, self.value(&index.index)?) {
                 (Value::List(values), Value::Integer(at)) => {
                     let value = usize::try_from(at).ok().and_then(|at| values.get(at));
-                    let outside = || format!("expected an index from 0 to {}, found {at}", values.len() - 1);
+                    let outside = || match values.len() {
+                        0 => format!("expected an element of a list, found index {at} of an empty one"),
+                        length => format!("expected an index from 0 to {}, found {at}", length - 1),
+                    };
                     value.map(|value| Value::Number(*value)).ok_or_else(|| Error::new_spanned(&index.index, outside()))
                 }
                 // A parameter that is one number for all sites or bonds.
@@ -257,11 +235,13 @@ impl<'a> Scope<'a> {
                     None => Err(Error::new_spanned(range, "expected both ends of the range, as in `0..4`")),
                 };
                 let (first, last) = (end(&range.start)?, end(&range.end)?);
-                let last = if matches!(range.limits, RangeLimits::Closed(_)) { last + 1 } else { last };
-                if last - first > MOST_INDICES {
+                let closed = matches!(range.limits, RangeLimits::Closed(_));
+                let last = last.saturating_add(i64::from(closed));
+                if last.saturating_sub(first) > MOST_INDICES {
+                    let found = last.saturating_sub(first);
                     return Err(Error::new_spanned(
                         range,
-                        format!("expected at most {MOST_INDICES} indices, found {}", last - first),
+                        format!("expected at most {MOST_INDICES} indices, found {found}"),
                     ));
                 }
                 Ok(Value::Indices((first..last).collect()))
@@ -300,15 +280,11 @@ impl<'a> Scope<'a> {
             };
         }
         if let (Value::Integer(a), Value::Integer(b)) = (&a, &b) {
-            let integer = |value: Option<i64>| {
-                let outside = || Error::new_spanned(right, format!("{a} and {b} have no such integer result"));
-                value.map(Value::Integer).ok_or_else(outside)
-            };
             match operator {
-                BinOp::Add(_) => return integer(a.checked_add(*b)),
-                BinOp::Sub(_) => return integer(a.checked_sub(*b)),
-                BinOp::Mul(_) => return integer(a.checked_mul(*b)),
-                BinOp::Rem(_) => return integer(a.checked_rem_euclid(*b)),
+                BinOp::Add(_) => return integer(a.checked_add(*b), right),
+                BinOp::Sub(_) => return integer(a.checked_sub(*b), right),
+                BinOp::Mul(_) => return integer(a.checked_mul(*b), right),
+                BinOp::Rem(_) => return integer(a.checked_rem_euclid(*b), right),
                 BinOp::Div(_) => {
                     let message =
                         format!("`{a} / {b}` would divide integers: write `{a}.0 / {b}.0`, or a decimal number");
@@ -317,7 +293,7 @@ impl<'a> Scope<'a> {
                 _ => {}
             }
         }
-        let (x, y) = (self.number(left)?, self.number(right)?);
+        let (x, y) = (real(a, left)?, real(b, right)?);
         Ok(match operator {
             BinOp::Add(_) => Value::Number(x + y),
             BinOp::Sub(_) => Value::Number(x - y),
@@ -391,6 +367,31 @@ impl<'a> Scope<'a> {
             )),
         }
     }
+}
+
+/// A value as a real number; a list stands for one if all its numbers are equal.
+fn real(value: Value, place: &Expr) -> Result<f64> {
+    match value {
+        Value::Number(value) => Ok(value),
+        Value::Integer(value) => Ok(value as f64),
+        Value::List(values) if values.windows(2).all(|pair| pair[0] == pair[1]) && !values.is_empty() => Ok(values[0]),
+        Value::List(values) => Err(Error::new_spanned(
+            place,
+            format!(
+                "expected a number, found a list of {} that differ: write which one, as in `{}[i]`",
+                values.len(),
+                place.to_token_stream()
+            ),
+        )),
+        other => Err(expected("a real number", place, &other)),
+    }
+}
+
+/// The result of integer arithmetic, if there is one.
+fn integer(value: Option<i64>, place: &Expr) -> Result<Value> {
+    value
+        .map(Value::Integer)
+        .ok_or_else(|| Error::new_spanned(place, "these integers have no integer result of 64 bits"))
 }
 
 /// Indices of one domain.

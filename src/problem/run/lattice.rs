@@ -14,7 +14,7 @@ use crate::report::{
     VectorFile,
 };
 use eigenforge_runtime::solvers::Solver;
-use eigenforge_runtime::{DeviceError, Scalar, trace};
+use eigenforge_runtime::{DeviceError, Scalar};
 use eigenforge_templates::ScalarType;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,7 +75,6 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
     let observing = Instant::now();
     let (level, states) = averages(file, model, &solution)?;
     let observables = observing.elapsed().as_secs_f64();
-    let _reporting = trace::span("report", "report");
     let (pairs, cost) = (solution.eigenpairs(), solution.cost());
     let certify = clock.seconds_of("certify", pairs.seconds);
     let mut warnings: Vec<String> = on_cpu.into_iter().chain(model.warnings()).collect();

@@ -37,18 +37,24 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
     let states = (0..file.solve.states).map(|state| solution.vector(state)).collect::<Result<Vec<_>, _>>()?;
     let multiplet = solution.ground_multiplet()?;
     let properties = Properties::of(problem, &states, &multiplet)?;
-    let level = averages(&molecule.space, &multiplet, &observed)?;
     let of_state = |state: &Vec<f64>| averages(&molecule.space, std::slice::from_ref(state), &observed);
-    let state_observables = match observed.is_empty() {
-        true => Vec::new(),
-        false => states.iter().map(of_state).collect::<Result<_, _>>()?,
+    let measured = averages(&molecule.space, &multiplet, &observed).and_then(|level| {
+        let states = if observed.is_empty() { &[][..] } else { &states };
+        Ok((level, states.iter().map(of_state).collect::<Result<Vec<_>, _>>()?))
+    });
+    // What was solved is not lost for want of memory.
+    let (measured, fault) = match measured {
+        Ok(measured) => (measured, None),
+        Err(error) => (Default::default(), Some(format!("the observables were left out: {error}"))),
     };
+    let (level, state_observables) = measured;
     let observables = observing.elapsed().as_secs_f64();
     let (pairs, how) = (solution.eigenpairs(), solution.storage_used());
     let certify = clock.seconds_of("certify", pairs.seconds);
     let mut warnings: Vec<String> = on_cpu.into_iter().collect();
     warnings.extend(warnings_of(pairs.notes.clone(), &device));
     warnings.extend(properties.warnings());
+    warnings.extend(fault);
     let (up, down) = molecule.integrals.spins();
     let outcome = Outcome {
         model: ModelRecord { name: "ci".into(), file: file.name.clone(), text: file.text.clone() },
