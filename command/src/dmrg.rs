@@ -7,7 +7,7 @@ use super::output::{print, span};
 use super::record::{kernel_records, versions, warnings_of};
 use super::{overrides, refuse};
 use eigenforge::dmrg::bounded::Bounded;
-use eigenforge::dmrg::forecast::{Card, Forecast};
+use eigenforge::dmrg::forecast::Forecast;
 use eigenforge::dmrg::memory::{Asked, Budget, MemoryPlan};
 use eigenforge::dmrg::resident::{self, Resident};
 use eigenforge::dmrg::{
@@ -18,6 +18,7 @@ use eigenforge::problem::{ChainProblem, Family, Problem};
 use eigenforge::report::{DmrgReport, DmrgSeconds, MemoryItem, MemoryRecord, ModelRecord, SiteAverages};
 use eigenforge::words::size;
 use eigenforge_runtime::Device;
+use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -105,7 +106,7 @@ fn device(name: &str, chain: &Chain, options: &Options) -> Result<(Device, Strin
         return Ok((Device::cpu(), String::new()));
     }
     let most = options.states.iter().copied().max().unwrap_or(1);
-    let forecast = Forecast::of(chain, most, rayon::current_num_threads(), &Card::of(&best))?;
+    let forecast = Forecast::of(chain, most, &Machine::of(&best))?;
     let (device, word) = if forecast.prefers_the_card() { (best, "card") } else { (Device::cpu(), "CPU") };
     Ok((device, format!("device   the {word}: {}\n", forecast.describe())))
 }

@@ -4,7 +4,7 @@
 //! (fused vector updates and inner products on any device), [`LinearOperator`] (what a solver needs of a matrix),
 //! [`solvers`] (LOBPCG, Lanczos, Davidson, dense; certification of multiplicities; checkpoints). Below the devices [`simulate`] runs
 //! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device of it. [`tune`] chooses among
-//! shapes of a kernel on a card; [`trace`] records where the time goes. Files that a user names come in through
+//! shapes of a kernel on a card; [`machine`] holds the rates that decisions are made by; [`trace`] records where the time goes. Files that a user names come in through
 //! [`input_file`].
 
 #![warn(missing_docs)]
@@ -15,6 +15,7 @@ pub mod input_file;
 pub mod interrupt;
 pub mod jit;
 pub mod lock;
+pub mod machine;
 mod operator;
 pub mod private;
 mod say;

@@ -34,6 +34,19 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
+/// Writes a file for this user alone in place of an earlier one, in one step, and makes its folder if it is not there.
+///
+/// # Errors
+/// What the system says.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    make_folder(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 /// Whose folders and files are used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {

@@ -30,6 +30,7 @@ use crate::solve_options::solve_options;
 use crate::sparse::{
     Choice, Csr, FormatName, RowStatistics, SparseError, SparseOperator, Stored, Target, Wish, plans_by_vectors,
 };
+use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
 use eigenforge_templates::sparse::SparsePlan;
@@ -177,12 +178,12 @@ impl<'a> Solve<'a> {
         self.storage_on(Place::of(device), &device.name())
     }
 
-    /// The same for an H200 that need not be here.
+    /// The same for a machine that need not be here.
     ///
     /// # Errors
     /// As [`Solve::storage_plan`]'s.
-    pub fn storage_plan_of_h200(&self) -> Result<StoragePlan, StorageError> {
-        self.storage_on(Place::h200(), "an H200")
+    pub fn storage_plan_on(&self, machine: &Machine) -> Result<StoragePlan, StorageError> {
+        self.storage_on(Place::on(machine), machine.name())
     }
 
     fn storage_on(&self, place: Place, device: &str) -> Result<StoragePlan, StorageError> {
@@ -246,16 +247,16 @@ impl<'a> Solve<'a> {
         Ok((operator, How { storage: "direct", format: None, reason, non_zeros: None }))
     }
 
-    /// The stored matrix and its multiply on an H200 that need not be here.
+    /// The stored matrix and its multiply on a card that need not be here.
     ///
     /// # Errors
     /// A matrix that cannot be made.
-    pub fn stored_matrix_of_h200(&self) -> Result<StoredMatrix, CiError> {
+    pub fn stored_matrix_on(&self, card: Card) -> Result<StoredMatrix, CiError> {
         let (integrals, _) = self.without_constant();
-        let matrix = self.matrix(&integrals)?;
-        let choice = self.choice(&matrix, Target::H200);
+        let (matrix, target) = (self.matrix(&integrals)?, Target::all_of(card));
+        let choice = self.choice(&matrix, target);
         let stored = Stored::new(NAME, &matrix, &choice.best().layout, self.wish.scalar, self.wish.values);
-        let plans = plans_by_vectors(&stored.map_err(SparseError::from)?.plan, Target::H200);
+        let plans = plans_by_vectors(&stored.map_err(SparseError::from)?.plan, target);
         Ok(StoredMatrix { matrix, choice, plans })
     }
 

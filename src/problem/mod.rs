@@ -31,6 +31,7 @@ pub use tensors::TensorProblem;
 
 use crate::input::InputFile;
 use crate::path::{GeneratedFile, OperatorIr, StageError};
+use eigenforge_runtime::machine::Machine;
 
 /// What a model file asks for, ready to be planned.
 pub trait Problem {
@@ -74,15 +75,23 @@ pub trait Problem {
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError>;
 }
 
-/// The problem of a model file.
+/// The problem of a model file, planned for an NVIDIA H200.
+///
+/// # Errors
+/// As of [`open_for`].
+pub fn open(file: &InputFile) -> Result<Box<dyn Problem>, StageError> {
+    open_for(file, &Machine::h200())
+}
+
+/// The problem of a model file, planned for a machine that need not be here.
 ///
 /// # Errors
 /// Files that it names and that cannot be read; a model that is not Hermitian, or has no state in its sector.
-pub fn open(file: &InputFile) -> Result<Box<dyn Problem>, StageError> {
+pub fn open_for(file: &InputFile, machine: &Machine) -> Result<Box<dyn Problem>, StageError> {
     Ok(match file {
         InputFile::Lattice(file) => Box::new(LatticeProblem::new((**file).clone())?),
-        InputFile::Ci(file) => Box::new(MoleculeProblem::read((**file).clone())?),
-        InputFile::Dmrg(file) => Box::new(ChainProblem::new((**file).clone())?),
+        InputFile::Ci(file) => Box::new(MoleculeProblem::read((**file).clone())?.on(machine.clone())),
+        InputFile::Dmrg(file) => Box::new(ChainProblem::new((**file).clone())?.on(machine.clone())),
         InputFile::Su3(file) => Box::new(TensorProblem::new((**file).clone())?),
     })
 }

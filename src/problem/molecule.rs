@@ -1,4 +1,4 @@
-//! Configuration interaction: integrals, determinants, and what multiplies on a card of an H200's shape.
+//! Configuration interaction: integrals, determinants, and what multiplies on a machine that need not be here.
 
 use super::Problem;
 use crate::basis::Sector;
@@ -12,6 +12,7 @@ use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, Str
 use crate::report::energy_text;
 use crate::sparse::{Format, RowStatistics, SparseError, Target, memory_table};
 use eigenforge_runtime::DeviceError;
+use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::ci::{FullCiPlan, RowsPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{ElementFunctionText, LaunchError, ScalarType};
@@ -43,7 +44,9 @@ pub struct MoleculeProblem {
     pub file: CiFile,
     /// What it names.
     pub molecule: Molecule,
-    /// Which way is taken on a card of an H200's shape, and what multiplies there: a stored matrix takes its time.
+    /// What it is planned for: an H200 unless another is named.
+    machine: Machine,
+    /// Which way is taken there, and what multiplies: a stored matrix takes its time.
     product: OnceCell<(StoragePlan, Product)>,
 }
 
@@ -55,6 +58,8 @@ enum Product {
     Rows(Box<RowsPlan>),
     /// A stored matrix.
     Matrix(Box<StoredMatrix>),
+    /// No generated kernel: the machine has no card.
+    Host,
 }
 
 impl MoleculeProblem {
@@ -64,7 +69,12 @@ impl MoleculeProblem {
     /// Files that cannot be taken; orbitals, electrons or irreps that there are not.
     pub fn read(file: CiFile) -> Result<MoleculeProblem, MoleculeError> {
         let molecule = Molecule::read(&file.ci)?;
-        Ok(MoleculeProblem { file, molecule, product: OnceCell::new() })
+        Ok(MoleculeProblem { file, molecule, machine: Machine::h200(), product: OnceCell::new() })
+    }
+
+    /// The same planned for another machine than an H200's.
+    pub fn on(self, machine: Machine) -> MoleculeProblem {
+        MoleculeProblem { machine, product: OnceCell::new(), ..self }
     }
 
     /// The solve that the file asks for.
@@ -92,14 +102,18 @@ impl MoleculeProblem {
         if let Some(made) = self.product.get() {
             return Ok(made);
         }
-        let plan = self.solve().storage_plan_of_h200()?;
+        let plan = self.solve().storage_plan_on(&self.machine)?;
         let (integrals, space) = (&self.molecule.integrals, &self.molecule.space);
-        let product = match plan.way {
-            Way::Direct if space.is_complete() => {
-                Product::FullCi(Box::new(DirectFullCi::plan(integrals, space, Target::H200)?))
+        let card = self.machine.card.as_ref().map(|card| card.values);
+        let product = match (plan.way, card) {
+            (_, None) => Product::Host,
+            (Way::Direct, Some(card)) if space.is_complete() => {
+                Product::FullCi(Box::new(DirectFullCi::plan(integrals, space, Target::all_of(card))?))
             }
-            Way::Direct => Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::H200)?)),
-            Way::Stored => Product::Matrix(Box::new(self.solve().stored_matrix_of_h200()?)),
+            (Way::Direct, Some(card)) => {
+                Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::all_of(card))?))
+            }
+            (Way::Stored, Some(card)) => Product::Matrix(Box::new(self.solve().stored_matrix_on(card)?)),
         };
         Ok(self.product.get_or_init(|| (plan, product)))
     }
@@ -127,6 +141,7 @@ impl Product {
                 };
                 stored.plans.iter().map(file).collect::<Result<_, _>>()?
             }
+            Product::Host => Vec::new(),
         })
     }
 }
@@ -179,7 +194,7 @@ impl Problem for MoleculeProblem {
 
     fn cost_text(&self) -> Result<String, StageError> {
         let (plan, product) = self.product()?;
-        let mut out = ways(&self.molecule, plan);
+        let mut out = ways(&self.molecule, plan, &self.machine);
         // Writing to a String cannot fail.
         let _ = match product {
             Product::FullCi(kernel) => {
@@ -195,12 +210,17 @@ impl Problem for MoleculeProblem {
                 out += &of_matrix(stored);
                 Ok(())
             }
+            Product::Host => Ok(()),
         };
         Ok(out)
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        let mut files = self.product()?.1.files()?;
+        let product = &self.product()?.1;
+        let mut files = product.files()?;
+        if matches!(product, Product::Host) {
+            return Ok(files);
+        }
         let rows = self.molecule.space.len();
         files.extend(vector_programs(rows, ScalarType::F64, &ElementFunctionText::stored_diagonal(rows))?);
         Ok(files)
@@ -208,10 +228,14 @@ impl Problem for MoleculeProblem {
 }
 
 /// Both ways' bytes and seconds, and which was chosen.
-fn ways(molecule: &Molecule, plan: &StoragePlan) -> String {
+fn ways(molecule: &Molecule, plan: &StoragePlan, machine: &Machine) -> String {
+    let (name, source) = match &machine.card {
+        Some(card) => (format!("one {}", card.name), card.source),
+        None => (machine.processor.name.clone(), machine.processor.source),
+    };
     let mut out = format!(
-        "{}\npredicted by counts alone with the rates of one NVIDIA H200, for a solve of {} products; another card has other \
-         rates, and `solve` chooses by the memory and the shape of the card that is there:\n",
+        "{}\npredicted by counts alone with the rates of {name} ({source}), for a solve of {} products; `solve` chooses by the memory \
+         and the rates of the device that is there:\n",
         molecule.describe(),
         ci::PRODUCTS
     );

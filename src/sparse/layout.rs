@@ -3,6 +3,7 @@
 
 use super::Csr;
 use eigenforge_runtime::Device;
+use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_templates::sparse::ColumnWord;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -185,31 +186,28 @@ impl Layout {
     }
 }
 
-/// What a layout is made for: the numbers of a card that it depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a layout is made for: a card, and the memory that there is for the matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
-    /// Multiprocessors.
-    pub multiprocessors: u32,
-    /// Shared memory that a block may have, in bytes.
-    pub shared_bytes: u32,
+    /// The card's shape and rates.
+    pub card: Card,
     /// Bytes that the matrix may take.
     pub free_bytes: u64,
 }
 
 impl Target {
-    /// One H200.
-    pub const H200: Target = Target { multiprocessors: 132, shared_bytes: 227 << 10, free_bytes: 140 << 30 };
+    /// One H200, all of whose memory is free.
+    pub const H200: Target = Target::all_of(Card::H200);
 
-    /// Of a device, all of whose free memory the matrix may take; where no card is asked, the shape is an H200's.
+    /// A card that need not be here, all of whose memory is free.
+    pub const fn all_of(card: Card) -> Target {
+        Target { card, free_bytes: card.memory_bytes }
+    }
+
+    /// Of a device, all of whose free memory the matrix may take; where no card is asked, the card is an H200.
     pub fn of(device: &Device) -> Target {
-        let free_bytes = device.memory().free;
-        match device {
-            Device::Cuda(card) => {
-                let shared = card.shared_bytes_per_block().unwrap_or(Target::H200.shared_bytes);
-                Target { multiprocessors: card.multiprocessors(), shared_bytes: shared, free_bytes }
-            }
-            Device::Cpu(_) | Device::Sim(_) => Target { free_bytes, ..Target::H200 },
-        }
+        let card = Machine::of(device).card.map_or(Card::H200, |card| card.values);
+        Target { card, free_bytes: device.memory().free }
     }
 
     /// The same with `bytes` taken by others.

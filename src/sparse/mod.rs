@@ -29,7 +29,6 @@ mod statistics;
 mod symmetric;
 mod synthetic;
 
-pub(crate) use choose::ATOMICS;
 pub use choose::{Candidate, Choice, FormatChoice, FormatName, Wish};
 pub use csr::{Csr, CsrError};
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};

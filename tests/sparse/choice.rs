@@ -4,11 +4,12 @@ use super::matrices::random;
 use eigenforge::sparse::{
     Choice, Columns, Csr, Format, FormatName, RowStatistics, Stored, Synthetic, Target, Values, Wish,
 };
+use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::sparse::{ColumnWord, Storage};
 
 /// A tenth of an H200 with little shared memory.
-const SMALL_CARD: Target = Target { multiprocessors: 13, shared_bytes: 24 << 10, ..Target::H200 };
+const SMALL_CARD: Target = Target::all_of(Card { multiprocessors: 13, shared_bytes: 24 << 10, ..Card::H200 });
 
 /// Rows as those of the paper's larger family, few of them.
 fn paper_like() -> Csr {
@@ -26,7 +27,7 @@ fn dense_columns_on_the_left_go_to_windows_and_uniform_ones_do_not() {
     // Two fifths of the paper's larger family, on as much of a card.
     let part =
         Synthetic { rows: 400_000, reference_columns: 40_000, reference: 12_000_000, expansion: 7_600_000, seed: 1 };
-    let target = Target { multiprocessors: 52, shared_bytes: 160 << 10, ..Target::H200 };
+    let target = Target::all_of(Card { multiprocessors: 52, shared_bytes: 160 << 10, ..Card::H200 });
     let choice = choose(&part.matrix().unwrap(), target, Wish::default());
     let Format::Panels { width, windows } = choice.best().format else { panic!("{}", choice.reason) };
     let staged = u64::from(width) * u64::from(windows);

@@ -2,14 +2,13 @@
 
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::sums::MULTIPROCESSORS;
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
 /// Numbers that an iteration leaves: λ, the next eigenvalue, ‖r‖², whether no correction was left, ‖t‖² before and after.
 pub const SMALL_NUMBERS: usize = 6;
 
-/// Multiprocessors of an H200; the number of blocks is made for them on every card, so that sums have the same bits.
-const MULTIPROCESSORS: u64 = 132;
 /// Sums of the widest kernel: ‖r‖², ‖t‖², Vᵀt.
 const SUMS_BESIDE: usize = 2;
 
@@ -75,7 +74,7 @@ impl DavidsonPlan {
 
     /// Blocks for vectors of length `n`: two a multiprocessor are resident.
     fn blocks(&self, n: usize) -> u64 {
-        (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * MULTIPROCESSORS)
+        (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * u64::from(MULTIPROCESSORS))
     }
 
     /// The names of the kernels.
