@@ -9,7 +9,7 @@
 //! where a matrix does not fit.
 
 use super::{Census, Integrals, Space};
-use crate::sparse::{FormatName, Target};
+use crate::sparse::{FormatName, Target, add_seconds};
 use eigenforge_runtime::machine::{Card, Machine, Processor};
 use eigenforge_runtime::{Device, Memory};
 use serde::Serialize;
@@ -70,7 +70,7 @@ const L2_BYTES_AN_OPERATION: f64 = Card::H200.l2_rate / 4.5e12;
 const L2_BYTES_AN_ELEMENT: f64 = Card::H200.l2_rate / 1e11;
 /// Launches of any product on a card, and barriers of blocks with little work, in seconds of a launch: 20 µs on an H200.
 const LAUNCHES: f64 = 2e-5 / Card::H200.launch_seconds;
-/// What a direct product reaches of a core's rate: 15 GFLOP/s of the Xeon's.
+/// What a direct product reaches of a core's rate: 15 GFLOP/s of the Xeon's 72.
 const OF_CORE: f64 = 1.5e10 / Processor::XEON.core_rate;
 /// Operations of a core in the time of an element of a product row by row (water in 6-31G up to triples, 1.8e6 elements: 54 products in
 /// 0.45 s on two).
@@ -336,7 +336,7 @@ fn half_of(whole: Estimate, census: &Census, rows: u64, place: Place) -> Estimat
     let upper = (census.non_zeros + u128::from(rows)) / 2;
     // Starts, diagonal, and the integer sums.
     let total = ELEMENT.saturating_mul(upper).saturating_add(24 * u128::from(rows));
-    let atomics = place.card.map_or(0.0, |card| upper as f64 / card.atomic_rate);
+    let atomics = place.card.map_or(0.0, |card| add_seconds(&card, bytes(upper)));
     Estimate {
         what: format!("half of {}, which would take {:.2} GiB", whole.what, gib(whole.bytes)),
         bytes: bytes(total),

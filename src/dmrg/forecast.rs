@@ -73,7 +73,7 @@ pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
 
 /// Seconds of a bond on a processor.
 fn processor_seconds(work: &Work, processor: &Processor) -> f64 {
-    /// What products of blocks reach of a core's rate, 37 of the Xeon's 80 GFLOP/s; so many cores have that times their square root,
+    /// What products of blocks reach of a core's rate, 37 of the Xeon's 72 GFLOP/s; so many cores have that times their square root,
     /// since blocks are small and uneven (16 cores of an Intel Xeon, chains of `bench dmrg --sweeps`).
     const OF_CORE: f64 = 37e9 / Processor::XEON.core_rate;
     /// The same of singular value decompositions, by their operations as counted below: 80 GFLOP/s.

@@ -127,7 +127,7 @@ fn cost(file: &GeneratedFile, machine: &Machine) -> String {
     match file.cost {
         Some(Cost { flops, bytes }) => {
             let (name, milliseconds) = (&file.text.name, 1e3 * machine.seconds_by_rates(flops, bytes));
-            format!("{name:<44} {flops:>14.4e} {bytes:>14.4e} {:>12.3} {milliseconds:>12.4}\n", flops / bytes)
+            format!("{name:<44} {flops:>14.4e} {bytes:>14.4e} {:>12.3} {milliseconds:>12.3e}\n", flops / bytes)
         }
         None => format!("{:<44} {:>14}\n", file.text.name, "as its data"),
     }

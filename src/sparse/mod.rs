@@ -29,6 +29,7 @@ mod statistics;
 mod symmetric;
 mod synthetic;
 
+pub(crate) use choose::add_seconds;
 pub use choose::{Candidate, Choice, FormatChoice, FormatName, Wish};
 pub use csr::{Csr, CsrError};
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};

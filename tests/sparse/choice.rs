@@ -1,6 +1,7 @@
 //! What the model chooses, and that nothing of a matrix is lost on the way to its tables.
 
 use super::matrices::random;
+use super::symmetric::symmetric;
 use eigenforge::sparse::{
     Choice, Columns, Csr, Format, FormatName, RowStatistics, Stored, Synthetic, Target, Values, Wish,
 };
@@ -130,4 +131,15 @@ fn nothing_is_lost_in_a_format() {
         let ratio = stored.plan.matrix_bytes() as f64 / candidate.bytes as f64;
         assert!((0.95..1.15).contains(&ratio), "{what}: {ratio}");
     }
+}
+
+/// Half of a symmetric matrix takes half of the bytes and an atomic add an element: it is the quicker of the two where memory is slow
+/// beside L2, and not on an H200.
+#[test]
+fn a_card_of_slow_memory_takes_half_of_a_symmetric_matrix_and_an_h200_does_not() {
+    let matrix = symmetric(30_000, 5, |_| 40);
+    let format = |card: Card| choose(&matrix, Target::all_of(card), Wish::default()).best().format;
+    assert_ne!(format(Card::H200), Format::Symmetric);
+    let slow = Card { memory_rate: Card::H200.memory_rate / 20.0, ..Card::H200 };
+    assert_eq!(format(slow), Format::Symmetric);
 }

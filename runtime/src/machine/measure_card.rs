@@ -22,6 +22,8 @@ const REPEATS: usize = 7;
 const COPIED: usize = 1 << 26;
 /// Elements of the table that is added to: the sums of two million rows.
 const COUNTS: usize = 1 << 21;
+/// Bytes of a sector of L2.
+const SECTOR: u64 = 32;
 /// Launches in a queue.
 const LAUNCHES: usize = 500;
 /// Waits for a result.
@@ -32,8 +34,8 @@ const WAITS: usize = 100;
 struct Sizes {
     blocks: u32,
     threads: u32,
-    /// Elements read, a power of two.
-    read: usize,
+    /// Sectors gathered from, a power of two.
+    sectors: usize,
     /// Elements added to, a power of two.
     counts: usize,
     rounds: i64,
@@ -44,13 +46,13 @@ struct Sizes {
 /// # Errors
 /// A card that fails, or has no room for a vector and its copy.
 pub(super) fn measure(device: &Device, attributes: &CardAttributes) -> Result<Card> {
-    // A quarter of L2 stays there.
-    let read = ((attributes.l2_bytes / 4 / 8).max(1 << 16) as usize + 1).next_power_of_two() / 2;
+    // A quarter of L2 or less stays there.
+    let sectors = ((attributes.l2_bytes / 4 / SECTOR).max(1 << 14) as usize + 1).next_power_of_two() / 2;
     let sizes =
-        Sizes { blocks: BLOCKS * attributes.multiprocessors, threads: THREADS, read, counts: COUNTS, rounds: 2048 };
+        Sizes { blocks: BLOCKS * attributes.multiprocessors, threads: THREADS, sectors, counts: COUNTS, rounds: 2048 };
     let mut kernels = Kernels::new(device, sizes)?;
     let threads = f64::from(sizes.blocks) * f64::from(sizes.threads) * sizes.rounds as f64;
-    let l2_rate = 16.0 * threads / seconds(device, || kernels.read())?;
+    let l2_rate = SECTOR as f64 * threads / seconds(device, || kernels.gather())?;
     let atomic_rate = threads / seconds(device, || kernels.add())?;
     let fp64_rate = 16.0 * threads / seconds(device, || kernels.multiply())?;
     let memory_rate = copies(device)?;
@@ -78,13 +80,13 @@ struct Kernels {
 
 impl Kernels {
     fn new(device: &Device, sizes: Sizes) -> Result<Kernels> {
-        let entries = ["read_all", "add_all", "multiply_and_add"].map(String::from).to_vec();
+        let entries = ["gather_all", "add_all", "multiply_and_add"].map(String::from).to_vec();
         let text = KernelText { name: "rates".into(), text: TEXT.into(), plan: String::new(), entries };
         let sums = sizes.blocks as usize * sizes.threads as usize;
         Ok(Kernels {
             kernel: device.compile(&text)?,
             sizes,
-            x: device.random(sizes.read, 1)?,
+            x: device.random(4 * sizes.sectors, 1)?,
             sums: device.zeros(sums)?,
             counts: device.buffer(&vec![0; sizes.counts])?,
         })
@@ -94,17 +96,17 @@ impl Kernels {
         Launch::new(entry, blocks.into(), self.sizes.threads, 0, parameters)
     }
 
-    fn read(&mut self) -> Result<()> {
-        let Sizes { blocks, read, rounds, .. } = self.sizes;
+    fn gather(&mut self) -> Result<()> {
+        let Sizes { blocks, sectors, rounds, .. } = self.sizes;
         let parameters = vec![
-            Parameter::table("x", Element::F64, read as u64),
+            Parameter::table("x", Element::F64, 4 * sectors as u64),
             Parameter::memory("sums", Element::F64, Access::Out, self.sums.len() as u64),
             Parameter::number("n", Number::I64),
             Parameter::number("rounds", Number::I64),
         ];
-        let launch = self.launch("read_all", blocks, parameters)?;
+        let launch = self.launch("gather_all", blocks, parameters)?;
         let arguments = Arguments::new().read("x", &self.x).write("sums", &mut self.sums);
-        self.kernel.launch(&launch, arguments.i64("n", read as i64).i64("rounds", rounds))
+        self.kernel.launch(&launch, arguments.i64("n", sectors as i64).i64("rounds", rounds))
     }
 
     fn add(&mut self) -> Result<()> {
@@ -191,15 +193,17 @@ mod tests {
     #[test]
     fn the_kernels_do_what_is_counted() {
         let Some(device) = testing::simulated(Schedule::Reverse, Checks::Every) else { return };
-        let sizes = Sizes { blocks: 2, threads: 64, read: 256, counts: 128, rounds: 3 };
+        let sizes = Sizes { blocks: 2, threads: 64, sectors: 64, counts: 128, rounds: 3 };
         let mut kernels = Kernels::new(&device, sizes).unwrap();
-        kernels.read().unwrap();
+        kernels.gather().unwrap();
         let (x, sums) = (kernels.x.download().unwrap(), kernels.sums.download().unwrap());
         for (thread, sum) in sums.iter().enumerate() {
-            let (block, lane) = (thread / 64, thread % 64);
-            let at = |round: usize| (2 * (block * 61 * 64 + lane) + 2 * round * 64) % 256;
-            let expected: f64 = (0..3).map(|round| x[at(round)] + x[at(round) + 1]).sum();
-            assert!((sum - expected).abs() < 1e-12, "thread {thread}");
+            let mut place = (thread as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let gathered = (0..3).map(|_| {
+                place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                x[4 * ((place >> 32) as usize % 64)]
+            });
+            assert!((sum - gathered.sum::<f64>()).abs() < 1e-12, "thread {thread}");
         }
         kernels.add().unwrap();
         assert_eq!(kernels.counts.download().unwrap().iter().sum::<u64>(), 2 * 64 * 3);

@@ -17,8 +17,8 @@ pub struct Processor {
 
 impl Processor {
     /// The cores of an Intel Xeon beside an NVIDIA H200, on 16 of which every rate of the CPU was fitted (docs/performance.md,
-    /// 2026-11-22).
-    pub const XEON: Processor = Processor { cores: 16, core_rate: 80e9, core_memory_rate: 12e9, memory_rate: 150e9 };
+    /// 2026-11-22). `doctor --measure` there: 40 to 73 GFLOP/s, 11 to 13 GB/s, 108 to 151 GB/s, as others use the machine.
+    pub const XEON: Processor = Processor { cores: 16, core_rate: 72e9, core_memory_rate: 12e9, memory_rate: 150e9 };
 
     /// An estimate: so many cores of that Xeon.
     pub const fn of_cores(cores: usize) -> Processor {

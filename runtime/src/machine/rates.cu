@@ -1,23 +1,22 @@
-// What a card does in a second: reads from L2, additions to words all over L2, multiplications and additions.
+// What a card does in a second: gathers from L2, additions to words all over L2, multiplications and additions.
 // Measured by `eigenforge doctor --measure`; every kernel leaves sums, so that nothing of it is left out by the compiler.
 
 typedef long long i64;
 typedef unsigned long long u64;
 
-// Each thread reads `rounds` pairs of x, neighbours at a time; blocks begin far from each other, and all of x fits L2.
-// n is a power of two.
-extern "C" __global__ void __launch_bounds__(1024) read_all(
+// Each thread gathers `rounds` elements, each of a sector of 32 bytes somewhere in x, all of which fits L2. There are n sectors, a
+// power of two.
+extern "C" __global__ void __launch_bounds__(1024) gather_all(
     const double* __restrict__ x, double* __restrict__ sums, i64 n, i64 rounds)
 {
-    double even = 0.0, odd = 0.0;
-    const i64 first = 2 * ((i64)blockIdx.x * 61 * blockDim.x + threadIdx.x);
+    u64 place = ((u64)blockIdx.x * blockDim.x + threadIdx.x) * 0x9e3779b97f4a7c15ull;
+    double sum = 0.0;
 #pragma unroll 8
     for (i64 round = 0; round < rounds; round++) {
-        const double2 pair = *(const double2*)(x + ((first + 2 * round * blockDim.x) & (n - 1)));
-        even += pair.x;
-        odd += pair.y;
+        place = place * 6364136223846793005ull + 1442695040888963407ull;      // Knuth's MMIX generator
+        sum += x[4 * ((i64)(place >> 32) & (n - 1))];
     }
-    sums[(i64)blockIdx.x * blockDim.x + threadIdx.x] = even + odd;
+    sums[(i64)blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
 // Each thread adds 1 to `rounds` counts, all over the table. n is a power of two.
@@ -25,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(1024) add_all(u64* __restrict__ cou
 {
     u64 place = ((u64)blockIdx.x * blockDim.x + threadIdx.x) * 0x9e3779b97f4a7c15ull;
     for (i64 round = 0; round < rounds; round++) {
-        place = place * 6364136223846793005ull + 1442695040888963407ull;      // Knuth's MMIX generator
+        place = place * 6364136223846793005ull + 1442695040888963407ull;
         atomicAdd(counts + ((i64)(place >> 32) & (n - 1)), 1ull);
     }
 }
