@@ -197,8 +197,8 @@ def solve_eigenforge(case, folder):
     record = json.loads(child.stdout)
     # CPU time of the whole process, measurements of the state included: an upper bound of that of the sweeps.
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return dict(energies=[sweep["energy"] for sweep in record["sweeps"]], cpu=cpu, wall=record["seconds"]["sweeps"],
-                variance=record["variance"])
+    return dict(energies=[sweep["energy"] for sweep in record["sweeps"]], cpu=cpu, wall=record["seconds"]["solve"],
+                variance=record["variances"][0])
 
 
 def solve(program, name, sweeps, folder, threads):

@@ -23,8 +23,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("E0 = {:.10}, residual {:.1e}", ground.energy(), ground.residuals()[0]);
     let level = &ground.levels()[0];
     println!("multiplicity {} ({})", level.multiplicity, if level.complete { "certified" } else { "not certified" });
-    let doubles = ground.observables()?.double_occupancy.unwrap_or_default();
-    println!("<n_up n_dn> by site: {}", doubles.iter().map(|d| format!("{d:.4}")).collect::<Vec<_>>().join(" "));
+    let averages = ground.observables()?;
+    let doubles = averages.sites("double_occupancy").into_iter().flatten();
+    println!("<n_up n_dn> by site: {}", doubles.map(|d| format!("{d:.4}")).collect::<Vec<_>>().join(" "));
 
     // Every stage can be read, on any machine; here the user's own expression as the kernel has it.
     let cuda = model.inspect(Stage::Cuda, "sm_90")?;

@@ -6,7 +6,7 @@
 //! occupation (Hellmann and Feynman), which the density matrix gives as well. The same operator is diagonalised exactly
 //! in the end, as a lattice model would be. On a machine with a GPU all of it runs there.
 
-use eigenforge::ci::{Integrals, Solve, Space, density};
+use eigenforge::ci::{CiSolve, Integrals, Space, density};
 use eigenforge::prelude::*;
 
 /// H = Σ h_pq c†_pσ c_qσ + ½ Σ (pq|rt) c†_pσ c†_rυ c_tυ c_qσ + λ n_orbital + E_core
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut occupation = 0.0;
     for shift in [-0.001, 0.0, 0.001] {
         let integrals = Integrals::from_operator(&shifted(&water, orbital, shift), Up(up), Down(down))?;
-        let solution = Solve::new(&integrals, &space).tolerance(1e-10).run(&device)?;
+        let solution = CiSolve::new(&integrals, &space).tolerance(1e-10).run(&device)?;
         println!("shift {shift:>6}: E0 = {:.10}, residual {:.1e}", solution.energies()[0], solution.residuals()[0]);
         energies.push(solution.energies()[0]);
         if shift == 0.0 {

@@ -77,6 +77,7 @@ pub mod files;
 pub mod input;
 pub mod lattice;
 pub mod models;
+pub mod observable;
 pub mod operator;
 pub mod path;
 pub mod problem;
@@ -93,8 +94,9 @@ pub use eigenforge_runtime as runtime;
 /// What a program of one's own needs.
 pub mod prelude {
     pub use crate::basis::{Down, Sector, Up};
-    pub use crate::exact::{Davidson, Dense, Lanczos, Lobpcg, Model, Observables, Solution};
+    pub use crate::exact::{Davidson, Dense, Lanczos, Lobpcg, Model, Solution};
     pub use crate::lattice::{Boundary, Lattice};
+    pub use crate::observable::Observable;
     pub use crate::operator::Operator;
     pub use crate::path::Stage;
     pub use eigenforge_macros::{gpu_operator, sum};

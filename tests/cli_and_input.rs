@@ -20,6 +20,8 @@ mod interrupted;
 mod kernels;
 #[path = "cli_and_input/layers.rs"]
 mod layers;
+#[path = "cli_and_input/observables.rs"]
+mod observables;
 #[path = "cli_and_input/options.rs"]
 mod options;
 #[path = "cli_and_input/overrides.rs"]

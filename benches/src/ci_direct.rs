@@ -7,7 +7,7 @@
 
 use super::seeded;
 use eigenforge::ci::{self, DirectError, DirectFullCi, MatrixError, Molecule, OnTheFly, OnTheFlyError};
-use eigenforge::sparse::{SparseOperator, Target, Wish};
+use eigenforge::sparse::{FormatRequest, SparseOperator, Target};
 use eigenforge::spmv::SpmvError;
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector};
 use eigenforge_templates::ci::{Shape, Staging};
@@ -103,7 +103,7 @@ pub fn run(
     let started = Instant::now();
     let matrix = Arc::new(ci::matrix(integrals, space, ci::THRESHOLD)?);
     let non_zeros = matrix.non_zeros();
-    let stored = SparseOperator::new("ci", matrix, Wish::default(), device).map_err(SpmvError::from)?;
+    let stored = SparseOperator::new("ci", matrix, FormatRequest::default(), device).map_err(SpmvError::from)?;
     let ready = started.elapsed().as_secs_f64();
     let x: Vec<f64> = (0..space.len()).map(|i| seeded::element(seeded::SEED_Z, i)).collect();
     let (x, mut y) = (device.upload(&x)?, device.zeros::<f64>(x.len())?);

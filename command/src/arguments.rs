@@ -178,7 +178,7 @@ pub(super) struct CountArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArguments {
-    /// Measure the processor and every card in some seconds, and keep their rates for later runs, which choose formats and devices by
+    /// Measure the processor and every card in a few seconds, and keep their rates: later runs choose formats and devices by
     /// them
     #[arg(long)]
     pub measure: bool,

@@ -1,6 +1,6 @@
 //! `eigenforge bench SUBJECT`: hands over to [`eigenforge_benches`].
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::{BenchArguments, BenchSubject};
 use super::error::CommandError;
 use eigenforge::input::MatrixSource;
@@ -38,7 +38,7 @@ fn check(subject: &BenchSubject) -> Result<(), CommandError> {
 }
 
 /// Runs the verb.
-pub(super) fn run(arguments: &BenchArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &BenchArguments) -> Result<VerbEnd, CommandError> {
     check(&arguments.subject)?;
     match &arguments.subject {
         BenchSubject::Hubbard(arguments) => {
@@ -73,5 +73,5 @@ pub(super) fn run(arguments: &BenchArguments) -> Result<Outcome, CommandError> {
             )?;
         }
     }
-    Ok(Outcome::Done)
+    Ok(VerbEnd::Done)
 }

@@ -1,6 +1,6 @@
 //! `eigenforge build MODEL.toml --arch sm_80,sm_90`: fills the kernel cache, for this machine or one without a compiler.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::BuildArguments;
 use super::error::CommandError;
 use super::output::print;
@@ -12,7 +12,7 @@ use eigenforge_runtime::say;
 use std::time::Instant;
 
 /// Runs the verb.
-pub(super) fn run(arguments: &BuildArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &BuildArguments) -> Result<VerbEnd, CommandError> {
     let input = InputFile::read(&arguments.model)?;
     let archs = arguments.arch.iter().map(|name| name.parse()).collect::<Result<Vec<Arch>, JitError>>()?;
     let overrides = overrides::read(arguments.overrides.as_deref())?;
@@ -43,5 +43,5 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<Outcome, CommandError> {
     let nowhere = || jit.cache().fault().map_or("nowhere: the cache is off".into(), |why| format!("nowhere: {why}"));
     let cache = jit.cache().root().map_or_else(nowhere, |root| root.display().to_string());
     print(&format!("{} kernel files for {} architectures, kept in {cache}\n", files.len(), archs.len()))?;
-    Ok(Outcome::Done)
+    Ok(VerbEnd::Done)
 }

@@ -1,6 +1,6 @@
 //! `eigenforge cache list|verify|clear`: the folder of compiled kernels, and in it that of SU(3) coefficients.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::{CacheArguments, CacheVerb};
 use super::error::CommandError;
 use super::output::{bytes, print, span};
@@ -11,12 +11,12 @@ use eigenforge_runtime::say;
 use std::fmt::Write;
 
 /// Runs the verb. A damaged entry does no harm (it is never used), but `verify` then ends with exit code 1.
-pub(super) fn run(arguments: &CacheArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &CacheArguments) -> Result<VerbEnd, CommandError> {
     let settings = Settings::from_env()?;
     let (cache, coefficients) = (Cache::open(&settings), TableCache::open(&settings));
     let Some(folder) = cache.root().map(ToOwned::to_owned) else {
         print(&format!("the kernel cache is off{}\n", cache.fault().map_or(String::new(), |why| format!(": {why}"))))?;
-        return Ok(if cache.fault().is_some() { Outcome::Fault } else { Outcome::Done });
+        return Ok(if cache.fault().is_some() { VerbEnd::Fault } else { VerbEnd::Done });
     };
     let failed = |source| CommandError::Cache { folder: folder.clone(), source };
     let (text, outcome) = match &arguments.verb {
@@ -28,7 +28,7 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<Outcome, CommandError> {
                     entries.iter().map(Listed::Kernel).chain(tables.iter().map(Listed::Coefficients)).collect();
                 let text = serde_json::to_string_pretty(&all).map_err(eigenforge::report::ReportError::from)?;
                 print(&(text + "\n"))?;
-                return Ok(Outcome::Done);
+                return Ok(VerbEnd::Done);
             }
             let mut text = String::new();
             for entry in &entries {
@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<Outcome, CommandError> {
                     bytes(total)
                 );
             }
-            (text, Outcome::Done)
+            (text, VerbEnd::Done)
         }
         CacheVerb::Verify => {
             let verdicts = cache.verify().map_err(failed)?;
@@ -74,13 +74,13 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<Outcome, CommandError> {
                     "error: {bad} of {checked} entries are damaged; none of them is used, and each is replaced when it is needed"
                 );
             }
-            (text, if bad == 0 { Outcome::Done } else { Outcome::Fault })
+            (text, if bad == 0 { VerbEnd::Done } else { VerbEnd::Fault })
         }
         CacheVerb::Clear => {
             let (kernels, freed) = cache.clear().map_err(failed)?;
             let (tables, freed_too) = coefficients.clear().map_err(failed)?;
             let (entries, freed) = (kernels + tables, freed + freed_too);
-            (format!("{entries} entries removed, {} freed in {}\n", bytes(freed), folder.display()), Outcome::Done)
+            (format!("{entries} entries removed, {} freed in {}\n", bytes(freed), folder.display()), VerbEnd::Done)
         }
     };
     print(&text)?;

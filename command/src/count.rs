@@ -1,7 +1,7 @@
 //! `eigenforge count`: determinants and configuration state functions by excitation level, as Table 1 of Mahmoud, Hoffmann
 //! and Reza (2018) has them.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::CountArguments;
 use super::error::CommandError;
 use super::output::print;
@@ -11,7 +11,7 @@ use eigenforge::words::grouped;
 use std::fmt::Write;
 
 /// Runs the verb.
-pub(super) fn run(arguments: &CountArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &CountArguments) -> Result<VerbEnd, CommandError> {
     let (orbitals, electrons, irreps) = match &arguments.fcidump {
         Some(path) => {
             let header = Header::read(path).map_err(eigenforge::ci::MoleculeError::from)?;
@@ -36,5 +36,5 @@ pub(super) fn run(arguments: &CountArguments) -> Result<Outcome, CommandError> {
         let _ = writeln!(out, "  {level:>5}  {:>32}  {:>32}", grouped(*functions), grouped(*all));
     }
     print(&out)?;
-    Ok(Outcome::Done)
+    Ok(VerbEnd::Done)
 }

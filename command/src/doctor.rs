@@ -1,7 +1,7 @@
-//! `eigenforge doctor`: what is on this machine, and what to do about what is missing; with `--measure` the rates of its processor
-//! and its cards too, which are kept for later runs.
+//! `eigenforge doctor`: what is on this machine, and what to do about what is missing; with `--measure` also the rates
+//! of its processor and its cards, which are kept for later runs.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::DoctorArguments;
 use super::error::CommandError;
 use super::output::{bytes, print};
@@ -63,7 +63,7 @@ impl Rates {
 }
 
 /// Runs the verb. A machine without a GPU is well; only what conflicts is a fault.
-pub(super) fn run(arguments: &DoctorArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &DoctorArguments) -> Result<VerbEnd, CommandError> {
     let found = Doctor::examine(&Settings::from_env()?);
     let cards = found.driver.as_ref().map_or(0, |driver| driver.devices.len());
     let findings = Findings { rates: Rates::of(cards, arguments.measure)?, found };
@@ -73,10 +73,10 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Outcome, CommandError> 
         table(&findings)
     };
     print(&text)?;
-    Ok(if findings.found.conflicts.is_empty() { Outcome::Done } else { Outcome::Fault })
+    Ok(if findings.found.conflicts.is_empty() { VerbEnd::Done } else { VerbEnd::Fault })
 }
 
-/// Where numbers come from, and how to have better ones.
+/// Where rates come from, and how to get better ones.
 fn source(source: Source) -> &'static str {
     match source {
         Source::Measured => "measured",

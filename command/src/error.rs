@@ -8,6 +8,7 @@ use eigenforge::input::{InputError, TooManyStates};
 use eigenforge::operator::OperatorError;
 use eigenforge::path::{FamilyError, StageError};
 use eigenforge::problem::Family;
+use eigenforge::problem::run::SolveFailure;
 use eigenforge::report::ReportError;
 use eigenforge::sparse::SparseError;
 use eigenforge::spmv::SpmvError;
@@ -215,6 +216,22 @@ fn of_device(error: &DeviceError) -> Option<&JitError> {
 
 fn of_prepare(error: &PrepareError) -> Option<&JitError> {
     if let PrepareError::Device(error) = error { of_device(error) } else { None }
+}
+
+impl From<SolveFailure> for CommandError {
+    fn from(failure: SolveFailure) -> CommandError {
+        match failure {
+            SolveFailure::Input(error) => error.into(),
+            SolveFailure::Run(error) => error.into(),
+            SolveFailure::Ci(error) => error.into(),
+            SolveFailure::Density(error) => error.into(),
+            SolveFailure::Dmrg(error) => error.into(),
+            SolveFailure::Device(error) => error.into(),
+            SolveFailure::Report(error) => error.into(),
+            SolveFailure::Output(error) => error.into(),
+            SolveFailure::WideStrings { orbitals } => CommandError::WideStrings { orbitals },
+        }
+    }
 }
 
 /// Errors of the stages are large; boxed, a result stays small.

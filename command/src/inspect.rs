@@ -4,7 +4,7 @@
 use super::arguments::InspectArguments;
 use super::error::CommandError;
 use super::output::print;
-use super::{Outcome, dump, overrides, profile};
+use super::{VerbEnd, dump, overrides, profile};
 use eigenforge::input::InputFile;
 use eigenforge::path::{Stage, named};
 use eigenforge::problem::{self, Inspected, Inspection, inspect};
@@ -16,7 +16,7 @@ use eigenforge_runtime::say;
 const ARCH: &str = "sm_90";
 
 /// Runs the verb.
-pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError> {
     check(arguments)?;
     // clap lets no other word pass.
     let machine = arguments.machine.as_deref().and_then(Machine::named).unwrap_or_else(Machine::h200);
@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
         let files = named(problem.generated()?, kernel)?;
         let written = dump::write(files.iter().map(|file| &file.text), folder, arguments.force)?;
         print(&(written + &dump::next(&arguments.model, folder)))?;
-        return Ok(Outcome::Done);
+        return Ok(VerbEnd::Done);
     }
     let overrides = match stage.is_of_the_text() {
         true => overrides::read(arguments.overrides.as_deref())?,
@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<Outcome, CommandError>
     let unused = if kernel.is_none() { overrides.unused() } else { Vec::new() };
     unused.iter().for_each(|line| say!("warning: {line}"));
     print(&text)?;
-    Ok(Outcome::Done)
+    Ok(VerbEnd::Done)
 }
 
 /// Whether a stage uses an option.

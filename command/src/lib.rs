@@ -14,9 +14,7 @@ mod arguments;
 mod bench;
 mod build;
 mod cache;
-mod ci;
 mod count;
-mod dmrg;
 mod doctor;
 mod dump;
 mod error;
@@ -27,7 +25,6 @@ mod output_folder;
 mod overrides;
 mod profile;
 mod progress;
-mod record;
 mod refuse;
 mod solve;
 mod spmv;
@@ -47,7 +44,7 @@ use std::process::ExitCode;
 
 /// How a verb ended when nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum VerbEnd {
     Done,
     /// What was looked for turned up, such as a damaged cache entry.
     Fault,
@@ -90,9 +87,9 @@ fn run() -> ExitCode {
         Command::Su3(arguments) => su3::run(&arguments.verb),
     };
     match outcome {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Fault) => ExitCode::from(1),
-        Ok(Outcome::NotConverged) => ExitCode::from(3),
+        Ok(VerbEnd::Done) => ExitCode::SUCCESS,
+        Ok(VerbEnd::Fault) => ExitCode::from(1),
+        Ok(VerbEnd::NotConverged) => ExitCode::from(3),
         Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => failure::of_the_run(error),
     }

@@ -1,24 +1,27 @@
-//! Progress on standard error: a bar on a terminal, plain lines otherwise.
+//! Progress on standard error: a bar on a terminal, plain lines otherwise; and what is printed before a run.
 //!
-//! In: the solver's [`Progress`]. Out: iteration, energy, residual, time left. The bar shows how much of the way the
-//! residual has come on a logarithmic scale, from its first value to the tolerance. Seconds a phase are kept for the
-//! report.
+//! In: what a run tells its [`RunObserver`]. Out: of an eigensolver iteration, energy, residual, time left, with a bar that shows
+//! how much of the way the residual has come on a logarithmic scale; of a sweep bond, energy, states, discarded weight, time.
 
-use super::output::span;
+use super::output::{print, span};
+use eigenforge::dmrg::SweepProgress;
+use eigenforge::problem::run::RunObserver;
 use eigenforge::report::energy_text;
 use eigenforge_runtime::say;
 use eigenforge_runtime::solvers::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Between two plain lines.
 const PLAIN_EVERY: Duration = Duration::from_secs(2);
 const STEPS: u64 = 1000;
 
-/// Shows progress; shared with the solver.
+/// Shows progress; shared with the run.
 pub(super) struct Display {
+    /// Whether standard output is for one JSON object.
+    json: bool,
     bar: Option<ProgressBar>,
     state: Mutex<State>,
 }
@@ -28,60 +31,96 @@ struct State {
     phase: Option<&'static str>,
     first_residual: f64,
     last_line: Option<Instant>,
-    /// (phase, elapsed when it began), in order.
-    phases: Vec<(&'static str, f64)>,
+    /// What was said at once.
+    remarks: Vec<String>,
+}
+
+impl State {
+    /// Whether it is time for another plain line.
+    fn is_due(&mut self, at_once: bool) -> bool {
+        let due = at_once || self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_EVERY);
+        if due {
+            self.last_line = Some(Instant::now());
+        }
+        due
+    }
 }
 
 impl Display {
     /// A bar if standard error is a terminal.
-    pub fn new() -> Display {
+    pub fn new(json: bool) -> Display {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(8));
             let style = ProgressStyle::with_template("{prefix:>8} [{bar:24}] {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
             bar
         });
-        Display { bar, state: Mutex::default() }
-    }
-
-    /// Called by the solver.
-    pub fn show(&self, progress: &Progress) {
-        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let new_phase = state.phase != Some(progress.phase);
-        if new_phase {
-            state.phase = Some(progress.phase);
-            state.first_residual = progress.residual;
-            state.phases.push((progress.phase, progress.elapsed));
-        }
-        if let Some(bar) = &self.bar {
-            bar.set_prefix(progress.phase);
-            bar.set_position(way(state.first_residual, progress.residual, progress.tolerance));
-            bar.set_message(line(progress));
-            return;
-        }
-        let due = state.last_line.is_none_or(|last| last.elapsed() >= PLAIN_EVERY);
-        if new_phase || due {
-            state.last_line = Some(Instant::now());
-            say!("{:>8}  {}", progress.phase, line(progress));
-        }
+        Display { json, bar, state: Mutex::default() }
     }
 
     /// Takes the bar away.
-    pub fn finish(&self) {
+    pub fn take_away(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 
-    /// Seconds of the phases named `phase`, of a solve that took `total`.
-    pub fn seconds_of(&self, phase: &str, total: f64) -> f64 {
-        let state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let ends = state.phases.iter().skip(1).map(|(_, start)| *start).chain([total]);
-        let spans = state.phases.iter().zip(ends);
-        // Not `sum`, whose empty sum of floats is −0.
-        spans
-            .filter(|((name, _), _)| *name == phase)
-            .fold(0.0, |seconds, ((_, start), end)| seconds + (end - start).max(0.0))
+    /// What the run said at once, which need not be said again.
+    pub fn remarks(&self) -> Vec<String> {
+        self.state().remarks.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl RunObserver for Display {
+    fn plan(&self, text: &str) -> std::io::Result<()> {
+        if self.json { Ok(()) } else { print(text) }
+    }
+
+    fn remark(&self, text: &str) {
+        say!("{text}");
+        self.state().remarks.push(text.into());
+    }
+
+    fn iteration(&self, progress: &Progress) {
+        let mut state = self.state();
+        let new_phase = state.phase != Some(progress.phase);
+        if new_phase {
+            state.phase = Some(progress.phase);
+            state.first_residual = progress.residual;
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_prefix(progress.phase);
+            bar.set_position(way(state.first_residual, progress.residual, progress.tolerance));
+            bar.set_message(iteration_line(progress));
+        } else if state.is_due(new_phase) {
+            say!("{:>8}  {}", progress.phase, iteration_line(progress));
+        }
+    }
+
+    fn bond(&self, progress: &SweepProgress<'_>) {
+        if let Some(plan) = progress.memory.filter(|_| !self.json) {
+            let line = format!("memory   {} from here on\n", plan.describe());
+            // A reader that has gone is noticed at the end of the run.
+            let _ = match &self.bar {
+                Some(bar) => bar.suspend(|| print(&line)),
+                None => print(&line),
+            };
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_prefix(format!("{}{}", stage(progress), progress.grown.unwrap_or(progress.sweep)));
+            bar.set_position((1000.0 * progress.part) as u64);
+            bar.set_message(bond_line(progress));
+        } else if self.state().is_due(progress.part == 1.0) {
+            say!("{}{:>3}  {}", stage(progress), progress.grown.unwrap_or(progress.sweep), bond_line(progress));
+        }
+    }
+
+    fn finished(&self) {
+        self.take_away();
     }
 }
 
@@ -93,7 +132,7 @@ fn way(first: f64, now: f64, tolerance: f64) -> u64 {
     if part.is_finite() { (part.clamp(0.0, 1.0) * STEPS as f64) as u64 } else { 0 }
 }
 
-fn line(progress: &Progress) -> String {
+fn iteration_line(progress: &Progress) -> String {
     let Some(energy) = progress.energies.first().map(|energy| energy_text(*energy, 0.0)) else {
         return span(progress.elapsed); // a phase without iterations
     };
@@ -103,6 +142,33 @@ fn line(progress: &Progress) -> String {
         progress.iteration,
         progress.residual,
         span(progress.elapsed)
+    )
+}
+
+/// "growth", "sweep ", or "state 2, sweep " above the lowest.
+fn stage(progress: &SweepProgress<'_>) -> String {
+    match (progress.grown, progress.target) {
+        (Some(_), _) => "growth".into(),
+        (None, 0) => "sweep ".into(),
+        (None, target) => format!("state {target}, sweep "),
+    }
+}
+
+/// Bond, energy, states, discarded weight, time, time left in this sweep.
+fn bond_line(progress: &SweepProgress<'_>) -> String {
+    let left = progress.record.seconds * (1.0 - progress.part) / progress.part.max(1e-9);
+    format!(
+        "bond {:>4}  energy {:>17.10}  m {:>5}  discarded {:>8.1e}  {}, {} left of {} sweeps at most",
+        progress.bond.bond,
+        progress.record.energy,
+        progress.record.kept,
+        progress.record.discarded,
+        span(progress.elapsed),
+        span(
+            left + progress.record.seconds / progress.part.max(1e-9)
+                * progress.sweeps.saturating_sub(1 + progress.sweep) as f64
+        ),
+        progress.sweeps
     )
 }
 
@@ -124,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_line_has_iteration_energy_residual_and_time_left() {
-        let line = line(&progress("lobpcg", 12.0, 1e-3));
+        let line = iteration_line(&progress("lobpcg", 12.0, 1e-3));
         assert_eq!(line, "iteration     7  energy    -1.5000000000  residual   1.0e-3  12 s, 30 s left");
     }
 
@@ -136,16 +202,5 @@ mod tests {
         assert_eq!(way(f64::NAN, 1.0, 1e-8), 0);
         assert_eq!(way(1.0, 0.0, 1e-8), 0, "no residual at all is no division by zero");
         assert_eq!(way(1.0, 0.5, 0.0), 0, "nor is a norm of 0");
-    }
-
-    #[test]
-    fn seconds_are_told_apart_by_phase() {
-        let display = Display::new();
-        for (phase, elapsed) in [("lobpcg", 0.0), ("lobpcg", 2.0), ("certify", 3.0), ("certify", 4.0)] {
-            display.show(&progress(phase, elapsed, 0.1));
-        }
-        assert_eq!(display.seconds_of("lobpcg", 5.0), 3.0);
-        assert_eq!(display.seconds_of("certify", 5.0), 2.0);
-        assert_eq!(display.seconds_of("dense", 5.0), 0.0);
     }
 }

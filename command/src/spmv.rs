@@ -1,24 +1,24 @@
 //! `eigenforge spmv MATRIX`: one sparse matrix, its statistics and its multiply. [`eigenforge::spmv`] does the work.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::SpmvArguments;
 use super::error::CommandError;
 use super::output::print;
 use eigenforge::input::MatrixSource;
-use eigenforge::sparse::{FormatName, Triangle, Wish};
+use eigenforge::sparse::{FormatName, FormatRequest, Triangle};
 use eigenforge::spmv::{self, SpmvError, SpmvOptions};
 use eigenforge_benches::peers::beside;
 use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
 
 /// Runs the verb.
-pub(super) fn run(arguments: &SpmvArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
     let device = Device::parse(&arguments.device)?;
     check(arguments, &device)?;
     let triangle = if arguments.upper { Triangle::Upper } else { Triangle::Full };
     let matrix = arguments.matrix.read(triangle).map_err(SpmvError::from)?;
     let options = SpmvOptions {
-        wish: Wish {
+        wish: FormatRequest {
             format: format_of(arguments),
             boundary: arguments.boundary,
             vectors: arguments.vectors,
@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<Outcome, CommandError> {
         report.to_string()
     };
     print(&text)?;
-    Ok(Outcome::Done)
+    Ok(VerbEnd::Done)
 }
 
 /// The format, if one is named; a hybrid where nothing but a boundary was given.

@@ -1,6 +1,6 @@
 //! `eigenforge su3 coefficients|wigner|count`; `transform` and `elements` have files of their own. The work is [`eigenforge::su3`]'s.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::{Su3CountArguments, Su3TableArguments, Su3Verb};
 use super::error::CommandError;
 use super::output::print;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Runs the verb.
-pub(super) fn run(verb: &Su3Verb) -> Result<Outcome, CommandError> {
+pub(super) fn run(verb: &Su3Verb) -> Result<VerbEnd, CommandError> {
     match verb {
         Su3Verb::Transform(arguments) => su3_transform::run(arguments),
         Su3Verb::Elements(arguments) => su3_elements::run(arguments),
@@ -31,8 +31,8 @@ pub(super) fn run(verb: &Su3Verb) -> Result<Outcome, CommandError> {
 /// Adds a column to a table of labels.
 fn table(
     arguments: &Su3TableArguments,
-    compute: impl Fn(&Path) -> Result<label_table::Computed, TableError>,
-) -> Result<Outcome, CommandError> {
+    compute: impl Fn(&Path) -> Result<label_table::LabelTable, TableError>,
+) -> Result<VerbEnd, CommandError> {
     let started = Instant::now();
     let output = match &arguments.output {
         Some(path) => path.clone(),
@@ -53,15 +53,15 @@ fn table(
     }
     let _ = writeln!(out, "{:.2} s", started.elapsed().as_secs_f64());
     print(&out)?;
-    Ok(Outcome::Done)
+    Ok(VerbEnd::Done)
 }
 
-fn count(arguments: &Su3CountArguments) -> Result<Outcome, CommandError> {
+fn count(arguments: &Su3CountArguments) -> Result<VerbEnd, CommandError> {
     let counts = Space { n_max: arguments.n_max }.counts();
     if arguments.json {
         let text = serde_json::to_string_pretty(&counts).map_err(ReportError::from)? + "\n";
         print(&text)?;
-        return Ok(Outcome::Done);
+        return Ok(VerbEnd::Done);
     }
     let mut out = format!(
         "N_max = {}: shells n <= {}, pairs na + nb <= {}, both orders\n\n",
@@ -83,7 +83,7 @@ fn count(arguments: &Su3CountArguments) -> Result<Outcome, CommandError> {
         let _ = writeln!(out, "  {name:<50} {:>16}", grouped(number.into()));
     }
     print(&out)?;
-    Ok(Outcome::Done)
+    Ok(VerbEnd::Done)
 }
 
 /// FILE_suffix beside FILE.

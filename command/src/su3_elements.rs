@@ -1,6 +1,6 @@
 //! `eigenforge su3 elements`: an interaction of any format as two-body matrix elements in another.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::Su3ElementsArguments;
 use super::error::CommandError;
 use super::output::print;
@@ -16,7 +16,7 @@ use std::io::{BufWriter, Write};
 use std::time::Instant;
 
 /// Runs the verb.
-pub(super) fn run(arguments: &Su3ElementsArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &Su3ElementsArguments) -> Result<VerbEnd, CommandError> {
     refuse_to_overwrite(&arguments.interaction, &arguments.output)?;
     let format = format_of(&arguments.output, Kind::Elements, arguments.format)?;
     let started = Instant::now();
@@ -39,5 +39,5 @@ pub(super) fn run(arguments: &Su3ElementsArguments) -> Result<Outcome, CommandEr
         arguments.output.display(),
         started.elapsed().as_secs_f64()
     ))?;
-    Ok(Outcome::Done)
+    Ok(VerbEnd::Done)
 }

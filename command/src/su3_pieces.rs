@@ -7,7 +7,9 @@ use eigenforge::su3::Plan;
 use eigenforge::su3::device::Layouts;
 use eigenforge::su3::flow::{self, Flow};
 use eigenforge::su3::partial::Partial;
-use eigenforge::su3::work::{Algorithm, Direction, Finished, Job, OnDevice, bytes_of, has_portions, pieces, read};
+use eigenforge::su3::work::{
+    Algorithm, DeviceWork, Direction, FinishedGroup, Job, bytes_of, has_portions, pieces, read,
+};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::interrupt::{self, Saving};
 use std::path::Path;
@@ -26,7 +28,7 @@ pub(super) trait Work {
     /// Makes ready for the first piece, while that is read.
     fn begin(&mut self, job: &mut Job) -> Result<(), CommandError>;
     /// Does a piece.
-    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<Finished>, CommandError>;
+    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<FinishedGroup>, CommandError>;
 }
 
 /// All cores.
@@ -43,7 +45,7 @@ impl Work for Cores {
         Ok(())
     }
 
-    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<Finished>, CommandError> {
+    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<FinishedGroup>, CommandError> {
         Ok(job.work_on(&self.pieces[at], inputs))
     }
 }
@@ -56,7 +58,7 @@ pub(super) struct Card<'d> {
     at: usize,
     /// What its first kernels are written from.
     layouts: Option<Layouts>,
-    ready: Option<OnDevice>,
+    ready: Option<DeviceWork>,
     /// Bytes of host memory for the portions under way.
     pub room: u64,
 }
@@ -88,14 +90,14 @@ impl Work for Card<'_> {
     /// Compiles the kernels of the first plan and makes its W⁰.
     fn begin(&mut self, job: &mut Job) -> Result<(), CommandError> {
         if let Some(first) = self.plans.first() {
-            self.ready = Some(OnDevice::new(job, first, self.layouts.take(), self.device)?);
+            self.ready = Some(DeviceWork::new(job, first, self.layouts.take(), self.device)?);
         }
         // That is a stage of its own, not one of the pieces.
         job.spent.tables = 0.0;
         Ok(())
     }
 
-    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<Finished>, CommandError> {
+    fn work(&mut self, job: &mut Job, at: usize, inputs: &[Vec<Vec<f64>>]) -> Result<Vec<FinishedGroup>, CommandError> {
         let (mut portion, mut plan) = (at, 0);
         while portion >= self.plans[plan].len() {
             (portion, plan) = (portion - self.plans[plan].len(), plan + 1);
@@ -107,7 +109,7 @@ impl Work for Card<'_> {
         }
         let ready = match self.ready.take() {
             Some(ready) => ready,
-            None => OnDevice::new(job, &self.plans[plan], None, self.device)?,
+            None => DeviceWork::new(job, &self.plans[plan], None, self.device)?,
         };
         Ok(self.ready.insert(ready).portion(job, portion, inputs)?)
     }

@@ -4,7 +4,7 @@ use super::output::span;
 use super::su3_pieces::Pieces;
 use eigenforge::su3::Plan;
 use eigenforge::su3::partial::Partial;
-use eigenforge::su3::work::Spent;
+use eigenforge::su3::work::WorkTimes;
 use eigenforge_runtime::say;
 use std::path::Path;
 use std::time::Instant;
@@ -78,7 +78,7 @@ impl Stages {
     }
 
     /// The pieces: one stage by the clock, in which three threads are busy side by side.
-    pub fn of_pieces(&mut self, spent: &Spent, pieces: Pieces, kernels: bool) {
+    pub fn of_pieces(&mut self, spent: &WorkTimes, pieces: Pieces, kernels: bool) {
         self.last = Instant::now();
         let Pieces { flow, elapsed } = pieces;
         let by_the_clock = elapsed - flow.beginning;

@@ -4,16 +4,16 @@
 //! the result grows as OUT.partial; the same command after a kill takes up what stands there. The next piece is read and the last is
 //! written while one is worked on. Under `mpirun` rank 0 deals the groups out and writes, the others work.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::Su3TransformArguments;
 use super::error::CommandError;
 use super::output::{bytes, print};
-use super::record::{kernel_records, versions, warnings_of};
 use super::solve::heed_signals;
 use super::su3::refuse_to_overwrite;
 use super::su3_pieces::{Card, Cores, LARGEST_PIECE, UNDER_WAY, by_pieces, portions_of};
 use super::su3_progress::{Progress, Stages};
 use super::su3_team::{self, Processes};
+use eigenforge::problem::run::{kernel_records, versions, warnings_of};
 use eigenforge::report::{KernelRecord, ReportError, publish};
 use eigenforge::su3::binary::Kind;
 use eigenforge::su3::device::Layouts;
@@ -21,9 +21,9 @@ use eigenforge::su3::interaction;
 use eigenforge::su3::output::Format;
 use eigenforge::su3::partial::{Partial, Run};
 use eigenforge::su3::source::Source;
-use eigenforge::su3::table_cache::Served;
+use eigenforge::su3::table_cache::CacheCounts;
 use eigenforge::su3::team::{self, Master, Report, Worker, by_work, deal, portions};
-use eigenforge::su3::work::{Algorithm, Direction, Job, Spent, bytes_of, layouts, on_device, pieces, w0_of};
+use eigenforge::su3::work::{Algorithm, Direction, Job, WorkTimes, bytes_of, layouts, on_device, pieces, w0_of};
 use eigenforge::su3::{Plan, Space, Summary, TableCache, Tables};
 use eigenforge::words::grouped;
 use eigenforge_runtime::Device;
@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Runs the verb: alone, as the master of a team, or as one of its workers.
-pub(super) fn run(arguments: &Su3TransformArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &Su3TransformArguments) -> Result<VerbEnd, CommandError> {
     if arguments.inverse && arguments.algorithm == Algorithm::Paper {
         return Err(CommandError::Su3PaperInverse);
     }
@@ -79,7 +79,7 @@ impl Prepared {
         let cache = || Settings::from_env().map(|settings| TableCache::open(&settings));
         let source = interaction::open(&arguments.interaction, &plan, direction, &cache()?)?;
         let words: Vec<&str> = source.channels().iter().map(|channel| channel.word()).collect();
-        stages.done("read", format!("channels {}, {}", words.join(", "), source.manner()));
+        stages.done("read", format!("channels {}, {}", words.join(", "), source.describe()));
         let tables = Tables::of_pairs(&plan, cache()?).map_err(|error| CommandError::Su3Labels(Box::new(error)))?;
         stages.done("tables", format!("of {} pairs of shells", tables.pairs()));
         let resident = source.resident() + tables.resident();
@@ -101,11 +101,11 @@ fn direction(arguments: &Su3TransformArguments) -> Direction {
 }
 
 /// A worker's part: what goes wrong is told to the master, who tells the user.
-fn follow(arguments: &Su3TransformArguments, processes: &mut Processes) -> Result<Outcome, CommandError> {
+fn follow(arguments: &Su3TransformArguments, processes: &mut Processes) -> Result<VerbEnd, CommandError> {
     match Prepared::new(arguments, &mut Stages::quiet()) {
         Ok(prepared) => {
             let Prepared { plan, direction, algorithm, source, tables, .. } = prepared;
-            let spent = Spent::default();
+            let spent = WorkTimes::default();
             let mut job = Job { plan: &plan, source: &*source, tables, direction, algorithm, spent };
             let device = match device_for(arguments, Some(processes.rank() - 1)) {
                 Ok(device) => device,
@@ -115,20 +115,20 @@ fn follow(arguments: &Su3TransformArguments, processes: &mut Processes) -> Resul
                 true => on_device(&mut job, portion, &device),
                 false => Ok(job.work(portion)?),
             })?;
-            Ok(Outcome::Done)
+            Ok(VerbEnd::Done)
         }
         Err(error) => refuse(processes, &error),
     }
 }
 
-fn refuse(processes: &mut Processes, error: &CommandError) -> Result<Outcome, CommandError> {
+fn refuse(processes: &mut Processes, error: &CommandError) -> Result<VerbEnd, CommandError> {
     processes.report(Report::Failed(error.to_string()))?;
     processes.next()?;
-    Ok(Outcome::Fault)
+    Ok(VerbEnd::Fault)
 }
 
 /// Everything else; the team is taken when groups are dealt out.
-fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Result<Outcome, CommandError> {
+fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Result<VerbEnd, CommandError> {
     let files = Files::new(arguments)?;
     let _lock = Lock::of_output(&arguments.output)?;
     let direction = direction(arguments);
@@ -155,7 +155,7 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
         stages.done("start", "the device, all the above meanwhile".into());
     }
     let (plan, channels) = (&plan, source.channels());
-    let mut job = Job { plan, source: &*source, tables, direction, algorithm, spent: Spent::default() };
+    let mut job = Job { plan, source: &*source, tables, direction, algorithm, spent: WorkTimes::default() };
 
     let name = run_name(arguments, direction, &device, &input);
     let run = Run { plan, kind: direction.output(), channels: &channels, name };
@@ -223,7 +223,7 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     // What was computed is shown even where a disk did not take it.
     if arguments.json {
         print(&json)?;
-        return written.map(|()| Outcome::Done);
+        return written.map(|()| VerbEnd::Done);
     }
     let mut out = summary.to_string();
     if summary.left_out > 0 {
@@ -237,11 +237,11 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
         let _ = writeln!(out, "\n{output}, {} and {}, {seconds:.2} s", files.json.display(), files.svg.display());
     }
     print(&out)?;
-    written.map(|()| Outcome::Done)
+    written.map(|()| VerbEnd::Done)
 }
 
-/// Below this N_max some cores are done before a card's driver has started and its kernels are compiled, which takes as long on any
-/// card: N_max = 10 takes 0.2 s on 16 cores, 1.7 s on the H200 beside them.
+/// Below this N_max some cores are done before a card's driver has started and its kernels are compiled, which takes the same time on
+/// any card: N_max = 10 takes 0.2 s on 16 cores, 1.7 s on the H200 beside them.
 const LEAST_OF_A_CARD: u32 = 16;
 
 /// Whether kernels may run, before there is a device.
@@ -424,7 +424,7 @@ struct Record<'a> {
     seconds: &'a [(&'static str, f64)],
     /// Of the work within the pieces, side by side: more in all than the pieces took.
     overlapping: &'a [(&'static str, f64)],
-    tables: Served,
+    tables: CacheCounts,
     /// As in the report of any other problem.
     device: String,
     kernels: Vec<KernelRecord>,

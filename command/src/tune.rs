@@ -1,6 +1,6 @@
 //! `eigenforge tune MODEL.toml`: times the shapes of the multiply on this card and keeps the quickest.
 
-use super::Outcome;
+use super::VerbEnd;
 use super::arguments::TuneArguments;
 use super::error::CommandError;
 use super::output::print;
@@ -12,7 +12,7 @@ use eigenforge_runtime::Device;
 use std::fmt::Write;
 
 /// Runs the verb.
-pub(super) fn run(arguments: &TuneArguments) -> Result<Outcome, CommandError> {
+pub(super) fn run(arguments: &TuneArguments) -> Result<VerbEnd, CommandError> {
     let input = InputFile::read(&arguments.model)?;
     let InputFile::Lattice(file) = &input else {
         return Err(refusal(Family::of(&input), "tune", "it times the shapes of a lattice model's multiply"));
@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &TuneArguments) -> Result<Outcome, CommandError> {
     }
     let tuning = tune(&model, &device)?;
     print(&if arguments.json { json(&tuning)? } else { table(&tuning, &device) })?;
-    Ok(Outcome::Done)
+    Ok(VerbEnd::Done)
 }
 
 /// One line a candidate, the rule's first.

@@ -5,18 +5,18 @@
 //! coefficients and of its expression when that is diagonal. Errors are found at compile time and stand at the term.
 //!
 //! ```text
-//! tokens → parse/ (description) → check/ (products: parity, charges, conjugates) → generate/ (Rust and CUDA)
+//! tokens → eigenforge-grammar (description) → check/ (products: parity, charges, conjugates) → generate/ (Rust and CUDA)
 //! ```
 //!
-//! `parse/` and `generate/` mirror each other file by file; the meaning of the operators lives in `eigenforge`.
+//! The grammar's `parse/` and `generate/` here mirror each other file by file; the meaning of the operators lives in `eigenforge`.
 
 #![warn(missing_docs)]
 
 mod check;
 mod expand;
 mod generate;
-mod parse;
-mod vocabulary;
+
+use eigenforge_grammar::{parse, vocabulary};
 
 use proc_macro::TokenStream;
 

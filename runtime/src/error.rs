@@ -1,10 +1,10 @@
-//! What can go wrong on a device and in a solver, one enum a stage.
+//! Errors of devices and solvers, one enum per stage.
 
 use crate::jit::JitError;
 use crate::simulate::SimulateError;
 use eigenforge_templates::{LaunchError, TextError};
 
-/// Short for results of the device stage.
+/// Result type of the device stage.
 pub type Result<T, E = DeviceError> = std::result::Result<T, E>;
 
 fn gib(bytes: &u64) -> String {
@@ -26,10 +26,10 @@ fn no_device(ordinal: usize, count: usize) -> String {
     }
 }
 
-/// Devices, memory, kernels and vector programs.
+/// Errors of devices, memory, kernels and vector programs.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
-    /// An allocation that would not fit; refused before it is made.
+    /// An allocation that would not fit; refused before it is attempted.
     #[error("{what} needs {} and {device} has {} free of {}: {fits}", gib(needed), gib(free), gib(total))]
     Memory {
         /// What was to be allocated.
@@ -38,25 +38,25 @@ pub enum DeviceError {
         device: String,
         /// Bytes asked for.
         needed: u64,
-        /// Bytes free.
+        /// Free bytes.
         free: u64,
-        /// Bytes in all.
+        /// Total bytes.
         total: u64,
-        /// What would fit instead.
+        /// Advice on what would fit.
         fits: String,
     },
     /// No CUDA driver library on this machine.
     #[error("no CUDA driver (libcuda) was found; install an NVIDIA driver or use --device cpu")]
     NoDriver,
-    /// A CUDA device that is not there.
+    /// A CUDA device that does not exist.
     #[error("{}", no_device(*ordinal, *count))]
     NoDevice {
-        /// The ordinal asked for.
+        /// The requested ordinal.
         ordinal: usize,
-        /// How many there are.
+        /// Number of devices.
         count: usize,
     },
-    /// A device name that is none of those there are.
+    /// An unknown device name.
     #[error("device '{0}' is not one of auto, cpu, cuda, cuda:N, sim, sim:reverse, sim:random:SEED")]
     UnknownDevice(String),
     /// The driver refused a call.
@@ -66,20 +66,20 @@ pub enum DeviceError {
         call: String,
         /// The driver's name of the error.
         name: String,
-        /// The driver's account.
+        /// The driver's message.
         message: String,
     },
-    /// What was to make room in the device's memory could not.
+    /// Evicting a buffer to free device memory failed.
     #[error("{0}")]
     Room(Box<dyn std::error::Error + Send + Sync>),
-    /// A library of the vendor's, or one that stands in for it, failed.
+    /// A vendor library, or its replacement, failed.
     #[error("{library}, {call}: {message}")]
     Library {
         /// Which library.
         library: &'static str,
         /// The call.
         call: &'static str,
-        /// Its account.
+        /// Its message.
         message: String,
     },
     /// The driver refused a cubin.
@@ -89,7 +89,7 @@ pub enum DeviceError {
         kernel: String,
         /// The architecture it was compiled for.
         arch: String,
-        /// The driver's account.
+        /// The driver's message.
         message: String,
         /// The driver's JIT log.
         log: String,
@@ -100,13 +100,13 @@ pub enum DeviceError {
     /// Template and plan disagree.
     #[error(transparent)]
     Text(#[from] TextError),
-    /// A launch that no card would accept, or whose text declares something else than its plan.
+    /// A launch that no card would accept, or whose text's declaration differs from its plan.
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// The simulation found a fault in a kernel, or could not run it.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
-    /// A problem that the simulation would take too long for.
+    /// A problem too large to simulate.
     #[error(
         "{what} takes {flops:.1e} operations, which the simulation would need some {seconds:.0} s for, each time; it takes \
          on up to {limit} s: choose a smaller lattice or sector, or --device cpu"
@@ -116,9 +116,9 @@ pub enum DeviceError {
         what: String,
         /// Its floating-point operations.
         flops: f64,
-        /// The time they are expected to take, in seconds.
+        /// The predicted time in seconds.
         seconds: f64,
-        /// The time that is accepted, in seconds.
+        /// The accepted time in seconds.
         limit: f64,
     },
     /// Arguments of a launch or a program that do not match its declaration.
@@ -126,28 +126,28 @@ pub enum DeviceError {
     Arguments {
         /// The kernel or program, and which of its arguments.
         what: String,
-        /// What its declaration says.
+        /// What the declaration expects.
         expected: String,
         /// What was given.
         found: String,
     },
-    /// A CUDA kernel asked of a CPU device, or memory of one device given to another.
+    /// A CUDA kernel requested from a CPU device, or memory of one device passed to another.
     #[error("{what} is on {found}, expected it on {expected}")]
     WrongDevice {
-        /// Which argument.
+        /// Name of the argument.
         what: String,
-        /// Where it should be.
+        /// The expected device.
         expected: String,
-        /// Where it is.
+        /// The actual device.
         found: String,
     },
-    /// A fault found by an operator, in its own words.
+    /// An error reported by an operator, in its own words.
     #[error("{0}")]
     Operator(String),
 }
 
 impl DeviceError {
-    /// The compiler's error behind it, if it was the compiler's.
+    /// The compiler's error, if that was the cause.
     pub fn jit(&self) -> Option<&JitError> {
         if let DeviceError::Jit(error) = self { Some(error) } else { None }
     }
@@ -159,22 +159,22 @@ pub enum SolveError {
     /// The device stage failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// More states than the matrix has.
+    /// More states requested than the matrix has.
     #[error("{states} states were asked for and the matrix has dimension {dimension}; ask for 1 to {dimension}")]
     States {
-        /// How many were asked for.
+        /// Requested number.
         states: usize,
         /// The dimension.
         dimension: usize,
     },
-    /// An option that makes no sense.
+    /// An option with an invalid value.
     #[error("option {name} = {value}: expected {expected}")]
     Option {
         /// The option's name.
         name: &'static str,
         /// Its value.
         value: String,
-        /// What would do.
+        /// The accepted values.
         expected: &'static str,
     },
     /// The operator produced a value that is not finite.
@@ -182,13 +182,13 @@ pub enum SolveError {
     NotFinite {
         /// The value.
         value: f64,
-        /// When.
+        /// The iteration.
         iteration: usize,
     },
     /// The dense eigensolver failed.
     #[error("the dense eigensolver did not converge on a {0} x {0} matrix")]
     Dense(usize),
-    /// Jacobi was asked for and the operator has no diagonal to give.
+    /// Jacobi was requested but the operator has no diagonal.
     #[error("the Jacobi preconditioner needs the operator's diagonal, which this operator does not provide; use none")]
     NoDiagonal,
     /// A checkpoint of another problem.
@@ -205,7 +205,7 @@ pub enum SolveError {
         /// This run's.
         expected: String,
     },
-    /// A checkpoint of another version of eigenforge.
+    /// A checkpoint written by another version of eigenforge.
     #[error(
         "the checkpoint {} is of schema {found}, and this eigenforge reads {expected}: go on with the version that wrote it, or name \
          another folder", path.display()
@@ -218,7 +218,7 @@ pub enum SolveError {
         /// This version's.
         expected: u32,
     },
-    /// Another run is in the folder of checkpoints.
+    /// Another run uses the checkpoint folder.
     #[error(transparent)]
     InUse(#[from] crate::lock::InUse),
     /// A signal ended the run.
@@ -229,7 +229,7 @@ pub enum SolveError {
     Checkpoint {
         /// The file or folder.
         path: String,
-        /// The system's account.
+        /// The I/O error.
         #[source]
         source: std::io::Error,
     },

@@ -1,9 +1,9 @@
-//! The one door through which files that a user names are read.
+//! Reads files that a user names; all such reads go through here.
 //!
-//! In: a path and a [`FileKind`]. Out: an [`InputFile`], its bytes or its lines. Only regular files are opened: a named pipe, a
-//! device, a socket or a folder is refused before a byte is read, and cannot block. `-` is standard input, which is read
-//! once, whole, and may be opened again and again. A file longer than its kind's limit is refused, whatever it promises about
-//! itself.
+//! In: a path and a [`FileKind`]. Out: an [`InputFile`], its bytes or its lines. Only regular files are opened: a named
+//! pipe, a device, a socket or a folder is refused before a byte is read, and cannot block. `-` is standard input, which
+//! is read whole, once, and may be opened repeatedly. A file longer than its kind's limit is refused, whatever its
+//! contents claim.
 //!
 //! | kind | limit |
 //! |---|---|
@@ -12,10 +12,10 @@
 //! | one-electron operators | 1 GiB |
 //! | determinants | 64 GiB |
 //! | tables of labels, integrals, matrices, interactions, tables of coefficients | 1 TiB, and read piece by piece |
-//! | standard input | that of its kind, and 4 GiB |
+//! | standard input | that of its kind, and at most 4 GiB |
 //! | one line of a text | 64 KiB |
 //!
-//! A text must end with a line feed ([`Lines`]): a file that was cut within its last number would give another number.
+//! A text must end with a line feed ([`Lines`]): a file truncated within its last number would give a wrong number.
 
 mod lines;
 
@@ -26,18 +26,18 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// The path that stands for standard input.
+/// The path that means standard input.
 pub const STANDARD_INPUT: &str = "-";
 
 /// Most bytes of standard input, which is held in memory.
 const STANDARD_INPUT_LIMIT: u64 = 4 << 30;
 
-/// What a file holds, as errors call it, and how long it may be.
+/// What a file contains, as named in errors, and its size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileKind {
-    /// Such as "a model file".
+    /// For example "a model file".
     pub name: &'static str,
-    /// The most bytes it may have.
+    /// Size limit in bytes.
     pub limit: u64,
 }
 
@@ -83,13 +83,13 @@ impl InputFile {
     /// Opens a regular file, or standard input for `-`.
     ///
     /// # Errors
-    /// No such file, or none that may be read; a pipe, device, socket or folder; more bytes than its kind may have.
+    /// No such file, or no permission; a pipe, device, socket or folder; a file larger than its kind's limit.
     pub fn open(path: &Path, kind: FileKind) -> io::Result<InputFile> {
         let file = if path.as_os_str() == STANDARD_INPUT {
             let bytes = standard_input(kind)?;
             InputFile { bytes: bytes.len() as u64, source: Source::Memory(Cursor::new(bytes)) }
         } else {
-            // Before it is opened, too: opening some devices does something.
+            // Also checked before opening: opening some devices has side effects.
             check_regular(std::fs::metadata(path)?.file_type())?;
             let file = without_blocking().read(true).open(path)?;
             let metadata = file.metadata()?;
@@ -107,10 +107,10 @@ impl InputFile {
         self.bytes
     }
 
-    /// Fills `buffer` with the bytes from `offset` on, wherever the file was read to before; many threads may do so at once.
+    /// Fills `buffer` with the bytes from `offset` on, independent of other reads; many threads may do so at once.
     ///
     /// # Errors
-    /// A file that ends before them, or that cannot be read.
+    /// The file is too short or cannot be read.
     pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         match &self.source {
             Source::File(file) => std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset),
@@ -142,10 +142,10 @@ impl Seek for InputFile {
     }
 }
 
-/// All bytes of a file; for kinds whose limit is small.
+/// All bytes of a file; for kinds with a small limit.
 ///
 /// # Errors
-/// As [`InputFile::open`]; a file that cannot be read, or that grows beyond its limit meanwhile.
+/// Errors of [`InputFile::open`]; a file that cannot be read, or that grows beyond its limit while being read.
 pub fn read_bytes(path: &Path, kind: FileKind) -> io::Result<Vec<u8>> {
     let file = InputFile::open(path, kind)?;
     let mut bytes = Vec::with_capacity(file.bytes.min(1 << 20) as usize);
@@ -153,10 +153,10 @@ pub fn read_bytes(path: &Path, kind: FileKind) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > kind.limit { Err(too_long(kind, bytes.len() as u64)) } else { Ok(bytes) }
 }
 
-/// The whole text of a file; for kinds whose limit is small.
+/// The whole text of a file; for kinds with a small limit.
 ///
 /// # Errors
-/// As [`read_bytes`]; bytes that are no UTF-8.
+/// Errors of [`read_bytes`]; bytes that are not UTF-8.
 pub fn read_text(path: &Path, kind: FileKind) -> io::Result<String> {
     String::from_utf8(read_bytes(path, kind)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -164,7 +164,7 @@ pub fn read_text(path: &Path, kind: FileKind) -> io::Result<String> {
     })
 }
 
-/// The name by which a report calls a file: its path, or "standard input".
+/// The name of a file in reports: its path, or "standard input".
 pub fn shown_name(path: &Path) -> String {
     if path.as_os_str() == STANDARD_INPUT { "standard input".into() } else { path.display().to_string() }
 }
@@ -184,12 +184,12 @@ fn standard_input(kind: FileKind) -> io::Result<Arc<[u8]>> {
     }
 }
 
-/// A pipe that nobody writes to must not hold the program when it took the place of a file a moment ago.
+/// Opens without blocking, in case a pipe without a writer has just replaced a file.
 fn without_blocking() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
-        /// O_NONBLOCK of x86-64 and AArch64. Regular files know no blocking.
+        /// O_NONBLOCK of x86-64 and AArch64. It has no effect on regular files.
         const O_NONBLOCK: i32 = 0o4000;
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, O_NONBLOCK);
     }

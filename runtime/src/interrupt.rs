@@ -1,8 +1,9 @@
-//! SIGINT and SIGTERM during a run that is saved: the state goes to the disk first.
+//! Handling of SIGINT and SIGTERM during a run with checkpoints: the state is saved first.
 //!
-//! In: a signal, seen by a thread that [`watch`] starts. Out: [`pending`], which a run looks at in every iteration; it then
-//! saves and ends with [`Interrupted`], and the command ends by the same signal ([`end_by_signal`]). A second signal ends the
-//! process at once, and so does the first where nothing is being saved. A library that does not call [`watch`] sees no signals.
+//! In: a signal, seen by a thread that [`watch`] starts. Out: [`pending`], which a run checks in every iteration; it then
+//! saves and ends with [`Interrupted`], and the command ends by the same signal ([`end_by_signal`]). A second signal ends
+//! the process at once, and so does the first if nothing is being saved. A library that does not call [`watch`] handles
+//! no signals.
 
 use crate::say;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -12,17 +13,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// The signal that a run is to end for; 0 for none.
+/// The signal for which runs should end; 0 for none.
 static PENDING: AtomicI32 = AtomicI32::new(0);
-/// The signal that a run has ended for; 0 for none.
+/// The signal for which a run has ended; 0 for none.
 static OBEYED: AtomicI32 = AtomicI32::new(0);
 static SAVED: Mutex<Saved> = Mutex::new(Saved { runs: 0, last: None });
 
-/// What there is to go on from.
+/// Saved states to resume from.
 struct Saved {
-    /// Runs that look at [`pending`] now.
+    /// Runs that now check [`pending`].
     runs: usize,
-    /// Where the newest of them keeps its state.
+    /// Folder of the newest saved state.
     last: Option<PathBuf>,
 }
 
@@ -32,16 +33,16 @@ struct Saved {
 pub struct Interrupted {
     /// The signal's number.
     pub signal: i32,
-    /// What is on the disk, and how to go on.
+    /// What is on disk, and how to resume.
     pub state: String,
 }
 
-/// As long as it lives, a signal waits for the run to save its state.
+/// While it lives, a signal waits for the run to save its state.
 #[derive(Debug)]
 pub struct Saving(());
 
 impl Saving {
-    /// A run whose state goes to `place`.
+    /// A run that saves its state to `place`.
     pub fn to(place: &Path) -> Saving {
         let mut saved = saved();
         saved.runs += 1;
@@ -60,11 +61,11 @@ fn saved() -> MutexGuard<'static, Saved> {
     SAVED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Starts to watch for signals, those that this process was told to ignore left out. `hint` says how a run of this kind is
-/// saved, for when none is.
+/// Starts watching for signals, except those that this process was started to ignore. `hint` says how to save a run of
+/// this kind, for when no run is saving.
 ///
 /// # Errors
-/// A system that refuses handlers or threads.
+/// The system refuses handlers or threads.
 pub fn watch(hint: &'static str) -> io::Result<()> {
     let heeded: Vec<i32> = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)).collect();
     let mut signals = Signals::new(heeded)?;
@@ -97,23 +98,23 @@ fn receive(signal: i32, hint: &str) {
     end_by_signal(signal);
 }
 
-/// The signal that the run is to end for.
+/// The signal for which the run should end.
 pub fn pending() -> Option<i32> {
     Some(PENDING.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
 }
 
-/// What a run that saw [`pending`] ends with; `state` says what is on the disk and how to go on.
+/// The error of a run that ends because of [`pending`]; `state` says what is on disk and how to resume.
 pub fn obey(signal: i32, state: String) -> Interrupted {
     OBEYED.store(signal, Ordering::SeqCst);
     Interrupted { signal, state }
 }
 
-/// The signal that a run has ended for.
+/// The signal for which a run has ended.
 pub fn obeyed() -> Option<i32> {
     Some(OBEYED.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
 }
 
-/// Ends this process by the signal, so that who started it sees which; returns where the system refuses.
+/// Ends this process by the signal, so that its parent sees which; returns if the system refuses.
 pub fn end_by_signal(signal: i32) {
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }

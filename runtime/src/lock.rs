@@ -1,9 +1,9 @@
-//! One process at a time in a folder of checkpoints or at an output, and a word on who it is.
+//! A lock that lets only one process use a checkpoint folder or an output, and names the holder.
 //!
-//! In: the lock file, in the folder or beside the output. Out: a [`Lock`], or who holds it. The lock is the operating system's
-//! (`flock`) on that file, so it goes when its process ends, however it ends; what is written in the file is for people. The file
-//! is removed when the lock is given back. Where a file system knows no locks a line on standard error says so, and the run goes
-//! on without.
+//! In: the lock file, in the folder or beside the output. Out: a [`Lock`], or who holds it. The lock is the operating
+//! system's (`flock`) on that file, so it ends with its process, however that ends; the text in the file is for people.
+//! The file is removed when the lock is released. If a file system has no locks, a line on standard error says so, and
+//! the run continues without.
 
 use crate::say;
 use rustix::fs::OFlags;
@@ -15,19 +15,19 @@ use std::time::{Duration, SystemTime};
 
 /// The lock file in a folder.
 const IN_FOLDER: &str = ".eigenforge-lock";
-/// How often a lock file is opened again that was removed meanwhile.
+/// How often to retry opening a lock file that was removed meanwhile.
 const TRIES: usize = 100;
-/// Bytes that the account of a holder may have.
+/// Size limit of a holder's description in bytes.
 const ACCOUNT: usize = 1024;
 
-/// Held as long as it lives.
+/// A lock, released when dropped.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
     path: PathBuf,
 }
 
-/// Another process, or another run in this one, is there.
+/// Another process, or another run in this one, holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} is in use by {holder}: wait until it has ended, or name another place", place.display())]
 pub struct InUse {
@@ -38,10 +38,10 @@ pub struct InUse {
 }
 
 impl Lock {
-    /// Locks a folder, which is there; `None` where that is not possible, which standard error then says.
+    /// Locks an existing folder; `None` if that is not possible, which is reported on standard error.
     ///
     /// # Errors
-    /// Who else holds it.
+    /// Another process holds the lock.
     pub fn of_folder(folder: &Path) -> Result<Option<Lock>, InUse> {
         Lock::take(folder, &folder.join(IN_FOLDER))
     }
@@ -49,7 +49,7 @@ impl Lock {
     /// Locks an output by the file OUT.lock beside it; `None` as above.
     ///
     /// # Errors
-    /// Who else holds it.
+    /// Another process holds the lock.
     pub fn of_output(output: &Path) -> Result<Option<Lock>, InUse> {
         let mut name = output.file_name().unwrap_or_default().to_os_string();
         name.push(".lock");
@@ -60,7 +60,7 @@ impl Lock {
         match try_take(path) {
             Ok(Taken::Mine(file)) => Ok(Some(Lock { file, path: path.into() })),
             Ok(Taken::Others(holder)) => Err(InUse { place: place.into(), holder }),
-            // There is no such folder: who writes there says so.
+            // There is no such folder: writing there will report it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => {
                 say!("warning: {} cannot be locked ({error}): see to it that no other run uses it", place.display());
@@ -92,7 +92,7 @@ fn try_take(path: &Path) -> io::Result<Taken> {
             return Err(io::Error::other(format!("{} is no regular file", path.display())));
         }
         match file.try_lock() {
-            // Who held it before may have removed the file since it was opened here.
+            // The previous holder may have removed the file since it was opened here.
             Ok(()) if !is_at(&file, path) => continue,
             Ok(()) => {
                 file.set_len(0)?;
@@ -106,7 +106,7 @@ fn try_take(path: &Path) -> io::Result<Taken> {
     Err(io::Error::other("other processes keep taking and leaving it"))
 }
 
-/// Whether this file is the one of that name.
+/// Whether this file is the one at that path.
 fn is_at(file: &File, path: &Path) -> bool {
     let same = |mine: fs::Metadata, there: fs::Metadata| (mine.dev(), mine.ino()) == (there.dev(), there.ino());
     file.metadata().and_then(|mine| Ok(same(mine, fs::symlink_metadata(path)?))).unwrap_or(false)
@@ -121,7 +121,7 @@ fn account() -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(ACCOUNT / 4).collect()
 }
 
-/// What the holder wrote; it does so a moment after it has the lock.
+/// The holder's text; written a moment after it gets the lock.
 fn read_account(file: &mut File) -> String {
     for _ in 0..10 {
         let mut bytes = Vec::new();
@@ -160,7 +160,7 @@ mod tests {
         assert!(refused.to_string().contains(" UTC: "), "{refused}");
         drop(first);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the lock file is gone");
-        // What a killed process leaves is no lock.
+        // The file of a killed process is not a lock.
         fs::write(folder.path().join(IN_FOLDER), "process 1 on nowhere\n").unwrap();
         let second = Lock::of_folder(folder.path()).unwrap().unwrap();
         assert!(Lock::of_folder(folder.path()).unwrap_err().holder.contains(&std::process::id().to_string()));
@@ -172,7 +172,7 @@ mod tests {
         drop(lock);
     }
 
-    /// Of many at once one is in at any time, although each removes the file.
+    /// Of many at once one holds the lock at any time, although each removes the file.
     #[test]
     fn one_at_a_time() {
         let folder = tempfile::tempdir().unwrap();

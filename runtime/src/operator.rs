@@ -1,4 +1,4 @@
-//! What a solver needs of a matrix: y = A x on a device, and a few numbers about A.
+//! The matrix as a solver sees it: y = A x on a device, and a few numbers about A.
 
 use crate::device::{Device, ElementFunction, Vector};
 use crate::error::Result;
@@ -7,13 +7,13 @@ use eigenforge_templates::Cost;
 
 /// A real symmetric matrix that can be multiplied by a vector.
 pub trait LinearOperator<T: Scalar>: Send + Sync {
-    /// Rows, and columns.
+    /// Number of rows and of columns.
     fn dimension(&self) -> usize;
     /// Where its vectors live.
     fn device(&self) -> &Device;
     /// y = A x; every element of y is written, whatever it held. Returns x·y, summed in f64 in a fixed order.
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64>;
-    /// y = A x where nobody asks for x·y: need not wait for the device.
+    /// y = A x without x·y: need not wait for the device.
     fn multiply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         self.apply(x, y).map(drop)
     }
@@ -21,16 +21,16 @@ pub trait LinearOperator<T: Scalar>: Send + Sync {
     fn apply_block(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<Vec<f64>> {
         x.iter().zip(y).map(|(x, y)| self.apply(x, y)).collect()
     }
-    /// The diagonal as a function of the index, if the operator can give it (for point Jacobi).
+    /// The diagonal as a function of the index, if the operator has it (for point Jacobi).
     fn diagonal(&self) -> Option<ElementFunction> {
         None
     }
-    /// A first guess of the lowest state as a function of the index, of length 1 or near it, if the operator knows one.
+    /// A first guess of the lowest state as a function of the index, of length close to 1, if the operator knows one.
     fn guess(&self) -> Result<Option<ElementFunction>> {
         Ok(None)
     }
     /// An upper bound of the spectral norm of A, such as the largest row sum of |A|.
     fn norm_bound(&self) -> f64;
-    /// The least work of one multiply.
+    /// The minimal work of one multiply.
     fn cost(&self) -> Cost;
 }

@@ -1,9 +1,9 @@
-//! Folders that nobody else can change: what is executed, loaded or believed comes from such a folder or not at all.
+//! Private folders: whatever is executed, loaded or trusted comes from a folder that nobody else can change.
 //!
-//! In: a folder of kernels, compiled simulations, coefficients or tuned choices. Out: whether it may be used, and why not; its
-//! files, read within limits. A hash inside a folder proves nothing against who may write the hash, too: so the folder, and each
-//! thing in it, must belong to this user or to root and be writable by nobody else. A read-only cache that the user names may also
-//! belong to whoever owns it.
+//! In: a folder of kernels, compiled simulations, coefficients or tuned choices. Out: whether it may be used, and if not
+//! why; its files, read within limits. A hash inside a folder does not protect against someone who can also write the
+//! hash. Therefore the folder and everything in it must belong to this user or to root and be writable by nobody else. A
+//! read-only cache that the user names may also belong to its owner.
 
 use crate::say_once;
 use rustix::fs::OFlags;
@@ -12,16 +12,16 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Write permission of the group and of all others.
+/// Write permission of the group and of others.
 const OTHERS_WRITE: u32 = 0o022;
 const ALL_WRITE: u32 = 0o002;
-/// Only who owns a thing may remove or rename it there.
+/// Sticky bit: only the owner of a file may remove or rename it there.
 const STICKY: u32 = 0o1000;
 
-/// Makes a folder, and those on the way to it, for this user alone; one that is there stays as it is.
+/// Creates a folder and its parents for this user alone; existing ones are not changed.
 ///
 /// # Errors
-/// What the system says.
+/// An I/O error.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
@@ -29,15 +29,15 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
 /// Writes a new file for this user alone.
 ///
 /// # Errors
-/// What the system says; a file that is there.
+/// An I/O error; the file exists.
 pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
-/// Writes a file for this user alone in place of an earlier one, in one step, and makes its folder if it is not there.
+/// Writes a file for this user alone, replacing an earlier one in one step, and creates its folder if needed.
 ///
 /// # Errors
-/// What the system says.
+/// An I/O error.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     make_folder(folder)?;
@@ -47,26 +47,27 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whose folders and files are used.
+/// The owners whose folders and files are trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {
     owners: Vec<u32>,
 }
 
 impl Trust {
-    /// This user's and root's.
+    /// Trusts this user and root.
     pub fn own() -> Trust {
         Trust { owners: vec![rustix::process::geteuid().as_raw(), 0] }
     }
 
-    /// Those, and those of the owner of a read-only cache that the user named.
+    /// Trusts those, and the owner of a read-only cache that the user named.
     pub fn of_tier(folder: &Path) -> Trust {
         let mut trust = Trust::own();
         trust.owners.extend(fs::metadata(folder).map(|metadata| metadata.uid()));
         trust
     }
 
-    /// Whether a folder may be used; if not, standard error says why and what to do, once. One that is not there yet may be.
+    /// Whether a folder may be used; if not, standard error says why and what to do, once. A folder that does not exist
+    /// may be used.
     pub fn allows(&self, folder: &Path) -> bool {
         let fault = self.fault(folder);
         fault.iter().for_each(|fault| say_once(format_args!("warning: {fault}")));
@@ -82,7 +83,7 @@ impl Trust {
                 folder.display()
             )
         };
-        // The folder, or what is there of the way to it.
+        // The folder, or its nearest existing parent.
         let folder = &std::path::absolute(folder).unwrap_or_else(|_| folder.into());
         let there = folder.ancestors().find_map(|path| Some((path, path.canonicalize().ok()?)));
         let (path, real) = there?;
@@ -112,7 +113,7 @@ impl Trust {
         Ok(())
     }
 
-    /// Whether a thing inside a folder that may be used is a folder which may be, too, or a link of this user's to one.
+    /// Whether an entry of a trusted folder is itself a trusted folder, or this user's link to one.
     pub fn holds_folder(&self, folder: &Path) -> bool {
         fs::metadata(folder).is_ok_and(|data| data.is_dir() && self.check(&data).is_ok())
     }
@@ -120,7 +121,7 @@ impl Trust {
     /// Opens a regular file; links are not followed, and a pipe or a device is not waited for.
     ///
     /// # Errors
-    /// A file that is not so, that others own or may write to.
+    /// The file is not regular, or others own it or may write to it.
     pub fn open(&self, path: &Path) -> io::Result<File> {
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -132,10 +133,10 @@ impl Trust {
         Ok(file)
     }
 
-    /// The bytes of such a file, of at most `limit` bytes.
+    /// The bytes of such a file, at most `limit`.
     ///
     /// # Errors
-    /// As of [`Trust::open`]; a longer file.
+    /// Errors of [`Trust::open`]; a longer file.
     pub fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         let file = self.open(path)?;
         let length = file.metadata()?.len();
@@ -150,7 +151,7 @@ impl Trust {
     /// The same as text.
     ///
     /// # Errors
-    /// As of [`Trust::read`]; bytes that are no UTF-8.
+    /// Errors of [`Trust::read`]; bytes that are not UTF-8.
     pub fn read_text(&self, path: &Path, limit: u64) -> io::Result<String> {
         String::from_utf8(self.read(path, limit)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is no text"))
     }
@@ -160,13 +161,13 @@ fn refused(why: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, why)
 }
 
-/// Sets the time of a file to now, which says when it was last used; makes it if it is not there.
+/// Sets the modification time of a file to now, marking its last use; creates it if needed.
 pub fn touch(path: &Path) {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let mut options = OpenOptions::new();
     let file: io::Result<File> =
         options.write(true).create(true).truncate(false).mode(0o600).custom_flags(flags).open(path);
-    // A folder that cannot be written keeps no such notes.
+    // In a read-only folder no use is recorded.
     let _ = file.and_then(|file| file.set_modified(std::time::SystemTime::now()));
 }
 
@@ -179,7 +180,7 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// Gives a thing to the user "nobody", where this process may.
+    /// Gives a file to the user "nobody", if this process may.
     fn give_away(path: &Path) -> bool {
         chown(path, Some(65_534), None).is_ok()
     }

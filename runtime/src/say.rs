@@ -1,14 +1,14 @@
-//! The one door to standard error.
+//! The only way to standard error.
 //!
-//! In: a line for the user. Out: the line on standard error, or nothing: a standard error that is closed or full must never
-//! cost a result, and `eprintln!` panics on it. A test reads the sources and finds every other way out.
+//! In: a line for the user. Out: the line on standard error, or nothing: a closed or full standard error must never cost
+//! a result, and `eprintln!` panics on it. A test reads the sources and finds every other use.
 
 use std::collections::BTreeSet;
 use std::fmt::Arguments;
 use std::io::Write;
 use std::sync::Mutex;
 
-/// Writes one line to standard error, in one piece, and forgets it if that fails.
+/// Writes one line to standard error in one piece, ignoring failures.
 pub fn say(line: Arguments<'_>) {
     let text = format!("{line}\n");
     let _ = std::io::stderr().lock().write_all(text.as_bytes());

@@ -8,11 +8,11 @@ use eigenforge_templates::launch::Element;
 /// # Safety
 /// The type has no padding, no pointers, and every bit pattern is a value of it.
 pub unsafe trait Pod: Copy + Send + Sync + 'static {
-    /// What a kernel's parameter must point to, for this type to be passed; `None`: no kernel of ours takes it.
+    /// The element type that a kernel's parameter must have for this type; `None` if no kernel takes it.
     const ELEMENT: Option<Element>;
     /// Appends the bytes of each value, in the machine's order.
     fn append_bytes(values: &[Self], to: &mut Vec<u8>);
-    /// The reverse, for as many values as `bytes` holds.
+    /// The reverse, for as many values as `bytes` contains.
     fn copy_bytes(bytes: &[u8], to: &mut [Self]);
 }
 
@@ -65,13 +65,13 @@ pub trait Scalar: Pod + Default + PartialEq + std::fmt::Debug {
     fn to_f64(self) -> f64;
     /// Rounds to nearest.
     fn from_f64(value: f64) -> Self;
-    /// The same slice when the type is f64 already, so that no copy is made.
+    /// The same slice if the type is already f64, to avoid a copy.
     fn as_f64(values: &[Self]) -> Option<&[f64]>;
     /// Rounds each number; the slices have the same length.
     fn store(values: &[f64], to: &mut [Self]);
     /// Appends the little-endian bytes of each number.
     fn write_bytes(values: &[Self], to: &mut Vec<u8>);
-    /// The reverse; trailing bytes that make no whole number are left out.
+    /// The reverse; an incomplete number at the end is ignored.
     fn read_bytes(bytes: &[u8]) -> Vec<Self>;
 }
 

@@ -1,4 +1,4 @@
-//! Records that notice a change of any byte: a RON text with its own blake3 hash in a last comment line.
+//! Records that detect a change of any byte: a RON text with its own blake3 hash in a last comment line.
 
 use serde::Serialize;
 use std::io;
@@ -8,15 +8,15 @@ const SEAL: &str = "\n// blake3 ";
 /// The record as RON, sealed.
 ///
 /// # Errors
-/// A record that RON cannot hold.
+/// RON cannot represent a record.
 pub fn seal(record: &impl Serialize) -> io::Result<String> {
     ron::ser::to_string_pretty(record, ron::ser::PrettyConfig::default()).map(sealed).map_err(io::Error::other)
 }
 
-/// The record in as few bytes as RON takes, sealed.
+/// The record as compact RON, sealed.
 ///
 /// # Errors
-/// A record that RON cannot hold.
+/// RON cannot represent a record.
 pub fn seal_compactly(record: &impl Serialize) -> io::Result<String> {
     ron::to_string(record).map(sealed).map_err(io::Error::other)
 }
@@ -26,7 +26,7 @@ fn sealed(text: String) -> String {
     format!("{text}{SEAL}{hash}\n")
 }
 
-/// The text under the seal; `None` where any byte of text or seal is not as it was written.
+/// The text under the seal; `None` if any byte of text or seal was changed.
 pub fn unseal(sealed: &str) -> Option<&str> {
     let (text, hash) = sealed.strip_suffix('\n')?.rsplit_once(SEAL)?;
     (blake3::hash(text.as_bytes()).to_hex().as_str() == hash).then_some(text)

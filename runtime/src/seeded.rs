@@ -1,13 +1,13 @@
-//! Test vectors that any program can make: x_i from a hash of (seed, i), uniform in [-1, 1).
+//! Reproducible test vectors: x_i from a hash of (seed, i), uniform in [-1, 1).
 //!
-//! In: a length and a seed. Out: x_i = splitmix64(seed + (i + 1) γ) with γ = 0x9E3779B97F4A7C15, its upper
-//! 53 bits as a number in [-1, 1) (Steele, Lea, Flood 2014). `benches/cpu_peers.py` makes the same numbers.
+//! In: a length and a seed. Out: x_i = splitmix64(seed + (i + 1) γ) with γ = 0x9E3779B97F4A7C15, its upper 53 bits as a
+//! number in [-1, 1) (Steele, Lea, Flood 2014). `benches/cpu_peers.py` generates the same numbers.
 
 use rayon::prelude::*;
 
 /// Seed of the vector that is multiplied.
 pub const SEED_X: u64 = 1;
-/// Seed of the vector that the product is held against.
+/// Seed of the vector that the product is multiplied with for checking.
 pub const SEED_Z: u64 = 2;
 
 /// Element `i` of the vector with this seed.

@@ -1,8 +1,8 @@
-//! A folder of saved states: each a folder of its own, written beside, flushed and renamed, the two newest kept.
+//! A folder of saved states: each state is a folder, written beside, flushed and renamed; the two newest are kept.
 //!
-//! In: what writes the files of a state. Out: `PREFIX00000007`, whole or not there at all, whatever kills the process. A disk that
-//! is full, read-only or gone costs the saved state and never the run: standard error says so, once until it changes. A signal
-//! that waits for a state to be saved ([`crate::interrupt`]) is answered here, too.
+//! In: a function that writes the files of a state. Out: `PREFIX00000007`, complete or absent, whatever kills the
+//! process. A disk that is full, read-only or gone costs the saved state and never the run: standard error says so, once
+//! until it changes. Signals that wait for a state to be saved ([`crate::interrupt`]) are handled here too.
 
 use crate::input_file::{FileKind, read_text};
 use crate::interrupt::{self, Interrupted, Saving};
@@ -16,18 +16,18 @@ use std::path::{Path, PathBuf};
 
 /// How many states stay on disk.
 const KEPT: usize = 2;
-/// Prefix of a state that is being written.
+/// Prefix of a state being written.
 const UNFINISHED: &str = "saving-";
 /// The record of a state.
 const HEADER: &str = "header.ron";
 
-/// Where the states of one run go.
+/// The folder of one run's states.
 #[derive(Debug)]
 pub struct StateFolder {
     folder: PathBuf,
     prefix: &'static str,
     sequence: u64,
-    /// What was said last about a disk that takes no states.
+    /// The last reported fault of the disk.
     fault: Option<String>,
     saving: Option<Saving>,
 }
@@ -35,9 +35,9 @@ pub struct StateFolder {
 /// Why a state was not written.
 #[derive(Debug)]
 pub enum NotWritten<E> {
-    /// The disk: the run goes on.
+    /// A disk error: the run continues.
     Disk(PathBuf, io::Error),
-    /// What was to be saved cannot be had: the run's own fault.
+    /// The data to be saved could not be obtained: an error of the run.
     Run(E),
 }
 
@@ -48,22 +48,22 @@ impl<E> NotWritten<E> {
     }
 }
 
-/// What a header turned out to be.
+/// The result of reading a header.
 #[derive(Debug)]
 pub enum Header<H> {
-    /// As it was written.
+    /// Intact.
     Whole(H),
-    /// Of another version of eigenforge, by the number of its schema.
+    /// From another version of eigenforge, with the number of its schema.
     OtherSchema(u32),
     /// Torn or altered.
     Damaged,
 }
 
 impl StateFolder {
-    /// Makes the folder if it is not there; `None`, with a line on standard error, on a disk that takes nothing.
+    /// Creates the folder if needed; `None`, with a line on standard error, if the disk cannot be written.
     ///
     /// # Errors
-    /// A path that leads nowhere, a folder that cannot be read.
+    /// An invalid path, or a folder that cannot be read.
     pub fn open(folder: &Path, prefix: &'static str) -> io::Result<Option<StateFolder>> {
         use ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         match fs::create_dir_all(folder) {
@@ -86,7 +86,7 @@ impl StateFolder {
         &self.folder
     }
 
-    /// From now on a signal waits for the next state, until [`StateFolder::let_signals_end`].
+    /// From now on a signal waits for the next save, until [`StateFolder::let_signals_end`].
     pub fn hold_signals(&mut self) {
         self.saving = Some(Saving::to(&self.folder));
     }
@@ -100,10 +100,10 @@ impl StateFolder {
         self.answer()
     }
 
-    /// The states, oldest first. What a killed run left half written is removed.
+    /// The states, oldest first. Half-written remains of a killed run are removed.
     ///
     /// # Errors
-    /// A folder that cannot be read.
+    /// The folder cannot be read.
     pub fn list(&self) -> io::Result<Vec<(u64, PathBuf)>> {
         let mut states = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -119,10 +119,10 @@ impl StateFolder {
         Ok(states)
     }
 
-    /// Writes a state: `write` puts its files into a new folder and gives the header. Whether the disk took it.
+    /// Writes a state: `write` puts its files into a new folder and returns the header. Returns whether it was written.
     ///
     /// # Errors
-    /// What `write` could not get; a signal that waited for this, [`Interrupted`], once it is done.
+    /// Errors of `write`; a signal that waited for this save, [`Interrupted`], after the save.
     pub fn save<H: Serialize, E: From<Interrupted>>(
         &mut self,
         write: impl FnOnce(&Path) -> Result<H, NotWritten<E>>,
@@ -137,7 +137,7 @@ impl StateFolder {
             Err(NotWritten::Run(error)) => return Err(error),
             Err(NotWritten::Disk(path, error)) => {
                 self.warn(&path, &error);
-                // Should a name be taken, the next one is tried.
+                // If a name is taken, the next one is tried.
                 let newest = self.list().ok().and_then(|states| Some(states.last()?.0));
                 self.sequence = self.sequence.max(newest.unwrap_or(0));
                 false
@@ -167,7 +167,7 @@ impl StateFolder {
         fs::rename(unfinished.path(), &done).map_err(NotWritten::at(&done))?;
         let _ = unfinished.keep(); // it has another name now
         self.sequence = next;
-        // Some file systems cannot flush a folder; the state itself is on the disk.
+        // Some file systems cannot flush a folder; the state itself is on disk.
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
         let states = self.list().map_err(NotWritten::at(&self.folder))?;
         for (_, old) in &states[..states.len().saturating_sub(KEPT)] {
@@ -177,7 +177,7 @@ impl StateFolder {
     }
 
     fn warn(&mut self, path: &Path, error: &io::Error) {
-        // The name of an unfinished state is another each time.
+        // The name of an unfinished state differs each time.
         let fault = error.to_string();
         if self.fault.as_ref() != Some(&fault) {
             say!(
@@ -201,7 +201,7 @@ impl StateFolder {
     }
 }
 
-/// Says, once, that a state is left aside.
+/// Reports once that a state is skipped.
 pub fn pass_over(state: &Path, file: &str) {
     let state = state.display();
     say_once(format_args!(
@@ -211,7 +211,7 @@ pub fn pass_over(state: &Path, file: &str) {
 
 /// Reads a sealed header whose first field is `schema`; schemas below `first_sealed` had no seal.
 pub fn read_header<H: DeserializeOwned>(state: &Path, schema: u32, first_sealed: u32) -> Header<H> {
-    /// What every schema's header begins with; its type has the name of the whole header's.
+    /// The fields common to the headers of all schemas; its type has the name of the full header's.
     #[derive(serde::Deserialize)]
     #[serde(rename = "Header")]
     struct Version {

@@ -1,16 +1,17 @@
 //! For tests: the devices and tools that they run on, and what happens where one is missing.
 //!
-//! A card is used where `EIGENFORGE_TEST_DEVICE` names one (`cuda`, `cuda:N`) and, where that is not set, wherever a driver
-//! made a card's device file; `cpu` leaves it out. A card that cannot be opened fails the test. So does a missing tool
-//! (host compiler, NVRTC, MPI), unless `EIGENFORGE_TEST_WITHOUT` names it, as `cargo xtask test --without compiler,nvrtc,mpi`
-//! does: then the test is skipped with a line on standard error, past the harness, which hides what passing tests print.
+//! A card is used if `EIGENFORGE_TEST_DEVICE` names one (`cuda`, `cuda:N`) or, if it is not set, if a driver has created
+//! a card's device file; `cpu` disables it. A card that cannot be opened fails the test. So does a missing tool (host
+//! compiler, NVRTC, MPI), unless `EIGENFORGE_TEST_WITHOUT` names it, as `cargo xtask test --without compiler,nvrtc,mpi`
+//! does: then the test is skipped with a line on standard error, bypassing the harness, which hides the output of passing
+//! tests.
 
 use crate::device::{Checks, Device};
 use crate::simulate::{Schedule, SimulateError, Simulator};
 use std::fmt::Display;
 use std::io::Write;
 
-/// What a machine may be said to lack.
+/// A tool that a machine may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
     /// A C++ compiler, for the simulated device.
@@ -22,7 +23,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// As `EIGENFORGE_TEST_WITHOUT` has it.
+    /// Its name in `EIGENFORGE_TEST_WITHOUT`.
     pub fn name(self) -> &'static str {
         match self {
             Tool::Compiler => "compiler",
@@ -31,16 +32,16 @@ impl Tool {
         }
     }
 
-    /// Whether this machine may lack it.
+    /// Whether this machine is allowed to lack it.
     pub fn may_be_missing(self) -> bool {
         std::env::var("EIGENFORGE_TEST_WITHOUT").is_ok_and(|all| all.split(',').any(|name| name.trim() == self.name()))
     }
 }
 
-/// A tool is missing, and why: the test is skipped if that may be.
+/// Reports a missing tool and why: the test is skipped if that is allowed.
 ///
 /// # Panics
-/// It may not be.
+/// It is not allowed to be missing.
 #[track_caller]
 pub fn missing(tool: Tool, reason: &dyn Display) {
     let name = tool.name();
@@ -51,13 +52,13 @@ pub fn missing(tool: Tool, reason: &dyn Display) {
     skipped(&reason.to_string());
 }
 
-/// Says that the test that runs on this thread is skipped, in one line.
+/// Reports in one line that this thread's test is skipped.
 pub fn skipped(reason: &str) {
     let (thread, reason) = (std::thread::current(), reason.lines().next().unwrap_or_default());
     let _ = writeln!(std::io::stderr(), "skipped: {reason} ({})", thread.name().unwrap_or("a test"));
 }
 
-/// The host compiler; `None` where it is missing and may be.
+/// The host compiler; `None` if it is missing and that is allowed.
 #[track_caller]
 pub fn simulator() -> Option<Simulator> {
     match Simulator::find() {
@@ -70,13 +71,13 @@ pub fn simulator() -> Option<Simulator> {
     }
 }
 
-/// A simulated device; `None` where there is no host compiler and need be none.
+/// A simulated device; `None` if the host compiler is missing and that is allowed.
 #[track_caller]
 pub fn simulated(schedule: Schedule, checks: Checks) -> Option<Device> {
     Some(Device::simulated_by(simulator()?, schedule, checks))
 }
 
-/// The card's name for `--device`; `None` where there is no card to use.
+/// The card's name for `--device`; `None` without a usable card.
 #[track_caller]
 pub fn card_name() -> Option<String> {
     match std::env::var("EIGENFORGE_TEST_DEVICE") {
@@ -87,7 +88,7 @@ pub fn card_name() -> Option<String> {
     }
 }
 
-/// The card; `None` where there is none to use.
+/// The card; `None` without a usable one.
 #[track_caller]
 pub fn card() -> Option<Device> {
     let name = card_name()?;
@@ -96,7 +97,7 @@ pub fn card() -> Option<Device> {
     }))
 }
 
-/// The card, or a line that says that the test is skipped.
+/// The card, or a line that the test is skipped.
 #[track_caller]
 pub fn card_or_skip() -> Option<Device> {
     let card = card();
@@ -106,7 +107,7 @@ pub fn card_or_skip() -> Option<Device> {
     card
 }
 
-/// The card, else a simulated device.
+/// The card, or else a simulated device.
 #[track_caller]
 pub fn card_or_simulated(schedule: Schedule) -> Option<Device> {
     card().or_else(|| simulated(schedule, Checks::First))

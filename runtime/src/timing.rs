@@ -1,7 +1,7 @@
-//! Times of a device: the middle of several, and what its memory allows: copies, timed in the same run and by the same clock as what they are held against.
+//! Timing on a device: medians, and memory-copy limits measured in the same run with the same clock.
 //!
-//! In: a device, a length. Out: bytes read and written per second by a copy (GB/s, 1e9 bytes), and the least time in
-//! which anything can be asked for and its result be had.
+//! In: a device, a length. Out: bytes read and written per second by a copy (GB/s, 1e9 bytes), and the least time for any
+//! request with a result.
 
 use crate::{Bind, Device, DeviceError, Vector};
 use eigenforge_templates::ScalarType;
@@ -18,27 +18,27 @@ pub fn median(times: &[f64]) -> f64 {
     }
 }
 
-/// Copies of which the best counts.
+/// Number of copies, of which the fastest counts.
 const TRIES: usize = 11;
-/// Doubles that a series of copies of short vectors moves in all, and the most copies in it.
+/// Doubles moved in total by a series of copies of short vectors, and the most copies in it.
 const SERIES: usize = 1 << 22;
 const MOST_COPIES: usize = 64;
 
 /// Bytes read and written per second by a copy between two vectors too large for any cache, in GB: the best of several,
-/// as a limit should be.
+/// as for a limit.
 ///
 /// # Errors
-/// The device's, such as too little memory.
+/// Device errors, such as too little memory.
 pub fn copy_bandwidth(device: &Device, dimension: usize) -> Result<f64, DeviceError> {
     let smallest: usize = if device.is_cuda() { 1 << 27 } else { 1 << 24 };
     series_bandwidth(device, dimension.clamp(smallest, 4 * smallest))
 }
 
-/// The same between two vectors of exactly this length, copied again and again: as fast as the cache where they stay in
-/// it, and for the shortest as fast as copies can be started.
+/// The same between two vectors of exactly this length, copied repeatedly: as fast as the cache if they stay in it, and
+/// for the shortest as fast as copies can be started.
 ///
 /// # Errors
-/// The device's, such as too little memory.
+/// Device errors, such as too little memory.
 pub fn series_bandwidth(device: &Device, length: usize) -> Result<f64, DeviceError> {
     let from: Vector<f64> = device.upload(&vec![1.0; length])?;
     let mut to: Vector<f64> = device.zeros(length)?;
@@ -53,11 +53,11 @@ pub fn series_bandwidth(device: &Device, length: usize) -> Result<f64, DeviceErr
     Ok(16e-6 * length as f64 / best)
 }
 
-/// Milliseconds to have one number read, its square summed and the sum returned: what anything takes that returns a
-/// number, however small. The median of several.
+/// Milliseconds to read one number, sum its square and return the sum: the minimum for anything that returns a number.
+/// The median of several.
 ///
 /// # Errors
-/// The device's.
+/// Device errors.
 pub fn least_milliseconds(device: &Device) -> Result<f64, DeviceError> {
     let program = VectorProgram::parse("program least\nvectors x : in\nsum square = x * x\n").map_err(|error| {
         DeviceError::Arguments {

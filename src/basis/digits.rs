@@ -1,8 +1,8 @@
 //! Words of digits whose sum lies in a range: how many there are, and the list in ascending order.
 //!
-//! A digit is the level of one site (0 … 2S); site 0 is the lowest digit. Counting is by inclusion and exclusion,
-//! Σ_k (−1)ᵏ C(n, k) C(q − k(2S+1) + n, n) words of n digits with a sum of at most q, so that nothing is listed before
-//! it is known how much there is; listing never visits a word outside the range.
+//! A digit is the level of one site (0 … 2S); site 0 is the lowest digit. Counting is by inclusion and exclusion, Σ_k
+//! (−1)ᵏ C(n, k) C(q − k(2S+1) + n, n) words of n digits with a sum of at most q, so that the length is known before
+//! anything is listed; listing never visits a word outside the range.
 
 use std::ops::RangeInclusive;
 
@@ -37,7 +37,7 @@ impl Digits {
             return base.saturating_pow(self.count as u32);
         }
         if sum > largest / 2 {
-            // Digits turned around, d → top − d, keep the terms below small: those of 64 bits stay under 2^91.
+            // Reversing the digits, d → top − d, keeps the terms below small: those of 64 bits stay under 2^91.
             return self.up_to(largest) - self.up_to(largest - sum - 1);
         }
         let mut value = 0i128;
@@ -56,8 +56,8 @@ impl Digits {
         words
     }
 
-    /// Adds the words that begin with the digits of `(word, sum)` and whose other digits, `self.count` of them, bring the
-    /// sum of all into `(low, high)`.
+    /// Adds the words that begin with the digits of `(word, sum)` and whose other `self.count` digits bring the total sum
+    /// into `(low, high)`.
     fn extend(self, words: &mut Vec<(u64, u64)>, (word, sum): (u64, u64), (low, high): (u64, u64)) {
         let Some(rest) = self.count.checked_sub(1) else {
             if (low..=high).contains(&sum) {

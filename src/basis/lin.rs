@@ -1,17 +1,17 @@
 //! Lin's two tables: index = high_offset[high] + low_index[low] (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)).
 //!
-//! What is listed has the size of the sector: high parts that hold states, and low parts that complete one. The two tables
-//! that are indexed by a part of the word itself have 2^bits entries; where that is more than the sector has states, the
+//! The lists have the size of the sector: high parts that contain states, and low parts that complete one. The two tables
+//! indexed by a part of the word itself have 2^bits entries; if that exceeds the number of states in the sector, the
 //! lists are searched instead ([`LinTables::direct`]).
 
 use super::digits::Digits;
 use super::low_mask;
 use crate::operator::OperatorError;
 
-/// Most high parts, and most low parts, that are listed: 1 GiB. Sectors beyond have 1e10 states and more.
+/// Most high parts, and most low parts, in a list: 1 GiB. Sectors beyond have 1e10 states and more.
 const LARGEST_LIST: u128 = 1 << 25;
 
-/// Entries of a table indexed by a part of a word that are allowed in any sector: they take less than a millisecond.
+/// Table entries, indexed by a part of a word, allowed in any sector: they take less than a millisecond.
 const SMALL_TABLE: u64 = 1 << 16;
 
 /// Bits of one half beyond which it never indexes a table.
@@ -24,7 +24,7 @@ pub struct HighPart {
     pub high: u64,
     /// Index of its first state.
     pub start: u64,
-    /// Where its low parts begin in [`LinTables::low_states`].
+    /// First of its low parts in [`LinTables::low_states`].
     pub first_low: u64,
     /// How many there are.
     pub count: u64,
@@ -37,28 +37,28 @@ pub struct LinTables {
     pub low_bits: u32,
     /// Low parts by charge, ascending within one.
     pub low_states: Vec<u64>,
-    /// High parts that hold states, ascending.
+    /// High parts with states, ascending.
     pub parts: Vec<HighPart>,
-    /// Tables indexed by the parts themselves; `None` where the lists are searched.
+    /// Tables indexed by the parts themselves; `None` if the lists are searched.
     pub direct: Option<DirectTables>,
 }
 
 /// Lin's tables proper.
 #[derive(Clone, Debug)]
 pub struct DirectTables {
-    /// Index of the first state of each high part; `u64::MAX` where the sector has none.
+    /// Index of the first state of each high part; `u64::MAX` if the sector has none.
     pub high_offset: Vec<u64>,
-    /// Position of each low part among those of its charge; `u32::MAX` for words that are no state.
+    /// Position of each low part among those of its charge; `u32::MAX` for words that are not states.
     pub low_index: Vec<u32>,
 }
 
-/// Whether halves of so many bits index tables, in a sector of so many states.
+/// Whether halves of this many bits index tables, in a sector of this dimension.
 fn is_direct(low_bits: u32, high_bits: u32, dimension: u64) -> bool {
     let bits = low_bits.max(high_bits);
     bits <= LARGEST_HALF && 1 << bits <= dimension.max(SMALL_TABLE)
 }
 
-/// Bytes of the tables of a fermion sector, which are not made for a Kronecker sum.
+/// Bytes of the tables of a fermion sector, which a Kronecker sum does not need.
 pub(super) fn fermion_bytes(sites: usize, up: usize, down: usize) -> u64 {
     let bits = sites as u32;
     let direct = if is_direct(bits, bits, up as u64 * down as u64) { 12 << bits } else { 0 };
@@ -71,7 +71,7 @@ fn list_bytes(low_states: usize, parts: usize) -> u64 {
 
 impl LinTables {
     /// Fermions: the low part is the up word, the high part the down word, so the index is the Kronecker one. At most 32
-    /// sites, since both words must fit one state word.
+    /// sites, because both words must fit in one state word.
     pub fn fermions(sites: usize, up: &[u64], down: &[u64]) -> LinTables {
         let n_up = up.len() as u64;
         let part =
@@ -80,7 +80,7 @@ impl LinTables {
         LinTables { low_bits: sites as u32, low_states: up.to_vec(), parts, direct: None }.with_direct(sites as u32)
     }
 
-    /// Local moments of `width` bits a site whose levels, 0 to `two_s` each, add up to `levels`.
+    /// Local moments of `width` bits per site whose levels, 0 to `two_s` each, add up to `levels`.
     ///
     /// # Errors
     /// A sector whose lists would be too long.
@@ -109,7 +109,7 @@ impl LinTables {
         Ok(tables.with_direct(high.count as u32 * width))
     }
 
-    /// Adds the tables that are indexed by parts of the word, where the sector is large enough for them.
+    /// Adds the tables indexed by parts of the word, if the sector is large enough for them.
     fn with_direct(mut self, high_bits: u32) -> LinTables {
         if !is_direct(self.low_bits, high_bits, self.dimension()) {
             return self;
@@ -140,7 +140,7 @@ impl LinTables {
         list_bytes(self.low_states.len(), self.parts.len()) + direct as u64
     }
 
-    /// The high part that holds an index below the dimension.
+    /// The high part that contains an index below the dimension.
     pub fn part_of(&self, index: u64) -> usize {
         self.parts.partition_point(|part| part.start <= index) - 1
     }
@@ -151,7 +151,7 @@ impl LinTables {
         self.low_states[(part.first_low + index - part.start) as usize] | part.high << self.low_bits
     }
 
-    /// The index of a word that is known to be in the sector.
+    /// The index of a word in the sector.
     #[inline]
     pub fn index(&self, state: u64) -> u64 {
         let (low, high) = (state & low_mask(self.low_bits), state >> self.low_bits);
@@ -164,7 +164,7 @@ impl LinTables {
         }
     }
 
-    /// The index of any word, `None` when it is not in the sector.
+    /// The index of any word; `None` if it is not in the sector.
     pub fn checked_index(&self, state: u64) -> Option<u64> {
         let (low, high) = (state & low_mask(self.low_bits), state >> self.low_bits);
         let part = &self.parts[self.parts.binary_search_by_key(&high, |part| part.high).ok()?];
@@ -177,7 +177,7 @@ impl LinTables {
     }
 }
 
-/// Words sorted by charge, ascending within one, and where each charge begins, with the end of the last.
+/// Words sorted by charge, ascending within one, and the start of each charge, followed by the end of the last.
 fn by_charge(words: Vec<(u64, u64)>, sums: &std::ops::RangeInclusive<u64>) -> (Vec<u64>, Vec<u64>) {
     let classes = (sums.end() - sums.start() + 1) as usize;
     let mut first = vec![0u64; classes + 1];

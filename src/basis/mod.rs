@@ -1,16 +1,16 @@
-//! The basis of a sector: which state words it holds, in which order, and how to go from word to index and back.
+//! The basis of a sector: its state words, their order, and the conversion from word to index and back.
 //!
 //! * Fermions (n↑, n↓): index = i + n · j, with i the rank of the up word and j that of the down word among words of
 //!   that many set bits, ascending. The vector is the matrix V of the Hubbard papers, column-major in the up index.
 //! * Local moments (2Sᶻ): words ascending.
 //!
-//! Both are the same thing to a kernel, [`LinTables`] (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the word is cut in two,
-//! and index = high_offset[high part] + low_index[low part], because all words with one high part follow each other and
-//! hold every low part that completes the charge.
+//! Kernels treat both in the same way, by [`LinTables`] (H. Q. Lin, Phys. Rev. B 42, 6561 (1990)): the word is cut in
+//! two, and index = high_offset[high part] + low_index[low part], because all words with one high part are consecutive
+//! and contain every low part that completes the charge.
 //!
-//! Everything is counted and listed by the sector, never by all words of so many sites: one magnon on 64 sites is 64 states
-//! with tables of some kilobytes. A state of local moments has at most 64 bits, and so has the word of one electron
-//! species; where terms move both species together the two words must fit 64 bits side by side.
+//! Everything is counted and listed by sector, never over all words of that many sites: one magnon on 64 sites is 64
+//! states with tables of some kilobytes. A state of local moments has at most 64 bits, and so has the word of one
+//! electron species; if terms move both species together the two words must fit in 64 bits side by side.
 
 pub mod combinations;
 mod digits;
@@ -71,7 +71,7 @@ enum States {
     Spins(LinTables),
 }
 
-/// Largest number of words of one species whose tables are still sensible to keep (1 GiB of words).
+/// Largest number of words of one species for which tables are made (1 GiB of words).
 const LARGEST_SPECIES: u64 = 1 << 27;
 
 /// Bits of a state word.
@@ -81,7 +81,8 @@ impl Basis {
     /// The basis of a sector; `two_s` matters for local moments only.
     ///
     /// # Errors
-    /// A sector without states, words of more than 64 bits, lists that would be too long: all before anything is listed.
+    /// A sector without states, words of more than 64 bits, lists that would be too long; found before anything is
+    /// listed.
     pub fn new(sites: usize, two_s: u32, sector: Sector) -> Result<Basis, OperatorError> {
         let word = Word::of(sites, two_s, sector)?;
         let empty = |reason: String| OperatorError::EmptySector { sector: sector.to_string(), sites, reason };
@@ -101,7 +102,7 @@ impl Basis {
                 Ok(Basis { word, sector, dimension: n_up * n_down, states })
             }
             Sector::Spins { two_sz } => {
-                // In 128 bits, since 2S may be any 32-bit number.
+                // In 128 bits, because 2S may be any 32-bit number.
                 let (largest, two_sz) = (sites as i128 * i128::from(two_s), i128::from(two_sz));
                 if two_sz.abs() > largest {
                     return Err(empty(format!("2Sz lies between -{largest} and {largest}")));
@@ -153,7 +154,7 @@ impl Basis {
         }
     }
 
-    /// The index of a state word, `None` when it is not in the sector.
+    /// The index of a state word; `None` if it is not in the sector.
     pub fn index(&self, state: u128) -> Option<u64> {
         match (&self.states, self.word) {
             (States::Fermions { up, down }, Word::Fermions { sites }) => {
@@ -166,7 +167,7 @@ impl Basis {
         }
     }
 
-    /// The tables that a matrix-free multiply ranks with; of fermions on at most 32 sites.
+    /// The tables for ranking in a matrix-free multiply; for fermions on at most 32 sites.
     pub fn lin_tables(&self) -> Result<LinTables, OperatorError> {
         match (&self.states, self.word) {
             (States::Fermions { .. }, word) if word.bits() > WORD_BITS => Err(word.too_long()),
@@ -197,7 +198,7 @@ impl Basis {
         (0..digits as u32).map(|digit| (state >> (digit * width)) as u32 & low_mask(width) as u32).collect()
     }
 
-    /// The index of a configuration, `None` when it is not in the sector.
+    /// The index of a configuration; `None` if it is not in the sector.
     pub fn index_of(&self, configuration: &[u32]) -> Option<u64> {
         let width = match self.word {
             Word::Fermions { .. } => 1,
@@ -217,7 +218,7 @@ impl Word {
     /// The layout of a sector's words.
     ///
     /// # Errors
-    /// More than 64 bits: sites of one electron species, sites and bits a site of local moments.
+    /// More than 64 bits: one per site for an electron species, bits per site times sites for local moments.
     pub(crate) fn of(sites: usize, two_s: u32, sector: Sector) -> Result<Word, OperatorError> {
         let (word, bits) = match sector {
             Sector::Fermions { .. } => (Word::Fermions { sites }, sites as u128),

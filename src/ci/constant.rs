@@ -1,18 +1,18 @@
-//! What integrals add to every determinant alike, taken out before a solve.
+//! Removes from the integrals what adds the same energy to every determinant, before a solve.
 //!
-//! In: integrals and the number of electrons. Out: the integrals without it, and its energy. Beside the core energy these
-//! are a potential of all orbitals, h_pp = m, which adds m N, and a charging energy, (pp|qq) = m for all p and q, which adds
-//! m N (N − 1) / 2. The m is the median. In molecules it is no more than any other and nothing is taken out; in a model
-//! with a chemical potential it may be so large that the digits of everything else are lost in it.
+//! In: integrals and the number of electrons. Out: the integrals without the constant, and its energy. In addition to the
+//! core energy these are a potential common to all orbitals, h_pp = m, which adds m N, and a charging energy, (pp|qq) = m
+//! for all p and q, which adds m N (N − 1) / 2. The m is the median. In molecules it is not special and nothing is
+//! removed; in a model with a chemical potential it may be so large that the digits of everything else are lost.
 
 use super::Integrals;
 use super::integrals::pair;
 use std::borrow::Cow;
 
-/// Of Σ |integral|, what may be left where something is taken out.
+/// A constant is removed only if at most this fraction of Σ |integral| remains.
 const SHARE: f64 = 0.1;
 
-/// Takes the constant out; returns it with the core energy.
+/// Removes the constant; returns it with the core energy.
 pub(super) fn take_out(integrals: &Integrals, electrons: usize) -> (Cow<'_, Integrals>, f64) {
     let (n, orbitals) = (electrons as f64, 0..integrals.orbitals);
     let potential: Vec<usize> = orbitals.clone().map(|p| pair(p, p)).collect();
@@ -28,7 +28,7 @@ pub(super) fn take_out(integrals: &Integrals, electrons: usize) -> (Cow<'_, Inte
     (Cow::Owned(rest), constant)
 }
 
-/// The median of some integrals if little is left without it, else 0.
+/// The median of some integrals if little remains without it, otherwise 0.
 fn common(integrals: &[f64], places: &[usize]) -> f64 {
     let mut values: Vec<f64> = places.iter().filter_map(|place| integrals.get(*place).copied()).collect();
     values.sort_by(f64::total_cmp);

@@ -1,21 +1,21 @@
 //! How many determinants and configuration state functions a space holds, by excitation level and irrep.
 //!
-//! In: orbitals, electrons, spin, the reference configuration (orbitals filled twice, then once), the orbitals' irreps
-//! if they matter. Out: exact numbers; nothing is enumerated.
+//! In: orbitals, electrons, spin, the reference configuration (doubly, then singly occupied orbitals), and optionally the
+//! orbitals' irreps. Out: exact numbers, without enumeration.
 //!
-//! A configuration with o singly occupied orbitals carries C(o, o/2 − S) − C(o, o/2 − S − 1) states of spin S
-//! (Helgaker, Jørgensen and Olsen 2000, eq. 2.6.1). Its level is the number of electrons that it has where the
-//! reference has none of them: Σ max(0, n_p − n_p of the reference). From a closed-shell reference of d orbitals the
-//! sum over configurations is Σ_S′ D(d, 2d − k, S′) D(n − d, k, S′) with D of Weyl and Paldus, which gives Table 1 of
-//! Mahmoud, Hoffmann and Reza (2018): all singlets of water in 6-31G(d), cumulative.
+//! A configuration with o singly occupied orbitals has C(o, o/2 − S) − C(o, o/2 − S − 1) states of spin S (Helgaker,
+//! Jørgensen and Olsen 2000, eq. 2.6.1). Its level is the number of its electrons in orbitals where the reference has
+//! none: Σ max(0, n_p − n_p of the reference). From a closed-shell reference of d orbitals the sum over configurations is
+//! Σ_S′ D(d, 2d − k, S′) D(n − d, k, S′) with D of Weyl and Paldus, which gives Table 1 of Mahmoud, Hoffmann and Reza
+//! (2018): all singlets of water in 6-31G(d), cumulative.
 
 use super::strings::binomial;
 use std::collections::HashMap;
 
-/// The numbers of more orbitals leave 128 bits with a few electrons already.
+/// With more orbitals the counts exceed 128 bits even for a few electrons.
 const MOST_ORBITALS: usize = 10_000;
 
-/// Why there is no number.
+/// Why a count fails.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CountError {
     /// The reference does not hold the electrons.
@@ -32,7 +32,7 @@ pub enum CountError {
         /// Spatial orbitals.
         orbitals: usize,
     },
-    /// So many electrons cannot have this spin.
+    /// This number of electrons cannot have this spin.
     #[error("{electrons} electrons cannot have 2S = {two_s}: both must be even or both odd, and 2S at most as large")]
     Spin {
         /// Electrons.
@@ -40,7 +40,7 @@ pub enum CountError {
         /// 2S asked for.
         two_s: usize,
     },
-    /// Not one irrep an orbital, or one that there is not.
+    /// The number of irreps differs from the number of orbitals, or an irrep does not exist.
     #[error("{found} irreps for {orbitals} orbitals; give one an orbital, from 1 to 8, or none")]
     Irreps {
         /// What was found.
@@ -48,7 +48,7 @@ pub enum CountError {
         /// Spatial orbitals.
         orbitals: usize,
     },
-    /// More orbitals than are counted.
+    /// More orbitals than can be counted.
     #[error("{orbitals} orbitals: at most {MOST_ORBITALS} are counted")]
     Orbitals {
         /// Spatial orbitals.
@@ -64,12 +64,12 @@ pub enum CountError {
         /// Spatial orbitals.
         orbitals: usize,
     },
-    /// Over 128 bits.
+    /// A count exceeds 128 bits.
     #[error("there are over 3 · 10^38 states")]
     Overflow,
 }
 
-/// Occupation that levels are counted from: the lowest orbitals twice, the next once.
+/// The reference occupation for levels: the lowest orbitals doubly, the next singly occupied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// Orbitals with two electrons.
@@ -79,31 +79,31 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// All orbitals filled twice but 2S of them.
+    /// All orbitals doubly occupied except 2S.
     pub fn high_spin(electrons: usize, two_s: usize) -> Reference {
         Reference { doubly: electrons.saturating_sub(two_s) / 2, singly: two_s }
     }
 }
 
-/// Numbers of states by excitation level, level 0 first, up to as many as there are electrons.
+/// Numbers of states by excitation level, from level 0 up to the number of electrons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Of each level, for each irrep from 1 to 8; all in the first without irreps.
+    /// For each level and each irrep from 1 to 8; all in the first entry without irreps.
     pub by_irrep: Vec<[u128; 8]>,
 }
 
 impl Counts {
-    /// All irreps together.
+    /// Summed over irreps.
     pub fn per_level(&self) -> Vec<u128> {
         self.by_irrep.iter().map(|irreps| irreps.iter().sum()).collect()
     }
 
-    /// Up to each level, all irreps together.
+    /// Cumulative over levels, summed over irreps.
     pub fn cumulative(&self) -> Vec<u128> {
         sums(self.per_level())
     }
 
-    /// Up to each level, of one irrep (Molpro's number, 1 to 8; any other has none).
+    /// Cumulative over levels, for one irrep (Molpro's number, 1 to 8; 0 for any other).
     pub fn cumulative_in_irrep(&self, irrep: u8) -> Vec<u128> {
         let of = |irreps: &[u128; 8]| irreps.get(usize::from(irrep).wrapping_sub(1)).copied().unwrap_or(0);
         sums(self.by_irrep.iter().map(of).collect())
@@ -119,7 +119,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Totals and running sums must fit as well.
+    /// Checks that totals and running sums fit too.
     fn checked(self) -> Result<Counts, CountError> {
         let total = self.by_irrep.iter().flatten().try_fold(0u128, |sum, count| sum.checked_add(*count));
         total.map(|_| self).ok_or(CountError::Overflow)
@@ -202,7 +202,7 @@ pub fn configuration_state_functions(
     counts.checked()
 }
 
-/// What some orbitals have beyond or below the reference.
+/// How a set of orbitals differs from the reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Shell {
     holes: usize,
@@ -212,7 +212,7 @@ struct Shell {
 }
 
 impl Shell {
-    /// As in the reference; the irrep counts where the orbital is singly occupied.
+    /// As in the reference; the irrep counts if the orbital is singly occupied.
     fn of(irrep: u8, open: usize) -> Shell {
         Shell { open, irrep: if open == 1 { irrep } else { 0 }, ..Shell::default() }
     }
@@ -222,10 +222,10 @@ impl Shell {
     }
 }
 
-/// How many ways lead to each [`Shell`].
+/// The number of ways to reach each [`Shell`].
 type Partial = HashMap<Shell, u128>;
 
-/// One orbital more, in any of three occupations.
+/// Adds one orbital, in any of three occupations.
 fn with_orbital(before: &Partial, choices: [Shell; 3], electrons: usize) -> Result<Partial, CountError> {
     let mut after = Partial::new();
     for (shell, count) in before {
@@ -286,7 +286,7 @@ fn strings(irreps: &[u8], electrons: usize) -> Result<HashMap<(usize, u8), u128>
     Ok(strings)
 }
 
-/// Irreps from 0; all 0 where there are none.
+/// Irreps counted from 0; all 0 if there are none.
 fn from_zero(irreps: &[u8], orbitals: usize) -> Result<Vec<u8>, CountError> {
     if irreps.is_empty() {
         return Ok(vec![0; orbitals]);

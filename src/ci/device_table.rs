@@ -1,4 +1,4 @@
-//! Tables that generated kernels read: made on the host, uploaded once, passed by name.
+//! Tables read by generated kernels: made on the host, uploaded once, passed by name.
 
 use eigenforge_runtime::{Arguments, Device, DeviceError, OnDevice};
 
@@ -13,7 +13,7 @@ pub(super) enum Table {
 /// Tables on a device, by the names of their parameters.
 pub(super) type Tables = Vec<(&'static str, Box<dyn OnDevice + Send + Sync>)>;
 
-/// Uploads them, each given up as soon as it is there.
+/// Uploads them, freeing each host copy as soon as it is uploaded.
 pub(super) fn upload(device: &Device, tables: Vec<(&'static str, Table)>) -> Result<Tables, DeviceError> {
     let one = |(name, table): (&'static str, Table)| {
         let memory: Box<dyn OnDevice + Send + Sync> = match table {
@@ -27,7 +27,7 @@ pub(super) fn upload(device: &Device, tables: Vec<(&'static str, Table)>) -> Res
     tables.into_iter().map(one).collect()
 }
 
-/// All of them as arguments that are read.
+/// Adds all of them as read arguments.
 pub(super) fn read_all<'a>(arguments: Arguments<'a>, tables: &'a Tables) -> Arguments<'a> {
     tables.iter().fold(arguments, |arguments, (name, memory)| arguments.read(name, &**memory))
 }

@@ -1,4 +1,4 @@
-//! One- and two-electron integrals over real orbitals, with their eightfold symmetry stored once.
+//! One- and two-electron integrals over real orbitals, with eightfold symmetry, each stored once.
 
 use super::fcidump::{FcidumpError, check_spins};
 
@@ -7,11 +7,11 @@ use super::fcidump::{FcidumpError, check_spins};
 pub struct Integrals {
     /// Number of spatial orbitals.
     pub orbitals: usize,
-    /// Electrons that the file means.
+    /// Number of electrons.
     pub electrons: usize,
     /// Twice Sz: n_α − n_β.
     pub two_sz: i64,
-    /// Irreducible representation of each orbital in Molpro's numbering, from 1; empty where the file has none.
+    /// Irreducible representation of each orbital in Molpro's numbering, from 1; empty if unknown.
     pub irreps: Vec<u8>,
     /// Energy without electrons: nuclei and frozen cores.
     pub core: f64,
@@ -21,7 +21,7 @@ pub struct Integrals {
     pub two: Vec<f64>,
 }
 
-/// Place of (a, b) = (b, a) in a packed lower triangle.
+/// Index of (a, b) = (b, a) in a packed lower triangle.
 pub fn pair(a: usize, b: usize) -> usize {
     let (high, low) = if a >= b { (a, b) } else { (b, a) };
     high * (high + 1) / 2 + low
@@ -57,14 +57,14 @@ impl Integrals {
         self.two[pair(pair(p, q), pair(r, s))]
     }
 
-    /// What small integrals are compared with: the largest |(pq|rs)|, or the largest |h_pq| where there is none.
+    /// The scale of integrals: the largest |(pq|rs)|, or the largest |h_pq| if there is none.
     pub fn unit(&self) -> f64 {
         let largest = |values: &[f64]| values.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
         let two = largest(&self.two);
         if two > 0.0 { two } else { largest(&self.one) }
     }
 
-    /// n_α and n_β: (N + 2Sz) / 2 and (N − 2Sz) / 2, and never below 0.
+    /// n_α and n_β: (N + 2Sz) / 2 and (N − 2Sz) / 2, at least 0.
     pub fn spins(&self) -> (usize, usize) {
         let electrons = self.electrons as i64;
         (((electrons + self.two_sz) / 2).max(0) as usize, ((electrons - self.two_sz) / 2).max(0) as usize)
@@ -77,7 +77,7 @@ impl Integrals {
         Ok(self)
     }
 
-    /// Whether there are as many values and irreps as orbitals ask for, and no irrep that there is not.
+    /// Whether the numbers of values and irreps match the orbitals, and all irreps exist.
     pub fn is_whole(&self) -> bool {
         let pairs = triangle(self.orbitals);
         let irreps = self.irreps.is_empty() || self.irreps.len() == self.orbitals;
@@ -85,13 +85,13 @@ impl Integrals {
         self.one.len() == pairs && self.two.len() == triangle(pairs) && irreps && known
     }
 
-    /// Whether every integral that the orbitals' irreps forbid is exactly 0. False where there are no irreps.
+    /// Whether every integral forbidden by the orbitals' irreps is exactly 0. False without irreps.
     pub fn obey_irreps(&self) -> bool {
         !self.irreps.is_empty() && self.largest_forbidden(&self.irreps) == 0.0
     }
 
-    /// The largest |h_pq| or |(pq|rs)| that must be 0 by symmetry: its orbitals' irreps (one an orbital, from 1) do not
-    /// multiply to the totally symmetric one.
+    /// The largest |h_pq| or |(pq|rs)| that symmetry forbids: the product of its orbitals' irreps (one per orbital, from
+    /// 1) is not totally symmetric.
     pub fn largest_forbidden(&self, irreps: &[u8]) -> f64 {
         let pairs = (0..self.orbitals).flat_map(|p| (0..=p).map(move |q| (p, q)));
         let product: Vec<u8> = pairs.map(|(p, q)| (irreps[p] - 1) ^ (irreps[q] - 1)).collect();

@@ -19,23 +19,22 @@ use crate::sparse::{Csr, CsrError};
 use eigenforge_runtime::{Device, DeviceError};
 use rayon::prelude::*;
 
-/// Elements up to this are left out unless a caller says otherwise, in parts of [`Integrals::unit`].
+/// Default threshold below which elements are dropped, in units of [`Integrals::unit`].
 pub const THRESHOLD: f64 = 1e-12;
 
-/// Integrals up to this that symmetry forbids are rounding errors of the program that wrote them, in parts of
-/// [`Integrals::unit`].
+/// Forbidden integrals up to this are rounding errors of the program that wrote them, in units of [`Integrals::unit`].
 pub(super) const FORBIDDEN: f64 = 1e-8;
 
-/// Rows that a task works on.
+/// Rows per task.
 const CHUNK: usize = 128;
 
-/// Bytes of a non-zero: its value and its column.
+/// Bytes per non-zero: its value and its column.
 const NON_ZERO_BYTES: u64 = 12;
 
-/// Why there is no matrix.
+/// Why the matrix cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum MatrixError {
-    /// Integrals and space are of different molecules.
+    /// Integrals and space belong to different molecules.
     #[error("the integrals have {integrals} orbitals and the space {space}")]
     Orbitals {
         /// Orbitals of the integrals.
@@ -43,14 +42,14 @@ pub enum MatrixError {
         /// Orbitals of the space.
         space: usize,
     },
-    /// Integrals put together by hand whose parts do not fit.
+    /// Integrals built by hand with inconsistent parts.
     #[error(
         "integrals of {orbitals} orbitals have {one} one-electron and {two} two-electron values and an irrep from 1 to 8 \
          for each orbital or none; these have {found:?} values and irreps",
         one = triangle(*orbitals), two = triangle(triangle(*orbitals))
     )]
     Integrals {
-        /// Orbitals they say they have.
+        /// Their stated number of orbitals.
         orbitals: usize,
         /// Values of one and two electrons, irreps.
         found: [usize; 3],
@@ -64,13 +63,13 @@ pub enum MatrixError {
         /// Determinants of the space.
         rows: u64,
     },
-    /// No real number, or below 0.
+    /// A threshold that is negative or not finite.
     #[error("threshold {found}: expected 0 or a small positive number, such as 1e-12")]
     Threshold {
         /// What was given.
         found: f64,
     },
-    /// The space is cut by irreps that the integrals do not have.
+    /// The space has one irrep, but the integrals do not obey irreps.
     #[error(
         "a space of one irrep needs integrals that keep it, but one that the orbitals' irreps forbid is {largest:e} \
          (at most {limit:e} of the largest integral is taken for rounding): ORBSYM does not fit the integrals; take the space without irrep",
@@ -88,20 +87,20 @@ pub enum MatrixError {
     Csr(#[from] CsrError),
 }
 
-/// H in a determinant space, ready to give any row.
-pub struct Hamiltonian<'a> {
+/// H in a determinant space, able to return any row.
+pub struct CiHamiltonian<'a> {
     pub(super) space: &'a Space,
     threshold: f64,
     /// Rows and columns of `coulomb` and `repulsion`.
     pub(super) pairs: usize,
     pub(super) orbitals: usize,
-    /// (pq|rs), all pairs pq and rs: a row is what the singles of one spin feel of one single of the other.
+    /// (pq|rs), all pairs pq and rs: in a row are the couplings of one spin's singles to one single of the other.
     pub(super) coulomb: Vec<f64>,
     /// (pq|rr), pairs pq and orbitals r.
     pub(super) repulsion: Vec<f64>,
-    /// Product of irreps of each pair of orbitals, from 0; all 0 where the integrals do not obey them.
+    /// Product of irreps of each pair of orbitals, from 0; all 0 if the integrals do not obey them.
     pub(super) irreps: Vec<u8>,
-    /// Of each orbital, from 0, likewise.
+    /// Irrep of each orbital, from 0, likewise.
     pub(super) orbital_irreps: Vec<u8>,
     pub(super) alpha: StringTable,
     pub(super) beta: StringTable,
@@ -115,15 +114,15 @@ struct Pair {
     down: Vec<usize>,
 }
 
-/// The matrix of H in a space, without the core energy; elements up to `threshold` times
-/// [`Integrals::unit`] (see [`THRESHOLD`]) are left out.
+/// The matrix of H in a space, without the core energy; elements up to `threshold` times [`Integrals::unit`] (see
+/// [`THRESHOLD`]) are dropped.
 pub fn matrix(integrals: &Integrals, space: &Space, threshold: f64) -> Result<Csr, MatrixError> {
-    Hamiltonian::new(integrals, space, threshold)?.matrix()
+    CiHamiltonian::new(integrals, space, threshold)?.matrix()
 }
 
-impl<'a> Hamiltonian<'a> {
+impl<'a> CiHamiltonian<'a> {
     /// Lists the excitations of the space's strings.
-    pub fn new(integrals: &Integrals, space: &'a Space, threshold: f64) -> Result<Hamiltonian<'a>, MatrixError> {
+    pub fn new(integrals: &Integrals, space: &'a Space, threshold: f64) -> Result<CiHamiltonian<'a>, MatrixError> {
         let orbitals = integrals.orbitals;
         if orbitals != space.orbitals() {
             return Err(MatrixError::Orbitals { integrals: orbitals, space: space.orbitals() });
@@ -154,7 +153,7 @@ impl<'a> Hamiltonian<'a> {
             integrals.two[super::integrals::pair(left, right)]
         });
         let pair_list = || (0..orbitals).flat_map(|p| (0..=p).map(move |q| (p, q)));
-        Ok(Hamiltonian {
+        Ok(CiHamiltonian {
             space,
             threshold,
             pairs,
@@ -191,7 +190,7 @@ impl<'a> Hamiltonian<'a> {
         orbitals.iter().map(|r| row[*r]).sum()
     }
 
-    /// Calls `found` with column and value of each element of a row above the threshold, in no order.
+    /// Calls `found` with column and value of each element of a row above the threshold, in any order.
     pub fn for_each(&self, row: u64, mut found: impl FnMut(u64, f64)) {
         let pair = self.pair_of(row);
         let (alpha, beta) = (pair.alpha, pair.beta);
@@ -209,7 +208,7 @@ impl<'a> Hamiltonian<'a> {
         }
     }
 
-    /// Singles and doubles of one string, the other spin's electrons looking on.
+    /// Singles and doubles of one string, including the field of the other spin's electrons.
     fn one_spin(
         &self,
         table: &StringTable,

@@ -29,14 +29,14 @@
 //! # Ok(()) }
 //! ```
 //!
-//! # A Hamiltonian of one's own
+//! # A Hamiltonian of your own
 //!
-//! `#[gpu_operator]` takes its coefficients from integrals too, and [`Integrals::from_operator`] brings the operator back
-//! to integrals, so that a molecule with terms added (a level shift, a field, another repulsion) or any model of
-//! two-body forces (Hubbard's, or Pariser, Parr and Pople's, in any real orbitals) is solved as a file is:
+//! `#[gpu_operator]` also takes coefficients from integrals, and [`Integrals::from_operator`] converts the operator back
+//! to integrals, so that a molecule with additional terms (a level shift, a field, another repulsion) or any model of
+//! two-body forces (Hubbard's, or Pariser, Parr and Pople's, in any real orbitals) is solved like a file:
 //!
 //! ```
-//! use eigenforge::ci::{Integrals, Solve, Space};
+//! use eigenforge::ci::{CiSolve, Integrals, Space};
 //! use eigenforge::prelude::*;
 //!
 //! /// H = Σ h_pq c†_pσ c_qσ + ½ Σ (pq|rt) c†_pσ c†_rυ c_tυ c_qσ + λ n_last + E_core
@@ -58,44 +58,44 @@
 //!
 //! let integrals = Integrals::from_operator(&shifted(&h2, 0.0), Up(1), Down(1))?;
 //! let space = Space::full(2, 1, 1)?;
-//! let ground = Solve::new(&integrals, &space).run(&Device::cpu())?;
+//! let ground = CiSolve::new(&integrals, &space).run(&Device::cpu())?;
 //! assert!((ground.energies()[0] + 1.1372838345).abs() < 1e-9); // full CI, PySCF
 //!
 //! // The same operator, diagonalised exactly as a lattice model is.
 //! let model = shifted(&h2, 0.3).sector(Up(1), Down(1))?;
 //! let exact = Dense::new(&model).run(&Device::cpu())?;
 //! let integrals = Integrals::from_operator(&shifted(&h2, 0.3), Up(1), Down(1))?;
-//! let ci = Solve::new(&integrals, &space).run(&Device::cpu())?;
+//! let ci = CiSolve::new(&integrals, &space).run(&Device::cpu())?;
 //! assert!((ci.energies()[0] - exact.energy()).abs() < 1e-9);
 //! # Ok(()) }
 //! ```
 //!
-//! What has no integrals (a field along z, three-body terms, pairs that hop without the exchange of the same strength) is
-//! refused with its first such term, and can still be diagonalised exactly. [`electrons`] is the Hamiltonian above without
-//! the shift; [`operator`] says how many orbitals the way through an operator is for.
+//! An operator without integrals (a field along z, three-body terms, pair hopping without an exchange of the same
+//! strength) is refused with its first such term, and can still be diagonalised exactly. [`electrons`] is the Hamiltonian
+//! above without the shift; [`operator`] says for how many orbitals this conversion is suitable.
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `integrals` | what are h_pq and (pq\|rs), and where do they lie? |
-//! | `fcidump` | what does an FCIDUMP file say? |
-//! | `orbital_window` | what is left when cores are frozen and virtuals deleted? |
+//! | `integrals` | what are h_pq and (pq\|rs), and how are they stored? |
+//! | `fcidump` | what does an FCIDUMP file contain? |
+//! | `orbital_window` | what remains when cores are frozen and virtuals deleted? |
 //! | `operator` | what is H as an operator, and which integrals has an operator? |
 //! | `count` | how many determinants and configuration state functions are there, level by level? |
 //! | `strings` | which orbitals may the electrons of one spin occupy? |
 //! | `space` | which pairs of strings, in which order? |
 //! | `slater_condon` | what is ⟨I\|H\|J⟩? |
-//! | `string_table` | where do one or two moves lead from each string? |
+//! | `string_table` | what are the targets of one or two moves from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
 //! | `direct` | what is σ = H C of a full space, without a matrix? |
-//! | `on_the_fly` | what is σ = H C of any space, its rows made anew in each product? |
-//! | `device_table` | how do tables get to a device? |
+//! | `on_the_fly` | what is σ = H C of any space, with rows recomputed in each product? |
+//! | `device_table` | how are tables uploaded to a device? |
 //! | `non_zeros` | how many elements has the matrix, before it is made? |
-//! | `storage` | stored or from the integrals: what does each take, and which is it to be? |
-//! | `molecule` | which integrals and determinants does a file ask for? |
+//! | `storage` | stored or from the integrals: what does each cost, and which is used? |
+//! | `molecule` | which integrals and determinants does a file request? |
 //! | `solve` | what are the lowest states? |
 //! | `spin` | what is ⟨S²⟩ of a state, and which spins has a level? |
 //! | `density` | what are ⟨a†_p a_q⟩ and ⟨a†_p a†_r a_s a_q⟩? |
-//! | `natural` | which orbitals diagonalise γ, and how full are they? |
+//! | `natural` | which orbitals diagonalise γ, and what are their occupations? |
 
 mod constant;
 pub mod count;
@@ -124,15 +124,15 @@ pub use density::{DensityError, OneBody, TwoBody};
 pub use direct::{DirectError, DirectFullCi};
 pub use fcidump::{FcidumpError, OneElectron, OneElectronError};
 pub use integrals::Integrals;
-pub use matrix::{Hamiltonian, MatrixError, THRESHOLD, matrix};
+pub use matrix::{CiHamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};
 pub use natural::NaturalOrbitals;
 pub use non_zeros::Census;
 pub use on_the_fly::{OnTheFly, OnTheFlyError};
 pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
-pub use solve::{CiError, How, Solution, Solve, StoredMatrix};
+pub use solve::{CiError, CiSolution, CiSolve, StorageUsed, StoredMatrix};
 pub use space::{Space, SpaceError};
 pub use spec::{CiSpec, SpaceSpec};
 pub use spin::Spin;
-pub use storage::{Estimate, PRODUCTS, Storage, StorageError, StoragePlan, Way};
+pub use storage::{Estimate, PRODUCTS, ProductKind, Storage, StorageError, StoragePlan};

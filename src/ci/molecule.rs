@@ -1,4 +1,4 @@
-//! What a file with `[ci]` asks for: integrals with frozen cores folded in, and the determinants.
+//! The problem of a file with `[ci]`: integrals with frozen cores folded in, and the determinants.
 //!
 //! In: a [`CiSpec`]. Out: [`Molecule`].
 
@@ -12,36 +12,36 @@ use eigenforge_runtime::trace;
 /// Integrals and determinants of one problem.
 #[derive(Clone, Debug)]
 pub struct Molecule {
-    /// Frozen cores folded in, other orbitals cut off.
+    /// With frozen cores folded in and other orbitals removed.
     pub integrals: Integrals,
     /// The determinants.
     pub space: Space,
-    /// Which they are, in words.
+    /// Their description in words.
     pub words: String,
     /// Orbitals of the file.
     pub all_orbitals: usize,
     /// Their irreps.
     pub all_irreps: Vec<u8>,
-    /// Components of the dipole over all orbitals, where their integrals are given.
+    /// Components of the dipole over all orbitals, if their integrals are given.
     pub dipole: Option<Vec<OneElectron>>,
 }
 
-/// What cannot be had.
+/// Why a molecule cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum MoleculeError {
-    /// The integrals.
+    /// Error of the integrals.
     #[error(transparent)]
     Fcidump(#[from] FcidumpError),
-    /// Frozen or kept orbitals.
+    /// Error of frozen or kept orbitals.
     #[error(transparent)]
     Window(#[from] WindowError),
-    /// The determinants.
+    /// Error of the determinants.
     #[error(transparent)]
     Space(#[from] SpaceError),
-    /// The dipole's integrals.
+    /// Error of the dipole's integrals.
     #[error(transparent)]
     Dipole(#[from] OneElectronError),
-    /// A list of determinants of another molecule.
+    /// A list of determinants for another molecule.
     #[error(
         "the listed determinants have {} + {} electrons, the integrals {} + {}: list determinants of this molecule, or \
          set two_sz", listed.0, listed.1, wanted.0, wanted.1
@@ -49,16 +49,16 @@ pub enum MoleculeError {
     Electrons {
         /// α and β electrons of the list.
         listed: (usize, usize),
-        /// Those of the integrals, less frozen ones.
+        /// α and β electrons of the integrals, without frozen ones.
         wanted: (usize, usize),
     },
 }
 
 impl Molecule {
-    /// Reads integrals, and lists determinants.
+    /// Reads integrals and lists determinants.
     ///
     /// # Errors
-    /// Files that cannot be taken; orbitals, electrons or irreps that there are not.
+    /// A file is refused; orbitals, electrons or irreps that do not exist.
     pub fn read(ci: &CiSpec) -> Result<Molecule, MoleculeError> {
         let _reading = trace::span("generate", "read integrals");
         let header = Header::read(&ci.fcidump)?;

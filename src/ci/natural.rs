@@ -1,17 +1,17 @@
 //! Natural orbitals: the orbitals in which γ = γ^α + γ^β is diagonal, and their occupations (Löwdin 1955).
 //!
-//! In: γ of a state, the orbitals' irreps if they are known. Out: occupations from 2 down to 0, their orbitals, and
-//! irreps. Where γ keeps the irreps each is diagonalised alone, so that orbitals of one occupation and different
-//! irreps, π_x and π_y, are not mixed.
+//! In: γ of a state, optionally the orbitals' irreps. Out: occupations from 2 down to 0, their orbitals, and irreps. If γ
+//! respects the irreps each is diagonalised separately, so that orbitals of equal occupation and different irreps, such
+//! as π_x and π_y, are not mixed.
 
 use super::density::{DensityError, OneBody};
 use eigenforge_runtime::solvers::symmetric_eigen;
 
-/// How far γ of a state may be from its transpose: γ comes symmetric, but may have been through a file.
+/// Allowed asymmetry of γ: it is symmetric, but may have been through a file.
 const ROUNDING: f64 = 1e-10;
 
-/// Elements of γ between irreps up to this are a solver's error, and left out: it enters them linearly, a residual of
-/// 1e-7 with 1e-5 where states of another irrep are 0.01 Hartree away; occupations change by 1e-5 at most.
+/// Elements of γ between irreps up to this are a solver's error and dropped: the error enters linearly, a residual of
+/// 1e-7 giving 1e-5 if states of another irrep are 0.01 Hartree away; occupations change by at most 1e-5.
 const MIXING: f64 = 1e-5;
 
 /// Orbitals that diagonalise γ.
@@ -19,9 +19,9 @@ const MIXING: f64 = 1e-5;
 pub struct NaturalOrbitals {
     /// Electrons in each, descending.
     pub occupations: Vec<f64>,
-    /// Of each its coefficients in the orbitals of γ; orthonormal, the largest coefficient positive.
+    /// Coefficients of each in the orbitals of γ; orthonormal, the largest coefficient positive.
     pub orbitals: Vec<Vec<f64>>,
-    /// Irrep of each in Molpro's numbering; empty where none were given or γ mixes them.
+    /// Irrep of each in Molpro's numbering; empty if none were given or γ mixes them.
     pub irreps: Vec<u8>,
 }
 
@@ -62,9 +62,9 @@ pub fn natural_orbitals(density: &OneBody, irreps: &[u8]) -> Result<NaturalOrbit
     })
 }
 
-/// Turned so that the first of its largest coefficients is positive.
+/// Sign chosen so that the first of the largest coefficients is positive.
 fn with_sign(mut orbital: Vec<f64>) -> Vec<f64> {
-    // Coefficients that symmetry makes equal differ in their last digits; the sign must not depend on those.
+    // Coefficients equal by symmetry differ in their last digits; the sign must not depend on those.
     let largest = orbital.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
     let first = orbital.iter().find(|value| value.abs() > (1.0 - 1e-6) * largest);
     if first.is_some_and(|value| *value < 0.0) {

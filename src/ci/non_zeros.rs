@@ -1,28 +1,28 @@
-//! At most how many non-zeros has the matrix of H, and how many moves have the strings? Counted before either is made.
+//! Upper bounds on the non-zeros of H and on the moves of the strings, counted before either is made.
 //!
-//! In: a space, the orbitals' irreps where the integrals keep them. Out: [`Census`]. Strings of one spin are told apart by
-//! excitation level and irrep; what their moves do to both is counted string by string, pairs of electrons by pairs of
-//! holes, and the rest is sums over kinds of strings: (moves of α) × (moves of β) that end within the space. What the
-//! count leaves out is that an element may be 0 by chance, so it is an upper bound, and exact for generic integrals. A
-//! list of determinants has no kinds; it is bounded by what a full space would have in a row.
+//! In: a space, and the orbitals' irreps if the integrals obey them. Out: [`Census`]. Strings of one spin are classified
+//! by excitation level and irrep; the effect of their moves on both is counted string by string, pairs of electrons by
+//! pairs of holes, and the rest is sums over kinds of strings: (moves of α) × (moves of β) that end within the space.
+//! Elements that happen to be 0 are counted, so this is an upper bound, and exact for generic integrals. A list of
+//! determinants has no kinds; it is bounded by the row length of the full space.
 
 use super::space::Space;
 use super::strings::{MAX_ORBITALS, Word, occupied, reference};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// How far one or two electrons' moves raise the level: from −2 to 2.
+/// Possible level changes of one or two electrons' moves: from −2 to 2.
 const STEPS: usize = 5;
-/// Irreps at most.
+/// Most irreps.
 const IRREPS: usize = 8;
 
-/// Moves of the strings of one kind, all together.
+/// Moves of all strings of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moves {
     strings: u64,
-    /// One electron's, by level raised (+ 2) and by product of irreps.
+    /// One-electron moves, by level change (+ 2) and by product of irreps.
     singles: [[u64; IRREPS]; STEPS],
-    /// Two electrons' that keep the irrep.
+    /// Two-electron moves that conserve the irrep.
     doubles: [u64; STEPS],
 }
 
@@ -36,7 +36,7 @@ impl Moves {
         self
     }
 
-    /// Moves of this spin alone that raise the level by at most so much: they keep the irrep.
+    /// Moves of this spin alone that raise the level by at most `room` and conserve the irrep.
     fn alone(&self, room: i64) -> u128 {
         let allowed = (0..STEPS).filter(|step| *step as i64 - 2 <= room);
         allowed.map(|step| u128::from(self.doubles[step]) + u128::from(self.singles[step][0])).sum()
@@ -49,16 +49,16 @@ type Kind = (usize, u8);
 /// Counts of a space.
 #[derive(Clone, Debug)]
 pub struct Census {
-    /// Non-zeros of the matrix, at most.
+    /// Upper bound on the non-zeros of the matrix.
     pub non_zeros: u128,
-    /// One electron's moves of all strings, α and β.
+    /// One-electron moves of all α and β strings.
     pub singles: [u64; 2],
-    /// Elements of H_αα and of H_ββ off the diagonal.
+    /// Off-diagonal elements of H_αα and of H_ββ.
     pub same: [u64; 2],
 }
 
 impl Census {
-    /// Counts; `irreps` one an orbital from 0, all 0 where the integrals keep none.
+    /// Counts; `irreps` has one per orbital from 0, all 0 if the integrals obey none.
     pub fn of(space: &Space, irreps: &[u8]) -> Census {
         let kinds = [space.alpha(), space.beta()].map(|strings| {
             let with_level = space.level().is_some();
@@ -71,7 +71,7 @@ impl Census {
         let non_zeros = match space.is_list() {
             true => rows * rows.min(longest_row(&totals)),
             false => {
-                // The irrep of the space, where it is one's.
+                // The irrep of the space, if it has a single one.
                 let wanted = space.irreps().map(|irreps| super::space::irrep_of(irreps, space.determinant(0)) - 1);
                 let most = space.level().map_or(i64::MAX / 2, |level| level as i64);
                 let pairs = kinds[0].iter().flat_map(|alpha| kinds[1].iter().map(move |beta| (alpha, beta)));
@@ -85,7 +85,7 @@ impl Census {
     }
 }
 
-/// Elements of all rows that stand for an α string of one kind and a β string of another.
+/// Elements of all rows with an α string of one kind and a β string of another.
 fn of_kinds(alpha: &Moves, beta: &Moves, room: i64) -> u128 {
     let (strings, others) = (u128::from(alpha.strings), u128::from(beta.strings));
     let mut elements = strings * others + others * alpha.alone(room) + strings * beta.alone(room);
@@ -98,7 +98,7 @@ fn of_kinds(alpha: &Moves, beta: &Moves, room: i64) -> u128 {
     elements
 }
 
-/// Elements of a row of the full space, whatever the irreps: every string of a spin has as many moves.
+/// Row length of the full space, ignoring irreps: every string of a spin has equally many moves.
 fn longest_row(totals: &[Moves; 2]) -> u128 {
     let each = totals.each_ref().map(|moves| {
         let strings = u128::from(moves.strings.max(1));
@@ -133,7 +133,7 @@ fn of_string(word: Word, irreps: &[u8], lowest: Word, with_level: bool) -> Moves
     let orbitals = irreps.len();
     let empty: Vec<usize> = (0..orbitals.min(MAX_ORBITALS)).filter(|p| word >> p & 1 == 0).collect();
     let from: Vec<usize> = occupied(word).collect();
-    // How many of its electrons an orbital counts among those that left the lowest ones.
+    // How an orbital counts among the excited ones.
     let outside = |p: usize| usize::from(with_level && lowest >> p & 1 == 0);
     let one = |list: &[usize]| {
         let mut found = [[0u64; IRREPS]; 2];
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use crate::ci::{Integrals, matrix};
 
-    /// Integrals without a zero but where irreps forbid one.
+    /// Integrals that are non-zero except where irreps forbid it.
     fn generic(orbitals: usize, irreps: &[u8]) -> Integrals {
         use crate::ci::integrals::pair;
         let mut integrals = Integrals::zero(orbitals);

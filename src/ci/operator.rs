@@ -1,4 +1,4 @@
-//! One front end: the operator of given integrals, and the integrals of a given operator.
+//! Converts integrals to an operator, and an operator to integrals.
 //!
 //! In and out: [`Operator`], as `#[gpu_operator]` makes it, and [`Integrals`]. In normal order
 //!
@@ -11,8 +11,8 @@
 //!
 //! (Helgaker, Jørgensen and Olsen 2000, section 1.4.) The second and third line give the integrals; that both spins
 //! agree, that (pq|rs) has the eightfold symmetry of real orbitals, and that the fourth line follows from the third is
-//! checked to 1e-10 of the largest coefficient. What fits goes to every CI solver; what does not is still a model for
-//! exact diagonalisation, up to 32 orbitals: `operator.sector(Up(…), Down(…))`.
+//! checked to 1e-10 of the largest coefficient. An operator that passes can be used by every CI solver; others can still
+//! be diagonalised exactly, up to 32 orbitals: `operator.sector(Up(…), Down(…))`.
 
 use super::Integrals;
 use super::integrals::{pair, triangle};
@@ -22,13 +22,13 @@ use crate::operator::{Charge, Content, Factor, Operator, OperatorError, Spin, pr
 use eigenforge_macros::gpu_operator;
 use eigenforge_runtime::{Device, DeviceError};
 
-/// How far copies of one integral may differ, relative to the largest coefficient; the same as in FCIDUMP files.
+/// Allowed difference between copies of one integral, relative to the largest coefficient; the same as in FCIDUMP files.
 const AGREEMENT: f64 = 1e-10;
 
 /// H = E_core + Σ h_pq c†_pσ c_qσ + ½ Σ (pq|rs) c†_pσ c†_rτ c_sτ c_qσ, to which terms can be added.
 ///
-/// A term is kept for every (pq|rs) of opposite spins and for every pair of pairs of one spin, about 1.5 N⁴ of 130 bytes:
-/// 0.2 GB and 5 s for 30 orbitals, 1.4 GB and 40 s for 50 (one core). Beyond that change the integrals themselves:
+/// There is one term for every (pq|rs) of opposite spins and for every pair of pairs of one spin, about 1.5 N⁴ of 130
+/// bytes: 0.2 GB and 5 s for 30 orbitals, 1.4 GB and 40 s for 50 (one core). Beyond that change the integrals themselves:
 /// [`one`](field@Integrals::one) and [`two`](field@Integrals::two) are public.
 #[gpu_operator(conserves(Up, Down))]
 pub fn electrons(integrals: &Integrals) -> Operator {
@@ -45,21 +45,21 @@ pub enum LoweringError {
     /// Not finite, not Hermitian, or not conserving the electrons of each spin.
     #[error(transparent)]
     Operator(#[from] OperatorError),
-    /// No room for the integrals.
+    /// Not enough memory for the integrals.
     #[error(transparent)]
     Memory(#[from] DeviceError),
-    /// S operators of local moments.
+    /// S operators, which belong to local moments.
     #[error(
         "integrals are of electrons, and this operator is made of local moments: use c, cdag and n, or diagonalise it \
          with `.two_sz(…)`"
     )]
     LocalMoments,
-    /// Electrons that do not fit.
+    /// More electrons than fit.
     #[error("{up} up and {down} down electrons do not fit {orbitals} orbitals: each holds one of each spin")]
     Electrons {
-        /// Up electrons asked for.
+        /// Requested up electrons.
         up: usize,
-        /// Down electrons asked for.
+        /// Requested down electrons.
         down: usize,
         /// Orbitals of the operator.
         orbitals: usize,
@@ -77,7 +77,7 @@ pub enum LoweringError {
         /// Electrons that it acts on.
         electrons: usize,
     },
-    /// The spins are told apart.
+    /// The coefficients of both spins differ.
     #[error(
         "{term} has coefficient {found}, but {partner}, the same with the spins exchanged, has {other}: integrals are \
          the same for both spins; sum over `s in [Up, Down]`, or diagonalise exactly with `.sector(Up(…), Down(…))`"
@@ -108,7 +108,7 @@ pub enum LoweringError {
         /// The coefficient found there.
         other: f64,
     },
-    /// Electrons of one spin feel another force than those of opposite spin.
+    /// The interaction of equal spins differs from that of opposite spins.
     #[error(
         "{term} has coefficient {found}, where the terms of opposite spins ask for (pq|rs) - (ps|rq) = {expected}: write \
          the interaction for all pairs of spins, `s in [Up, Down], u in [Up, Down]`, or diagonalise exactly with \
@@ -125,10 +125,10 @@ pub enum LoweringError {
 }
 
 impl Integrals {
-    /// The integrals of an operator, for these electrons: the way from `#[gpu_operator]` to configuration interaction.
+    /// The integrals of an operator, for these electrons: the path from `#[gpu_operator]` to configuration interaction.
     ///
-    /// Orbitals are the operator's sites. Irreps are empty; [`irreps`](field@Integrals::irreps) may be set where every added
-    /// term keeps the symmetry.
+    /// Orbitals are the operator's sites. Irreps are empty; [`irreps`](field@Integrals::irreps) may be set if every added
+    /// term conserves the symmetry.
     ///
     /// # Errors
     /// An operator that is not a real, Hermitian, spin-free sum of one- and two-electron terms, with its first term that
@@ -145,7 +145,7 @@ impl Integrals {
         let two = triangle(triangle(orbitals)) as u64;
         Device::cpu().check_memory(&format!("integrals over {orbitals} orbitals"), 9 * two)?;
         let found = Lowering::new(operator, orbitals).run();
-        // A missing conjugate would otherwise be told as some other asymmetry.
+        // Otherwise a missing conjugate would be reported as another asymmetry.
         let integrals = found.or_else(|error| operator.check_hermitian().map_err(Into::into).and(Err(error)))?;
         Ok(Integrals { electrons: up + down, two_sz: up as i64 - down as i64, ..integrals })
     }
@@ -154,7 +154,7 @@ impl Integrals {
 /// Orbitals p, q, r, s of c†_pσ c†_rτ c_sτ c_qσ.
 type Quartet = [usize; 4];
 
-/// c†_p↑ c†_r↓ c_s↓ c_q↑, in normal order as it stands.
+/// c†_p↑ c†_r↓ c_s↓ c_q↑, already in normal order.
 fn opposite([p, q, r, s]: Quartet) -> [Factor; 4] {
     [Create(Spin::Up, p), Create(Spin::Down, r), Annihilate(Spin::Down, s), Annihilate(Spin::Up, q)]
 }
@@ -169,7 +169,7 @@ struct Lowering<'o> {
     operator: &'o Operator,
     integrals: Integrals,
     tolerance: f64,
-    /// Terms seen of each (pq|rs), by its place.
+    /// Terms seen for each (pq|rs), by its index.
     copies: Vec<u8>,
 }
 
@@ -240,7 +240,7 @@ impl<'o> Lowering<'o> {
         Ok(())
     }
 
-    /// Every (pq|rs) that is not 0 was seen as often as its orbitals can be exchanged.
+    /// Checks that every non-zero (pq|rs) was seen for all exchanges of its orbitals.
     fn no_copy_is_missing(&self) -> Result<(), LoweringError> {
         let n = self.integrals.orbitals;
         let pairs = || (0..n).flat_map(|p| (0..=p).map(move |q| (p, q)));
@@ -257,7 +257,7 @@ impl<'o> Lowering<'o> {
         Ok(())
     }
 
-    /// The first of the eight copies of (pq|rs) whose neighbour differs.
+    /// The first of the eight copies of (pq|rs) that differs from its neighbour.
     fn broken_symmetry(&self, [p, q, r, s]: Quartet) -> LoweringError {
         let coefficient = |quartet| self.operator.coefficient(&opposite(quartet));
         let mut copies = Vec::new();
@@ -288,7 +288,7 @@ impl<'o> Lowering<'o> {
         self.integrals.two(p, q, r, s) - self.integrals.two(p, s, r, q)
     }
 
-    /// The terms of two electrons of one spin are those that the opposite spins ask for.
+    /// Checks that the equal-spin terms follow from the opposite-spin ones.
     fn equal_spins(&self, spin: Spin) -> Result<(), LoweringError> {
         let refuse = |quartet, found| {
             let (term, expected) = (product_text(&same(quartet, spin)), self.antisymmetrised(quartet));

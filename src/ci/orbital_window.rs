@@ -1,12 +1,12 @@
 //! Fewer orbitals: frozen cores below, deleted virtuals above.
 //!
-//! Orbitals i < n doubly occupied in every determinant leave (Helgaker, Jørgensen and Olsen 2000, section 12.5)
-//! E_core += 2 Σ h_ii + Σ_ij [2 (ii|jj) − (ij|ij)] and h_pq += Σ_i [2 (pq|ii) − (pi|iq)]. Deleted orbitals are empty in
-//! every determinant and leave nothing.
+//! Removing orbitals i < n that are doubly occupied in every determinant gives (Helgaker, Jørgensen and Olsen 2000,
+//! section 12.5) E_core += 2 Σ h_ii + Σ_ij [2 (ii|jj) − (ij|ij)] and h_pq += Σ_i [2 (pq|ii) − (pi|iq)]. Deleted orbitals
+//! are empty in every determinant and contribute nothing.
 
 use super::integrals::{Integrals, pair};
 
-/// Why orbitals cannot be left out.
+/// Why orbitals cannot be removed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WindowError {
     /// A frozen orbital would not be doubly occupied.
@@ -27,9 +27,9 @@ pub enum WindowError {
     Kept {
         /// Orbitals to keep.
         kept: usize,
-        /// Orbitals there are.
+        /// Available orbitals.
         orbitals: usize,
-        /// Electrons of the more frequent spin.
+        /// Electrons of the majority spin.
         electrons: usize,
     },
 }

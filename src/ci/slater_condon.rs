@@ -1,8 +1,8 @@
 //! Matrix elements between determinants (Slater 1929; Condon 1930; Szabo and Ostlund 1996, tables 2.5 and 2.6).
 //!
-//! In: integrals and determinants as words of occupied orbitals, |I⟩ = Π a†_pα Π a†_qβ |0⟩ with orbitals ascending.
-//! Out: ⟨I|H|J⟩ without the core energy, in Hartree. a†_p a_q of one spin passes the electrons between p and q and none
-//! of the other spin, so each spin has its own sign:
+//! In: integrals and determinants as words of occupied orbitals, |I⟩ = Π a†_pα Π a†_qβ |0⟩ with orbitals ascending. Out:
+//! ⟨I|H|J⟩ without the core energy, in Hartree. a†_p a_q of one spin anticommutes past the electrons between p and q, and
+//! past none of the other spin, so each spin has its own sign:
 //!
 //! | J differs by | ⟨I\|H\|J⟩ |
 //! |---|---|
@@ -24,16 +24,16 @@ pub fn is_odd(word: Word, from: usize, to: usize) -> bool {
 /// An excitation of one string by one electron.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Single {
-    /// Orbital that is left.
+    /// The orbital that is emptied.
     pub from: usize,
-    /// Orbital that is taken.
+    /// The orbital that is filled.
     pub to: usize,
     /// Whether the sign is −1.
     pub odd: bool,
 }
 
 impl Single {
-    /// The excitation that leads from a word to another, which differs in one orbital.
+    /// The excitation between two words that differ in one orbital.
     pub fn between(word: Word, other: Word) -> Single {
         let from = (word & !other).trailing_zeros() as usize;
         let to = (other & !word).trailing_zeros() as usize;
@@ -45,7 +45,7 @@ fn signed(odd: bool, value: f64) -> f64 {
     if odd { -value } else { value }
 }
 
-/// Σ h_pp + Σ_{p<q} [(pp|qq) − (pq|qp)]: energy of the electrons of one spin among themselves.
+/// Σ h_pp + Σ_{p<q} [(pp|qq) − (pq|qp)]: energy of the electrons of one spin.
 pub fn same_spin_energy(integrals: &Integrals, word: Word) -> f64 {
     let mut energy = 0.0;
     for p in occupied(word) {
@@ -57,7 +57,7 @@ pub fn same_spin_energy(integrals: &Integrals, word: Word) -> f64 {
     energy
 }
 
-/// h_pq + Σ_r [(pq|rr) − (pr|rq)] for q → p, without the sign: what a single excitation feels of its own spin.
+/// h_pq + Σ_r [(pq|rr) − (pr|rq)] for q → p, without the sign: the same-spin part of a single excitation.
 pub fn same_spin_single(integrals: &Integrals, word: Word, single: Single) -> f64 {
     let (q, p) = (single.from, single.to);
     let mean = occupied(word).map(|r| integrals.two(p, q, r, r) - integrals.two(p, r, r, q));

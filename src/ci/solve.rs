@@ -1,7 +1,7 @@
 //! Solving: integrals and a space in, certified states with their spins out.
 //!
 //! ```
-//! use eigenforge::ci::{Integrals, Solve, Space};
+//! use eigenforge::ci::{CiSolve, Integrals, Space};
 //! use eigenforge::runtime::Device;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -11,24 +11,26 @@
 //! h2.one = vec![-1.2533097866, 0.0, -0.4750688488]; // h_11, h_21, h_22
 //! h2.two = vec![0.6747559268, 0.0, 0.1812104620, 0.6637114014, 0.0, 0.6976515045];
 //! let space = Space::full(2, 1, 1)?;
-//! let solution = Solve::new(&h2, &space).states(2).run(&Device::cpu())?;
+//! let solution = CiSolve::new(&h2, &space).states(2).run(&Device::cpu())?;
 //! assert!((solution.energies()[0] + 1.1372838345).abs() < 1e-9); // full CI, PySCF
 //! # Ok(()) }
 //! ```
 //!
-//! H is multiplied in one of two ways ([`Storage`]): as a sparse matrix of which every row is made once from string
-//! tables, in a generated kernel's format where kernels run; or straight from the integrals, full CI by dense products of
-//! its own, other spaces row by row. A plan of memory and time ([`Solve::storage_plan`]) says which, before anything is made.
+//! H is multiplied in one of two ways ([`Storage`]): as a sparse matrix whose rows are computed once from string tables,
+//! in a generated kernel's format on devices that run kernels; or straight from the integrals, full CI by its own dense
+//! products, other spaces row by row. A plan of memory and time ([`CiSolve::storage_plan`]) decides before anything is
+//! built.
 
 use super::constant;
 use super::direct::{DirectError, DirectFullCi};
-use super::matrix::{Hamiltonian, MatrixError, THRESHOLD};
+use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
 use super::on_the_fly::{OnTheFly, OnTheFlyError};
-use super::storage::{Asked, Place, Storage, StorageError, StoragePlan, Way};
+use super::storage::{ProductKind, Storage, StorageError, StoragePlan, StorageRequest, StorageTarget};
 use super::{Integrals, Space};
 use crate::solve_options::solve_options;
 use crate::sparse::{
-    Choice, Csr, FormatName, RowStatistics, SparseError, SparseOperator, Stored, Target, Wish, plans_by_vectors,
+    Csr, FormatName, FormatRanking, FormatRequest, RowStatistics, SparseError, SparseOperator, Stored, Target,
+    plans_by_vectors,
 };
 use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
@@ -38,47 +40,47 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The largest space that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a tenth of a second.
+/// The largest space that [`CiSolve::choose`] diagonalises densely: a tenth of a second.
 const SMALL: u64 = 400;
-/// Of a stored matrix, in the names of its generated texts.
+/// Name of a stored matrix in its generated texts.
 const NAME: &str = "ci";
 
-/// Why there is no solution; a solve that did not converge is none of these, its [`Solution`] says so.
+/// Why there is no solution. A solve that did not converge is not an error; its [`CiSolution`] reports it.
 #[derive(Debug, thiserror::Error)]
 pub enum CiError {
-    /// The matrix could not be made.
+    /// The matrix could not be built.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
     /// There is no product straight from the integrals.
     #[error(transparent)]
     Direct(#[from] DirectError),
-    /// Rows cannot be made anew in each product.
+    /// Rows cannot be recomputed in each product.
     #[error(transparent)]
     OnTheFly(#[from] OnTheFlyError),
-    /// It could not be put on the device.
+    /// The matrix could not be put on the device.
     #[error(transparent)]
     Sparse(#[from] SparseError),
-    /// The solver refused or failed.
+    /// The solver failed.
     #[error(transparent)]
     Solve(#[from] SolveError),
-    /// Memory or transfers.
+    /// An error of memory or transfers.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// More states than determinants.
     #[error("states = {states}, but the space has {dimension} determinants: ask for at most {dimension}")]
     States {
-        /// States asked for.
+        /// Requested states.
         states: usize,
         /// Determinants.
         dimension: u64,
     },
-    /// Neither way of multiplying fits, or the one that was asked for is not there.
+    /// Neither way of multiplying fits, or the requested one does not exist.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
 impl CiError {
-    /// Whether the input asks for what there is not; else something happened while running.
+    /// Whether the input is at fault; otherwise the error occurred while running.
     pub fn is_of_the_input(&self) -> bool {
         match self {
             CiError::States { .. } | CiError::Storage(StorageError::NotDirect { .. }) => true,
@@ -91,7 +93,7 @@ impl CiError {
         }
     }
 
-    /// The device's error, through whichever stage it came.
+    /// The device error, from whichever stage.
     pub fn device(&self) -> Option<&DeviceError> {
         match self {
             CiError::Device(error)
@@ -106,41 +108,41 @@ impl CiError {
 
 /// A solve being put together. Defaults: one state by Davidson, tolerance 1e-10 on ‖Hx − Ex‖ / ‖H‖, certified.
 #[derive(Clone)]
-pub struct Solve<'a> {
+pub struct CiSolve<'a> {
     integrals: &'a Integrals,
     space: &'a Space,
     solver: Solver,
     storage: Storage,
-    wish: Wish,
+    wish: FormatRequest,
     options: SolveOptions,
 }
 
-impl<'a> Solve<'a> {
+impl<'a> CiSolve<'a> {
     /// A solve of these integrals in this space.
-    pub fn new(integrals: &'a Integrals, space: &'a Space) -> Solve<'a> {
+    pub fn new(integrals: &'a Integrals, space: &'a Space) -> CiSolve<'a> {
         let options = SolveOptions::default();
-        let wish = Wish::default();
-        Solve { integrals, space, solver: Solver::Davidson, storage: Storage::Auto, wish, options }
+        let wish = FormatRequest::default();
+        CiSolve { integrals, space, solver: Solver::Davidson, storage: Storage::Auto, wish, options }
     }
 
-    /// The solver that suits a space: the whole spectrum of up to 400 determinants, else Davidson's method.
+    /// The solver for a space: dense diagonalisation of up to 400 determinants, otherwise Davidson's method.
     pub fn choose(space: &Space) -> Solver {
         if space.len() <= SMALL { Solver::Dense } else { Solver::Davidson }
     }
 
-    /// Another solver.
+    /// Sets the solver.
     pub fn solver(mut self, solver: Solver) -> Self {
         self.solver = solver;
         self
     }
 
-    /// How H is multiplied.
+    /// Sets how H is multiplied.
     pub fn storage(mut self, storage: Storage) -> Self {
         self.storage = storage;
         self
     }
 
-    /// The format of a stored matrix where kernels run; the one of the fewest modelled bytes unless named.
+    /// Sets the format of a stored matrix on devices that run kernels; by default the one with the fewest modelled bytes.
     pub fn format(mut self, format: Option<FormatName>) -> Self {
         self.wish.format = format;
         self
@@ -148,7 +150,7 @@ impl<'a> Solve<'a> {
 
     solve_options!();
 
-    /// What makes this problem this problem: a hash of the integrals and the determinants.
+    /// Identifies the problem: a hash of the integrals and the determinants.
     fn identity(&self) -> String {
         let mut hash = blake3::Hasher::new();
         for number in self.integrals.one.iter().chain(&self.integrals.two) {
@@ -158,8 +160,8 @@ impl<'a> Solve<'a> {
         hash.finalize().to_hex().to_string()
     }
 
-    /// What will be in memory on this device: a name and the bytes of each thing, the matrix or the tables of strings
-    /// first. Where nothing fits, and so nothing will run, what the solver alone would hold.
+    /// Planned memory on this device: a name and the bytes of each item, the matrix or the tables of strings first. If
+    /// nothing fits, and so nothing will run, the solver's memory alone.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
         let dimension = usize::try_from(self.space.len()).unwrap_or(usize::MAX);
         let plan = self.storage_plan(device).ok();
@@ -170,28 +172,28 @@ impl<'a> Solve<'a> {
         tables.into_iter().chain([needed]).chain(kept).collect()
     }
 
-    /// What each way of multiplying takes on this device, which it is to be, and why.
+    /// The cost of each way of multiplying on this device, which is used, and why.
     ///
     /// # Errors
-    /// `storage = "direct"` where there is none; nothing that fits, with the numbers and what would.
+    /// `storage = "direct"` where it does not exist; nothing fits, with the numbers and advice.
     pub fn storage_plan(&self, device: &Device) -> Result<StoragePlan, StorageError> {
-        self.storage_on(Place::of(device), &device.name())
+        self.storage_on(StorageTarget::of(device), &device.name())
     }
 
-    /// The same for a machine that need not be here.
+    /// The same for a machine, which need not be present.
     ///
     /// # Errors
-    /// As [`Solve::storage_plan`]'s.
+    /// See [`CiSolve::storage_plan`].
     pub fn storage_plan_on(&self, machine: &Machine) -> Result<StoragePlan, StorageError> {
-        self.storage_on(Place::on(machine), machine.name())
+        self.storage_on(StorageTarget::on(machine), machine.name())
     }
 
-    fn storage_on(&self, place: Place, device: &str) -> Result<StoragePlan, StorageError> {
+    fn storage_on(&self, place: StorageTarget, device: &str) -> Result<StoragePlan, StorageError> {
         let solver = |rows: u64| {
             let dimension = usize::try_from(rows).unwrap_or(usize::MAX);
             solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options)
         };
-        let asked = Asked {
+        let asked = StorageRequest {
             integrals: self.integrals,
             space: self.space,
             solver: &solver,
@@ -202,7 +204,7 @@ impl<'a> Solve<'a> {
     }
 
     /// Runs in double precision on a device.
-    pub fn run(&self, device: &Device) -> Result<Solution<'a>, CiError> {
+    pub fn run(&self, device: &Device) -> Result<CiSolution<'a>, CiError> {
         let (states, dimension) = (self.options.states, self.space.len());
         if states as u64 > dimension {
             return Err(CiError::States { states, dimension });
@@ -212,15 +214,15 @@ impl<'a> Solve<'a> {
         let (integrals, constant) = self.without_constant();
         let setting_up = trace::span("set up", "set up");
         let (operator, how) = match plan.way {
-            Way::Direct => self.direct(&integrals, device, plan.reason)?,
-            Way::Stored => self.stored(&integrals, device)?,
+            ProductKind::Direct => self.direct(&integrals, device, plan.reason)?,
+            ProductKind::Stored => self.stored(&integrals, device)?,
         };
         drop(setting_up);
         let setup_seconds = start.elapsed().as_secs_f64();
         let _solving = trace::span("solver", "solve");
         let options = SolveOptions { taken_out: constant, ..self.options.clone() };
         let pairs = solvers::solve::<f64>(&*operator, self.solver, &options)?;
-        Ok(Solution {
+        Ok(CiSolution {
             integrals: self.integrals,
             space: self.space,
             device: device.clone(),
@@ -237,20 +239,20 @@ impl<'a> Solve<'a> {
         integrals: &Integrals,
         device: &Device,
         reason: String,
-    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, How), CiError> {
+    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, StorageUsed), CiError> {
         let _listing = trace::span("set up", "moves of the strings");
         let operator: Box<dyn LinearOperator<f64> + 'a> = match self.space.is_complete() {
             true => Box::new(DirectFullCi::new(integrals, self.space, device)?),
             false => Box::new(OnTheFly::new(integrals, self.space, device)?),
         };
         let reason = device.runs_kernels().then_some(reason);
-        Ok((operator, How { storage: "direct", format: None, reason, non_zeros: None }))
+        Ok((operator, StorageUsed { storage: "direct", format: None, reason, non_zeros: None }))
     }
 
-    /// The stored matrix and its multiply on a card that need not be here.
+    /// The stored matrix and its multiply on a card, which need not be present.
     ///
     /// # Errors
-    /// A matrix that cannot be made.
+    /// The matrix cannot be built.
     pub fn stored_matrix_on(&self, card: Card) -> Result<StoredMatrix, CiError> {
         let (integrals, _) = self.without_constant();
         let (matrix, target) = (self.matrix(&integrals)?, Target::all_of(card));
@@ -260,78 +262,78 @@ impl<'a> Solve<'a> {
         Ok(StoredMatrix { matrix, choice, plans })
     }
 
-    /// What is solved: the integrals less what they add to every determinant alike, and that.
+    /// The integrals without the part common to all determinants, and that part.
     fn without_constant(&self) -> (Cow<'a, Integrals>, f64) {
         constant::take_out(self.integrals, self.space.alpha().electrons() + self.space.beta().electrons())
     }
 
     fn matrix(&self, integrals: &Integrals) -> Result<Csr, CiError> {
         let _making = trace::span("set up", "matrix elements");
-        Ok(Hamiltonian::new(integrals, self.space, THRESHOLD)?.matrix()?)
+        Ok(CiHamiltonian::new(integrals, self.space, THRESHOLD)?.matrix()?)
     }
 
-    /// The format of a stored matrix beside the solver's vectors.
-    fn choice(&self, matrix: &Csr, target: Target) -> Choice {
+    /// The format of a stored matrix, given the solver's vectors.
+    fn choice(&self, matrix: &Csr, target: Target) -> FormatRanking {
         let (_, vectors) = solvers::resident(matrix.rows(), size_of::<f64>(), self.solver, &self.options);
-        Choice::new(matrix, &RowStatistics::of(matrix), target.beside(vectors), self.wish)
+        FormatRanking::new(matrix, &RowStatistics::of(matrix), target.beside(vectors), self.wish)
     }
 
     fn stored(
         &self,
         integrals: &Integrals,
         device: &Device,
-    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, How), CiError> {
+    ) -> Result<(Box<dyn LinearOperator<f64> + 'a>, StorageUsed), CiError> {
         let matrix = Arc::new(self.matrix(integrals)?);
         let non_zeros = Some(matrix.non_zeros());
         if !device.runs_kernels() && self.wish.format != Some(FormatName::Symmetric) {
-            let how = How { storage: "stored", format: Some("CSR".into()), reason: None, non_zeros };
+            let how = StorageUsed { storage: "stored", format: Some("CSR".into()), reason: None, non_zeros };
             return Ok((Box::new(SparseOperator::new(NAME, matrix, self.wish, device)?), how));
         }
         let choice = self.choice(&matrix, Target::of(device));
         let best = choice.best();
         let operator = SparseOperator::with_layout(NAME, matrix, &best.layout, self.wish, device)?;
         let format = Some(best.format.to_string());
-        Ok((Box::new(operator), How { storage: "stored", format, reason: Some(choice.reason), non_zeros }))
+        Ok((Box::new(operator), StorageUsed { storage: "stored", format, reason: Some(choice.reason), non_zeros }))
     }
 }
 
-/// A stored matrix as a run has it, without a device.
+/// A stored matrix as in a run, without a device.
 pub struct StoredMatrix {
     /// The matrix, in compressed rows.
     pub matrix: Csr,
     /// Its formats, and why one was chosen.
-    pub choice: Choice,
+    pub choice: FormatRanking,
     /// The multiply for 1, 2, … vectors at once.
     pub plans: Vec<SparsePlan>,
 }
 
 /// How H was multiplied.
 #[derive(Clone, Debug, PartialEq)]
-pub struct How {
+pub struct StorageUsed {
     /// "stored" or "direct".
     pub storage: &'static str,
     /// The format of a stored matrix.
     pub format: Option<String>,
-    /// Why this format, or on a card why no matrix.
+    /// Why this format, or why no matrix on a card.
     pub reason: Option<String>,
     /// Elements of a stored matrix.
     pub non_zeros: Option<u64>,
 }
 
-/// What a solve found.
+/// The result of a solve.
 #[derive(Debug)]
-pub struct Solution<'a> {
+pub struct CiSolution<'a> {
     integrals: &'a Integrals,
     space: &'a Space,
     device: Device,
     energies: Vec<f64>,
     constant: f64,
     pairs: Eigenpairs<f64>,
-    how: How,
+    how: StorageUsed,
     setup_seconds: f64,
 }
 
-impl<'a> Solution<'a> {
+impl<'a> CiSolution<'a> {
     /// Total energies in Hartree, core included, ascending.
     pub fn energies(&self) -> &[f64] {
         &self.energies
@@ -347,19 +349,19 @@ impl<'a> Solution<'a> {
         self.pairs.stop
     }
 
-    /// What all determinants have in common: the core energy, and the energy of a potential of all orbitals alike where
-    /// the integrals hold one. Part of the energies, not of the values of [`Solution::eigenpairs`].
+    /// The energy common to all determinants: the core energy, and a potential common to all orbitals if the integrals
+    /// contain one. Part of the energies, not of the values of [`CiSolution::eigenpairs`].
     pub fn constant(&self) -> f64 {
         self.constant
     }
 
-    /// Everything the solver reports; its values leave out [`Solution::constant`].
+    /// Everything the solver reports; its values leave out [`CiSolution::constant`].
     pub fn eigenpairs(&self) -> &Eigenpairs<f64> {
         &self.pairs
     }
 
     /// How H was multiplied.
-    pub fn how(&self) -> &How {
+    pub fn storage_used(&self) -> &StorageUsed {
         &self.how
     }
 
@@ -373,7 +375,7 @@ impl<'a> Solution<'a> {
         self.space
     }
 
-    /// Where it ran.
+    /// The device it ran on.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -388,7 +390,7 @@ impl<'a> Solution<'a> {
         self.pairs.vectors[state].download()
     }
 
-    /// An orthonormal basis of the lowest level, as far as it is known.
+    /// An orthonormal basis of the lowest level, as far as known.
     pub fn ground_multiplet(&self) -> Result<Vec<Vec<f64>>, DeviceError> {
         self.pairs.ground_multiplet().into_iter().map(|vector| vector.download()).collect()
     }
@@ -402,7 +404,7 @@ mod tests {
     #[test]
     fn a_problem_is_known_by_all_its_determinants() {
         let integrals = Integrals::zero(9);
-        let identity = |space: &Space| Solve::new(&integrals, space).identity();
+        let identity = |space: &Space| CiSolve::new(&integrals, space).identity();
         let full = Space::full(9, 4, 4).unwrap();
         let mut list: Vec<_> = (0..full.len() - 1).map(|row| full.determinant(row)).collect();
         assert!(list.len() > 15_000);

@@ -1,24 +1,24 @@
-//! What is asked for of a molecule: integrals, determinants, and how their matrix is kept.
+//! The specification of a molecule's problem: integrals, determinants, and how their matrix is stored.
 
 use super::storage::Storage;
 use crate::sparse::FormatChoice;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Which determinants.
+/// The determinants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpaceSpec {
     /// All.
     Full,
-    /// Up to so many electrons away from the reference.
+    /// Up to this many electrons away from the reference.
     Excitations(usize),
-    /// Those of a file.
+    /// The determinants of a file.
     File(PathBuf),
 }
 
 impl SpaceSpec {
-    /// As people name it.
+    /// Its usual name.
     pub fn describe(&self) -> String {
         let names = ["reference", "CIS", "CISD", "CISDT", "CISDTQ"];
         match self {
@@ -32,7 +32,7 @@ impl SpaceSpec {
     }
 }
 
-/// `[ci]`, with defaults filled in; paths as they were written.
+/// `[ci]`, with defaults filled in; paths as written.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CiSpec {
     /// `fcidump`.

@@ -5,12 +5,12 @@
 //! S₋S₊ = n_β − Σ_pq a†_qα a_pα a†_pβ a_qβ:
 //!
 //! p = q counts the doubly occupied orbitals; p ≠ q moves an α electron from p to q and a β electron from q to p, which
-//! needs p and q singly occupied, so that work grows as (singly occupied orbitals)² a row. S₊ leads out of the space,
-//! but S₋S₊ has an expectation within it: what it leads to outside is orthogonal to the state.
+//! requires p and q singly occupied, so the work grows as (singly occupied orbitals)² per row. S₊ leads out of the space,
+//! but S₋S₊ has an expectation value within it: the part outside is orthogonal to the state.
 //!
-//! A full space, or one of all determinants up to a level from a closed shell, has eigenstates of one spin; a space
-//! that lacks some of the determinants of a configuration has states that are contaminated, and a level of several
-//! spins has vectors that mix them ([`level_spins`]).
+//! A full space, or one of all determinants up to a level from a closed shell, has eigenstates of definite spin. A space
+//! that lacks some determinants of a configuration has spin-contaminated states, and a level of several spins has vectors
+//! that mix them ([`level_spins`]).
 
 use super::density::{DensityError, norms};
 use super::slater_condon::is_odd;
@@ -19,11 +19,12 @@ use super::strings::occupied;
 use eigenforge_runtime::solvers::symmetric_eigen;
 use rayon::prelude::*;
 
-/// Rows that a task works on; fixed, so that sums do not depend on the number of threads.
+/// Rows per task; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 4096;
 
-/// A deviation up to this is that of a state of one spin. A vector of residual r holds states g away with a weight of
-/// up to (r/g)²: r = 1e-8 and g = 1e-5 Hartree make 1e-6, times the difference of two S (S + 1), which is 2 to 12.
+/// Deviations up to this are compatible with definite spin. A vector of residual r contains states at distance g with a
+/// weight of up to (r/g)²: r = 1e-8 and g = 1e-5 Hartree make 1e-6, times the difference of two S (S + 1), which is 2 to
+/// 12.
 pub const PURE: f64 = 1e-5;
 
 /// Total spin of a state.
@@ -31,7 +32,7 @@ pub const PURE: f64 = 1e-5;
 pub struct Spin {
     /// ⟨S²⟩.
     pub square: f64,
-    /// 2S of the nearest spin that as many electrons can have.
+    /// 2S of the nearest spin possible for this number of electrons.
     pub two_s: usize,
     /// ⟨S²⟩ − S (S + 1) of that spin.
     pub deviation: f64,
@@ -54,7 +55,7 @@ impl Spin {
         self.two_s + 1
     }
 
-    /// What a reader should know, if the state is not one of a single spin.
+    /// A warning, if the state does not have definite spin.
     pub fn warning(&self) -> Option<String> {
         (self.deviation.abs() > PURE).then(|| {
             let Spin { square, deviation, .. } = self;
@@ -73,8 +74,8 @@ pub fn spins<V: AsRef<[f64]> + Sync>(space: &Space, vectors: &[V]) -> Result<Vec
     Ok(squares.into_iter().map(|square| Spin::new(square, space)).collect())
 }
 
-/// The spins of a level: eigenvalues, ascending, of S² among orthonormal vectors that span it. They do not depend on
-/// which vectors came out.
+/// The spins of a level: eigenvalues, ascending, of S² in the span of these orthonormal vectors, independent of the
+/// choice of basis.
 pub fn level_spins<V: AsRef<[f64]> + Sync>(space: &Space, vectors: &[V]) -> Result<Vec<Spin>, DensityError> {
     let squares = squares(space, vectors, |_| 0..vectors.len())?;
     let (values, _) = symmetric_eigen(vectors.len(), &squares)?;

@@ -1,11 +1,11 @@
-//! Stored or straight from the integrals? What each way of multiplying takes, and which it is to be.
+//! Chooses between a stored matrix and products straight from the integrals, by cost.
 //!
-//! In: integrals, a space, what the solver itself will hold, a device, and a wish ([`Storage`]). Out: a [`StoragePlan`],
-//! made from counts alone ([`Census`]), before anything large is. The seconds are a model: bytes and operations over
-//! the rates of a [`Machine`], for a solve of [`PRODUCTS`] products; how much of a rate a product reaches was fitted on an H200 and
-//! the Xeon cores beside it. On a card the making of a stored matrix on the host
-//! is nearly all of that, so products go direct there unless the tables do not fit or too few α strings keep the card
-//! busy. On the CPU only full CI does by itself: other spaces' rows take long to make, and are made anew in each product
+//! In: integrals, a space, the solver's own memory, a device, and the requested [`Storage`]. Out: a [`StoragePlan`], made
+//! from counts alone ([`Census`]), before anything large is built. The seconds are a model: bytes and operations over
+//! the rates of a [`Machine`], for a solve of [`PRODUCTS`] products; the fraction of a rate that a product reaches was
+//! fitted on an H200 and the Xeon cores beside it. On a card, building a stored matrix on the host is nearly all of that,
+//! so products are direct there unless the tables do not fit or too few α strings keep the card busy. On the CPU only
+//! full CI is direct by default: rows of other spaces take long to compute, and are recomputed in each product only
 //! where a matrix does not fit.
 
 use super::{Census, Integrals, Space};
@@ -19,7 +19,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Storage {
-    /// The way of the shorter modelled time among those that fit.
+    /// The way with the shorter modelled time among those that fit.
     Auto,
     /// As a sparse matrix.
     Stored,
@@ -28,62 +28,64 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// The words of a model file.
+    /// Their names in model files.
     pub const WORDS: [(&'static str, Storage); 3] =
         [("auto", Storage::Auto), ("stored", Storage::Stored), ("direct", Storage::Direct)];
 }
 
-/// The two ways.
+/// The two ways of multiplying by H.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ProductKind {
     /// A sparse matrix.
     Stored,
     /// From the integrals.
     Direct,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for ProductKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Way::Stored => "stored",
-            Way::Direct => "direct",
+            ProductKind::Stored => "stored",
+            ProductKind::Direct => "direct",
         })
     }
 }
 
-/// Products of a solve of one state, certified: what a set-up is shared out over.
+/// Products of a certified solve of one state, over which the set-up is amortised.
 pub const PRODUCTS: f64 = 100.0;
 
 /// Bytes of a stored element: its value and its column.
 const ELEMENT: u128 = 12;
-/// Seconds of one core to make one element: full CI of water in 6-31G, 99.6 million in 1.1 s on the 16 cores beside an H200. No rate
-/// of a processor stands for this work of whole numbers: it is the Xeon's everywhere.
+/// Seconds of one core to compute one element: full CI of water in 6-31G, 99.6 million in 1.1 s on the 16 cores beside an
+/// H200. No rate of a processor measures this integer work: the Xeon's time is used for all of them.
 const SECONDS_AN_ELEMENT: f64 = 1.8e-7;
-/// Seconds of one core to list one move, as above.
+/// Seconds of one core to list one move; the Xeon's, as above.
 const SECONDS_A_MOVE: f64 = 1.5e-7;
-/// What a stored multiply reaches of a card's memory rate: 3.5 TB/s of an H200's copies.
+/// Fraction of a card's memory rate that a stored multiply reaches: 3.5 TB/s of an H200's copies.
 const OF_MEMORY: f64 = 3.5e12 / Card::H200.memory_rate;
-/// Bytes of L2 for an operation of a direct product: full CI of water in 6-31G, whole and in one irrep, 4.5 TFLOP/s on an H200. A card
-/// of little double precision is bound by that instead.
+/// Bytes of L2 per operation of a direct product: full CI of water in 6-31G, all irreps and one irrep, 4.5 TFLOP/s on an
+/// H200. A card of low double-precision rate is bound by that rate instead.
 const L2_BYTES_AN_OPERATION: f64 = Card::H200.l2_rate / 4.5e12;
-/// Bytes of L2 for an element of a product row by row: a sector of the vector and the moves (one H200: 0.8 to 2.0e11 elements a second).
+/// Bytes of L2 per element of a product row by row: a sector of the vector and the moves (one H200: 0.8 to 2.0e11
+/// elements per second).
 const L2_BYTES_AN_ELEMENT: f64 = Card::H200.l2_rate / 1e11;
-/// Launches of any product on a card, and barriers of blocks with little work, in seconds of a launch: 20 µs on an H200.
+/// Overhead of any product on a card, in launches: its launches, and barriers of blocks with little work; 20 µs on an
+/// H200.
 const LAUNCHES: f64 = 2e-5 / Card::H200.launch_seconds;
-/// What a direct product reaches of a core's rate: 15 GFLOP/s of the Xeon's 72.
+/// Fraction of a core's rate that a direct product reaches: 15 GFLOP/s of the Xeon's 72.
 const OF_CORE: f64 = 1.5e10 / Processor::XEON.core_rate;
-/// Operations of a core in the time of an element of a product row by row (water in 6-31G up to triples, 1.8e6 elements: 54 products in
-/// 0.45 s on two).
+/// Operations of a core in the time of one element of a product row by row (water in 6-31G up to triples, 1.8e6 elements:
+/// 54 products in 0.45 s on two).
 const OPERATIONS_AN_ELEMENT: f64 = Processor::XEON.core_rate / 1e8;
 
-/// What one way takes.
+/// The cost of one way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// Which way.
-    pub way: Way,
-    /// What it keeps on the device, in words.
+    /// The way.
+    pub way: ProductKind,
+    /// What it stores on the device, in words.
     pub what: String,
-    /// Bytes of that.
+    /// Bytes on the device.
     pub bytes: u64,
     /// Bytes on the host while it is set up.
     pub host_bytes: u64,
@@ -100,21 +102,21 @@ impl Estimate {
     }
 }
 
-/// What both ways take, and which was chosen.
+/// The cost of both ways, and the choice.
 #[derive(Clone, Debug)]
 pub struct StoragePlan {
-    /// Each way that there is; the stored matrix first.
+    /// Each possible way; the stored matrix first.
     pub ways: Vec<Estimate>,
-    /// Which of them.
-    pub way: Way,
-    /// Why.
+    /// The chosen way.
+    pub way: ProductKind,
+    /// The reason for the choice.
     pub reason: String,
 }
 
-/// Neither way fits, or the one that was asked for is not there.
+/// Neither way fits, or the requested one does not exist.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
-    /// A product straight from the integrals was asked for where there is none.
+    /// A product straight from the integrals was requested where it does not exist.
     #[error(
         "storage = \"direct\" with a list of {rows} determinants on {device}: there the rows of full CI and of spaces up to \
          a level of excitation are made, not a list's; take storage = \"stored\" or --device cpu"
@@ -128,13 +130,13 @@ pub enum StorageError {
     /// Too little memory.
     #[error("{plan}\nnone of it fits {device} with {free:.2} GiB free: {nearest}")]
     Memory {
-        /// What each thing would take.
+        /// What each item would take.
         plan: String,
         /// The device.
         device: String,
-        /// What it has, in GiB.
+        /// The device's memory in GiB.
         free: f64,
-        /// What would fit.
+        /// Advice on what would fit.
         nearest: String,
     },
 }
@@ -144,19 +146,19 @@ fn gib(bytes: u64) -> f64 {
 }
 
 /// The problem whose storage is planned.
-pub(super) struct Asked<'a> {
+pub(super) struct StorageRequest<'a> {
     pub integrals: &'a Integrals,
     pub space: &'a Space,
-    /// Bytes that the solver cannot do without, and in words what they are, for a space of so many determinants.
+    /// Minimum bytes of the solver with a description, for a given number of determinants.
     pub solver: &'a dyn Fn(u64) -> (String, u64),
     pub storage: Storage,
-    /// Of a stored matrix, where one is asked for.
+    /// Format of a stored matrix, if one is requested.
     pub format: Option<FormatName>,
 }
 
-/// Where it is to run.
+/// The properties of the device that matter here.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct StorageTarget {
     pub processor: Processor,
     /// The card, if generated kernels run there.
     pub card: Option<Card>,
@@ -164,40 +166,40 @@ pub(super) struct Place {
     pub host_free: u64,
 }
 
-impl Place {
-    pub fn of(device: &Device) -> Place {
+impl StorageTarget {
+    pub fn of(device: &Device) -> StorageTarget {
         let (Memory { free, .. }, host) = (device.memory(), Device::cpu().memory());
-        Place { free, host_free: host.free, ..Place::on(&Machine::of(device)) }
+        StorageTarget { free, host_free: host.free, ..StorageTarget::on(&Machine::of(device)) }
     }
 
-    /// A machine that need not be here: all of a card's memory, or without a card what this machine has free.
-    pub fn on(machine: &Machine) -> Place {
+    /// A machine, which need not be present: all of a card's memory, or without a card the free memory of this computer.
+    pub fn on(machine: &Machine) -> StorageTarget {
         let processor = machine.processor.values;
         let Some(card) = machine.card.as_ref().map(|card| card.values) else {
             let Memory { free, .. } = Device::cpu().memory();
-            return Place { processor, card: None, free, host_free: free };
+            return StorageTarget { processor, card: None, free, host_free: free };
         };
-        Place { processor, card: Some(card), free: Target::all_of(card).free_bytes, host_free: u64::MAX }
+        StorageTarget { processor, card: Some(card), free: Target::all_of(card).free_bytes, host_free: u64::MAX }
     }
 
     fn cores(&self) -> f64 {
         self.processor.cores as f64
     }
 
-    /// Operations a second of a direct product on all cores.
+    /// Operations per second of a direct product on all cores.
     fn core_flops(&self) -> f64 {
         OF_CORE * self.processor.core_rate * self.cores()
     }
 }
 
-impl Asked<'_> {
+impl StorageRequest<'_> {
     /// The plan for a device of this name.
     ///
     /// # Errors
-    /// `storage = "direct"` where there is none; nothing that fits.
-    pub fn plan(&self, place: Place, device: &str) -> Result<StoragePlan, StorageError> {
+    /// `storage = "direct"` where it does not exist; nothing fits.
+    pub fn plan(&self, place: StorageTarget, device: &str) -> Result<StoragePlan, StorageError> {
         let ways = self.ways(self.space, place);
-        let direct = ways.iter().find(|way| way.way == Way::Direct);
+        let direct = ways.iter().find(|way| way.way == ProductKind::Direct);
         if self.storage == Storage::Direct && direct.is_none() {
             return Err(StorageError::NotDirect { rows: self.space.len(), device: device.into() });
         }
@@ -205,13 +207,14 @@ impl Asked<'_> {
         let fits =
             |way: &&Estimate| way.bytes.saturating_add(vectors) <= place.free && way.host_bytes <= place.host_free;
         let wished = |way: &&Estimate| match self.storage {
-            // A format is a stored matrix's.
-            Storage::Auto => self.format.is_none() || way.way == Way::Stored,
-            Storage::Stored => way.way == Way::Stored,
-            Storage::Direct => way.way == Way::Direct,
+            // A format implies a stored matrix.
+            Storage::Auto => self.format.is_none() || way.way == ProductKind::Stored,
+            Storage::Stored => way.way == ProductKind::Stored,
+            Storage::Direct => way.way == ProductKind::Direct,
         };
-        // On the CPU the direct product of full CI is the quicker of the two at any size that was measured.
-        let by_model = |way: &Estimate| place.card.is_some() || way.way == Way::Stored || !self.space.is_complete();
+        // On the CPU the direct product of full CI is faster at every measured size.
+        let by_model =
+            |way: &Estimate| place.card.is_some() || way.way == ProductKind::Stored || !self.space.is_complete();
         let preferred = |way: &&Estimate| if by_model(way) { way.seconds() } else { 0.0 };
         let candidates = ways.iter().filter(wished).filter(fits);
         let Some(chosen) = candidates.min_by(|a, b| preferred(a).total_cmp(&preferred(b))) else {
@@ -221,7 +224,7 @@ impl Asked<'_> {
         Ok(StoragePlan { ways, way, reason })
     }
 
-    fn reason(&self, ways: &[Estimate], way: Way, fits: impl Fn(&&Estimate) -> bool) -> String {
+    fn reason(&self, ways: &[Estimate], way: ProductKind, fits: impl Fn(&&Estimate) -> bool) -> String {
         let seconds =
             |way: &Estimate| format!("{} {:.2} s + {:.3} ms a product", way.way, way.set_up, 1e3 * way.product);
         match (self.storage, ways) {
@@ -235,7 +238,7 @@ impl Asked<'_> {
         }
     }
 
-    fn refusal(&self, ways: &[Estimate], place: Place, device: &str) -> StorageError {
+    fn refusal(&self, ways: &[Estimate], place: StorageTarget, device: &str) -> StorageError {
         let (solver, vectors) = (self.solver)(self.space.len());
         let mut plan = format!("{} determinants take {solver}: {:.2} GiB", self.space.len(), gib(vectors));
         for way in ways {
@@ -249,8 +252,8 @@ impl Asked<'_> {
         StorageError::Memory { plan, device: device.into(), free: gib(place.free), nearest }
     }
 
-    /// The largest space of fewer excitations that fits.
-    fn nearest(&self, place: Place) -> String {
+    /// The largest space of lower excitation level that fits.
+    fn nearest(&self, place: StorageTarget) -> String {
         let (up, down) = (self.space.alpha().electrons(), self.space.beta().electrons());
         let orbitals = self.space.orbitals();
         let nothing = "take fewer orbitals (frozen, orbitals) or one irrep";
@@ -284,14 +287,14 @@ impl Asked<'_> {
         nothing.into()
     }
 
-    /// Whether moves are told apart by irrep in a space that is not cut by it.
+    /// Whether moves are separated by irrep in a space of all irreps.
     fn keep_irreps(&self, space: &Space) -> bool {
         let integrals = self.integrals;
         integrals.is_whole() && integrals.orbitals == space.orbitals() && integrals.obey_irreps()
     }
 
-    /// Both ways' estimates; the direct one where it is possible.
-    fn ways(&self, space: &Space, place: Place) -> Vec<Estimate> {
+    /// The estimates of both ways; the direct one if it is possible.
+    fn ways(&self, space: &Space, place: StorageTarget) -> Vec<Estimate> {
         let irreps = self.irreps(space);
         let census = Census::of(space, &irreps);
         let mut ways = vec![self.stored(&census, space.len(), place)];
@@ -304,9 +307,9 @@ impl Asked<'_> {
         ways
     }
 
-    /// A matrix on the host, and on a card once more in its format: whole, or half of it where that is asked for or where
-    /// the whole does not fit a card.
-    fn stored(&self, census: &Census, rows: u64, place: Place) -> Estimate {
+    /// A matrix on the host, and on a card again in its format: whole, or half of it if requested or if the whole does
+    /// not fit.
+    fn stored(&self, census: &Census, rows: u64, place: StorageTarget) -> Estimate {
         let whole = stored(census, rows, place);
         let room = place.free.saturating_sub((self.solver)(rows).1);
         match self.format {
@@ -316,7 +319,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Of the orbitals, from 0; all 0 where the integrals do not keep them.
+    /// Irreps of the orbitals, from 0; all 0 if the integrals do not obey them.
     fn irreps(&self, space: &Space) -> Vec<u8> {
         let from_0 = |irreps: &[u8]| irreps.iter().map(|irrep| irrep - 1).collect();
         match space.irreps() {
@@ -331,8 +334,8 @@ fn bytes(exact: u128) -> u64 {
     u64::try_from(exact).unwrap_or(u64::MAX)
 }
 
-/// The upper triangle in place of the whole matrix.
-fn half_of(whole: Estimate, census: &Census, rows: u64, place: Place) -> Estimate {
+/// The upper triangle instead of the whole matrix.
+fn half_of(whole: Estimate, census: &Census, rows: u64, place: StorageTarget) -> Estimate {
     let upper = (census.non_zeros + u128::from(rows)) / 2;
     // Starts, diagonal, and the integer sums.
     let total = ELEMENT.saturating_mul(upper).saturating_add(24 * u128::from(rows));
@@ -347,8 +350,8 @@ fn half_of(whole: Estimate, census: &Census, rows: u64, place: Place) -> Estimat
     }
 }
 
-/// A matrix on the host, and on a card once more in its format.
-fn stored(census: &Census, rows: u64, place: Place) -> Estimate {
+/// A matrix on the host, and on a card again in its format.
+fn stored(census: &Census, rows: u64, place: StorageTarget) -> Estimate {
     let non_zeros = census.non_zeros;
     let total = ELEMENT.saturating_mul(non_zeros).saturating_add(16 * u128::from(rows));
     let host = if place.card.is_some() { total.saturating_mul(2) } else { total };
@@ -357,7 +360,7 @@ fn stored(census: &Census, rows: u64, place: Place) -> Estimate {
         None => (0.0, place.processor.stream_rate()),
     };
     Estimate {
-        way: Way::Stored,
+        way: ProductKind::Stored,
         what: format!("a matrix of at most {non_zeros} non-zeros"),
         bytes: bytes(total),
         host_bytes: bytes(host),
@@ -366,8 +369,8 @@ fn stored(census: &Census, rows: u64, place: Place) -> Estimate {
     }
 }
 
-/// Tables of strings and integrals, the diagonal, and on a card fields that shared memory cannot hold.
-fn direct(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate {
+/// Tables of strings and integrals, the diagonal, and on a card the fields that exceed shared memory.
+fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> Estimate {
     let orbitals = space.orbitals() as u64;
     let pairs = orbitals * (orbitals + 1) / 2;
     let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
@@ -375,7 +378,7 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate
     let rows = space.len();
     let moves = [0, 1].map(|spin| census.singles[spin] + strings[spin] * electrons[spin]);
     let widest = if space.irreps().is_some() { strings[1].div_ceil(irreps) } else { strings[1] };
-    // A tile of fields of the widest class, once a block.
+    // A tile of fields of the widest class, once per block.
     let tile = 8 * 12 * widest;
     let fields = match place.card {
         Some(card) if tile > u64::from(card.shared_bytes) => {
@@ -383,7 +386,7 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate
         }
         _ => 0,
     };
-    // Links and elements of slices are filled up to the longest string's.
+    // Links and elements of slices are padded to the longest string's.
     let tables = match place.card.is_some() {
         true => 6 * moves[0] + 12 * census.same[0] + 6 * moves[1] + 14 * census.same[1] + 8 * rows,
         false => 48 * moves[0] + 16 * census.same[0] + 8 * moves[1] + 16 * census.same[1] + 8 * pairs * strings[1],
@@ -406,7 +409,7 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate
         None => flops / place.core_flops(),
     };
     Estimate {
-        way: Way::Direct,
+        way: ProductKind::Direct,
         what: "tables of strings and integrals".into(),
         bytes: total,
         host_bytes: if place.card.is_some() { total + 40 * listed } else { total },
@@ -416,7 +419,7 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate
 }
 
 /// Tables of moves, with their targets and values, integrals, the diagonal, and on a card the strings of each row.
-fn row_by_row(census: &Census, space: &Space, irreps: u64, place: Place) -> Estimate {
+fn row_by_row(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> Estimate {
     let orbitals = space.orbitals() as u64;
     let pairs = orbitals * (orbitals + 1) / 2;
     let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
@@ -431,10 +434,10 @@ fn row_by_row(census: &Census, space: &Space, irreps: u64, place: Place) -> Esti
     };
     let total = tables.saturating_add(rows).saturating_add(8 * pairs * (pairs + orbitals));
     Estimate {
-        way: Way::Direct,
+        way: ProductKind::Direct,
         what: "moves of the strings, integrals, the diagonal".into(),
         bytes: total,
-        // The tables as they are listed, and once more as they are uploaded.
+        // The tables as listed, and again as uploaded.
         host_bytes: if place.card.is_some() { total.saturating_mul(2) } else { total },
         set_up: SECONDS_A_MOVE * (singles + same) as f64 / place.cores() + product,
         product,
@@ -445,7 +448,7 @@ fn row_by_row(census: &Census, space: &Space, irreps: u64, place: Place) -> Esti
 mod tests {
     use super::*;
 
-    fn plan(storage: Storage, space: &Space, place: Place) -> Result<StoragePlan, StorageError> {
+    fn plan(storage: Storage, space: &Space, place: StorageTarget) -> Result<StoragePlan, StorageError> {
         plan_of(storage, None, space, place)
     }
 
@@ -453,22 +456,22 @@ mod tests {
         storage: Storage,
         format: Option<FormatName>,
         space: &Space,
-        place: Place,
+        place: StorageTarget,
     ) -> Result<StoragePlan, StorageError> {
         let integrals = Integrals::zero(space.orbitals());
         let solver = |rows: u64| ("20 vectors".to_string(), 160 * rows);
-        Asked { integrals: &integrals, space, solver: &solver, storage, format }.plan(place, "a card")
+        StorageRequest { integrals: &integrals, space, solver: &solver, storage, format }.plan(place, "a card")
     }
 
-    fn h200() -> Place {
-        Place::on(&Machine::h200())
+    fn h200() -> StorageTarget {
+        StorageTarget::on(&Machine::h200())
     }
 
-    /// The seconds of an H200 and of 16 Xeon cores are those that were fitted: rates of the card as they stood here before they were a
-    /// machine's (710e192).
+    /// The seconds of an H200 and of 16 Xeon cores are the fitted ones: the card's rates as they were in this file before
+    /// they became a machine's (710e192).
     #[test]
     fn the_rates_of_an_h200_are_those_that_were_fitted() {
-        let place = Place { processor: Processor::XEON, ..h200() };
+        let place = StorageTarget { processor: Processor::XEON, ..h200() };
         let full = Space::full(12, 6, 6).unwrap();
         let part = Space::excitations(12, 6, 6, 3).unwrap();
         let close =
@@ -483,31 +486,32 @@ mod tests {
             close(by_row.product, 2e-5 + elements / 1e11);
             let upper = (census.non_zeros + u128::from(rows)) / 2;
             close(half_of(all.clone(), &census, rows, place).product, all.product + upper as f64 / 8e10);
-            let cpu = Place { card: None, ..place };
+            let cpu = StorageTarget { card: None, ..place };
             close(row_by_row(&census, space, 1, cpu).product, elements / 1.6e9);
         }
         let census = Census::of(&full, &[0; 12]);
-        let (card, cpu) = (direct(&census, &full, 1, place), direct(&census, &full, 1, Place { card: None, ..place }));
+        let (card, cpu) =
+            (direct(&census, &full, 1, place), direct(&census, &full, 1, StorageTarget { card: None, ..place }));
         // The CPU multiplies moves by moves, the card moves by pairs: operations of either from its own seconds.
         assert!(card.product > 2e-5 && cpu.product > 0.0);
         let twice = Card { l2_rate: 2.0 * Card::H200.l2_rate, ..Card::H200 };
-        let sooner = direct(&census, &full, 1, Place { card: Some(twice), ..place });
+        let sooner = direct(&census, &full, 1, StorageTarget { card: Some(twice), ..place });
         close(sooner.product - 2e-5, (card.product - 2e-5) / 2.0);
     }
 
-    /// What was stored on an H200 goes direct on a card whose memory is slower and whose cache is not, and the other way round.
+    /// A space that is stored with fast memory is direct on a card with slower memory and the same cache.
     #[test]
     fn another_card_decides_otherwise_where_its_rates_do() {
-        // The making of a matrix counts for little on as many cores as these.
+        // On this many cores the time to build a matrix is negligible.
         let many = Processor { cores: 1 << 14, ..Processor::XEON };
         let part = Space::excitations(12, 6, 6, 3).unwrap();
         let way = |card: Card| {
-            let place = Place { processor: many, card: Some(card), ..h200() };
+            let place = StorageTarget { processor: many, card: Some(card), ..h200() };
             plan(Storage::Auto, &part, place).unwrap().way
         };
         let quick_memory = Card { memory_rate: 4.0 * Card::H200.memory_rate, ..Card::H200 };
         let slow_memory = Card { memory_rate: Card::H200.memory_rate / 8.0, ..Card::H200 };
-        assert_eq!((way(quick_memory), way(slow_memory)), (Way::Stored, Way::Direct));
+        assert_eq!((way(quick_memory), way(slow_memory)), (ProductKind::Stored, ProductKind::Direct));
     }
 
     #[test]
@@ -516,26 +520,27 @@ mod tests {
         let part = Space::excitations(10, 5, 5, 2).unwrap();
         let list: Vec<_> = (0..part.len()).map(|row| part.determinant(row)).collect();
         let list = Space::from_determinants(10, &list).unwrap();
-        for place in [h200(), Place { card: None, ..h200() }] {
-            for (space, way) in
-                [(&full, Way::Direct), (&part, if place.card.is_some() { Way::Direct } else { Way::Stored })]
-            {
+        for place in [h200(), StorageTarget { card: None, ..h200() }] {
+            for (space, way) in [
+                (&full, ProductKind::Direct),
+                (&part, if place.card.is_some() { ProductKind::Direct } else { ProductKind::Stored }),
+            ] {
                 assert_eq!(plan(Storage::Auto, space, place).unwrap().way, way);
-                assert_eq!(plan(Storage::Stored, space, place).unwrap().way, Way::Stored);
-                assert_eq!(plan(Storage::Direct, space, place).unwrap().way, Way::Direct);
+                assert_eq!(plan(Storage::Stored, space, place).unwrap().way, ProductKind::Stored);
+                assert_eq!(plan(Storage::Direct, space, place).unwrap().way, ProductKind::Direct);
             }
-            assert_eq!(plan(Storage::Auto, &list, place).unwrap().way, Way::Stored);
+            assert_eq!(plan(Storage::Auto, &list, place).unwrap().way, ProductKind::Stored);
         }
         let error = plan(Storage::Direct, &list, h200()).unwrap_err().to_string();
         assert!(error.contains("storage = \"direct\" with a list of 876 determinants on a card"), "{error}");
-        // Where a matrix does not fit a CPU, its rows are made anew.
-        let host = Place { card: None, ..h200() };
+        // If a matrix does not fit on a CPU, its rows are recomputed.
+        let host = StorageTarget { card: None, ..h200() };
         for space in [&part, &list] {
             let ways = plan(Storage::Auto, space, host).unwrap().ways;
             let vectors = 160 * space.len();
-            let tight = Place { free: vectors + ways[1].bytes, ..host };
+            let tight = StorageTarget { free: vectors + ways[1].bytes, ..host };
             assert!(ways[1].bytes < ways[0].bytes, "{ways:?}");
-            assert_eq!(plan(Storage::Auto, space, tight).unwrap().way, Way::Direct);
+            assert_eq!(plan(Storage::Auto, space, tight).unwrap().way, ProductKind::Direct);
         }
     }
 
@@ -544,17 +549,17 @@ mod tests {
         let full = Space::full(10, 5, 5).unwrap();
         let all = plan(Storage::Stored, &full, h200()).unwrap();
         let (stored, vectors) = (all.ways[0].bytes, 160 * full.len());
-        // Half of the matrix, where that is all there is room for; no other format may be asked for then.
-        let tight = Place { free: vectors + stored - 1, ..h200() };
+        // Half of the matrix, if only that fits; no other format may be requested then.
+        let tight = StorageTarget { free: vectors + stored - 1, ..h200() };
         let half = plan(Storage::Stored, &full, tight).unwrap();
-        assert_eq!(half.way, Way::Stored);
+        assert_eq!(half.way, ProductKind::Stored);
         assert!(half.ways[0].what.contains("half of a matrix of at most"), "{}", half.ways[0].what);
         assert!(plan_of(Storage::Stored, Some(FormatName::Csr), &full, tight).is_err());
         let wished = plan_of(Storage::Stored, Some(FormatName::Symmetric), &full, h200()).unwrap();
         assert_eq!(wished.ways[0].bytes, half.ways[0].bytes);
         assert!((0.5..0.52).contains(&(wished.ways[0].bytes as f64 / stored as f64)));
         let stored = wished.ways[0].bytes;
-        let small = Place { free: vectors + stored - 1, ..h200() };
+        let small = StorageTarget { free: vectors + stored - 1, ..h200() };
         let forced = plan(Storage::Stored, &full, small).unwrap_err().to_string();
         assert!(
             forced.contains("63504 determinants take 20 vectors") && forced.contains("stored: half of a matrix of"),
@@ -562,13 +567,13 @@ mod tests {
         );
         assert!(forced.contains("space = { excitations = "), "{forced}");
         let auto = plan(Storage::Auto, &full, small).unwrap();
-        assert_eq!(auto.way, Way::Direct);
+        assert_eq!(auto.way, ProductKind::Direct);
         assert!(auto.reason.contains("does not fit"), "{}", auto.reason);
-        // A host without room for the matrix is as good a reason.
-        let host = Place { host_free: stored, ..h200() };
+        // A host without memory for the matrix is another reason.
+        let host = StorageTarget { host_free: stored, ..h200() };
         assert!(plan(Storage::Stored, &full, host).unwrap_err().to_string().contains("on the host, which has"));
         // Nothing at all.
-        let none = plan(Storage::Auto, &full, Place { free: 1000, ..h200() }).unwrap_err().to_string();
+        let none = plan(Storage::Auto, &full, StorageTarget { free: 1000, ..h200() }).unwrap_err().to_string();
         assert!(none.contains("direct: tables of strings") && none.contains("fewer orbitals"), "{none}");
     }
 }

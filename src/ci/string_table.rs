@@ -1,9 +1,9 @@
 //! Single and double excitations of every string of one spin, listed by rank.
 //!
-//! In: strings, integrals. Out: for each string the strings that one electron's move leads to, with the pair of
-//! orbitals, the sign, and what the electrons of its own spin contribute; and those that two electrons' moves lead to,
-//! with their whole matrix element, kept only where it exceeds the threshold. Excitations are generated and looked up:
-//! work grows as strings × excitations, never as pairs of strings.
+//! In: strings, integrals. Out: for each string the targets of one-electron moves, with the pair of orbitals, the sign,
+//! and the same-spin part of the element; and the targets of two-electron moves, with their whole matrix element, stored
+//! only if it exceeds the threshold. Excitations are generated and looked up: work grows as strings × excitations, never
+//! as pairs of strings.
 
 use super::integrals::{Integrals, pair};
 use super::slater_condon::{self, Single, same_spin_double, same_spin_energy, same_spin_single};
@@ -12,10 +12,10 @@ use eigenforge_runtime::{Device, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Strings that a task works on.
+/// Strings per task.
 const CHUNK: usize = 64;
 
-/// Singles of one string whose orbital pairs have one product of irreps and whose targets have one slot.
+/// Singles of one string with a common product of irreps of the orbital pair and a common slot of the target.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     /// Product of both orbitals' irreps, from 0.
@@ -29,7 +29,7 @@ pub struct Run {
 /// Excitations of the strings of one spin.
 #[derive(Debug)]
 pub struct StringTable {
-    /// Energy of a string's electrons among themselves.
+    /// Interaction energy of a string's electrons.
     pub energy: Vec<f64>,
     single_start: Vec<u64>,
     /// Targets of singles, run by run, ascending in each.
@@ -48,10 +48,10 @@ pub struct StringTable {
 /// The singles of one run, or of one string.
 #[derive(Clone, Copy)]
 pub struct Singles<'a> {
-    /// Ranks of the strings that they lead to.
+    /// Ranks of their targets.
     pub target: &'a [u32],
     pair: &'a [u16],
-    /// Part of the matrix element from their own spin, sign included.
+    /// Same-spin part of the matrix element, including the sign.
     pub own: &'a [f64],
 }
 
@@ -72,15 +72,15 @@ impl Singles<'_> {
     }
 }
 
-/// What moves are worth a look: those that keep within the space's level and, where the integrals obey them, irreps.
+/// Selection of moves: those that stay within the space's level and, if the integrals obey them, irreps.
 pub struct Rules<'a> {
     /// Integrals.
     pub integrals: &'a Integrals,
-    /// Irreps of the orbitals from 0 where every forbidden integral is 0; else all 0.
+    /// Irreps of the orbitals from 0 if every forbidden integral is 0; otherwise all 0.
     pub irreps: &'a [u8],
     /// Highest excitation level of a string.
     pub level: Option<usize>,
-    /// Matrix elements up to this are left out.
+    /// Matrix elements up to this are dropped.
     pub threshold: f64,
 }
 
@@ -209,7 +209,7 @@ impl Rules<'_> {
         let lowest = super::strings::reference(strings.electrons());
         let level = self.level.unwrap_or(MAX_ORBITALS) as u32;
         let from = self.pairs(occupied(word), lowest);
-        // Pairs that raise the level least come first, so that those which would raise it too far are never looked at.
+        // Pairs that raise the level least come first, so that those which raise it too far are never visited.
         let mut to = self.pairs(self.empty_orbitals(word), lowest);
         to.sort_by_key(|pair| pair.outside);
         from.into_iter().flat_map(move |Pair { orbitals: left, irrep, .. }| {
@@ -244,7 +244,7 @@ struct Pair {
     orbitals: [usize; 2],
     /// Product of their irreps, from 0.
     irrep: u8,
-    /// How many of them the reference leaves empty.
+    /// How many of them are empty in the reference.
     outside: u32,
 }
 
@@ -252,7 +252,7 @@ fn range(start: &[u64], rank: u32) -> Range<usize> {
     start[rank as usize] as usize..start[rank as usize + 1] as usize
 }
 
-/// Where each row begins, and at the end their sum.
+/// Start of each row, followed by the total.
 pub(super) fn starts(counts: &[u64]) -> Vec<u64> {
     let sums = counts.iter().scan(0, |sum, count| {
         *sum += count;

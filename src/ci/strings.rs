@@ -1,7 +1,7 @@
-//! Strings: the orbitals that the electrons of one spin occupy, one bit an orbital, orbital 0 the least significant.
+//! Strings: the orbitals occupied by the electrons of one spin, one bit per orbital, orbital 0 the least significant.
 //!
 //! In: orbitals, electrons, and how far a string may differ from the reference (the lowest orbitals). Out: the strings,
-//! ascending as numbers, and the rank of any of them.
+//! ascending as numbers, and the rank of each.
 
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ pub type Word = u128;
 /// Orbitals that a [`Word`] holds.
 pub const MAX_ORBITALS: usize = 128;
 
-/// Bytes of memory that a string costs: the word, and its place in the hash table (at most 8/7 × 2 slots a string).
+/// Bytes of memory per string: the word, and its place in the hash table (at most 8/7 × 2 slots per string).
 pub const BYTES: u64 = 16 + 33 * 16 / 7;
 
 /// The orbitals of a word, ascending.
@@ -25,7 +25,7 @@ pub fn occupied(mut word: Word) -> impl Iterator<Item = usize> + Clone {
     })
 }
 
-/// The lowest orbitals, one an electron.
+/// The lowest orbitals, one per electron.
 pub fn reference(electrons: usize) -> Word {
     match electrons {
         0 => 0,
@@ -70,7 +70,8 @@ fn combinations(bits: usize, set: usize) -> impl Iterator<Item = Word> {
     })
 }
 
-/// Hashes words by one multiplication; the standard hash resists attackers, whom a table of strings has not.
+/// Hashes words by one multiplication; the standard hash protects against attackers, which a table of strings does not
+/// need.
 #[derive(Default)]
 pub struct WordHasher(u64);
 
@@ -99,7 +100,7 @@ pub struct Strings {
 }
 
 impl Strings {
-    /// All strings up to an excitation level; the caller has seen to it that they can be numbered in 32 bits.
+    /// All strings up to an excitation level; the caller has checked that 32 bits can number them.
     pub fn up_to_level(orbitals: usize, electrons: usize, level: usize) -> Strings {
         let level = level.min(electrons).min(orbitals - electrons);
         let lowest = reference(electrons);
@@ -134,12 +135,12 @@ impl Strings {
         &self.words
     }
 
-    /// Where a string stands among them, if it does.
+    /// Rank of a string, if it is in the list.
     pub fn rank(&self, word: Word) -> Option<u32> {
         self.ranks.get(&word).copied()
     }
 
-    /// Electrons that have left the lowest orbitals.
+    /// Electrons outside the lowest orbitals.
     pub fn level(&self, rank: usize) -> usize {
         (self.words[rank] & !reference(self.electrons)).count_ones() as usize
     }

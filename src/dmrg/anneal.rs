@@ -1,27 +1,30 @@
-//! A start for sweeps that cannot bring charge where it belongs, in a sector too large to be [looked at whole](super::check).
+//! A start state for sweeps that cannot move charge to where it belongs, in a sector too large to be
+//! [diagonalised](super::check).
 //!
-//! In: a chain that conserves charges nobody declared, or moves some by weak terms alone. Out: a sweeper with ψ at the first bond.
-//! Hops between neighbours along the chain are added to H, as large as its largest term and from sweep to sweep weaker (annealing
-//! by quantum fluctuations: Kadowaki, Nishimori, Phys. Rev. E 58, 5355 (1998)): they carry charge over what H cannot, and when they
-//! are gone the state holds the shares of least energy. It is compared with a random start after as many sweeps of H itself, and
-//! the lower of the two goes on. This finds the lowest state of most chains and proves it of none.
+//! In: a chain with conserved charges that were not declared, or with charges moved by weak terms only. Out: a sweeper
+//! with ψ at the first bond.
+//! Hops between neighbours along the chain are added to H. They start as large as the largest term of H and weaken from
+//! sweep to sweep (annealing by quantum fluctuations: Kadowaki, Nishimori, Phys. Rev. E 58, 5355 (1998)). They carry
+//! charge where H cannot; when they are gone, the charge is distributed with the least energy. The result is compared
+//! with a random start after the same number of sweeps of H, and the lower of the two is used. This finds the lowest
+//! state of most chains, but proves it for none.
 
 use super::chain::Chain;
 use super::davidson;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::left_behind::Item;
+use super::eviction::Evictable;
 use super::options::{Options, START_STATES};
 use super::state::Isometry;
 use super::sweep::Sweeper;
 use super::sweep_plan::SweepPlan;
-use super::truncate::Limits;
+use super::truncate::TruncationLimits;
 
-/// The added hops, in units of the largest term, one sweep each.
+/// Strength of the added hops in each sweep, in units of the largest term.
 const HOPS: [f64; 9] = [1.0, 0.6, 0.4, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003];
-/// States kept at most: a start, not a result.
+/// Largest number of kept states: this is a start state, not a result.
 const STATES: usize = 64;
-/// Sweeps of H itself before two starts are compared, the first of them with noise.
+/// Sweeps of H itself before the two starts are compared; the first of them has noise.
 const COMPARED: usize = 3;
 const NOISE: f64 = 1e-4;
 
@@ -32,10 +35,10 @@ struct Snapshot {
     energy: f64,
 }
 
-/// The better of an annealed and a random start.
+/// Returns the better of an annealed and a random start.
 ///
 /// # Errors
-/// Those of the engine.
+/// Errors of the engine.
 pub(super) fn start<'c, E: Engine>(
     engine: E,
     chain: &'c Chain,
@@ -64,7 +67,7 @@ pub(super) fn start<'c, E: Engine>(
     Sweeper::restored(sweeper.into_engine(), chain, random.kept, random.wave, 0)
 }
 
-/// Some sweeps of H itself.
+/// Runs some sweeps of H itself.
 fn settle<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize) -> Result<Snapshot, DmrgError> {
     let mut energy = f64::INFINITY;
     for number in 0..COMPARED {
@@ -73,27 +76,27 @@ fn settle<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize) -> Result<Snapsh
     sweeper.snapshot(energy)
 }
 
-/// One sweep; the lowest energy of a bond.
+/// Runs one sweep and returns the lowest energy of a bond.
 fn sweep<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize, noise: f64) -> Result<f64, DmrgError> {
-    let limits = Limits { most, least: 1, discarded: 0.0 };
-    let davidson = davidson::Limits { tolerance: 1e-5, products: 40 };
+    let limits = TruncationLimits { most, least: 1, discarded: 0.0 };
+    let davidson = davidson::DavidsonLimits { tolerance: 1e-5, products: 40 };
     let plan = SweepPlan { limits, noise, davidson, random: None };
     Sweeper::<E>::path(sweeper.chain.sites)
         .try_fold(f64::INFINITY, |lowest, (p, grows)| Ok(lowest.min(sweeper.step(p, grows, &plan)?.energy)))
 }
 
 impl<E: Engine> Sweeper<'_, E> {
-    /// The state, with ψ at the first bond, on the host.
+    /// Copies the state, with ψ at the first bond, to the host.
     fn snapshot(&mut self, energy: f64) -> Result<Snapshot, DmrgError> {
         let mut kept = Vec::with_capacity(self.chain.sites);
         for site in 0..self.chain.sites {
-            self.arrive(Item::Kept(site))?;
+            self.ensure_resident(Evictable::Kept(site))?;
             let copy = |own: &Isometry<E::Buffer>| {
                 let data = self.engine.download(&own.data)?.into_owned();
                 own.tables().carried(|_| Ok::<_, DmrgError>(data))
             };
             kept.push(self.kept[site].as_ref().map(copy).transpose()?);
-            self.leave_behind(&[Item::Kept(site)])?;
+            self.mark_evictable(&[Evictable::Kept(site)])?;
         }
         let wave = self.engine.download(&self.wave)?.into_owned();
         Ok(Snapshot { kept, wave, energy })

@@ -1,29 +1,29 @@
-//! Several states in one set of kept states: state-averaged DMRG.
+//! Several states that share one set of kept states: state-averaged DMRG.
 //!
-//! In: the wave functions ψ_i of a bond, a weight w_i each. Out: the kept states of ρ = Σ_i w_i ρ_i, and each ψ_i in terms of
-//! them (Hallberg, Adv. Phys. 55, 477 (2006), section 2.2, targeting several states). The states are found together, so that
-//! none of a group of close levels is missed, and what is kept does not follow one of them.
+//! In: the wave functions ψ_i of a bond and a weight w_i for each. Out: the kept states of ρ = Σ_i w_i ρ_i, and each ψ_i
+//! in that basis (Hallberg, Adv. Phys. 55, 477 (2006), section 2.2, targeting several states). The states are searched
+//! together, so that none of a group of close levels is missed and the kept states do not favour one of them.
 //!
-//! ρ of a side is that of one wave function whose sectors are those of all ψ_i, times √w_i, beside each other on the other
-//! side ([`Stack`]): Ψ = [√w_0 ψ_0, √w_1 ψ_1, …], Ψ Ψᵀ = Σ_i w_i ψ_i ψ_iᵀ. So every engine truncates it, with noise or
-//! without, as it truncates one ψ; of what is left of Ψ the part of each ψ_i is taken out again.
+//! On one side, ρ equals the density matrix of a single wave function whose sectors hold all ψ_i, times √w_i, side by
+//! side on the other side ([`Stack`]): Ψ = [√w_0 ψ_0, √w_1 ψ_1, …], Ψ Ψᵀ = Σ_i w_i ψ_i ψ_iᵀ. Every engine therefore
+//! truncates Ψ as it truncates one ψ, with or without noise; each ψ_i is then extracted from the truncated Ψ.
 
 use super::backend::Operands;
 use super::blocks::{Side, WaveLayout};
 use super::davidson;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::records::{Action, Group, Operand, Record, SPACE_LIST, SPACES, Space, Stage};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, SPACE_LIST, SPACES};
 use super::start::Random;
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
 use super::truncate::{Centre, CentreBlock};
 
-/// The states of a search beside its first, and the weights of all.
+/// The states of a search above its first, and the weights of all states.
 pub struct Averaged<B> {
-    /// Of each state, the lowest first; they add up to 1.
+    /// Weight of each state, the lowest first; they add up to 1.
     weights: Vec<f64>,
-    /// The states above the first, where there is room for them at the bond.
+    /// The states above the first, as many as the bond has room for.
     pub(super) others: Vec<B>,
     /// The energies of the last bond that was solved, without the constant of H.
     pub(super) levels: Vec<f64>,
@@ -31,18 +31,18 @@ pub struct Averaged<B> {
 }
 
 impl<B> Averaged<B> {
-    /// Of states with these weights, whatever their sum.
+    /// Creates states with these weights, which need not be normalised.
     pub fn new(weights: &[f64], seed: u64) -> Averaged<B> {
         let sum: f64 = weights.iter().sum();
         let weights = weights.iter().map(|weight| weight / sum).collect();
         Averaged { weights, others: Vec::new(), levels: Vec::new(), random: Random::new(seed) }
     }
 
-    /// As many states as there are weights, or as ψ of `length` elements has room for: those that are missing begin as random
-    /// vectors.
+    /// Fills up to as many states as there are weights, or as a ψ of `length` elements has room for; missing states start
+    /// as random vectors.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn complete<E: Engine<Buffer = B>>(&mut self, engine: &E, length: usize) -> Result<(), DmrgError> {
         let wanted = self.weights.len().min(length).saturating_sub(1);
         self.others.truncate(wanted);
@@ -59,17 +59,17 @@ impl<B> Averaged<B> {
         whole.then(|| self.weights.iter().zip(&self.levels).map(|(weight, level)| weight * level).sum())
     }
 
-    /// The weights of as many states as there are at the bond, of sum 1.
+    /// The weights of the states present at the bond, normalised to 1.
     fn present(&self) -> Vec<f64> {
         let weights = &self.weights[..1 + self.others.len()];
         let sum: f64 = weights.iter().sum();
         weights.iter().map(|weight| weight / sum).collect()
     }
 
-    /// All states of a bond beside each other, on the side away from the block that grows.
+    /// All states of a bond side by side, on the side away from the block that grows.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn stacked<E: Engine<Buffer = B>>(
         &self,
         engine: &E,
@@ -84,13 +84,13 @@ impl<B> Averaged<B> {
     }
 }
 
-/// How several wave functions lie in one.
+/// How several wave functions are laid out as one.
 pub struct Stack {
     grows: Side,
     weights: Vec<f64>,
-    /// Of one of them.
+    /// Layout of one of them.
     one: WaveLayout,
-    /// Of all.
+    /// Layout of all.
     pub layout: WaveLayout,
 }
 
@@ -98,7 +98,7 @@ fn copy(a: Operand, coefficient: f64, first: usize, stride: usize, (rows, column
     Record { action: Action::Copy { a }, coefficient, first, stride, rows, columns }
 }
 
-fn plain(space: Space, offset: usize, stride: usize) -> Operand {
+fn plain(space: OperandSpace, offset: usize, stride: usize) -> Operand {
     Operand { space, offset, stride, transposed: false }
 }
 
@@ -107,7 +107,8 @@ impl Stack {
         Stack { grows, layout: one.stacked(grows, weights.len()), one: one.clone(), weights }
     }
 
-    /// Ψ. Records read at most as many buffers as there are spaces, so more states than that take several turns.
+    /// Gathers Ψ. Records read at most as many buffers as there are operand spaces, so more states than that take several
+    /// passes.
     fn gather<E: Engine>(&self, engine: &E, waves: &[&E::Buffer]) -> Result<E::Buffer, DmrgError> {
         let (now, mut later) = waves.split_at(waves.len().min(SPACES));
         let mut gathered = self.turn(engine, None, 0, now)?;
@@ -120,7 +121,7 @@ impl Stack {
         Ok(gathered)
     }
 
-    /// What was gathered before, if anything, and the states from number `first` on.
+    /// Combines what was gathered before, if anything, with the states from number `first` on.
     fn turn<E: Engine>(
         &self,
         engine: &E,
@@ -133,7 +134,7 @@ impl Stack {
         for (space, wave) in spaces.iter().zip(waves) {
             operands = operands.with(*space, *wave);
         }
-        let mut stage = Stage { groups: Vec::new(), length: self.layout.length };
+        let mut stage = RecordStage { groups: Vec::new(), length: self.layout.length };
         for (one, all) in self.one.sectors.iter().zip(&self.layout.sectors) {
             let mut records = Vec::new();
             if before.is_some() {
@@ -153,22 +154,22 @@ impl Stack {
                 let from = plain(*space, one.offset, one.rows);
                 records.push(copy(from, factor, place, all.rows, (one.rows, one.columns)));
             }
-            stage.groups.push(Group { offset: all.offset, length: all.rows * all.columns, records });
+            stage.groups.push(RecordGroup { offset: all.offset, length: all.rows * all.columns, records });
         }
         engine.run(&stage, operands)
     }
 
-    /// What is left of each state, of about norm 1, from what is left of Ψ.
+    /// Extracts each truncated state, of about norm 1, from the truncated Ψ.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn apart<E: Engine>(
         &self,
         engine: &E,
         centre: &Centre<E::Buffer>,
     ) -> Result<Vec<Centre<E::Buffer>>, DmrgError> {
         let of = |(state, weight): (usize, &f64)| {
-            let (mut stage, mut blocks) = (Stage::default(), Vec::with_capacity(centre.blocks.len()));
+            let (mut stage, mut blocks) = (RecordStage::default(), Vec::with_capacity(centre.blocks.len()));
             for (one, all) in self.one.sectors.iter().zip(&centre.blocks) {
                 let Some(all) = all else {
                     blocks.push(None);
@@ -178,13 +179,13 @@ impl Stack {
                     Side::Left => (all.rows, one.columns, state * one.columns * all.rows),
                     Side::Right => (one.rows, all.columns, state * one.rows),
                 };
-                let from = plain(Space::Input, all.offset + first, all.rows);
+                let from = plain(OperandSpace::Input, all.offset + first, all.rows);
                 let records = vec![copy(from, weight.sqrt().recip(), 0, rows, (rows, columns))];
                 blocks.push(Some(CentreBlock { offset: stage.length, rows, columns }));
-                stage.groups.push(Group { offset: stage.length, length: rows * columns, records });
+                stage.groups.push(RecordGroup { offset: stage.length, length: rows * columns, records });
                 stage.length += rows * columns;
             }
-            let data = engine.run(&stage, Operands::default().with(Space::Input, &centre.data))?;
+            let data = engine.run(&stage, Operands::default().with(OperandSpace::Input, &centre.data))?;
             Ok(Centre { blocks, data })
         };
         self.weights.iter().enumerate().map(of).collect()
@@ -192,11 +193,11 @@ impl Stack {
 }
 
 impl<E: Engine> Sweeper<'_, E> {
-    /// Shares the kept states from now on among states with these weights, of which ψ is the first; `others` are vectors of
-    /// the same bond to begin with.
+    /// From now on, shares the kept states among states with these weights. ψ is the first of them; `others` are starting
+    /// vectors at the same bond.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn share_among(
         &mut self,
         weights: &[f64],
@@ -209,7 +210,7 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(())
     }
 
-    /// The energies of the last bond, of states that share their kept states, without the constant of H.
+    /// The energies of the last bond for states that share their kept states, without the constant of H.
     pub(super) fn levels(&self) -> &[f64] {
         self.averaged.as_ref().map_or(&[], |averaged| &averaged.levels)
     }
@@ -219,10 +220,10 @@ impl<E: Engine> Sweeper<'_, E> {
         self.averaged.as_ref().and_then(Averaged::average)
     }
 
-    /// The largest |⟨ψ_j|ψ_i⟩| of each state with those before it that share its kept states.
+    /// For each state, the largest |⟨ψ_j|ψ_i⟩| with the earlier states that share its kept states.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn overlaps(&self) -> Result<Vec<f64>, DmrgError> {
         let waves: Vec<&E::Buffer> = self.waves().collect();
         let largest = |i: usize| {
@@ -232,32 +233,32 @@ impl<E: Engine> Sweeper<'_, E> {
         (0..waves.len()).map(largest).collect()
     }
 
-    /// Lets go of the states that share the kept states with ψ.
+    /// Drops the states that share the kept states with ψ.
     pub(super) fn keep_lowest(&mut self) {
         self.averaged = None;
     }
 
-    /// ψ of the bond it is at, and the states that share its kept states.
+    /// ψ at its bond, and the states that share its kept states.
     pub(super) fn waves(&self) -> impl Iterator<Item = &E::Buffer> {
         std::iter::once(&self.wave).chain(self.averaged.iter().flat_map(|averaged| &averaged.others))
     }
 }
 
-/// The lowest states of a superblock one after the other, each orthogonal to those before and to `below`, in the order of
-/// their energies.
+/// Finds the lowest states of a superblock one after the other, each orthogonal to the previous ones and to `below`, and
+/// orders them by energy.
 ///
 /// # Errors
-/// Those of the engine.
+/// Errors of the engine.
 pub(super) fn solve_each<E: Engine>(
     engine: &mut E,
     superblock: &Superblock,
     operands: Operands<'_, E::Buffer>,
     diagonal: &E::Buffer,
     waves: &mut [&mut E::Buffer],
-    limits: davidson::Limits,
+    limits: davidson::DavidsonLimits,
     below: &[&E::Buffer],
-) -> Result<Vec<davidson::Found>, DmrgError> {
-    let mut found: Vec<davidson::Found> = Vec::with_capacity(waves.len());
+) -> Result<Vec<davidson::DavidsonResult>, DmrgError> {
+    let mut found: Vec<davidson::DavidsonResult> = Vec::with_capacity(waves.len());
     for state in 0..waves.len() {
         let (done, rest) = waves.split_at_mut(state);
         let against: Vec<&E::Buffer> = below.iter().copied().chain(done.iter().map(|wave| &**wave)).collect();
@@ -279,8 +280,8 @@ mod tests {
     use super::super::charges::Charges;
     use super::super::dense::View;
     use super::super::dense::eigen;
-    use super::super::host::Host;
-    use super::super::truncate::{Limits, Wave};
+    use super::super::host::HostEngine;
+    use super::super::truncate::{TruncationLimits, Wave};
     use super::*;
     use eigenforge_runtime::seeded::vector;
     use std::collections::BTreeMap;
@@ -309,7 +310,7 @@ mod tests {
     fn kept_states_are_those_of_the_averaged_density_matrix() {
         let (left, right, total) = blocks(&[7, 5, 3], &[4, 6, 5]);
         let layout = WaveLayout::new(&left.sectors, &right.sectors, total);
-        let engine = Host::default();
+        let engine = HostEngine::default();
         for (count, grows) in [(1, Side::Left), (3, Side::Left), (3, Side::Right), (9, Side::Left), (9, Side::Right)] {
             let weights: Vec<f64> = (0..count).map(|i| 1.0 / (1.0 + i as f64)).collect();
             let mut averaged = Averaged::new(&weights, 1);
@@ -321,7 +322,7 @@ mod tests {
             averaged.others = waves[1..].to_vec();
             let (stack, data) = averaged.stacked(&engine, &layout, grows, &waves[0]).unwrap();
             let wave = Wave { layout: &stack.layout, data: &data, left: &left, right: &right };
-            let limits = Limits { most: 6, least: 1, discarded: 0.0 };
+            let limits = TruncationLimits { most: 6, least: 1, discarded: 0.0 };
             let truncated = engine.truncate(wave, grows, limits).unwrap();
             // The oracle: eigenvalues of Σ w_i ρ_i, sector by sector.
             let sum: f64 = weights.iter().sum();
@@ -349,7 +350,7 @@ mod tests {
             let dropped: f64 = expected[6..].iter().sum();
             assert!((truncated.discarded - dropped).abs() < 1e-12, "{} is not {dropped}", truncated.discarded);
             // With everything kept each state comes back whole.
-            let limits = Limits { most: 100, ..limits };
+            let limits = TruncationLimits { most: 100, ..limits };
             let truncated = engine.truncate(wave, grows, limits).unwrap();
             let centres = stack.apart(&engine, &truncated.centre).unwrap();
             assert_eq!(centres.len(), count);
@@ -375,7 +376,7 @@ mod tests {
 
     #[test]
     fn no_more_states_than_a_bond_has_room_for() {
-        let engine = Host::default();
+        let engine = HostEngine::default();
         let mut averaged: Averaged<Vec<f64>> = Averaged::new(&[2.0, 1.0, 1.0], 3);
         averaged.complete(&engine, 2).unwrap();
         assert_eq!(averaged.others.len(), 1);

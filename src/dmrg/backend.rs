@@ -1,13 +1,13 @@
-//! Where numbers live, and who runs records on them: knows no blocks, no bonds and no states.
+//! Buffers of numbers and the execution of records on them. A backend knows nothing of blocks, bonds or states.
 //!
-//! A [`Backend`] owns flat buffers of column-major f64. Nothing crosses to the host but what a method says it returns.
+//! A [`Backend`] owns flat buffers of column-major f64. Only return values cross to the host.
 
 use super::dense::{View, eigen};
 use super::error::DmrgError;
-use super::records::{SPACES, Space, Stage};
+use super::records::{OperandSpace, RecordStage, SPACES};
 use std::borrow::Cow;
 
-/// The buffers that the records of a stage read, by [`Space`].
+/// The buffers that the records of a stage read, by [`OperandSpace`].
 pub struct Operands<'a, B> {
     of: [Option<&'a B>; SPACES],
 }
@@ -27,75 +27,76 @@ impl<B> Default for Operands<'_, B> {
 }
 
 impl<'a, B> Operands<'a, B> {
-    /// With a buffer in its place.
-    pub fn with(mut self, space: Space, buffer: &'a B) -> Operands<'a, B> {
+    /// Sets the buffer of a space.
+    pub fn with(mut self, space: OperandSpace, buffer: &'a B) -> Operands<'a, B> {
         self.of[space as usize] = Some(buffer);
         self
     }
 
     /// The buffer of a space.
-    pub fn get(&self, space: Space) -> Option<&'a B> {
+    pub fn get(&self, space: OperandSpace) -> Option<&'a B> {
         self.of[space as usize]
     }
 }
 
 /// Flat buffers, and stages of records that run on them.
 pub trait Backend {
-    /// Numbers in its memory.
+    /// A buffer in the backend's memory.
     type Buffer;
 
-    /// Takes numbers over from the host.
+    /// Moves numbers from the host into the backend's memory.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     fn upload(&self, data: Vec<f64>) -> Result<Self::Buffer, DmrgError>;
 
-    /// The numbers, on the host.
+    /// Copies the numbers to the host.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     fn download<'b>(&self, buffer: &'b Self::Buffer) -> Result<Cow<'b, [f64]>, DmrgError>;
 
-    /// The output of a stage: what its groups add up to, everything else zero.
+    /// Runs a stage. Each output block is the sum of its group's records; everything else is zero.
     ///
     /// # Errors
-    /// A device that fails.
-    fn run(&self, stage: &Stage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, DmrgError>;
+    /// The device fails.
+    fn run(&self, stage: &RecordStage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, DmrgError>;
 
-    /// Told of numbers that the sweep will not read before it comes back this way: their room is others' if they need it.
+    /// Marks a buffer as evictable: the sweep does not read it before it returns here.
     ///
     /// # Errors
-    /// A device that fails, a disk that is full.
-    fn leave(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
+    /// The device fails, or the disk is full.
+    fn mark_evictable(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
         Ok(())
     }
 
-    /// Told of numbers that will be read in so many bonds: they may begin to come back.
+    /// Starts to bring back a buffer that is needed in `_bonds` bonds.
     ///
     /// # Errors
-    /// Those of [`Backend::arrive`].
-    fn expect(&self, _: &mut Self::Buffer, _bonds: usize) -> Result<(), DmrgError> {
+    /// See [`Backend::ensure_resident`].
+    fn prefetch(&self, _: &mut Self::Buffer, _bonds: usize) -> Result<(), DmrgError> {
         Ok(())
     }
 
-    /// Told of numbers that are about to be read, which may have left.
+    /// Ensures that a buffer is in the backend's memory because it is about to be read.
     ///
     /// # Errors
-    /// Memory that is not there; a file that cannot be read back.
-    fn arrive(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
+    /// Not enough memory; a file cannot be read back.
+    fn ensure_resident(&self, _: &mut Self::Buffer) -> Result<(), DmrgError> {
         Ok(())
     }
 
     /// x · y.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     fn dot(&self, x: &Self::Buffer, y: &Self::Buffer) -> Result<f64, DmrgError>;
 
-    /// The eigenvalues, descending, of symmetric matrices inside a buffer, given by first element and rows.
+    /// The eigenvalues, descending, of symmetric matrices in a buffer. Each matrix is given by its first element and its
+    /// number of rows.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     fn eigenvalues(&self, matrices: Self::Buffer, list: &[(usize, usize)]) -> Result<Vec<Vec<f64>>, DmrgError> {
         let matrices = self.download(&matrices)?;
         let of = |(first, rows): &(usize, usize)| {

@@ -1,4 +1,4 @@
-//! The states of a block of sites by charge, and blocks enlarged by a site.
+//! The states of a block of sites by charge, and blocks enlarged by one site.
 //!
 //! In: lists of (charges, number of states). Out: where each sector of an enlarged block keeps the states of which
 //! sector of the block and which state of the site. The wave function of two enlarged blocks is one flat buffer: a
@@ -91,7 +91,7 @@ pub enum Side {
 }
 
 impl Enlarged {
-    /// All states of block ⊗ site whose charges `allowed` passes.
+    /// All states of block ⊗ site whose charges pass `allowed`.
     pub fn new(block: &Sectors, site: &[Charges], allowed: impl Fn(Charges) -> bool) -> Enlarged {
         let mut parts: BTreeMap<Charges, Vec<Part>> = BTreeMap::new();
         for (state, charge) in site.iter().enumerate() {
@@ -115,7 +115,8 @@ impl Enlarged {
         Enlarged { sectors, parts, places, states: site.len() }
     }
 
-    /// The block that ends at cut `p` enlarged by the site next to it, kept to what the sector of the chain can hold.
+    /// The block that ends at cut `p`, enlarged by the site next to it; only charges that fit the chain's sector are
+    /// kept.
     pub fn at_cut(
         block: &Sectors,
         site: &[Charges],
@@ -130,7 +131,8 @@ impl Enlarged {
         }
     }
 
-    /// Sector, and first state in it, of a sector of the block with a state of the site; `None` where it is not allowed.
+    /// The enlarged sector, and the first state in it, of a block sector combined with a site state; `None` if not
+    /// allowed.
     pub fn place(&self, block: usize, state: usize) -> Option<(usize, usize)> {
         self.places[block * self.states + state]
     }
@@ -151,7 +153,7 @@ pub struct PairedSector {
     pub offset: usize,
 }
 
-/// How the wave function of two enlarged blocks lies in its buffer.
+/// How the wave function of two enlarged blocks is laid out in its buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaveLayout {
     /// Its sectors, left charges ascending.
@@ -176,7 +178,7 @@ impl WaveLayout {
         WaveLayout { sectors, length, of_left }
     }
 
-    /// That of so many wave functions beside each other, on the side away from the block that `grows`.
+    /// The layout of `count` such wave functions side by side, on the side away from the block that `grows`.
     pub fn stacked(&self, grows: Side, count: usize) -> WaveLayout {
         let mut length = 0;
         let stack = |sector: &PairedSector| {

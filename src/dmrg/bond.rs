@@ -1,4 +1,4 @@
-//! Two blocks and two sites: how ψ lies over them, and the operators of both sides.
+//! Two blocks and two sites: the layout of ψ over them, and the operators of both sides.
 //!
 //! In: the blocks at both sides of a bond, an operator sum. Out: their enlarged states, ψ's layout, the operators of the
 //! cut on each side, and the diagonal of H for the preconditioner.
@@ -10,37 +10,37 @@ use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
 use super::operator_sum::OperatorSum;
-use super::records::Space;
+use super::records::OperandSpace;
 use super::state::Isometry;
 use super::truncate::Wave;
 use std::ops::Deref;
 
-/// Two enlarged blocks and how ψ lies over them.
+/// Two enlarged blocks and the layout of ψ over them.
 pub struct Frame {
     /// The left block.
     pub left: Enlarged,
     /// The right block.
     pub right: Enlarged,
-    /// ψ.
+    /// The layout of ψ.
     pub layout: WaveLayout,
 }
 
 impl Frame {
-    /// Of the blocks that end at cut `p` and begin at cut `p + 2`.
+    /// The frame of the blocks that end at cut `p` and begin at cut `p + 2`.
     pub fn new(chain: &Chain, p: usize, left: &Sectors, right: &Sectors) -> Frame {
         let (left, right) = (chain.enlarge(Side::Left, left, p), chain.enlarge(Side::Right, right, p + 2));
         let layout = WaveLayout::new(&left.sectors, &right.sectors, chain.total);
         Frame { left, right, layout }
     }
 
-    /// A wave function over it.
+    /// A wave function with this layout.
     pub fn wave<'a, B>(&'a self, data: &'a B) -> Wave<'a, B> {
         Wave { layout: &self.layout, data, left: &self.left, right: &self.right }
     }
 }
 
 /// Two enlarged blocks with their operators.
-pub struct Bond<B = Vec<f64>> {
+pub struct TwoSiteBond<B = Vec<f64>> {
     /// Their states.
     pub frame: Frame,
     /// Operators of the left block.
@@ -49,11 +49,11 @@ pub struct Bond<B = Vec<f64>> {
     pub right_operators: EnlargedOperators<B>,
 }
 
-impl<B> Bond<B> {
+impl<B> TwoSiteBond<B> {
     /// The superblock of the blocks that end at cut `p` and begin at cut `p + 2`, for the sum `sum`.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn new<E: Backend<Buffer = B>>(
         engine: &E,
         chain: &Chain,
@@ -61,7 +61,7 @@ impl<B> Bond<B> {
         p: usize,
         left: &Environment<B>,
         right: &Environment<B>,
-    ) -> Result<Bond<B>, DmrgError> {
+    ) -> Result<TwoSiteBond<B>, DmrgError> {
         let frame = Frame::new(chain, p, &left.sectors, &right.sectors);
         let (mut of_left, mut of_right) = (vec![1; frame.left.sectors.len()], vec![1; frame.right.sectors.len()]);
         for sector in &frame.layout.sectors {
@@ -70,20 +70,20 @@ impl<B> Bond<B> {
         }
         let left_operators = chain.operators(engine, sum, Side::Left, p, left, &frame.left, &of_left)?;
         let right_operators = chain.operators(engine, sum, Side::Right, p + 2, right, &frame.right, &of_right)?;
-        Ok(Bond { frame, left_operators, right_operators })
+        Ok(TwoSiteBond { frame, left_operators, right_operators })
     }
 
-    /// The buffers its records read.
+    /// The buffers that its records read.
     pub fn operands<'a>(&'a self, left: &'a Environment<B>, right: &'a Environment<B>) -> Operands<'a, B> {
         Operands::default()
-            .with(Space::Left, &left.data)
-            .with(Space::LeftSum, &self.left_operators.sums)
-            .with(Space::Right, &right.data)
-            .with(Space::RightSum, &self.right_operators.sums)
+            .with(OperandSpace::Left, &left.data)
+            .with(OperandSpace::LeftSum, &self.left_operators.sums)
+            .with(OperandSpace::Right, &right.data)
+            .with(OperandSpace::RightSum, &self.right_operators.sums)
     }
 }
 
-impl<B: Deref<Target = [f64]>> Bond<B> {
+impl<B: Deref<Target = [f64]>> TwoSiteBond<B> {
     /// The diagonal of H, for the preconditioner: Σ_b diag(A_b)_i diag(B_b)_j.
     pub fn diagonal(&self, left: &Environment<B>, right: &Environment<B>) -> Vec<f64> {
         let mut diagonal = vec![0.0; self.frame.layout.length];
@@ -108,7 +108,7 @@ impl<B: Deref<Target = [f64]>> Bond<B> {
     }
 }
 
-/// The operators of `sum` on the block behind cut `cut` and the site next to it, between the kept states.
+/// The operators of `sum` on the block behind cut `cut` plus the site next to it, projected onto the kept states.
 #[expect(clippy::too_many_arguments, reason = "the chain, a sum, a place and what stands there")]
 pub(super) fn carried_over<E: Backend>(
     engine: &E,

@@ -1,23 +1,23 @@
-//! What devices could do at best with the products of a bond: a row each for the cost model.
+//! The best that devices could do with the products of a bond: one row per device, for the cost model.
 //!
 //! In: floating-point operations of one product H x. Out: a table of double-precision ceilings and the milliseconds they
-//! allow. The FPGAs are the paper's estimate (Nemes et al. 2014, section 8): as many multiply-add units as fit, two
-//! operations each a cycle.
+//! allow. The FPGA rows are the paper's estimate (Nemes et al. 2014, section 8): as many multiply-add units as fit, two
+//! operations each per cycle.
 
 use std::fmt::Write;
 
 /// A device and its ceiling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ceiling {
-    /// What it is.
+    /// Its name.
     pub device: &'static str,
-    /// Double-precision floating-point operations a second.
+    /// Double-precision floating-point operations per second.
     pub flops: f64,
-    /// Where the number is from.
+    /// The source of the number.
     pub source: &'static str,
 }
 
-/// Operations a second of multiply-add units at a clock in MHz.
+/// Operations per second of multiply-add units at a clock in MHz.
 const fn counted(units: u32, megahertz: f64) -> f64 {
     2.0 * units as f64 * megahertz * 1e6
 }
@@ -40,7 +40,7 @@ pub const CEILINGS: [Ceiling; 6] = [
     Ceiling { device: "NVIDIA H200", flops: 67e12, source: "data sheet, tensor cores in double precision" },
 ];
 
-/// The table for a product of so many operations.
+/// The table for a product of `flops` operations.
 pub fn table(flops: f64) -> String {
     let mut out = String::new();
     for Ceiling { device, flops: most, source } in CEILINGS {

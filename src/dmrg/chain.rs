@@ -1,6 +1,7 @@
-//! A model laid out along a chain: what every step of DMRG needs to know and none changes.
+//! A model laid out along a chain: the data that every step of DMRG reads and none changes.
 //!
-//! In: an operator, a sector, an order of the sites. Out: the site, the operator sum, the charges each cut can have.
+//! In: an operator, a sector, an order of the sites. Out: the site, the operator sum, and the charges possible at each
+//! cut.
 
 use super::MOST_SITES;
 use super::backend::Backend;
@@ -16,42 +17,42 @@ use super::terms::{Term, Terms};
 use super::units::{self, Units};
 use crate::operator::{Factor, Operator, OperatorError};
 
-/// Charges of all cuts together that are listed at most: 2 to 3 GB.
+/// Limit on the charges listed for all cuts together: 2 to 3 GB.
 const MOST_LABELS: u128 = 1 << 24;
 
 /// The problem along the chain.
 pub struct Chain {
     /// Number of sites.
     pub sites: usize,
-    /// What each of them is.
+    /// The local Hilbert space of a site.
     pub site: Site,
-    /// H in [`units`](Chain::units) of its own.
+    /// H in its [`units`](Chain::units).
     pub sum: OperatorSum,
-    /// H as an operator, in the units of the model, without what is constant in the sector.
+    /// H as an operator, in the units of the model, without the constant of the sector.
     pub(super) operator: Operator,
-    /// The terms that it is the sum of.
+    /// The terms of H.
     pub(super) terms: Vec<Term>,
-    /// What its numbers stand for.
+    /// The units of energies.
     pub units: Units,
     /// The charges that are fixed.
     pub numbers: QuantumNumbers,
-    /// Their values for the whole chain.
+    /// Total charges of the whole chain.
     pub total: Charges,
-    /// Charges of its parts.
+    /// Charges that parts of the chain can have.
     pub reachable: Reachable,
     /// `order[p]` is the lattice site at position p.
     pub order: Vec<usize>,
-    /// What the definition may mean otherwise than it was written ([`Operator::warnings`]).
+    /// Ways in which the definition may differ from what was meant ([`Operator::warnings`]).
     pub warnings: Vec<String>,
 }
 
 impl Chain {
-    /// Checks the operator with the charges that are fixed (a [`Sector`](crate::basis::Sector) or any
-    /// [`QuantumNumbers`]) and lays it out.
+    /// Checks the operator against the fixed charges (a [`Sector`](crate::basis::Sector) or any [`QuantumNumbers`]) and
+    /// lays it out.
     ///
     /// # Errors
     /// An operator that is not Hermitian or does not conserve the charges, a sector that the sites cannot hold, an order
-    /// that is not one, fewer than three sites.
+    /// that is not a permutation of the sites, fewer than three sites.
     pub fn new(
         operator: &Operator,
         numbers: impl Into<QuantumNumbers>,
@@ -91,10 +92,10 @@ impl Chain {
         Ok(Chain { sites, site, sum, operator: rest, terms: list, units, numbers, total, reachable, order, warnings })
     }
 
-    /// The same chain with hops between neighbours of this size, in units of the largest term, added to H.
+    /// The same chain with hops between neighbours added to H; `size` is in units of the largest term.
     ///
     /// # Errors
-    /// Those of [`Chain::new`].
+    /// See [`Chain::new`].
     pub(super) fn joined(&self, size: f64) -> Result<Chain, DmrgError> {
         let mut operator = self.operator.clone();
         for pair in self.order.windows(2) {
@@ -139,7 +140,7 @@ impl Chain {
     /// The operators of `sum` (this chain's, or its square) on an enlarged block.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     #[expect(clippy::too_many_arguments, reason = "a sum, a place and what stands there")]
     pub fn operators<E: Backend>(
         &self,
@@ -166,7 +167,7 @@ impl Chain {
         enlarging.operators(engine, widths)
     }
 
-    /// The operator of `sum` behind the site next to cut `p` that is the identity of the enlarged block.
+    /// The operator of `sum` behind the site next to cut `p` that is the identity on the enlarged block.
     pub fn identity(sum: &OperatorSum, side: Side, p: usize) -> Option<usize> {
         match side {
             Side::Left => sum.cuts[p + 1].left_identity,

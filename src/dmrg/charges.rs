@@ -1,10 +1,10 @@
-//! The additive charges that label every block: any set of U(1) charges that the model conserves.
+//! The additive charges that label every block: any set of U(1) charges conserved by the model.
 //!
-//! In: an operator, and which charges a run fixes at which values ([`QuantumNumbers`]): (N↑, N↓) of electrons, N of each
-//! flavour, 2Sᶻ of local moments, or less, such as the number of electrons alone. Out: the charges of the whole chain,
-//! once the operator is known to conserve them and the lattice to hold them. A conserved U(1) charge is a sum over sites,
-//! so a block of sites has charges too, those of two blocks add up, and an operator is a set of dense blocks from one
-//! charge to another. [`conserved`] reads off an operator which charges it has.
+//! In: an operator, and the charges that a run fixes with their values ([`QuantumNumbers`]): (N↑, N↓) of electrons, N of
+//! each flavour, 2Sᶻ of local moments, or fewer, such as the number of electrons alone. Out: the charges of the whole
+//! chain, after checking that the operator conserves them and the lattice can hold them. A conserved U(1) charge is a sum
+//! over sites, so a block of sites has charges too, the charges of two blocks add up, and an operator is a set of dense
+//! blocks from one charge to another. [`conserved`] lists the charges that an operator conserves.
 
 use super::site::Site;
 use crate::basis::Sector;
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::{Add, Sub};
 
-/// How many charges a label holds; those that a run does not fix are zero.
+/// Number of charges in a label; charges that a run does not fix are zero.
 pub const COUNT: usize = Spin::MOST_FLAVOURS;
 
-/// A label: the values of the charges of a run, in their order.
+/// A label: the values of the fixed charges, in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Charges(pub [i32; COUNT]);
 
@@ -39,12 +39,12 @@ impl Sub for Charges {
 pub struct QuantumNumbers(pub Vec<(Charge, i64)>);
 
 impl QuantumNumbers {
-    /// The number of fermions of each flavour.
+    /// Fixes the number of fermions of each flavour.
     pub fn flavours(numbers: &[usize]) -> QuantumNumbers {
         QuantumNumbers((0..).zip(numbers).map(|(flavour, number)| (Charge::Flavour(flavour), *number as i64)).collect())
     }
 
-    /// As the label of the whole chain.
+    /// The label of the whole chain.
     pub fn total(&self) -> Charges {
         Charges(std::array::from_fn(|k| self.0.get(k).map_or(0, |(_, value)| *value as i32)))
     }
@@ -84,7 +84,7 @@ impl std::fmt::Display for QuantumNumbers {
     }
 }
 
-/// The independent U(1) charges of the language that every term of an operator conserves.
+/// The independent U(1) charges, among those of the language, that every term of an operator conserves.
 pub fn conserved(operator: &Operator) -> Vec<Charge> {
     let operator = operator.reduced();
     let keeps = |charge: &Charge| operator.terms().all(|(product, _)| charge.change(product) == 0);
@@ -105,7 +105,7 @@ pub fn conserved(operator: &Operator) -> Vec<Charge> {
     found.iter().chain(sums.iter().filter(|charge| keeps(charge))).copied().collect()
 }
 
-/// Checks that the operator is Hermitian, conserves the charges, and that its sites can hold them.
+/// Checks that the operator is Hermitian and conserves the charges, and that its sites can hold them.
 ///
 /// # Errors
 /// The term and the charge it changes; a charge of another kind of site; values without a state.
@@ -149,7 +149,7 @@ pub fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(), Operat
     Ok(())
 }
 
-/// Whether the sites of the operator have such a charge.
+/// Whether the sites of the operator have this kind of charge.
 fn check_kind(operator: &Operator, charge: Charge) -> Result<(), OperatorError> {
     let (expected, fits): (_, &[Content]) = match charge {
         Charge::Up | Charge::Down | Charge::Polarisation => ("electrons", &[Content::Fermions]),
@@ -169,14 +169,14 @@ fn check_kind(operator: &Operator, charge: Charge) -> Result<(), OperatorError> 
     Err(OperatorError::WrongSector { found: operator.content_name(), expected, advice })
 }
 
-/// For every cut of the chain the charges that its left part can have in the sector, and how many states of the whole
-/// chain have them there (as a fraction of the sector): what infinite temperature would give.
+/// For every cut, the charges that the left part can have in the sector, and how many states of the whole chain have them
+/// (as a fraction of the sector): the distribution at infinite temperature.
 #[derive(Clone, Debug)]
 pub struct Reachable {
     /// `cuts[p]`: charge of sites 0 … p−1 → fraction; p from 0 to N.
     cuts: Vec<BTreeMap<Charges, f64>>,
     everything: bool,
-    /// The part of all configurations that is in the sector.
+    /// The fraction of all configurations that lies in the sector.
     fraction: f64,
 }
 
@@ -192,7 +192,7 @@ impl Reachable {
             all.reduce(both).unwrap_or_default()
         };
         let (least, most) = (extreme(i32::min), extreme(i32::max));
-        // Charge by charge, what so many sites may hold at all: the rest of the chain could not complete anything else.
+        // The charges that this many sites can hold: beyond them the rest of the chain cannot reach the total.
         let holds = |sites: usize, charges: Charges| {
             let n = sites as i32;
             (0..COUNT).all(|k| (n * least.0[k]..=n * most.0[k]).contains(&charges.0[k]))
@@ -225,12 +225,12 @@ impl Reachable {
         Reachable { cuts: (0..=sites).map(cut).collect(), everything: false, fraction }
     }
 
-    /// Labels that all cuts together may have, at most: charge by charge what the left part and the rest can hold.
+    /// Upper bound on the labels of all cuts together, from what the left part and the rest can hold of each charge.
     pub fn labels(site: &Site, sites: usize, total: Charges) -> u128 {
         let range = |k: usize| -> (i128, i128, i128) {
             let all: Vec<i128> = site.charges().iter().map(|charges| charges.0[k].into()).collect();
             let (least, most) = (all.iter().min().copied().unwrap_or(0), all.iter().max().copied().unwrap_or(0));
-            // 2Sz goes by twos: the charges of a block are as far apart as those of a site.
+            // 2Sz changes in steps of 2: the charges of a block are spaced like those of a site.
             let step = all.iter().map(|charge| charge - least).filter(|apart| *apart > 0).min().unwrap_or(1);
             (least, most, step)
         };
@@ -253,7 +253,7 @@ impl Reachable {
         Reachable { cuts: Vec::new(), everything: true, fraction: 1.0 }
     }
 
-    /// Number of states of the whole chain in its sector; approximate where it is beyond 2⁵³.
+    /// Number of states of the chain in its sector; approximate beyond 2⁵³.
     pub fn dimension(&self, site: &Site, sites: usize) -> f64 {
         (self.fraction * (site.dimension() as f64).powi(sites as i32)).round()
     }
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
     use crate::operator::build;
 
-    /// The count is that of the list where charges fill their ranges, and never below it.
+    /// The count equals the length of the list where charges fill their ranges, and is never below it.
     #[test]
     fn labels_are_counted_before_they_are_listed() {
         for two_sz in [0, 2, -4] {

@@ -1,8 +1,8 @@
-//! Whether the states that sweeps found are the lowest, where that can be known: a sector that is small enough is diagonalised
-//! whole, by another path from the same terms.
+//! Checks whether sweeps found the lowest states, where this can be known: a small enough sector is diagonalised exactly,
+//! independently of the sweeps, from the same terms.
 //!
-//! In: the chain, the levels that searches ended at. Out: which of them lie above where they should be, and a start from the
-//! eigenvectors for sweeps that do better. A variance of zero proves an eigenstate, not the lowest one; this proves the lowest.
+//! In: the chain and the levels that searches found. Out: which of them lie too high, and a start from the eigenvectors
+//! for better sweeps. A variance of zero proves an eigenstate, not the lowest one; this check proves the lowest.
 
 use super::chain::Chain;
 use super::error::DmrgError;
@@ -10,24 +10,24 @@ use super::mobility::Mobility;
 use super::options::Options;
 use super::prepared::Prepared;
 use super::start::Random;
-use super::whole::{Levels, WholeSector};
+use super::whole_sector::{Levels, WholeSector};
 use serde::Serialize;
 use std::time::Instant;
 
-/// Elements of the matrix at most: what takes a part of a second.
+/// Largest number of matrix elements: takes a fraction of a second.
 const ELEMENTS: f64 = 4e6;
-/// The same where charge is hindered from moving, and sweeps may well be wrong.
+/// The same when charge is hindered from moving and sweeps may well be wrong.
 const MOST_ELEMENTS: f64 = 6e7;
-/// Levels at most: each is searched orthogonal to all below it.
+/// Most levels: each is searched orthogonal to all below it.
 const MOST_TARGETS: usize = 16;
-/// Configurations at most.
+/// Most configurations.
 const MOST_STATES: f64 = 5e5;
-/// A level is missed by more than this part of the norm of H,
+/// A level counts as missed if its error exceeds this fraction of the norm of H,
 const MISSED: f64 = 1e-9;
-/// and by more than the discarded weight explains: an energy is off by some hundred times of it.
+/// and also exceeds what the discarded weight explains: the error of an energy is some hundred times that weight.
 const OF_DISCARDED: f64 = 1e3;
 
-/// What is known of a sector that was diagonalised whole.
+/// The exact result for a sector that was diagonalised.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SectorCheck {
     /// Its number of states.
@@ -38,16 +38,16 @@ pub struct SectorCheck {
     pub seconds: f64,
 }
 
-/// A search that had ended above the state it was for, and was done again.
+/// A search that ended above its state and was repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Restart {
     /// The state, 0 the lowest.
     pub state: usize,
-    /// The energy that the first search had ended at.
+    /// The energy that the first search reached.
     pub energy_before: f64,
 }
 
-/// A sector and its lowest levels, if it is small enough.
+/// A sector and its lowest levels, if it is small enough to diagonalise.
 pub(super) struct Check<'c> {
     chain: &'c Chain,
     whole: Option<(WholeSector, Levels)>,
@@ -57,7 +57,7 @@ pub(super) struct Check<'c> {
 }
 
 impl<'c> Check<'c> {
-    /// Whether the sector of a chain is small enough.
+    /// Whether the sector of a chain is small enough to diagonalise.
     pub fn is_possible(chain: &Chain, options: &Options) -> bool {
         let dimension = chain.reachable.dimension(&chain.site, chain.sites);
         let moving = chain.terms.iter().filter(|term| chain.sum.operators.moves(term)).count();
@@ -69,7 +69,7 @@ impl<'c> Check<'c> {
     /// Diagonalises the sector of a chain if it is small enough.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn new(chain: &'c Chain, options: &Options) -> Result<Check<'c>, DmrgError> {
         let begun = Instant::now();
         let mut check = Check { chain, whole: None, sector: None, restarts: Vec::new() };
@@ -84,7 +84,7 @@ impl<'c> Check<'c> {
         Ok(check)
     }
 
-    /// Whether one of these levels, of states number `first` on, lies above where it should be by more than the discarded weight
+    /// Whether any of these levels, for states from number `first` on, lies too high by more than the discarded weight
     /// explains.
     pub fn is_missed(&self, first: usize, found: &[f64], discarded: f64) -> bool {
         let Some((_, levels)) = &self.whole else { return false };
@@ -93,10 +93,10 @@ impl<'c> Check<'c> {
         found.iter().zip(exact).any(|(found, exact)| *found > exact + allowed)
     }
 
-    /// A start for the state of a number, orthogonal to those below whatever they are: a mixture of the levels up to its own.
+    /// A start for one state, orthogonal to whatever states lie below: a mixture of the levels up to its own.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn start_of(&self, state: usize, options: &Options) -> Result<Option<Prepared>, DmrgError> {
         let Some(mut prepared) = self.start_of_all(state + 1, options)? else { return Ok(None) };
         let mut random = Random::new(options.seed);
@@ -109,10 +109,10 @@ impl<'c> Check<'c> {
         Ok(Some(prepared))
     }
 
-    /// A start for the lowest states together.
+    /// A start for the lowest states found together.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn start_of_all(&self, count: usize, options: &Options) -> Result<Option<Prepared>, DmrgError> {
         let Some((sector, levels)) = &self.whole else { return Ok(None) };
         let vectors: Vec<&[f64]> = levels.vectors.iter().take(count).map(Vec::as_slice).collect();

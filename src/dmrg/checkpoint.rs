@@ -1,20 +1,22 @@
-//! A run on disk after every half sweep, so that a killed one goes on to the same energy.
+//! Saves a run to disk after every half sweep, so that a killed run resumes to the same energy.
 //!
-//! A state is a folder `half-N`: `header.ron`, sealed (what it belongs to, the tables of the kept states), and `data.bin` (all
-//! numbers, little-endian, with a blake3 sum in the header): no byte of it can change unnoticed. A kill at any moment leaves the
-//! last good one; a damaged one is passed over for the one before. Blocks are not saved: they are made again from the kept
-//! states. How states are written and what becomes of a disk that takes none: [`eigenforge_runtime::state_folder`]. A signal does not
-//! wait for the half sweep to end: the state is saved at the next bond.
+//! A state is a folder `half-N`: a sealed `header.ron` (what it belongs to, the tables of the kept states) and `data.bin`
+//! (all numbers, little-endian; the header holds their blake3 sum), so that no changed byte goes unnoticed. A kill at any
+//! moment leaves the last good state; a damaged state is skipped in favour of the one before. Blocks are not saved but
+//! recomputed from the kept states. For how states are written and how a failing disk is handled see
+//! [`eigenforge_runtime::state_folder`]. On a signal, the state is saved at the next bond rather than at the end of the
+//! half sweep.
 //!
-//! States above the lowest have folders of their own, `state-1` and so on. Each of their headers names what was saved last of
-//! the states below, whose newest is the finished one: of others it would be no state above them.
+//! States above the lowest have folders of their own: `state-1` and so on. Each of their headers names the last saved
+//! checkpoint of every state below; if those have changed, the state is not reused because it would not be orthogonal to
+//! them.
 
 use super::chain::Chain;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::found::SweepRecord;
 use super::growth::GrowthRecord;
 use super::restored::is_whole;
+use super::result::SweepRecord;
 use super::state::Isometry;
 use super::sweep::Sweeper;
 use eigenforge_runtime::interrupt;
@@ -26,31 +28,31 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Layout of a state. Before 4 there were no seals.
+/// Version of the layout. Layouts before 4 had no seals.
 const SCHEMA: u32 = 4;
 const FIRST_SEALED: u32 = 4;
 
-/// Where to save, and whether to go on from what is there.
+/// Where to save, and whether to resume.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// The folder.
     pub folder: PathBuf,
-    /// Go on from its newest state.
+    /// Whether to resume from the newest state.
     pub resume: bool,
 }
 
 impl Checkpoint {
-    /// Keeps other runs out of the folder; `None` where there is none and none can be made, or where the file system knows no
-    /// locks.
+    /// Locks the folder against other runs; `None` if the folder does not exist and cannot be made, or if the file system
+    /// has no locks.
     ///
     /// # Errors
-    /// Who else is in it.
+    /// Another run holds the lock.
     pub(super) fn lock(&self) -> Result<Option<Lock>, InUse> {
         let _ = fs::create_dir_all(&self.folder); // the first state's saver says why not
         Lock::of_folder(&self.folder)
     }
 
-    /// That of a state above the lowest, 0 for the lowest.
+    /// The checkpoint of one target state; 0 is the lowest.
     pub(super) fn of_state(&self, target: usize) -> Checkpoint {
         match target {
             0 => self.clone(),
@@ -59,27 +61,27 @@ impl Checkpoint {
     }
 }
 
-/// How far a run has come.
+/// The progress of a search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
-    /// Steps of the infinite-lattice algorithm before them.
+pub struct SearchProgress {
+    /// Steps of the infinite-lattice algorithm before the sweeps.
     pub growth: Vec<GrowthRecord>,
     /// Sweeps done.
     pub sweeps: Vec<SweepRecord>,
     /// The sweep in progress; `None` between two sweeps.
     pub part: Option<SweepRecord>,
-    /// Bonds of it that are done.
+    /// Bonds of that sweep that are done.
     pub done: usize,
 }
 
-impl Progress {
-    /// The bond that ψ is at, of a chain of so many sites: there and back again.
+impl SearchProgress {
+    /// The bond where ψ is, on a chain of `sites` sites; a sweep goes there and back.
     pub(super) fn bond(&self, sites: usize) -> usize {
         self.done.min((2 * (sites - 2)).saturating_sub(self.done))
     }
 }
 
-/// What a run goes on from.
+/// A saved state to resume from.
 pub struct Saved {
     /// The states kept of each site.
     pub kept: Vec<Option<Isometry>>,
@@ -87,8 +89,8 @@ pub struct Saved {
     pub waves: Vec<Vec<f64>>,
     /// The bond it is at.
     pub bond: usize,
-    /// How far the run had come.
-    pub progress: Progress,
+    /// The progress of the run.
+    pub progress: SearchProgress,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -96,9 +98,9 @@ struct Header {
     schema: u32,
     /// blake3 of operator, sector and order.
     problem: String,
-    /// What was saved last of the states below.
+    /// Sums of the last saved checkpoints of the states below.
     below: Vec<Option<String>>,
-    progress: Progress,
+    progress: SearchProgress,
     kept: Vec<Option<Isometry>>,
     /// Elements of each ψ.
     waves: Vec<usize>,
@@ -107,7 +109,7 @@ struct Header {
 
 /// Saves the states of one run.
 pub struct Saver {
-    /// `None` on a disk that takes nothing.
+    /// `None` if the disk cannot be written.
     states: Option<StateFolder>,
     folder: PathBuf,
     problem: String,
@@ -119,7 +121,7 @@ fn fault(path: &Path) -> impl Fn(std::io::Error) -> DmrgError + '_ {
     move |source| DmrgError::Checkpoint { path: path.into(), source }
 }
 
-/// What makes a model the same model: its sites, charges, order, and the operator sum to the last bit.
+/// Identifies a model: its sites, charges, order, and the operator sum to the last bit.
 fn identity(chain: &Chain) -> String {
     let mut hasher = blake3::Hasher::new();
     let operators: Vec<_> = (0..chain.sum.operators.len()).map(|id| chain.sum.operators.get(id)).collect();
@@ -128,7 +130,7 @@ fn identity(chain: &Chain) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// All numbers of a state, written piece by piece: never all of them in memory.
+/// Writes the numbers of a state piece by piece, so that they are never all in memory.
 struct Numbers {
     file: File,
     hasher: blake3::Hasher,
@@ -151,7 +153,7 @@ impl Numbers {
         Ok(())
     }
 
-    /// On the disk; their sum.
+    /// Flushes to disk and returns the sum.
     fn finish(self) -> std::io::Result<String> {
         self.file.sync_all()?;
         Ok(self.hasher.finalize().to_hex().to_string())
@@ -159,12 +161,12 @@ impl Numbers {
 }
 
 impl Saver {
-    /// Opens the folder; gives the run to go on from, if that is asked for and there is one. States of another model or
-    /// version are refused, so that they are neither used nor overwritten; those above other states than `below` are passed
-    /// over.
+    /// Opens the folder and returns the run to resume, if that is requested and one exists. States of another model or
+    /// version are refused, so that they are neither used nor overwritten; states that were saved above other states than
+    /// `below` are skipped.
     ///
     /// # Errors
-    /// A folder that cannot be read; states of another model or version.
+    /// The folder cannot be read; it holds states of another model or version.
     pub fn open(
         options: &Checkpoint,
         chain: &Chain,
@@ -204,7 +206,7 @@ impl Saver {
         Ok((saver, None))
     }
 
-    /// The sum of what was saved or restored last.
+    /// The sum of the state that was last saved or restored.
     pub fn last(&self) -> Option<&str> {
         self.last.as_deref()
     }
@@ -238,11 +240,12 @@ impl Saver {
         self.states.is_some() && interrupt::pending().is_some()
     }
 
-    /// Saves a state, with ψ at the bond that `progress` says. A disk that takes none is said on standard error and is no error.
+    /// Saves a state, with ψ at the bond given by `progress`. A disk that cannot be written is reported on standard error
+    /// and is not an error.
     ///
     /// # Errors
-    /// The engine; a signal that waited for this.
-    pub fn save<E: Engine>(&mut self, sweeper: &Sweeper<'_, E>, progress: &Progress) -> Result<(), DmrgError> {
+    /// Errors of the engine; a signal that was waiting for this save.
+    pub fn save<E: Engine>(&mut self, sweeper: &Sweeper<'_, E>, progress: &SearchProgress) -> Result<(), DmrgError> {
         let Some(states) = &mut self.states else { return Ok(()) };
         let (problem, below, mut written) = (self.problem.clone(), self.below.clone(), None);
         let saved = states.save(|folder| {
@@ -277,7 +280,7 @@ fn downloaded<'b, E: Engine>(engine: &E, data: &'b E::Buffer) -> Result<Cow<'b, 
     engine.download(data).map_err(NotWritten::Run)
 }
 
-/// The run of a state, if every byte of it is as it was written.
+/// Reads a saved run, if every byte is as it was written.
 fn restore(path: &Path, header: Header, chain: &Chain) -> Option<Saved> {
     let bytes = fs::read(path.join("data.bin")).ok()?;
     if blake3::hash(&bytes).to_hex().as_str() != header.sum || header.kept.len() != chain.sites {
@@ -300,7 +303,7 @@ fn restore(path: &Path, header: Header, chain: &Chain) -> Option<Saved> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bounded::Bounded;
+    use super::super::bounded_host::BoundedHostEngine;
     use super::super::options::{Options, START_STATES};
     use super::*;
     use crate::basis::Sector;
@@ -323,38 +326,40 @@ mod tests {
         Saver::open(&at(folder, true), chain, &[]).ok().and_then(|(_, saved)| saved)
     }
 
-    /// A sweep is left at every one of its bonds, saved, and gone on with: it ends as if it had not been.
+    /// A sweep is interrupted at every bond, saved and resumed: it ends as if it had not been interrupted.
     #[test]
     fn a_sweep_goes_on_from_any_bond() {
         let (chain, options) = (chain(), Options { states: vec![64], ..Options::default() });
         let plan = options.plan(0);
-        let path: Vec<_> = Sweeper::<Bounded>::path(SITES).collect();
-        let sweep = |sweeper: &mut Sweeper<'_, Bounded>, bonds: &[_]| {
+        let path: Vec<_> = Sweeper::<BoundedHostEngine>::path(SITES).collect();
+        let sweep = |sweeper: &mut Sweeper<'_, BoundedHostEngine>, bonds: &[_]| {
             bonds.iter().map(|(p, grows)| sweeper.step(*p, *grows, &plan).unwrap().energy).last().unwrap_or_default()
         };
-        let begin = || Sweeper::random(Bounded::default(), &chain, START_STATES, 3).unwrap();
+        let begin = || Sweeper::random(BoundedHostEngine::default(), &chain, START_STATES, 3).unwrap();
         let whole = sweep(&mut begin(), &path);
         for done in 1..path.len() {
             let folder = tempfile::tempdir().unwrap();
             let mut sweeper = begin();
             sweep(&mut sweeper, &path[..done]);
-            let progress = Progress { part: Some(SweepRecord::begin(&options, 0)), done, ..Progress::default() };
+            let progress =
+                SearchProgress { part: Some(SweepRecord::begin(&options, 0)), done, ..SearchProgress::default() };
             Saver::open(&at(folder.path(), false), &chain, &[]).unwrap().0.save(&sweeper, &progress).unwrap();
             let Saved { kept, mut waves, bond, progress } = resumed(folder.path(), &chain).unwrap();
             assert_eq!((bond, progress.done), (path[done].0, done));
-            let mut sweeper = Sweeper::restored(Bounded::default(), &chain, kept, waves.remove(0), bond).unwrap();
+            let mut sweeper =
+                Sweeper::restored(BoundedHostEngine::default(), &chain, kept, waves.remove(0), bond).unwrap();
             let found = sweep(&mut sweeper, &path[done..]);
             assert!((found - whole).abs() < 1e-9, "{done} bonds: {found} is not {whole}");
         }
     }
 
-    /// Whatever byte of the header, and whichever of the numbers, is changed: the state is not gone on from.
+    /// Changing any byte of the header or any of the numbers prevents resuming.
     #[test]
     fn a_change_anywhere_is_refused() {
         let (chain, folder) = (chain(), tempfile::tempdir().unwrap());
-        let sweeper = Sweeper::random(Bounded::default(), &chain, START_STATES, 3).unwrap();
+        let sweeper = Sweeper::random(BoundedHostEngine::default(), &chain, START_STATES, 3).unwrap();
         let mut saver = Saver::open(&at(folder.path(), false), &chain, &[]).unwrap().0;
-        saver.save(&sweeper, &Progress::default()).unwrap();
+        saver.save(&sweeper, &SearchProgress::default()).unwrap();
         assert!(resumed(folder.path(), &chain).is_some());
         let state = folder.path().join("half-00000001");
         for (name, step) in [("header.ron", 1), ("data.bin", 97)] {

@@ -1,4 +1,4 @@
-//! Minimum vertex cover of a bipartite graph (Kőnig 1931): as few vertices as touch every edge.
+//! Minimum vertex cover of a bipartite graph (Kőnig 1931): the fewest vertices that touch every edge.
 //!
 //! In: for each left vertex the right vertices it is joined to. Out: which vertices are taken. A maximum matching is
 //! grown by augmenting paths; with Z the vertices reached from unmatched left ones along alternating paths, the cover is
@@ -7,9 +7,9 @@
 /// The vertices that are taken.
 #[derive(Debug, PartialEq)]
 pub struct Cover {
-    /// One a left vertex.
+    /// One per left vertex.
     pub left: Vec<bool>,
-    /// One a right vertex.
+    /// One per right vertex.
     pub right: Vec<bool>,
 }
 

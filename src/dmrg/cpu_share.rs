@@ -1,13 +1,14 @@
 //! The CPU's part of H x beside a card (Nemes, Barcza, Nagy, Legeza and Szolgay 2014, section 7, Algorithm 5).
 //!
-//! In: the records of a bond, the part of their operations that the CPU is to do. Out: two lists of records, one for each, what
-//! the CPU reads and where its results belong. All records of an output block stay together, so nothing is merged: blocks go to
-//! the card from the one with the most operations down to the smaller ones, as many as come closest to its part, the rest
-//! to the CPU. An intermediate goes with the blocks that read it and would be made twice only if blocks of both read it; those
-//! of a [`Superblock`] are read by one block each. The CPU's blocks are then cut by columns, so that all cores have a part of them.
+//! In: the records of a bond, and the fraction of their operations that the CPU should do. Out: two lists of records, one
+//! for each processor, what the CPU reads and where its results belong. All records of an output block stay together, so
+//! that nothing must be merged. Blocks go to the card from the most expensive down, as long as that brings it closer to
+//! its share; the rest go to the CPU. An intermediate goes with the blocks that read it, and would be computed twice only
+//! if blocks of both read it; those of a [`Superblock`] are read by one block each. The CPU's blocks are then cut by
+//! columns, so that all cores have work.
 
 use super::error::DmrgError;
-use super::records::{Action, Group, Operand, Record, SPACES, Space, Stage};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, SPACES};
 use super::superblock::Superblock;
 use eigenforge_runtime::Device;
 use serde::{Serialize, Serializer};
@@ -15,13 +16,13 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// How much of the operations of H x the CPU does while the card does the rest.
+/// The fraction of the operations of H x that the CPU does while the card does the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CpuShare {
-    /// This part, from 0 to 1.
+    /// A fixed fraction, from 0 to 1.
     Part(f64),
-    /// What lets both end together, by times measured in the run; none where the CPU does not pay. The last bits of a result
-    /// follow the times.
+    /// Balanced from times measured during the run; 0 if the CPU does not help. The last bits of a result depend on the
+    /// times.
     Auto,
 }
 
@@ -31,7 +32,7 @@ impl Default for CpuShare {
     }
 }
 
-/// As files have it: a number, or "auto".
+/// As in input files: a number, or "auto".
 impl Serialize for CpuShare {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -61,10 +62,10 @@ impl FromStr for CpuShare {
 }
 
 impl CpuShare {
-    /// What it may be.
+    /// The accepted values.
     pub const EXPECTED: &str = "a part from 0 (all of H x on the card) to 1, or \"auto\"";
 
-    /// Whether it is a part, or auto.
+    /// Whether the value is valid.
     pub fn is_possible(self) -> bool {
         match self {
             CpuShare::Part(part) => (0.0..=1.0).contains(&part),
@@ -72,15 +73,15 @@ impl CpuShare {
         }
     }
 
-    /// Whether it asks for a CPU beside a card. The measured share may be nothing, so it does not.
+    /// Whether it requires a card. `Auto` does not: its fraction may be 0.
     pub fn needs_a_card(self) -> bool {
         matches!(self, CpuShare::Part(part) if part != 0.0)
     }
 
-    /// Refuses a device that is not beside the CPU.
+    /// Refuses a device without a card.
     ///
     /// # Errors
-    /// A part of H x for the CPU where the CPU does all of it.
+    /// The CPU would get a part of H x that it computes anyway.
     pub fn check(self, device: &Device) -> Result<(), DmrgError> {
         match self {
             CpuShare::Part(part) if self.needs_a_card() && !device.runs_kernels() => {
@@ -90,7 +91,7 @@ impl CpuShare {
         }
     }
 
-    /// A line for people; nothing where the card does it all.
+    /// A line for the report; `None` if the card does all of it.
     pub fn describe(self) -> Option<String> {
         match self {
             CpuShare::Part(0.0) => None,
@@ -100,26 +101,26 @@ impl CpuShare {
     }
 }
 
-/// The records of a bond, shared out.
+/// The records of a bond, divided between card and CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// The card's: all of y, zero where the CPU's blocks are.
+    /// The card's part: all of y, zero in the CPU's blocks.
     pub card: Superblock,
-    /// The CPU's: its blocks of y alone, side by side, from what it reads of each buffer, side by side too.
+    /// The CPU's part: its blocks of y, packed, computed from packed copies of what it reads of each buffer.
     pub cpu: Superblock,
-    /// Where its blocks belong: the first element there, that in y, how many.
+    /// Where its blocks belong: [first element in the packed y, first element in y, length].
     pub stretches: Vec<[usize; 3]>,
-    /// What it reads of each buffer but the intermediates, ascending.
+    /// Ranges it reads of each buffer except the intermediates, ascending.
     pub reads: [Vec<Range<usize>>; SPACES],
     /// The part of the operations that the CPU does.
     pub part: f64,
 }
 
-/// Gaps between ranges that are rather copied than left out, in elements: a copy more takes as long as these.
+/// Gaps between ranges up to this many elements are copied rather than skipped: another copy takes as long.
 const GAP: usize = 1 << 13;
 
 impl Split {
-    /// Gives the CPU as near to `part` of the operations as whole blocks of y come.
+    /// Gives the CPU whole blocks of y whose operations come as close as possible to `part`.
     pub fn new(whole: &Superblock, part: f64) -> Split {
         let needed = needed(whole);
         let work: Vec<f64> = whole.second.groups.iter().zip(&needed).map(|(g, of)| work(whole, g, of)).collect();
@@ -136,7 +137,7 @@ impl Split {
                 let at = holder(&whole.first, operand.offset);
                 operand.offset - whole.first.groups[at].offset + offsets[at]
             };
-            move_operands(&mut second, |operand| (operand.space == Space::Between).then(|| between(operand)));
+            move_operands(&mut second, |operand| (operand.space == OperandSpace::Between).then(|| between(operand)));
             Superblock { first, second }
         };
         let (card, cpu) = (take(false), take(true));
@@ -144,7 +145,7 @@ impl Split {
         let mut cpu = Superblock { second, ..cpu };
         let reads = reads(&cpu);
         let read = |operand: Operand| {
-            (operand.space != Space::Between).then(|| place(&reads[operand.space as usize], operand.offset))
+            (operand.space != OperandSpace::Between).then(|| place(&reads[operand.space as usize], operand.offset))
         };
         for stage in [&mut cpu.first, &mut cpu.second] {
             move_operands(stage, read);
@@ -156,12 +157,12 @@ impl Split {
 
 /// The intermediates that each block of y reads.
 fn needed(whole: &Superblock) -> Vec<Vec<usize>> {
-    let of = |group: &Group| {
+    let of = |group: &RecordGroup| {
         let mut list: Vec<usize> = group
             .records
             .iter()
             .flat_map(operands)
-            .filter(|(operand, _)| operand.space == Space::Between)
+            .filter(|(operand, _)| operand.space == OperandSpace::Between)
             .map(|(operand, _)| holder(&whole.first, operand.offset))
             .collect();
         list.sort_unstable();
@@ -171,18 +172,18 @@ fn needed(whole: &Superblock) -> Vec<Vec<usize>> {
     whole.second.groups.iter().map(of).collect()
 }
 
-/// The group that an element of a stage's output lies in; a record reads one of them.
-fn holder(stage: &Stage, offset: usize) -> usize {
+/// The group that contains an element of a stage's output; a record reads one group.
+fn holder(stage: &RecordStage, offset: usize) -> usize {
     stage.groups.partition_point(|group| group.offset <= offset).saturating_sub(1)
 }
 
 /// Operations of a block of y and of its intermediates.
-fn work(whole: &Superblock, group: &Group, needed: &[usize]) -> f64 {
-    let of = |group: &Group| group.records.iter().map(Record::flops).sum::<f64>();
+fn work(whole: &Superblock, group: &RecordGroup, needed: &[usize]) -> f64 {
+    let of = |group: &RecordGroup| group.records.iter().map(Record::flops).sum::<f64>();
     of(group) + needed.iter().map(|intermediate| of(&whole.first.groups[*intermediate])).sum::<f64>()
 }
 
-/// The blocks with the least work that together come closest to a part of all, and their work.
+/// The cheapest blocks that together come closest to the fraction `part` of all work, and their work.
 fn smallest(work: &[f64], part: f64) -> (Vec<bool>, f64) {
     let total: f64 = work.iter().sum();
     let (mut mine, mut done) = (vec![part >= 1.0; work.len()], 0.0);
@@ -200,14 +201,14 @@ fn smallest(work: &[f64], part: f64) -> (Vec<bool>, f64) {
     (mine, done)
 }
 
-/// The groups that are wanted, at their places.
-fn chosen(stage: &Stage, wanted: &[bool]) -> Stage {
+/// The selected groups, at their places.
+fn chosen(stage: &RecordStage, wanted: &[bool]) -> RecordStage {
     let groups = stage.groups.iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(group, _)| group.clone());
-    Stage { groups: groups.collect(), length: stage.length }
+    RecordStage { groups: groups.collect(), length: stage.length }
 }
 
-/// The groups that are wanted without gaps, and where each of all begins now.
-fn packed(stage: &Stage, wanted: &[bool]) -> (Stage, Vec<usize>) {
+/// The selected groups without gaps, and the new first element of each group.
+fn packed(stage: &RecordStage, wanted: &[bool]) -> (RecordStage, Vec<usize>) {
     let (mut out, mut offsets) = (chosen(stage, wanted), Vec::with_capacity(stage.groups.len()));
     let mut at = 0;
     for (group, wanted) in stage.groups.iter().zip(wanted) {
@@ -220,8 +221,8 @@ fn packed(stage: &Stage, wanted: &[bool]) -> (Stage, Vec<usize>) {
     (out, offsets)
 }
 
-/// Gives operands another first element where there is one for them.
-fn move_operands(stage: &mut Stage, to: impl Fn(Operand) -> Option<usize>) {
+/// Replaces the first elements of operands where a new one is given.
+fn move_operands(stage: &mut RecordStage, to: impl Fn(Operand) -> Option<usize>) {
     let follow = |operand: &mut Operand| operand.offset = to(*operand).unwrap_or(operand.offset);
     for record in stage.groups.iter_mut().flat_map(|group| &mut group.records) {
         match &mut record.action {
@@ -232,15 +233,15 @@ fn move_operands(stage: &mut Stage, to: impl Fn(Operand) -> Option<usize>) {
     }
 }
 
-/// Tasks that a stage of the CPU is cut into, about: a few for each of many cores, and the same on every machine.
+/// Approximate number of tasks in a CPU stage: a few per core on many cores, and the same on every machine.
 const TASKS: f64 = 64.0;
-/// Columns that are not worth a task.
+/// Fewer columns than this are not worth a task.
 const NARROW: usize = 8;
 
-/// The same stage, a block of much work as several groups of whole columns.
-fn in_tasks(stage: Stage) -> Stage {
+/// The same stage, with expensive blocks split into groups of whole columns.
+fn in_tasks(stage: RecordStage) -> RecordStage {
     let most = stage.flops() / TASKS;
-    let cut = |group: Group| {
+    let cut = |group: RecordGroup| {
         let work: f64 = group.records.iter().map(Record::flops).sum();
         let stride = group.records.first().map_or(0, |record| record.stride);
         let matrix = |record: &Record| record.stride == stride && record.action != Action::Diagonal;
@@ -255,11 +256,11 @@ fn in_tasks(stage: Stage) -> Stage {
         let piece = |k: usize| columns_of(&group, stride, columns * k / pieces..columns * (k + 1) / pieces);
         (0..pieces).map(piece).collect()
     };
-    Stage { groups: stage.groups.into_iter().flat_map(cut).collect(), length: stage.length }
+    RecordStage { groups: stage.groups.into_iter().flat_map(cut).collect(), length: stage.length }
 }
 
 /// Some columns of a block of `stride` rows.
-fn columns_of(group: &Group, stride: usize, columns: Range<usize>) -> Group {
+fn columns_of(group: &RecordGroup, stride: usize, columns: Range<usize>) -> RecordGroup {
     let part = |record: &Record| {
         let first = record.first / stride;
         let (from, to) = (first.max(columns.start), (first + record.columns).min(columns.end));
@@ -280,10 +281,10 @@ fn columns_of(group: &Group, stride: usize, columns: Range<usize>) -> Group {
         Some(Record { action, first, columns: to - from, ..*record })
     };
     let records = group.records.iter().filter_map(part).collect();
-    Group { offset: group.offset + columns.start * stride, length: columns.len() * stride, records }
+    RecordGroup { offset: group.offset + columns.start * stride, length: columns.len() * stride, records }
 }
 
-/// Where an element is when ranges lie side by side; an empty matrix may be anywhere.
+/// Position of an element when ranges are packed; an empty matrix may be anywhere.
 fn place(ranges: &[Range<usize>], element: usize) -> usize {
     let held = ranges.partition_point(|range| range.end <= element);
     let before: usize = ranges[..held].iter().map(Range::len).sum();
@@ -291,7 +292,7 @@ fn place(ranges: &[Range<usize>], element: usize) -> usize {
 }
 
 /// The blocks of a stage without gaps, and where they were.
-fn side_by_side(stage: &Stage) -> (Stage, Vec<[usize; 3]>) {
+fn side_by_side(stage: &RecordStage) -> (RecordStage, Vec<[usize; 3]>) {
     let (packed, _) = packed(stage, &vec![true; stage.groups.len()]);
     let mut stretches: Vec<[usize; 3]> = Vec::new();
     for (now, before) in packed.groups.iter().zip(&stage.groups) {
@@ -303,7 +304,7 @@ fn side_by_side(stage: &Stage) -> (Stage, Vec<[usize; 3]>) {
     (packed, stretches)
 }
 
-/// What a record reads, and how many elements from the first to the last.
+/// The operands of a record, and how many elements each spans.
 fn operands(record: &Record) -> impl Iterator<Item = (Operand, usize)> {
     let extent = |operand: Operand, rows: usize, columns: usize| {
         let (rows, columns) = if operand.transposed { (columns, rows) } else { (rows, columns) };
@@ -323,14 +324,14 @@ fn reads(of: &Superblock) -> [Vec<Range<usize>>; SPACES] {
     let mut lists: [Vec<Range<usize>>; SPACES] = Default::default();
     let groups = [&of.first, &of.second].into_iter().flat_map(|stage| &stage.groups);
     for (operand, extent) in groups.flat_map(|group| &group.records).flat_map(operands) {
-        if extent > 0 && operand.space != Space::Between {
+        if extent > 0 && operand.space != OperandSpace::Between {
             lists[operand.space as usize].push(operand.offset..operand.offset + extent);
         }
     }
     lists.map(joined)
 }
 
-/// The same ranges ascending, near ones as one.
+/// The ranges in ascending order, with close ones joined.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut out: Vec<Range<usize>> = Vec::new();
@@ -346,9 +347,9 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::blocks::Side;
-    use super::super::bond::Bond;
+    use super::super::bond::TwoSiteBond;
     use super::super::chain::Chain;
-    use super::super::host::Host;
+    use super::super::host::HostEngine;
     use super::super::options::Options;
     use super::super::records::{Buffers, SPACE_LIST, run};
     use super::super::sweep::Sweeper;
@@ -372,18 +373,18 @@ pub(super) mod tests {
     }
 
     /// The records of the middle bond of a random state, and the operators that they read, by space.
-    pub fn bond(chain: &Chain, states: usize) -> (Superblock, Vec<(Space, Vec<f64>)>) {
+    pub fn bond(chain: &Chain, states: usize) -> (Superblock, Vec<(OperandSpace, Vec<f64>)>) {
         let middle = (chain.sites - 2) / 2;
-        let mut sweeper = Sweeper::random(Host::default(), chain, states, 3).unwrap();
+        let mut sweeper = Sweeper::random(HostEngine::default(), chain, states, 3).unwrap();
         let plan = Options { states: vec![states], ..Options::default() }.plan(6);
         for p in 0..middle {
             sweeper.step(p, Side::Left, &plan).unwrap();
         }
         let (left, right) = sweeper.environments(middle);
-        let bond = Bond::new(sweeper.engine(), chain, &chain.sum, middle, left, right).unwrap();
+        let bond = TwoSiteBond::new(sweeper.engine(), chain, &chain.sum, middle, left, right).unwrap();
         let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let operands = bond.operands(left, right);
-        let of = |space: Space| operands.get(space).map(|data| (space, data.clone()));
+        let of = |space: OperandSpace| operands.get(space).map(|data| (space, data.clone()));
         (superblock, SPACE_LIST.into_iter().filter_map(of).collect())
     }
 
@@ -395,7 +396,7 @@ pub(super) mod tests {
         apart.fold(0.0, f64::max) / largest
     }
 
-    fn buffers(data: &[(Space, Vec<f64>)]) -> Buffers<'_> {
+    fn buffers(data: &[(OperandSpace, Vec<f64>)]) -> Buffers<'_> {
         data.iter().fold(Buffers::default(), |buffers, (space, data)| buffers.with(*space, data))
     }
 
@@ -418,16 +419,16 @@ pub(super) mod tests {
                 for [_, at, length] in &split.stretches {
                     assert!(found[*at..][..*length].iter().all(|x| *x == 0.0), "the card leaves the CPU's blocks");
                 }
-                let read = |space: Space| {
+                let read = |space: OperandSpace| {
                     gathered(
                         operators.iter().find(|(of, _)| *of == space).map_or(&x, |(_, data)| data),
                         &split.reads[space as usize],
                     )
                 };
-                let gathered: Vec<(Space, Vec<f64>)> =
+                let gathered: Vec<(OperandSpace, Vec<f64>)> =
                     operators.iter().map(|(space, _)| (*space, read(*space))).collect();
                 let mut y = vec![f64::NAN; split.cpu.second.length];
-                split.cpu.multiply(buffers(&gathered), &read(Space::Input), &mut between, &mut y);
+                split.cpu.multiply(buffers(&gathered), &read(OperandSpace::Input), &mut between, &mut y);
                 for [first, at, length] in &split.stretches {
                     found[*at..][..*length].copy_from_slice(&y[*first..][..*length]);
                 }
@@ -453,7 +454,7 @@ pub(super) mod tests {
     fn columns_of_a_block_are_tasks_of_their_own() {
         let (rows, columns, inner) = (13, 50, 9);
         let operand = |space, offset, stride, transposed| Operand { space, offset, stride, transposed };
-        let (a, b) = (operand(Space::Left, 3, 17, false), operand(Space::Input, 5, 60, false));
+        let (a, b) = (operand(OperandSpace::Left, 3, 17, false), operand(OperandSpace::Input, 5, 60, false));
         let record =
             |action, first, rows, columns| Record { action, coefficient: 0.7, first, stride: 13, rows, columns };
         let turned = Operand { transposed: true, ..b };
@@ -463,12 +464,12 @@ pub(super) mod tests {
             record(Action::Copy { a: turned }, 1 + 13 * 30, 12, 19),
             record(Action::Copy { a: b }, 13, 10, 40),
         ];
-        let group = Group { offset: 4, length: rows * columns, records };
-        let stage = Stage { groups: vec![group], length: 4 + rows * columns + 3 };
+        let group = RecordGroup { offset: 4, length: rows * columns, records };
+        let stage = RecordStage { groups: vec![group], length: 4 + rows * columns + 3 };
         let cut = in_tasks(stage.clone());
         assert_eq!((cut.groups.len(), cut.flops()), (6, stage.flops()));
         let (left, input) = (vector(400, 5), vector(4000, 6));
-        let data = Buffers::default().with(Space::Left, &left).with(Space::Input, &input);
+        let data = Buffers::default().with(OperandSpace::Left, &left).with(OperandSpace::Input, &input);
         let [mut expected, mut found] = [(); 2].map(|()| vec![f64::NAN; stage.length]);
         run(&stage, data, &mut expected);
         run(&cut, data, &mut found);

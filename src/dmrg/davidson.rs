@@ -1,25 +1,26 @@
 //! The lowest eigenpair of a superblock by Davidson's method (Nemes et al. 2014, Algorithm 3; Davidson 1975).
 //!
 //! In: y = H x, the diagonal of H, a start vector, a tolerance on ‖Hx − λx‖. Out: eigenvalue, unit eigenvector, residual
-//! norm. A bond of a chain takes a millisecond and two to eight products from a good start, so this is lean: no
-//! certificate, no checkpoint, buffers that are kept from bond to bond. A correction is orthonormalised against the basis a
-//! second time where the first takes much of it away (Daniel, Gragg, Kaufman, Stewart 1976); the basis restarts from the
-//! best two Ritz vectors.
+//! norm. A bond of a chain takes a millisecond and two to eight products from a good start, so this solver is lean: no
+//! certificate, no checkpoint, and buffers that are kept from bond to bond. A correction is orthonormalised a second time
+//! if the first pass removes most of it (Daniel, Gragg, Kaufman, Stewart 1976); the basis restarts from the best two Ritz
+//! vectors.
 
 use super::dense::{View, eigen};
 use super::error::DmrgError;
-use super::tall::{add_columns, dot, project};
+use super::long_vectors::{add_columns, dot, project};
 
 /// Basis vectors before a restart; the paper's runs keep 20.
 pub const WIDTH: usize = 20;
-/// A correction of which less than this part is outside the basis says nothing: the residual, which is orthogonal to it, does.
+/// A correction with less than this fraction outside the basis is useless; the residual, which is orthogonal to the
+/// basis, is used instead.
 const IN_SPAN: f64 = 0.1;
-/// What is left of a vector below this part is rounding.
+/// A remainder of a vector below this fraction is rounding error.
 const ROUNDING: f64 = 1e-13;
 
-/// What was found.
+/// The result of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct DavidsonResult {
     /// The eigenvalue.
     pub value: f64,
     /// ‖Hx − λx‖.
@@ -30,7 +31,7 @@ pub struct Found {
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct DavidsonLimits {
     /// On the residual norm.
     pub tolerance: f64,
     /// Products at most.
@@ -54,7 +55,7 @@ impl Default for Davidson {
     }
 }
 
-/// An orthonormal basis of the span of vectors; those that are next to nothing are left out.
+/// An orthonormal basis of the span of vectors; nearly dependent ones are left out.
 fn orthonormalised(vectors: &[&[f64]]) -> Vec<Vec<f64>> {
     let mut found: Vec<Vec<f64>> = Vec::new();
     for vector in vectors {
@@ -85,7 +86,7 @@ fn scale(x: &mut [f64], a: f64) {
 }
 
 impl Davidson {
-    /// With so many basis vectors before a restart, at least 3: the two of a restart, and one to go on with.
+    /// Keeps up to `width` basis vectors before a restart, at least 3: two of a restart, and one to continue.
     pub fn of_width(width: usize) -> Davidson {
         let (basis, products, residual, against) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Davidson { width: width.max(3), basis, products, residual, against }
@@ -96,7 +97,7 @@ impl Davidson {
         self.width
     }
 
-    /// Room for all vectors of `n` elements; what was there is let go of where it is too short.
+    /// Allocates all vectors of `n` elements; vectors that are too short are released.
     pub fn reserve(&mut self, n: usize) {
         let width = self.width.min(n);
         for list in [&mut self.basis, &mut self.products] {
@@ -118,29 +119,29 @@ impl Davidson {
     /// Replaces `vector` by the eigenvector. `multiply` is y = H x.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn solve(
         &mut self,
         multiply: impl FnMut(&[f64], &mut [f64]),
         diagonal: &[f64],
         vector: &mut [f64],
-        limits: Limits,
-    ) -> Result<Found, DmrgError> {
+        limits: DavidsonLimits,
+    ) -> Result<DavidsonResult, DmrgError> {
         self.solve_against(multiply, diagonal, vector, limits, &[])
     }
 
-    /// The same among vectors orthogonal to `against`: the lowest pair of P H P with P = 1 − Σ |φ⟩⟨φ|.
+    /// The same restricted to vectors orthogonal to `against`: the lowest pair of P H P with P = 1 − Σ |φ⟩⟨φ|.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn solve_against(
         &mut self,
         mut multiply: impl FnMut(&[f64], &mut [f64]),
         diagonal: &[f64],
         vector: &mut [f64],
-        limits: Limits,
+        limits: DavidsonLimits,
         against: &[&[f64]],
-    ) -> Result<Found, DmrgError> {
+    ) -> Result<DavidsonResult, DmrgError> {
         self.against = orthonormalised(against);
         let n = vector.len();
         let most = self.width.min(n - self.against.len().min(n)).max(1);
@@ -149,7 +150,7 @@ impl Davidson {
         scale(vector, 1.0 / norm);
         let mut projected: Vec<Vec<f64>> = Vec::new();
         let mut width = 0;
-        let mut found = Found { value: f64::NAN, residual: f64::INFINITY, products: 0 };
+        let mut found = DavidsonResult { value: f64::NAN, residual: f64::INFINITY, products: 0 };
         self.put(width, vector);
         loop {
             self.products[width].resize(n, 0.0);
@@ -179,7 +180,8 @@ impl Davidson {
             }
             self.precondition(diagonal, found.value);
             if !self.append(width, IN_SPAN) {
-                // Of a mixture of eigenvectors that the diagonal describes well, the correction is the mixture itself.
+                // If the vector is a mixture of eigenvectors that the diagonal describes well, the correction equals the
+                // mixture.
                 self.ritz(&best, found.value);
                 if !self.append(width, ROUNDING) {
                     combine(vector, &self.basis, &best);
@@ -207,7 +209,7 @@ impl Davidson {
         add_columns(&mut self.residual, &self.basis[..y.len()], &shifted);
     }
 
-    /// The correction r / (λ − D), elements near the eigenvalue held off.
+    /// The correction r / (λ − D); denominators near zero are bounded.
     fn precondition(&mut self, diagonal: &[f64], value: f64) {
         for (r, d) in self.residual.iter_mut().zip(diagonal) {
             let gap = value - d;
@@ -216,7 +218,7 @@ impl Davidson {
         }
     }
 
-    /// Orthonormalises the correction and makes it a basis vector; false if less than this part of it is left.
+    /// Orthonormalises the correction and appends it to the basis; false if less than `least` of it is left.
     fn append(&mut self, width: usize, least: f64) -> bool {
         let before = dot(&self.residual, &self.residual).sqrt();
         let mut norm = before;
@@ -293,7 +295,7 @@ mod tests {
         (0..n * n).map(element).collect()
     }
 
-    fn solve(a: &[f64], n: usize, limits: Limits) -> (Found, Vec<f64>) {
+    fn solve(a: &[f64], n: usize, limits: DavidsonLimits) -> (DavidsonResult, Vec<f64>) {
         let diagonal: Vec<f64> = (0..n).map(|i| a[i * (n + 1)]).collect();
         let multiply = |x: &[f64], y: &mut [f64]| {
             for (i, y) in y.iter_mut().enumerate() {
@@ -310,7 +312,7 @@ mod tests {
         for (n, seed) in [(1, 1), (2, 2), (7, 3), (60, 4), (150, 5)] {
             let a = matrix(n, seed);
             let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
-            let (found, x) = solve(&a, n, Limits { tolerance: 1e-9, products: 400 });
+            let (found, x) = solve(&a, n, DavidsonLimits { tolerance: 1e-9, products: 400 });
             assert!((found.value - values[0]).abs() < 1e-12 * n as f64, "n = {n}: {found:?}, {}", values[0]);
             assert!((dot(&x, &x) - 1.0).abs() < 1e-12);
             let residual = (0..n).map(|i| (0..n).map(|j| a[i + j * n] * x[j]).sum::<f64>() - found.value * x[i]);
@@ -336,7 +338,7 @@ mod tests {
         let against = [column(0, 2.0), mixed, column(0, -1.0)];
         let given: Vec<&[f64]> = against.iter().map(|phi| phi.as_slice()).collect();
         let mut x = vector(n, 9);
-        let limits = Limits { tolerance: 1e-9, products: 400 };
+        let limits = DavidsonLimits { tolerance: 1e-9, products: 400 };
         let found = Davidson::default().solve_against(multiply, &diagonal, &mut x, limits, &given).unwrap();
         assert!((found.value - values[2]).abs() < 1e-11, "{found:?}, {}", values[2]);
         assert!(against.iter().all(|phi| dot(phi, &x).abs() < 1e-8));
@@ -344,7 +346,7 @@ mod tests {
 
     #[test]
     fn it_stops_at_its_number_of_products_and_says_how_far_it_came() {
-        let (found, _) = solve(&matrix(80, 6), 80, Limits { tolerance: 1e-12, products: 5 });
+        let (found, _) = solve(&matrix(80, 6), 80, DavidsonLimits { tolerance: 1e-12, products: 5 });
         assert_eq!(found.products, 5);
         assert!(found.residual > 1e-12);
     }

@@ -1,4 +1,4 @@
-//! Dense linear algebra of blocks (faer), all of it column-major and sequential: parallelism is over blocks.
+//! Dense linear algebra of blocks (faer), column-major and sequential: parallelism is over blocks.
 
 use super::error::DmrgError;
 use faer::linalg::matmul::matmul;
@@ -13,9 +13,9 @@ pub struct View<'a> {
     pub rows: usize,
     /// Columns as stored.
     pub columns: usize,
-    /// Elements from a column to the next.
+    /// Elements from one column to the next.
     pub stride: usize,
-    /// Whether its transpose is meant.
+    /// Whether the transpose is meant.
     pub transposed: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Decomposition {
 /// Singular value decomposition.
 ///
 /// # Errors
-/// A matrix that is not finite.
+/// A matrix element is not finite.
 pub fn decompose(a: View<'_>) -> Result<Decomposition, DmrgError> {
     let svd = a.matrix().thin_svd().map_err(|_| DmrgError::Decomposition { rows: a.rows, columns: a.columns })?;
     let s = svd.S().column_vector().iter().copied().collect();
@@ -65,14 +65,14 @@ pub fn decompose(a: View<'_>) -> Result<Decomposition, DmrgError> {
 /// Eigenvalues, ascending, and eigenvectors of a symmetric matrix.
 ///
 /// # Errors
-/// A matrix that is not finite.
+/// A matrix element is not finite.
 pub fn eigen(a: View<'_>) -> Result<(Vec<f64>, Mat<f64>), DmrgError> {
     let found = a.matrix().self_adjoint_eigen(Side::Lower);
     let found = found.map_err(|_| DmrgError::Decomposition { rows: a.rows, columns: a.columns })?;
     Ok((found.S().column_vector().iter().copied().collect(), found.U().to_owned()))
 }
 
-/// Orthonormal columns that span those of a tall matrix.
+/// Orthonormal columns that span the columns of a tall matrix.
 pub fn orthonormal(a: View<'_>) -> Mat<f64> {
     a.matrix().qr().compute_thin_Q()
 }

@@ -1,12 +1,12 @@
-//! Where the numbers of a run live, and who computes with them.
+//! The interface between a sweep and the place where its numbers live.
 //!
 //! A sweep plans on the host (sectors, layouts, [records](super::records), how many states stay) and computes through an
-//! [`Engine`], which owns flat buffers: operators of blocks, kept states, ψ. [`Host`](super::host::Host) keeps them in host memory. Nothing
-//! crosses to the host but what a method says it returns.
+//! [`Engine`], which owns flat buffers: operators of blocks, kept states, ψ. [`HostEngine`](super::host::HostEngine)
+//! keeps them in host memory. Only return values cross to the host.
 
 use super::backend::{Backend, Operands};
 use super::blocks::Side;
-use super::bond::Bond;
+use super::bond::TwoSiteBond;
 use super::cpu_share::CpuShare;
 use super::davidson;
 use super::enlarged::EnlargedOperators;
@@ -15,15 +15,15 @@ use super::error::DmrgError;
 use super::memory_plan::{Budget, MemoryPlan, Usage};
 use super::strategy::Strategy;
 use super::superblock::Superblock;
-use super::truncate::{Limits, Truncated, Wave};
+use super::truncate::{Truncated, TruncationLimits, Wave};
 
-/// What a sweep needs of the place where its numbers are. All matrices are column-major f64.
+/// The operations a sweep needs from an engine. All matrices are column-major f64.
 pub trait Engine: Backend {
-    /// Solves run H x by this strategy from now on, a part of it on the CPU.
+    /// Sets the strategy by which solves compute H x, and the CPU's share of it.
     ///
     /// # Errors
-    /// An engine that has no other than the planned one, or no CPU beside it; a library that is missing.
-    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
+    /// The engine has no strategy but the planned one, or no CPU beside it; a library is missing.
+    fn configure(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
         let found = "an engine that runs records by itself".into();
         match (strategy, share) {
             (Strategy::Planned, CpuShare::Part(share)) if share != 0.0 => {
@@ -34,28 +34,28 @@ pub trait Engine: Backend {
         }
     }
 
-    /// Lets go of what it keeps from bond to bond: no bond is solved for a while.
+    /// Releases what it keeps from bond to bond, because no bond is solved for a while.
     fn release(&mut self) {}
 
-    /// What it may use; `None` for one that does not count.
+    /// The memory it may use; `None` if the engine does not count.
     fn budget(&self) -> Option<Budget> {
         None
     }
 
-    /// Keeps to a plan from now on.
+    /// Applies a memory plan from now on.
     ///
     /// # Errors
-    /// Memory that is not there.
-    fn hold_to(&mut self, _: &MemoryPlan) -> Result<(), DmrgError> {
+    /// Not enough memory.
+    fn apply_plan(&mut self, _: &MemoryPlan) -> Result<(), DmrgError> {
         Ok(())
     }
 
-    /// Bytes that it has taken of the memory where it computes.
+    /// Bytes it has reserved of the memory where it computes.
     fn reserved(&self) -> u64 {
         0
     }
 
-    /// The most that it has held.
+    /// The peak memory use.
     fn usage(&self) -> Usage {
         Usage::default()
     }
@@ -63,48 +63,48 @@ pub trait Engine: Backend {
     /// The diagonal of H over ψ: Σ_b diag(A_b)_i diag(B_b)_j.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     fn diagonal(
         &self,
-        bond: &Bond<Self::Buffer>,
+        bond: &TwoSiteBond<Self::Buffer>,
         left: &Environment<Self::Buffer>,
         right: &Environment<Self::Buffer>,
     ) -> Result<Self::Buffer, DmrgError>;
 
-    /// Replaces ψ by the lowest eigenvector of the superblock; `operands` are those of its bond.
+    /// Replaces ψ by the lowest eigenvector of the superblock; `operands` are the buffers of its bond.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     fn solve(
         &mut self,
         superblock: &Superblock,
         operands: Operands<'_, Self::Buffer>,
         diagonal: &Self::Buffer,
         wave: &mut Self::Buffer,
-        limits: davidson::Limits,
-    ) -> Result<davidson::Found, DmrgError>;
+        limits: davidson::DavidsonLimits,
+    ) -> Result<davidson::DavidsonResult, DmrgError>;
 
-    /// Vectors that [`solve_against`](Engine::solve_against) takes at most.
-    fn most_against(&self) -> usize {
+    /// The most vectors that [`solve_against`](Engine::solve_against) accepts.
+    fn max_projected(&self) -> usize {
         usize::MAX
     }
 
-    /// [`solve`](Engine::solve) among the vectors orthogonal to `against`, of any norm and overlaps.
+    /// [`solve`](Engine::solve) among vectors orthogonal to `against`, which may have any norms and overlaps.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     fn solve_against(
         &mut self,
         superblock: &Superblock,
         operands: Operands<'_, Self::Buffer>,
         diagonal: &Self::Buffer,
         wave: &mut Self::Buffer,
-        limits: davidson::Limits,
+        limits: davidson::DavidsonLimits,
         against: &[&Self::Buffer],
-    ) -> Result<davidson::Found, DmrgError>;
+    ) -> Result<davidson::DavidsonResult, DmrgError>;
 
-    /// Whether weights are eigenvalues of density matrices, good to the rounding of the largest; otherwise they are squares of
-    /// singular values, good far below it.
+    /// Whether truncation weights are eigenvalues of density matrices, accurate to the rounding of the largest; otherwise
+    /// they are squares of singular values, accurate far below that.
     fn weighs_by_density(&self) -> bool {
         false
     }
@@ -112,24 +112,24 @@ pub trait Engine: Backend {
     /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     fn truncate(
         &self,
         wave: Wave<'_, Self::Buffer>,
         side: Side,
-        limits: Limits,
+        limits: TruncationLimits,
     ) -> Result<Truncated<Self::Buffer>, DmrgError>;
 
-    /// The same from the density matrix with a perturbation of relative size `noise`; `operands` are those of
+    /// The same from the density matrix with a perturbation of relative size `noise`; `operands` are the buffers of
     /// `operators`, the operators of the block on `side`.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     fn truncate_with_noise(
         &self,
         wave: Wave<'_, Self::Buffer>,
         side: Side,
-        limits: Limits,
+        limits: TruncationLimits,
         operators: &EnlargedOperators<Self::Buffer>,
         operands: Operands<'_, Self::Buffer>,
         noise: f64,

@@ -1,4 +1,4 @@
-//! Operators of a block and the site next to it, as sums of pieces: nothing is multiplied out that need not be.
+//! Operators of a block and the site next to it, as sums of pieces; products are formed only where needed.
 //!
 //! In: the operators of a block, the table of its site in the [operator sum](super::operator_sum), the states of the
 //! enlarged block. Out: A_b = Σ_a L_a ⊗ w_ab for every operator b of the next cut (mirrored on the right), block by
@@ -11,13 +11,13 @@ use super::backend::{Backend, Operands};
 use super::blocks::{Enlarged, Sectors, Side};
 use super::environment::{BlockOperator, Environment};
 use super::error::DmrgError;
-use super::operator_sum::{Cut, Entry};
-use super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::operator_sum::{Entry, OperatorCut};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use super::terms::LocalOperators;
 use std::ops::Deref;
 
-/// What a product of small blocks costs beside its operations, in operations: 0.04 to 0.2 µs a call on a core of
-/// 72 GFLOP/s (Intel Xeon with AVX-512, square blocks of 8 to 32).
+/// Overhead of a product of small blocks, in operations: 0.04 to 0.2 µs per call on a core of 72 GFLOP/s (Intel Xeon with
+/// AVX-512, square blocks of 8 to 32).
 pub const CALL_FLOPS: f64 = 8000.0;
 
 /// coefficient · (a matrix, or the identity) at a place of a block.
@@ -33,18 +33,18 @@ pub struct Piece {
     pub columns: usize,
     /// Its coefficient.
     pub coefficient: f64,
-    /// The matrix; the identity if there is none.
+    /// The matrix; `None` for the identity.
     pub matrix: Option<Operand>,
 }
 
 /// An operator between two sectors of the enlarged block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperatorBlock {
-    /// The sector it leads to.
+    /// The sector it maps to.
     pub row: usize,
-    /// The sector it starts from.
+    /// The sector it maps from.
     pub column: usize,
-    /// What it is the sum of.
+    /// The pieces whose sum it is.
     pub pieces: Vec<Piece>,
 }
 
@@ -58,15 +58,15 @@ impl OperatorBlock {
 
 /// All operators of a cut on an enlarged block.
 pub struct EnlargedOperators<B = Vec<f64>> {
-    /// `blocks[b][sector]`: the block of operator b that starts from a sector.
+    /// `blocks[b][sector]`: the block of operator b that maps from a sector.
     pub blocks: Vec<Vec<Option<OperatorBlock>>>,
-    /// Blocks that were summed, in one buffer.
+    /// Blocks that were summed into dense matrices, in one buffer.
     pub sums: B,
-    /// The records that made them.
-    pub forming: Stage,
+    /// The records that computed them.
+    pub forming: RecordStage,
 }
 
-/// What is enlarged.
+/// The input of an enlargement.
 pub struct Enlarging<'a, B = Vec<f64>> {
     /// Which end of the chain.
     pub side: Side,
@@ -79,31 +79,31 @@ pub struct Enlarging<'a, B = Vec<f64>> {
     /// States of block and site.
     pub enlarged: &'a Enlarged,
     /// The cut behind the site, away from the block.
-    pub cut: &'a Cut,
+    pub cut: &'a OperatorCut,
 }
 
 impl Side {
-    /// The buffers of the operators of a block, and of the summed ones.
-    pub fn spaces(self) -> (Space, Space) {
+    /// The spaces of the block's operators and of the summed ones.
+    pub fn spaces(self) -> (OperandSpace, OperandSpace) {
         match self {
-            Side::Left => (Space::Left, Space::LeftSum),
-            Side::Right => (Space::Right, Space::RightSum),
+            Side::Left => (OperandSpace::Left, OperandSpace::LeftSum),
+            Side::Right => (OperandSpace::Right, OperandSpace::RightSum),
         }
     }
 }
 
 impl<B> Enlarging<'_, B> {
-    /// Makes all operators; `widths[sector]` is the number of vectors that a block starting from the sector will meet.
+    /// Makes all operators; `widths[sector]` is the number of vectors that a block mapping from the sector will multiply.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn operators<E: Backend<Buffer = B>>(
         &self,
         engine: &E,
         widths: &[usize],
     ) -> Result<EnlargedOperators<B>, DmrgError> {
         let mut blocks = self.pieces();
-        let mut forming = Stage::default();
+        let mut forming = RecordStage::default();
         for list in &mut blocks {
             for block in list.iter_mut().flatten() {
                 self.merge_identity(block);
@@ -127,7 +127,7 @@ impl<B> Enlarging<'_, B> {
                 Side::Left => (entry.from, entry.to),
                 Side::Right => (entry.to, entry.from),
             };
-            // A transpose reads the numbers of its twin.
+            // A transpose reads the numbers of the original.
             let (source, factor, transposed) = match self.block.operators[inner] {
                 BlockOperator::Transposed { of, factor } => (of, factor, true),
                 _ => (inner, 1.0, false),
@@ -198,7 +198,7 @@ impl<B> Enlarging<'_, B> {
 
 impl OperatorBlock {
     /// Sums the pieces into a dense matrix at the end of `space`, which `forming` fills.
-    pub fn sum(&mut self, sectors: &Sectors, space: Space, forming: &mut Stage) {
+    pub fn sum(&mut self, sectors: &Sectors, space: OperandSpace, forming: &mut RecordStage) {
         let (rows, columns) = (sectors.dimension(self.row), sectors.dimension(self.column));
         let record = |piece: &Piece| Record {
             action: piece.matrix.map_or(Action::Diagonal, |a| Action::Copy { a }),
@@ -209,7 +209,7 @@ impl OperatorBlock {
             columns: piece.columns,
         };
         let records = self.pieces.iter().map(record).collect();
-        forming.groups.push(Group { offset: forming.length, length: rows * columns, records });
+        forming.groups.push(RecordGroup { offset: forming.length, length: rows * columns, records });
         let matrix = Some(Operand { space, offset: forming.length, stride: rows, transposed: false });
         self.pieces = vec![Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix }];
         forming.length += rows * columns;
@@ -226,7 +226,7 @@ impl<B: Deref<Target = [f64]>> EnlargedOperators<B> {
             match piece.matrix {
                 None => part.iter_mut().for_each(|d| *d += piece.coefficient),
                 Some(matrix) => {
-                    let summed = matches!(matrix.space, Space::LeftSum | Space::RightSum);
+                    let summed = matches!(matrix.space, OperandSpace::LeftSum | OperandSpace::RightSum);
                     let from: &[f64] = if summed { &self.sums } else { data };
                     let along = from[matrix.offset..].iter().step_by(matrix.stride + 1);
                     part.iter_mut().zip(along).for_each(|(d, value)| *d += piece.coefficient * value);

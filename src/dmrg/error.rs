@@ -1,4 +1,4 @@
-//! Why a DMRG run could not be done.
+//! The reasons why a DMRG run fails.
 
 use crate::operator::OperatorError;
 use crate::words::size;
@@ -11,7 +11,7 @@ pub enum DmrgError {
     /// The operator, or the operator in this sector.
     #[error(transparent)]
     Operator(#[from] OperatorError),
-    /// A factor that the sites of the model do not have.
+    /// A factor that the model's sites do not have.
     #[error("{operator} at site {site}, in the term {term}: the sites of this model have no such operator")]
     UnknownOperator {
         /// The factor.
@@ -27,7 +27,7 @@ pub enum DmrgError {
         /// Number of sites.
         sites: usize,
     },
-    /// A chain longer than any that is swept.
+    /// A chain longer than the limit.
     #[error("a chain of {sites} sites: DMRG takes at most {most}")]
     TooLong {
         /// Number of sites.
@@ -47,7 +47,7 @@ pub enum DmrgError {
         /// The limit.
         most: u128,
     },
-    /// A chain whose middle is not the same site after site.
+    /// A chain whose bulk does not repeat site after site.
     #[error(
         "mode = \"infinite\" grows a chain by one site at each end, so its bulk must repeat every one or two sites; this chain \
          of {sites} sites does not (couplings of their own, a ring, a wider lattice): take mode = \"finite\""
@@ -56,7 +56,7 @@ pub enum DmrgError {
         /// Number of sites.
         sites: usize,
     },
-    /// A chain that is all ends.
+    /// A chain without a bulk.
     #[error(
         "mode = \"infinite\" needs at least {needed} sites for the range of this model, found {sites}: take mode = \"finite\""
     )]
@@ -66,7 +66,7 @@ pub enum DmrgError {
         /// Sites of the shortest chain.
         needed: usize,
     },
-    /// An order that is not one of all sites.
+    /// An order that is not a permutation of the sites.
     #[error("the order should name each of the {sites} sites once, found {wrong}")]
     Order {
         /// Number of sites.
@@ -84,7 +84,7 @@ pub enum DmrgError {
         /// What it is.
         found: String,
     },
-    /// What would be resident does not fit.
+    /// The memory needed at one bond does not fit.
     #[error(
         "one bond alone takes about {} and {} may be held: some {states} states fit at most; lower `states` or raise `memory`",
         size(*needed), size(*free)
@@ -103,12 +103,12 @@ pub enum DmrgError {
          take fewer, or --device cpu"
     )]
     TooManyBelow {
-        /// What was asked for.
+        /// The requested number.
         found: usize,
-        /// What there is room for.
+        /// The limit.
         most: usize,
     },
-    /// A strategy of cuBLAS without a card.
+    /// A cuBLAS strategy without a card.
     #[error(
         "strategy = \"{strategy}\" runs H x through cuBLAS and needs a card, found {found}: take --device cuda:0, or \
          strategy = \"planned\""
@@ -149,7 +149,7 @@ pub enum DmrgError {
         /// The right site.
         second: usize,
     },
-    /// What memory has no room for could not go to the disk, or not come back.
+    /// Evicted numbers could not be written to disk or read back.
     #[error(
         "numbers could not be {what} in the scratch folder {} ({} are there): {source}; name a folder with more room as `scratch` \
          in [dmrg], raise `memory`, or lower `states`", folder.display(), size(*held)
@@ -159,12 +159,12 @@ pub enum DmrgError {
         folder: PathBuf,
         /// "written" or "read back".
         what: &'static str,
-        /// Bytes there.
+        /// Bytes stored there.
         held: u64,
-        /// What the system said.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// Another run is in the folder of checkpoints.
+    /// Another run uses the checkpoint folder.
     #[error(transparent)]
     InUse(#[from] eigenforge_runtime::lock::InUse),
     /// A signal ended the run.
@@ -175,7 +175,7 @@ pub enum DmrgError {
     Checkpoint {
         /// Where.
         path: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         source: std::io::Error,
     },
     /// The folder holds another run's states.

@@ -1,4 +1,4 @@
-//! The energy at no discarded weight.
+//! Extrapolates the energy to zero discarded weight.
 //!
 //! In: (discarded weight, energy) of sweeps that had settled at different numbers of states. Out: the intercept of the
 //! straight line through them (the error of a variational energy is linear in the discarded weight; White and Huse
@@ -11,11 +11,11 @@ use serde::Serialize;
 /// An extrapolated energy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Extrapolated {
-    /// At no discarded weight.
+    /// Energy at zero discarded weight.
     pub energy: f64,
     /// Its error bar.
     pub error: f64,
-    /// Points of the line.
+    /// Number of points on the line.
     pub points: usize,
 }
 
@@ -26,8 +26,8 @@ pub fn extrapolate(points: &[(f64, f64)]) -> Option<Extrapolated> {
     if points.len() < 2 || smallest <= 0.0 || smallest > 0.99 * largest {
         return None;
     }
-    // E / w = a / w + b: a line in 1 / w whose slope is the energy, all deviations of one size. The lowest energy is
-    // taken off before, so that digits are not lost to it.
+    // E / w = a / w + b: a line in 1 / w whose slope is the energy, with deviations of equal size. The lowest energy is
+    // subtracted first to avoid losing digits.
     let best = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
     let n = points.len() as f64;
     let scaled = points.iter().map(|(w, energy)| (smallest / w, (energy - best) / w));

@@ -1,26 +1,25 @@
-//! Seconds of a bond on the CPU and on a card, before either has run: what `--device auto` decides by.
+//! Predicted seconds of a bond on the CPU and on a card, before either has run: the basis of `--device auto`.
 //!
-//! In: a chain, a number of states. Out: the work of its middle bond (operations and records of H x, length of ψ, sizes of
-//! its sectors), planned by the code that plans a run, over blocks whose states are spread as
-//! [`Shares::estimated`] says; and from it seconds by the rates of a [`Machine`]. How much of a rate each step reaches was fitted
-//! on an NVIDIA H200 and 16 cores of an Intel Xeon (docs/performance.md). Middle bonds are
-//! nearly all of a long chain's time. A state that needs fewer than it may keep takes less on both; what is compared
-//! is which takes less.
+//! In: a chain, a number of states. Out: the work of its middle bond (operations and records of H x, length of ψ, sizes
+//! of its sectors), planned by the code that plans a run, over blocks whose states are distributed as in
+//! [`Shares::estimated`]; from it, seconds by the rates of a [`Machine`]. The fraction of a rate that each step reaches
+//! was fitted on an NVIDIA H200 and 16 cores of an Intel Xeon (docs/performance.md). Middle bonds take nearly all of a
+//! long chain's time. A state that needs fewer states than allowed takes less on both; only the comparison matters.
 
 use super::blocks::Side;
-use super::bond::Bond;
+use super::bond::TwoSiteBond;
 use super::chain::Chain;
+use super::counting::CountingEngine;
 use super::error::DmrgError;
-use super::shapes::Shapes;
 use super::shares::Shares;
 use super::superblock::Superblock;
 use eigenforge_runtime::machine::{Card, Machine, Processor, Source};
 use serde::Serialize;
 
-/// What the middle bond asks for.
+/// The work of the middle bond.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Work {
-    /// States at its blocks.
+    /// States of its blocks.
     pub states: usize,
     /// Operations of a product with H.
     pub flops: f64,
@@ -35,31 +34,31 @@ pub struct Work {
 /// Predicted seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Forecast {
-    /// Of which bond.
+    /// The work that was predicted.
     pub work: Work,
-    /// A bond on the CPU.
+    /// Seconds per bond on the CPU.
     pub cpu: f64,
-    /// A bond on the card, if there is one.
+    /// Seconds per bond on the card, if there is one.
     pub card: Option<f64>,
-    /// Whose rates those are.
+    /// The machine whose rates these are.
     pub machine: Machine,
 }
 
-/// Products with H of a bond of a settled sweep.
+/// Products with H at a bond of a settled sweep.
 const PRODUCTS: f64 = 4.0;
-/// Passes over vectors of as many iterations, beside the products: 4k + 7 at k = 1 … 4.
+/// Passes over vectors in that many iterations, without the products: 4k + 7 at k = 1 … 4.
 const PASSES: f64 = 68.0;
 
-/// The work of the middle bond with so many states.
+/// The work of the middle bond with `states` states.
 ///
 /// # Errors
-/// Never today: room for a device that fails.
+/// Errors of the engine; the counting engine has none today.
 pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
     let middle = (chain.sites - 2) / 2;
     let shares = Shares::estimated(chain, states);
-    let engine = Shapes::free(chain, &shares);
+    let engine = CountingEngine::free(chain, &shares);
     let (left, right) = (engine.block(chain, Side::Left, middle)?, engine.block(chain, Side::Right, middle + 2)?);
-    let bond = Bond::new(&engine, chain, &chain.sum, middle, &left, &right)?;
+    let bond = TwoSiteBond::new(&engine, chain, &chain.sum, middle, &left, &right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
     let records = [&superblock.first, &superblock.second].map(|stage| stage.counts()).map(|(a, b)| a + b);
     Ok(Work {
@@ -73,12 +72,12 @@ pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
 
 /// Seconds of a bond on a processor.
 fn processor_seconds(work: &Work, processor: &Processor) -> f64 {
-    /// What products of blocks reach of a core's rate, 37 of the Xeon's 72 GFLOP/s; so many cores have that times their square root,
-    /// since blocks are small and uneven (16 cores of an Intel Xeon, chains of `bench dmrg --sweeps`).
+    /// Fraction of a core's rate that products of blocks reach, 37 of the Xeon's 72 GFLOP/s; n cores reach √n times that,
+    /// because blocks are small and uneven (16 cores of an Intel Xeon, chains of `bench dmrg --sweeps`).
     const OF_CORE: f64 = 37e9 / Processor::XEON.core_rate;
-    /// The same of singular value decompositions, by their operations as counted below: 80 GFLOP/s.
+    /// The same for singular value decompositions, by their operations as counted below: 80 GFLOP/s.
     const DECOMPOSING: f64 = 80e9 / Processor::XEON.core_rate;
-    /// Seconds of a record beside its operations, whatever the number of cores.
+    /// Overhead of a record in seconds, for any number of cores.
     const RECORD: f64 = 1.2e-6;
     /// Seconds of a bond's planning and small steps.
     const BOND: f64 = 0.5e-3;
@@ -91,19 +90,19 @@ fn processor_seconds(work: &Work, processor: &Processor) -> f64 {
     };
     let each = work.sectors.iter().map(decompose);
     let truncate = (each.clone().sum::<f64>() / cores).max(each.fold(0.0, f64::max));
-    // The operators of the block that grows cost about as much as a product.
+    // Carrying the operators of the growing block costs about as much as a product.
     (PRODUCTS + 1.0) * multiply + vectors + truncate + BOND
 }
 
 /// Seconds of a bond on a card.
 fn card_seconds(work: &Work, card: &Card) -> f64 {
-    /// What products of blocks reach of a card's rate without tensor cores: 15 of an H200's 33.5 TFLOP/s.
+    /// Fraction of a card's rate without tensor cores that products of blocks reach: 15 of an H200's 33.5 TFLOP/s.
     const OF_FLOPS: f64 = 15e12 / Card::H200.fp64_rate;
-    /// What the vector kernels reach of a copy: 3 of 4.3 TB/s.
+    /// Fraction of the rate of copies that the vector kernels reach: 3 of 4.3 TB/s.
     const OF_MEMORY: f64 = 3e12 / Card::H200.memory_rate;
-    /// Launches of a product and the vector kernels of an iteration.
+    /// Launches of an iteration: a product and the vector kernels.
     const LAUNCHES: f64 = 6.0;
-    /// Seconds of the host in an iteration beside its launches and its wait: 100 µs in all with an H200.
+    /// Overhead of an iteration in seconds, without its launches and its wait: 100 µs with both on an H200.
     const HOST: f64 = 100e-6 - LAUNCHES * Card::H200.launch_seconds - Card::H200.round_trip_seconds;
     /// Seconds of a bond's other launches, copies and waits.
     const BOND: f64 = 0.5e-3;
@@ -112,7 +111,7 @@ fn card_seconds(work: &Work, card: &Card) -> f64 {
     let multiply = work.flops / (OF_FLOPS * card.fp64_rate);
     let vectors = PASSES * 8.0 * work.dimension as f64 / (OF_MEMORY * card.memory_rate);
     let iteration = HOST + LAUNCHES * card.launch_seconds + card.round_trip_seconds;
-    // The block that grows is on either side in turn.
+    // The growing block alternates between the sides.
     let longest = work.sectors.iter().map(|(rows, columns)| (rows + columns) / 2).max().unwrap_or(0);
     (PRODUCTS + 1.0) * multiply
         + vectors
@@ -122,20 +121,20 @@ fn card_seconds(work: &Work, card: &Card) -> f64 {
         + decomposition_seconds(longest) / (card.fp64_rate / Card::H200.fp64_rate).min(1.0)
 }
 
-/// Seconds of the eigenvectors of all density matrices of a bond: their launches are over when the longest matrix is done.
+/// Seconds for the eigenvectors of all density matrices of a bond: the launches end when the longest matrix is done.
 fn decomposition_seconds(longest: usize) -> f64 {
     /// Launches, the table, and the copy of the weights.
     const BEGIN: f64 = 0.1e-3;
-    /// Of a matrix of 100 rows; it grows as the power 1.5 (0.28 ms in all for 64 rows, 1.1 for 200, 2.4 to 3.1 for 440).
+    /// A matrix of 100 rows; grows with the power 1.5 (0.28 ms in all for 64 rows, 1.1 for 200, 2.4 to 3.1 for 440).
     const HUNDRED: f64 = 0.38e-3;
     BEGIN + HUNDRED * (longest as f64 / 100.0).powf(1.5)
 }
 
 impl Forecast {
-    /// For the most states that a run keeps, on all cores of a machine and on its card.
+    /// Predicts for the largest number of states of a run, all cores of a machine, and its card.
     ///
     /// # Errors
-    /// Never today: room for a device that fails.
+    /// Errors of the engine; the counting engine has none today.
     pub fn of(chain: &Chain, states: usize, machine: &Machine) -> Result<Forecast, DmrgError> {
         let work = work(chain, states)?;
         let cpu = processor_seconds(&work, &machine.processor.values);
@@ -143,7 +142,7 @@ impl Forecast {
         Ok(Forecast { cpu, card, work, machine: machine.clone() })
     }
 
-    /// Whether there is a card, and it is predicted to be quicker.
+    /// Whether there is a card that is predicted to be faster.
     pub fn prefers_the_card(&self) -> bool {
         self.card.is_some_and(|card| card < self.cpu)
     }
@@ -181,7 +180,7 @@ mod tests {
     use crate::lattice::Lattice;
     use crate::models;
 
-    /// A card beside so many cores of a Xeon.
+    /// A card beside this many Xeon cores.
     fn machine(cores: usize, card: Card) -> Machine {
         let mut machine = Machine::h200();
         (machine.processor.values, machine.processor.source) = (Processor::of_cores(cores), Source::Estimated);
@@ -189,7 +188,7 @@ mod tests {
         machine
     }
 
-    /// The blocks of 12 sites are whole with 64 states, so the work is that of a run, and known from its shapes.
+    /// With 64 states the blocks of 12 sites are complete, so the work is known exactly.
     #[test]
     fn a_chain_whose_blocks_are_whole_has_the_shapes_of_a_run() {
         let lattice = Lattice::chain(14).open();
@@ -209,21 +208,21 @@ mod tests {
         assert!(!at(32).prefers_the_card(), "{:?}", at(32));
         assert!(at(2048).prefers_the_card(), "{:?}", at(2048));
         assert!(at(2048).work.flops > 100.0 * at(128).work.flops);
-        // A card for pictures has a sixty-fourth of its single precision: the CPU beside it is quicker.
+        // A graphics card's double precision is a sixty-fourth of its single precision: the CPU is faster.
         let small = Card { fp64_rate: 0.6e12, ..Card::H200 };
         assert!(!Forecast::of(&chain, 2048, &machine(64, small)).unwrap().prefers_the_card());
-        // Half of an H200's rates still take less than 16 cores, and longer than an H200.
+        // With half of an H200's rates a card is still faster than 16 cores, and slower than an H200.
         let half =
             Card { memory_rate: 0.5 * Card::H200.memory_rate, fp64_rate: 0.5 * Card::H200.fp64_rate, ..Card::H200 };
         let slower = Forecast::of(&chain, 2048, &machine(16, half)).unwrap();
         assert!(slower.prefers_the_card() && slower.card > at(2048).card);
-        // Where there is no card, none is preferred or spoken of.
+        // Without a card, none is preferred or mentioned.
         let alone = Forecast::of(&chain, 2048, &Machine { card: None, ..machine(16, Card::H200) }).unwrap();
         assert!(!alone.prefers_the_card() && alone.describe().ends_with("by rates of a Xeon"), "{}", alone.describe());
         assert!(at(2048).describe().contains("on one NVIDIA H200, whose rates these are"));
     }
 
-    /// Milliseconds of a bond by clocks on an H200, 2026-11-22 (docs/performance.md, "Where a bond's time goes").
+    /// Milliseconds of a bond by clocks on an H200, 2026-11-22 (docs/tried.md, "Where a bond's time goes").
     #[test]
     fn a_bond_on_a_card_is_foretold_within_a_factor_of_what_clocks_said() {
         let lattice = Lattice::chain(64).open();
@@ -241,7 +240,7 @@ mod tests {
         }
     }
 
-    /// An H200 and Xeon cores have the seconds that they had when their rates stood here (710e192).
+    /// An H200 and Xeon cores have the same seconds as when their rates were in this file (710e192).
     #[test]
     fn the_seconds_of_an_h200_are_those_that_were_fitted() {
         let work = Work {

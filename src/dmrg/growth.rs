@@ -1,42 +1,42 @@
-//! The infinite-lattice algorithm (White 1992; Nemes et al. 2014, Algorithm 1): both blocks grow by a site at every step,
-//! until the chain has its length.
+//! The infinite-lattice algorithm (White 1992; Nemes et al. 2014, Algorithm 1): both blocks grow by one site in every
+//! step, until the chain has its full length.
 //!
-//! In: a chain that repeats ([`repetition`](super::repetition)). Out: a record a step, and the state of the whole chain with ψ
-//! at its middle bond, from which finite sweeps may go on. A step solves the shortened chain, in the sector nearest to its
-//! share of the charges, keeps the best states of both blocks from one ψ, and starts the next from McCulloch's
-//! [prediction](super::predict), or from a random vector as the paper does.
+//! In: a chain that repeats ([`repetition`](super::repetition)). Out: a record per step, and the state of the whole chain
+//! with ψ at its middle bond, from which finite sweeps may continue. A step solves the shortened chain in the sector
+//! closest to its share of the charges, keeps the best states of both blocks from one ψ, and starts the next step from
+//! McCulloch's [prediction](super::predict), or from a random vector as the paper does.
 
 use super::blocks::{Enlarged, Side};
-use super::bond::{Bond, carried_over};
+use super::bond::{TwoSiteBond, carried_over};
 use super::chain::Chain;
 use super::engine::Engine;
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::found::SweepRecord;
 use super::options::{Options, StartVectors};
-use super::predict::{Overlap, Step};
+use super::predict::{Overlap, PredictionStep};
 use super::repetition::Repetition;
+use super::result::SweepRecord;
 use super::start::Random;
 use super::state::Isometry;
 use super::superblock::Superblock;
 use super::sweep::{BondRecord, Phases};
-use super::truncate::Limits;
+use super::truncate::TruncationLimits;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// A step.
+/// A step of growth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GrowthRecord {
     /// Sites of the chain.
     pub sites: usize,
     /// Its energy.
     pub energy: f64,
-    /// Half of what the last two sites added: with the length it goes to the energy per site of the infinite chain.
+    /// Half of what the last two sites added; converges to the energy per site of the infinite chain.
     pub energy_per_site: Option<f64>,
     /// Most states kept of a block.
     pub kept: usize,
-    /// The larger weight dropped.
+    /// The larger of the two dropped weights.
     pub discarded: f64,
     /// ‖Hψ − Eψ‖.
     pub residual: f64,
@@ -53,7 +53,7 @@ pub struct GrowthRecord {
 }
 
 impl GrowthRecord {
-    /// As progress shows a bond.
+    /// The step as a bond, for progress reports.
     pub(super) fn bond(&self) -> BondRecord {
         BondRecord {
             bond: self.sites / 2 - 1,
@@ -69,7 +69,7 @@ impl GrowthRecord {
         }
     }
 
-    /// As progress shows a sweep.
+    /// The step as a sweep, for progress reports.
     pub(super) fn sweep(&self) -> SweepRecord {
         let GrowthRecord { energy, kept, discarded, residual, dimension, products, flops, seconds, .. } = *self;
         let states = kept;
@@ -78,29 +78,29 @@ impl GrowthRecord {
     }
 }
 
-/// The chain at its length.
+/// The chain at its full length.
 pub struct Grown {
     /// The steps.
     pub records: Vec<GrowthRecord>,
-    /// The states kept of each site, in the tables of the whole chain.
+    /// The states kept of each site, in the sectors of the whole chain.
     pub kept: Vec<Option<Isometry>>,
     /// ψ.
     pub wave: Vec<f64>,
-    /// The bond it is at.
+    /// The bond of ψ.
     pub bond: usize,
 }
 
-/// A block, and the states kept of each of its sites with the enlarged sectors that they are of.
+/// A block, and for each of its sites the kept states and the enlarged sectors they belong to.
 struct Growing<B> {
     side: Side,
     block: Environment<B>,
     kept: Vec<Isometry<B>>,
 }
 
-/// Grows a chain to its length.
+/// Grows a chain to its full length.
 ///
 /// # Errors
-/// A chain that does not repeat, numbers that are not finite, those of the engine.
+/// A chain that does not repeat; a number that is not finite; errors of the engine.
 pub fn grow<E: Engine>(
     engine: &mut E,
     chain: &Chain,
@@ -119,7 +119,7 @@ pub fn grow<E: Engine>(
         let begun = Instant::now();
         let (p, r) = (left.kept.len(), right.kept.len());
         let short = chain.shortened(p + 1, r + 1);
-        let bond = Bond::new(engine, &short, &short.sum, p, &left.block, &right.block)?;
+        let bond = TwoSiteBond::new(engine, &short, &short.sum, p, &left.block, &right.block)?;
         let length = bond.frame.layout.length;
         let predicted = next_wave.take();
         let is_predicted = predicted.is_some();
@@ -131,7 +131,7 @@ pub fn grow<E: Engine>(
         let operands = bond.operands(&left.block, &right.block);
         let diagonal = engine.diagonal(&bond, &left.block, &right.block)?;
         let found = engine.solve(&superblock, operands, &diagonal, &mut wave, options.growth_davidson())?;
-        // Constants of a shorter chain are part of what a site adds.
+        // The constants of a shorter chain are part of what a site adds.
         let energy = found.value + short.units.beyond(&chain.units);
         if !energy.is_finite() {
             return Err(DmrgError::NotFinite { first: short.order[p], second: short.order[p + 1] });
@@ -160,7 +160,7 @@ pub fn grow<E: Engine>(
             (engine.truncate(psi, Side::Left, limits)?, engine.truncate(psi, Side::Right, limits)?);
         record.kept = of_left.kept.kept.total().max(of_right.kept.kept.total());
         record.discarded = of_left.discarded.max(of_right.discarded);
-        let step = Step { frame: &bond.frame, left: &of_left, right: &of_right };
+        let step = PredictionStep { frame: &bond.frame, left: &of_left, right: &of_right };
         let (grown_left, grown_right) = (
             Environment::project(
                 engine,
@@ -182,7 +182,7 @@ pub fn grow<E: Engine>(
             let frame = super::bond::Frame::new(&longer, p + 1, &grown_left.sectors, &grown_right.sectors);
             if let Some(before) = &before {
                 let wave = step.wave(engine, before, &frame)?;
-                // Nothing is left where the sectors of the three lengths are not evenly spaced.
+                // The overlap is zero if the sectors of the three lengths are not evenly spaced.
                 next_wave = (engine.dot(&wave, &wave)? > 1e-6).then_some(wave);
             }
             before = Some(step.overlap(engine)?);
@@ -197,7 +197,7 @@ pub fn grow<E: Engine>(
 }
 
 impl<B> Growing<B> {
-    /// A block of so many sites at an end of the chain with all of its states.
+    /// A block of a few sites at an end of the chain with all of its states.
     fn exact<E: Engine<Buffer = B>>(
         engine: &E,
         chain: &Chain,
@@ -229,7 +229,7 @@ impl<B> Growing<B> {
     }
 }
 
-/// The kept states in the tables of the whole chain, which knows sectors that growth did not exclude.
+/// The kept states in the sectors of the whole chain, which may include sectors that growth had excluded.
 fn whole_chain<E: Engine>(
     engine: &E,
     chain: &Chain,
@@ -260,9 +260,9 @@ fn whole_chain<E: Engine>(
 }
 
 impl Options {
-    /// What growth keeps: the most states of any sweep.
-    fn growth_limits(&self) -> Limits {
+    /// The limits during growth: the most states of any sweep.
+    fn growth_limits(&self) -> TruncationLimits {
         let most = self.states.iter().copied().max().unwrap_or(1);
-        Limits { most, least: self.least.min(most), discarded: self.discarded }
+        TruncationLimits { most, least: self.least.min(most), discarded: self.discarded }
     }
 }

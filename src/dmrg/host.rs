@@ -1,26 +1,26 @@
-//! The engine of the CPU: buffers in host memory, records by rayon and faer.
+//! The CPU engine: buffers in host memory, records run by rayon and faer.
 
 use super::backend::{Backend, Operands};
 use super::blocks::Side;
-use super::bond::Bond;
+use super::bond::TwoSiteBond;
 use super::cpu_share::CpuShare;
 use super::davidson::{self, Davidson};
 use super::engine::Engine;
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::records::{self, Buffers, SPACE_LIST, Stage};
+use super::long_vectors::dot;
+use super::records::{self, Buffers, RecordStage, SPACE_LIST};
 use super::strategy::Strategy;
 use super::superblock::Superblock;
-use super::tall::dot;
-use super::truncate::{self, Limits, Truncated, Wave};
+use super::truncate::{self, Truncated, TruncationLimits, Wave};
 use eigenforge_runtime::Device;
 use std::borrow::Cow;
 use std::ops::Deref;
 
-/// All cores of this machine.
+/// Uses all cores of this machine.
 #[derive(Default)]
-pub struct Host {
+pub struct HostEngine {
     davidson: Davidson,
     between: Vec<f64>,
 }
@@ -32,8 +32,8 @@ pub fn slices<'a, B: Deref<Target = [f64]>>(operands: Operands<'a, B>) -> Buffer
     SPACE_LIST.into_iter().fold(Buffers::default(), with)
 }
 
-impl Host {
-    /// Room for vectors of `n` elements and `between` on the way, so that a solve asks for none.
+impl HostEngine {
+    /// Allocates vectors of `n` elements and an intermediate of `between`, so that a solve allocates nothing.
     pub(super) fn reserve(&mut self, n: usize, between: usize) {
         self.davidson.reserve(n);
         if self.between.capacity() < between {
@@ -42,7 +42,7 @@ impl Host {
         }
     }
 
-    /// Bytes that [`Host::reserve`] would ask for beside what is kept.
+    /// Bytes that [`HostEngine::reserve`] would add.
     pub(super) fn missing(&self, n: usize, between: usize) -> u64 {
         let vectors = 2 * self.davidson.width().min(n) + 1;
         (8 * (vectors * n + between) as u64).saturating_sub(self.bytes())
@@ -53,12 +53,12 @@ impl Host {
         self.davidson.bytes() + 8 * self.between.capacity() as u64
     }
 
-    /// Lets go of them.
+    /// Releases the memory kept from bond to bond.
     pub(super) fn release(&mut self) {
         (self.davidson, self.between) = (Davidson::of_width(self.davidson.width()), Vec::new());
     }
 
-    /// Basis vectors before a restart, from now on.
+    /// Sets the number of basis vectors before a restart.
     pub(super) fn set_width(&mut self, width: usize) {
         if width != self.davidson.width() {
             self.davidson = Davidson::of_width(width);
@@ -72,16 +72,16 @@ impl Host {
         buffers: Buffers<'_>,
         diagonal: &[f64],
         wave: &mut [f64],
-        limits: davidson::Limits,
+        limits: davidson::DavidsonLimits,
         against: &[&[f64]],
-    ) -> Result<davidson::Found, DmrgError> {
+    ) -> Result<davidson::DavidsonResult, DmrgError> {
         let between = &mut self.between;
         let multiply = |x: &[f64], y: &mut [f64]| superblock.multiply(buffers, x, between, y);
         self.davidson.solve_against(multiply, diagonal, wave, limits, against)
     }
 }
 
-impl Backend for Host {
+impl Backend for HostEngine {
     type Buffer = Vec<f64>;
 
     fn upload(&self, data: Vec<f64>) -> Result<Vec<f64>, DmrgError> {
@@ -92,7 +92,7 @@ impl Backend for Host {
         Ok(Cow::Borrowed(buffer))
     }
 
-    fn run(&self, stage: &Stage, operands: Operands<'_, Vec<f64>>) -> Result<Vec<f64>, DmrgError> {
+    fn run(&self, stage: &RecordStage, operands: Operands<'_, Vec<f64>>) -> Result<Vec<f64>, DmrgError> {
         let mut output = vec![0.0; stage.length];
         records::run(stage, slices(operands), &mut output);
         Ok(output)
@@ -103,15 +103,15 @@ impl Backend for Host {
     }
 }
 
-impl Engine for Host {
-    fn take_up(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
+impl Engine for HostEngine {
+    fn configure(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), DmrgError> {
         strategy.check(&Device::cpu())?;
         share.check(&Device::cpu())
     }
 
     fn diagonal(
         &self,
-        bond: &Bond<Vec<f64>>,
+        bond: &TwoSiteBond<Vec<f64>>,
         left: &Environment<Vec<f64>>,
         right: &Environment<Vec<f64>>,
     ) -> Result<Vec<f64>, DmrgError> {
@@ -124,8 +124,8 @@ impl Engine for Host {
         operands: Operands<'_, Vec<f64>>,
         diagonal: &Vec<f64>,
         wave: &mut Vec<f64>,
-        limits: davidson::Limits,
-    ) -> Result<davidson::Found, DmrgError> {
+        limits: davidson::DavidsonLimits,
+    ) -> Result<davidson::DavidsonResult, DmrgError> {
         self.solve_slices(superblock, slices(operands), diagonal, wave, limits, &[])
     }
 
@@ -135,14 +135,14 @@ impl Engine for Host {
         operands: Operands<'_, Vec<f64>>,
         diagonal: &Vec<f64>,
         wave: &mut Vec<f64>,
-        limits: davidson::Limits,
+        limits: davidson::DavidsonLimits,
         against: &[&Vec<f64>],
-    ) -> Result<davidson::Found, DmrgError> {
+    ) -> Result<davidson::DavidsonResult, DmrgError> {
         let against: Vec<&[f64]> = against.iter().map(|phi| phi.as_slice()).collect();
         self.solve_slices(superblock, slices(operands), diagonal, wave, limits, &against)
     }
 
-    fn truncate(&self, wave: Wave<'_>, side: Side, limits: Limits) -> Result<Truncated, DmrgError> {
+    fn truncate(&self, wave: Wave<'_>, side: Side, limits: TruncationLimits) -> Result<Truncated, DmrgError> {
         truncate::truncate(wave, side, limits)
     }
 
@@ -150,7 +150,7 @@ impl Engine for Host {
         &self,
         wave: Wave<'_>,
         side: Side,
-        limits: Limits,
+        limits: TruncationLimits,
         operators: &EnlargedOperators,
         operands: Operands<'_, Vec<f64>>,
         noise: f64,

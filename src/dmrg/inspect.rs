@@ -1,11 +1,11 @@
 //! A chain and its plans as text: what `eigenforge inspect` prints.
 
 use super::blocks::Side;
-use super::bond::Bond;
+use super::bond::TwoSiteBond;
 use super::chain::Chain;
 use super::forecast::Forecast;
-use super::host::Host;
-use super::memory::{Asked, Budget, Processor};
+use super::host::HostEngine;
+use super::memory::{Budget, MemoryRequest, Processor};
 use super::operator_sum::Entry;
 use super::options::{Options, START_STATES};
 use super::superblock::Superblock;
@@ -14,7 +14,7 @@ use super::{DmrgError, ceilings, memory};
 use eigenforge_runtime::machine::Machine;
 use std::fmt::Write;
 
-/// The operator sum, site by site: `from to coefficient operator`. Tables that repeat are said to.
+/// The operator sum, site by site: `from to coefficient operator`. Repeated tables are marked as such.
 pub fn operator_sum(chain: &Chain) -> String {
     let mut out = String::new();
     let mut before: Option<&Vec<Entry>> = None;
@@ -46,11 +46,11 @@ pub fn operator_sum(chain: &Chain) -> String {
     out
 }
 
-/// The records of the middle bond of a random state with the run's final number of states: shapes as they will be, not
-/// values. Seconds are those of a machine that need not be here.
+/// The records of the middle bond of a random state with the run's final number of states: the real shapes, but not the
+/// values. Seconds are those of the machine, which need not be present.
 ///
 /// # Errors
-/// Numbers that are not finite.
+/// A number is not finite.
 pub fn middle_bond(
     chain: &Chain,
     options: &Options,
@@ -59,14 +59,14 @@ pub fn middle_bond(
 ) -> Result<String, DmrgError> {
     let states = options.states.last().copied().unwrap_or(START_STATES);
     let middle = (chain.sites - 2) / 2;
-    let mut sweeper = Sweeper::random(Host::default(), chain, states, options.seed)?;
+    let mut sweeper = Sweeper::random(HostEngine::default(), chain, states, options.seed)?;
     let mut plan = options.plan(options.sweeps);
     (plan.limits.most, plan.davidson.products) = (states, 1);
     for p in 0..middle {
         sweeper.step(p, Side::Left, &plan)?;
     }
     let (left, right) = sweeper.environments(middle);
-    let bond = Bond::new(sweeper.engine(), chain, &chain.sum, middle, left, right)?;
+    let bond = TwoSiteBond::new(sweeper.engine(), chain, &chain.sum, middle, left, right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
     let mut out = String::new();
     let sectors = &bond.frame.layout.sectors;
@@ -102,7 +102,7 @@ pub fn middle_bond(
     let forecast = Forecast::of(chain, states, machine)?;
     let _ = writeln!(out, "{}", forecast.describe());
     let everything = Budget { processor: Processor::Host, memory: u64::MAX, host: u64::MAX };
-    let asked = Asked::first(options, states, options.first_whole(), options.sweeps);
+    let asked = MemoryRequest::first(options, states, options.first_whole(), options.sweeps);
     for (name, bytes) in memory::first_plan(chain, asked, everything)?.items() {
         let _ = writeln!(out, "about {:.3} GiB: {name}", bytes as f64 / (1u64 << 30) as f64);
     }

@@ -3,38 +3,40 @@
 //! In: a [`Sweeper`] with ψ at the first bond. Out: by carrying ψ around one site (`one_site`) to the other end, without truncation,
 //!
 //! * the weights w of each cut (squares of the singular values), with the charges of the left part, and S = −Σ w ln w;
-//! * the probability of each state of each site, whence ⟨n⟩, ⟨n↑n↓⟩, ⟨Sᶻ⟩;
-//!
-//! * on request, [correlations](super::correlations) of every pair of sites;
+//! * the probability of each state of each site, and pairs of sites where an observable needs them
+//!   ([observed](super::observed) says which);
 //!
 //! and with the operator sum of H², ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state.
 
 use super::backend::Operands;
 use super::blocks::{PairedSector, Side};
-use super::bond::{Bond, Frame, carried_over};
+use super::bond::{Frame, TwoSiteBond, carried_over};
 use super::chain::Chain;
 use super::charges::Charges;
-use super::correlations::{Correlations, Correlator};
+use super::correlations::{Correlator, PairValues};
 use super::engine::Engine;
 use super::environment::{BlockOperator, Environment};
 use super::error::DmrgError;
-use super::left_behind::Item;
+use super::eviction::Evictable;
+use super::observed::ObservedPlan;
 use super::one_site::{Density, OneSite, RowsOfSector, sums_by_state};
 use super::operator_sum::OperatorSum;
-use super::records::Space;
-use super::site::{Kind, Site};
+use super::ordering;
+use super::records::OperandSpace;
 use super::state::KeptBlock;
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
-use super::transform::Step;
-use super::truncate::{Limits, NO_WEIGHT, ROUNDING};
+use super::terms::Terms;
+use super::transform::TransformStep;
+use super::truncate::{NO_WEIGHT, ROUNDING, TruncationLimits};
 use super::twins::Twin;
+use crate::observable::Averages;
 use eigenforge_runtime::trace;
 use serde::Serialize;
 
 /// A cut of the chain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cut {
+pub struct CutRecord {
     /// Sites to its left.
     pub left_sites: usize,
     /// −Σ w ln w.
@@ -45,17 +47,6 @@ pub struct Cut {
     pub weights: Vec<f64>,
     /// The charges of the left part in each of these states, in the order of the run's charges.
     pub charges: Vec<Vec<i32>>,
-}
-
-/// Averages of one site.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SiteAverages {
-    /// ⟨n_σ⟩ of fermions: ↑ and ↓, or flavour by flavour.
-    pub densities: Option<Vec<f64>>,
-    /// Σ_{σ<σ'} ⟨n_σ n_σ'⟩ of fermions, for electrons ⟨n↑n↓⟩.
-    pub pairs: Option<f64>,
-    /// ⟨Sᶻ⟩; flavour f of spin-F fermions has m = F − f.
-    pub sz: f64,
 }
 
 /// Weights that are reported of a cut.
@@ -94,7 +85,7 @@ fn expectations<E: Engine>(
     let mut right = Environment::end_on(sweeper.engine())?;
     for site in (2..chain.sites).rev() {
         let enlarged = chain.enlarge(Side::Right, &right.sectors, site + 1);
-        if sweeper.kept_here(site)?.is_none() {
+        if sweeper.fetch_kept(site)?.is_none() {
             return Ok(None);
         }
         let (engine, Some(kept)) = (sweeper.engine(), &sweeper.kept()[site]) else { return Ok(None) };
@@ -104,10 +95,10 @@ fn expectations<E: Engine>(
                 *operator = BlockOperator::Transposed { of, factor };
             }
         }
-        sweeper.leave_behind(&[Item::Kept(site)])?;
+        sweeper.mark_evictable(&[Evictable::Kept(site)])?;
     }
     let engine = sweeper.engine();
-    let bond = Bond::new(engine, chain, sum, 0, &end, &right)?;
+    let bond = TwoSiteBond::new(engine, chain, sum, 0, &end, &right)?;
     let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
     let mean = |wave: &E::Buffer| expectation(engine, &superblock, bond.operands(&end, &right), wave);
     sweeper.waves().map(mean).collect::<Result<Vec<_>, _>>().map(Some)
@@ -120,51 +111,95 @@ pub(super) fn expectation<E: Engine>(
     operands: Operands<'_, E::Buffer>,
     psi: &E::Buffer,
 ) -> Result<f64, DmrgError> {
-    let operands = operands.with(Space::Input, psi);
+    let operands = operands.with(OperandSpace::Input, psi);
     let between = engine.run(&operator.first, operands)?;
-    let product = engine.run(&operator.second, operands.with(Space::Between, &between))?;
+    let product = engine.run(&operator.second, operands.with(OperandSpace::Between, &between))?;
     engine.dot(psi, &product)
 }
 
-/// What the walk along the chain gives.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Walked {
-    /// Cuts 1 … N−1.
-    pub cuts: Vec<Cut>,
-    /// Averages by position.
-    pub sites: Vec<SiteAverages>,
-    /// Pairs of positions, if they were asked for.
-    pub correlations: Option<Correlations>,
+/// ⟨O⟩ of every operator that a plan contracts with the whole chain: one list per state with ψ at the first bond.
+///
+/// # Errors
+/// Those of the engine; kept states that are not there.
+pub(super) fn contractions<E: Engine>(
+    chain: &Chain,
+    sweeper: &mut Sweeper<'_, E>,
+    plan: &ObservedPlan<'_>,
+) -> Result<Vec<Vec<f64>>, DmrgError> {
+    let mut states = vec![Vec::with_capacity(plan.contracted.len()); sweeper.waves().count()];
+    if plan.contracted.is_empty() {
+        return Ok(states);
+    }
+    let _contracting = trace::span("dmrg", "observables");
+    let positions = ordering::positions(&chain.order);
+    for operator in &plan.contracted {
+        let terms = Terms::of(operator, &chain.site, &positions)?;
+        let constant = terms.constant;
+        let sum = (!terms.list.is_empty()).then(|| OperatorSum::new(terms, chain.sites));
+        let values = match sum {
+            Some(sum) => {
+                let none: Vec<Vec<Option<Twin>>> = sum.cuts.iter().map(|cut| vec![None; cut.width()]).collect();
+                expectations(chain, sweeper, &sum, &none)?
+            }
+            None => Some(vec![0.0; states.len()]),
+        };
+        // Without kept states nothing can be contracted: the average is not known.
+        let values = values.unwrap_or(vec![f64::NAN; states.len()]);
+        states.iter_mut().zip(values).for_each(|(state, value)| state.push(constant + value));
+    }
+    Ok(states)
 }
 
-/// Reads off what there is at each site and cut, with ψ at the first bond; ψ and the kept states are used up.
+/// What is measured of a state along the chain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChainMeasurements {
+    /// Cuts 1 … N−1.
+    pub cuts: Vec<CutRecord>,
+    /// Averages on the sites of the lattice.
+    pub averages: Averages,
+}
+
+/// What is read off while ψ is carried along the chain.
+struct Walk {
+    cuts: Vec<CutRecord>,
+    /// The probability of each state of the site at each position.
+    populations: Vec<Vec<f64>>,
+    pairs: PairValues,
+}
+
+/// Reads off what there is at each site and cut, with ψ at the first bond; ψ and the kept states are used up. `contracted` are
+/// the averages that [`contractions`] gave for this state.
 ///
 /// Weights are squares of the singular values of ψ around one site; where the engine's are eigenvalues of density matrices anyhow,
 /// and no pairs are asked for, they are those of the density matrix as it is carried from cut to cut.
 ///
 /// # Errors
 /// Numbers that are not finite.
-pub fn walk<E: Engine>(chain: &Chain, sweeper: &mut Sweeper<'_, E>, correlations: bool) -> Result<Walked, DmrgError> {
+pub(super) fn walk<E: Engine>(
+    chain: &Chain,
+    sweeper: &mut Sweeper<'_, E>,
+    plan: &ObservedPlan<'_>,
+    contracted: &[f64],
+) -> Result<ChainMeasurements, DmrgError> {
     let _walking = trace::span("dmrg", "averages");
-    let by_density = !correlations && sweeper.engine().weighs_by_density();
-    walk_by(chain, sweeper, correlations, by_density)
+    let by_density = plan.wanted.is_empty() && sweeper.engine().weighs_by_density();
+    let Walk { cuts, populations, pairs } = walk_by(chain, sweeper, plan, by_density)?;
+    Ok(ChainMeasurements { cuts, averages: plan.averages(&populations, &pairs, contracted) })
 }
 
 fn walk_by<E: Engine>(
     chain: &Chain,
     sweeper: &mut Sweeper<'_, E>,
-    correlations: bool,
+    plan: &ObservedPlan<'_>,
     by_density: bool,
-) -> Result<Walked, DmrgError> {
-    let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
-    let mut walked = Walked { cuts: Vec::new(), sites: Vec::new(), correlations: None };
-    let mut correlator = if correlations { Correlator::new(chain, sweeper.engine())? } else { None };
+) -> Result<Walk, DmrgError> {
+    let everything = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
+    let mut walked = Walk { cuts: Vec::new(), populations: Vec::new(), pairs: PairValues::new() };
+    let mut correlator = Correlator::new(plan, sweeper.engine())?;
     let (mut frame, mut wave) = (sweeper.frame(0), sweeper.take_wave()?);
     for p in 0..chain.sites {
         let engine = sweeper.engine();
-        let probability = populations(engine, chain, &frame, &wave)?;
-        walked.sites.push(averages(&chain.site, &probability));
-        correlator.iter_mut().for_each(|correlator| correlator.site(p, &probability));
+        walked.populations.push(populations(engine, chain, &frame, &wave)?);
         let pairs =
             correlator.as_mut().map(|correlator| correlator.around_site(engine, &frame, &wave, p)).transpose()?;
         if p + 1 == chain.sites {
@@ -190,14 +225,14 @@ fn walk_by<E: Engine>(
             let given_up = sweeper.take_kept(p + 1)?;
             let (old, new, new_own) = (&frame.layout, &site.frame.layout, &site.frame.left);
             let (grown, old_other) = (Side::Left, &frame.right);
-            let step = Step { grown, old, old_other, kept, centre, given_up: &given_up, new_own, new };
+            let step = TransformStep { grown, old, old_other, kept, centre, given_up: &given_up, new_own, new };
             step.wave(sweeper.engine())?
         };
         let regrouped = OneSite::new(chain, p + 1, Side::Left, &kept.kept, &behind);
         wave = site.regrouped(&regrouped, sweeper.engine(), &wave)?;
         frame = regrouped.frame;
     }
-    walked.correlations = correlator.map(Correlator::finish);
+    walked.pairs = correlator.map(Correlator::finish).unwrap_or_default();
     Ok(walked)
 }
 
@@ -206,7 +241,7 @@ fn walk_behind<E: Engine>(
     chain: &Chain,
     sweeper: &mut Sweeper<'_, E>,
     mut density: Density<E::Buffer>,
-    walked: &mut Walked,
+    walked: &mut Walk,
 ) -> Result<(), DmrgError> {
     for p in 2..chain.sites {
         let (kept, behind) = (sweeper.take_kept(p)?, sweeper.kept_behind(p));
@@ -221,8 +256,7 @@ fn walk_behind<E: Engine>(
         };
         let matrices: Vec<RowsOfSector> = kept.blocks.iter().map(matrix).collect();
         let (states, both) = (chain.site.dimension(), (&kept.data, Some(&product)));
-        let probability = sums_by_state(engine, &enlarged, &matrices, states, both)?;
-        walked.sites.push(averages(&chain.site, &probability));
+        walked.populations.push(sums_by_state(engine, &enlarged, &matrices, states, both)?);
         density = Density::behind(engine, &enlarged, &kept, &product, &behind)?;
     }
     Ok(())
@@ -249,11 +283,11 @@ fn descending(mut weights: Vec<(f64, Charges)>) -> Vec<(f64, Charges)> {
     weights
 }
 
-fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> Cut {
+fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> CutRecord {
     let entropy = weights.iter().filter(|(w, _)| *w > 0.0).map(|(w, _)| -w * w.ln()).sum::<f64>().max(0.0);
     let shown = &weights[..weights.len().min(SHOWN_WEIGHTS)];
     let used = chain.numbers.0.len();
-    Cut {
+    CutRecord {
         left_sites,
         entropy,
         states: weights.len(),
@@ -269,32 +303,13 @@ fn populations<E: Engine>(engine: &E, chain: &Chain, frame: &Frame, wave: &E::Bu
     sums_by_state(engine, &frame.left, &matrices, chain.site.dimension(), (wave, None))
 }
 
-fn averages(site: &Site, probability: &[f64]) -> SiteAverages {
-    let of = |state: usize| probability.get(state).copied().unwrap_or(0.0);
-    let mean = |value: &dyn Fn(usize) -> f64| (0..site.dimension()).map(|state| value(state) * of(state)).sum::<f64>();
-    if let Kind::Moment { two_s } = site.kind {
-        let sz = mean(&|level| level as f64 - 0.5 * f64::from(two_s));
-        return SiteAverages { densities: None, pairs: None, sz };
-    }
-    let modes = site.kind.modes().len();
-    let filled = |state: usize, mode: usize| (state >> mode & 1) as f64;
-    let densities: Vec<f64> = (0..modes).map(|mode| mean(&|state| filled(state, mode))).collect();
-    let pairs = mean(&|state| {
-        let n = f64::from(state.count_ones());
-        0.5 * n * (n - 1.0)
-    });
-    let m = |mode: usize| 0.5 * (modes as f64 - 1.0) - mode as f64;
-    let sz = densities.iter().enumerate().map(|(mode, density)| m(mode) * density).sum();
-    SiteAverages { densities: Some(densities), pairs: Some(pairs), sz }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::counting::CountingEngine;
     use super::super::dense::{View, decompose};
-    use super::super::host::Host;
+    use super::super::host::HostEngine;
     use super::super::memory::Processor;
     use super::super::options::Options;
-    use super::super::shapes::Shapes;
     use super::super::shares::Shares;
     use super::*;
     use crate::basis::Sector;
@@ -303,9 +318,9 @@ mod tests {
 
     /// A state of a few kept states after two sweeps.
     fn swept(chain: &Chain) -> Sweeper<'_> {
-        let mut sweeper = Sweeper::random(Host::default(), chain, 6, 11).unwrap();
+        let mut sweeper = Sweeper::random(HostEngine::default(), chain, 6, 11).unwrap();
         let plan = Options { states: vec![14], noise: Some(vec![0.0]), ..Options::default() }.plan(2);
-        for (p, grows) in (0..2).flat_map(|_| Sweeper::<Host>::path(chain.sites)) {
+        for (p, grows) in (0..2).flat_map(|_| Sweeper::<HostEngine>::path(chain.sites)) {
             sweeper.step(p, grows, &plan).unwrap();
         }
         sweeper.finish(plan.davidson).unwrap();
@@ -374,8 +389,9 @@ mod tests {
             let norm: f64 = all.iter().map(|x| x * x).sum();
             assert!((norm - 1.0).abs() < 1e-13 && all.len() == d.pow(chain.sites as u32));
             for by_density in [false, true] {
-                let walked = walk_by(&chain, &mut swept(&chain), false, by_density).unwrap();
-                assert_eq!((walked.cuts.len(), walked.sites.len()), (chain.sites - 1, chain.sites));
+                let plan = ObservedPlan::new(&chain, &[]).unwrap();
+                let walked = walk_by(&chain, &mut swept(&chain), &plan, by_density).unwrap();
+                assert_eq!((walked.cuts.len(), walked.populations.len()), (chain.sites - 1, chain.sites));
                 for cut in &walked.cuts {
                     let rows = d.pow((chain.sites - cut.left_sites) as u32);
                     let exact = decompose(View::whole(&all, rows, all.len() / rows)).unwrap().s;
@@ -394,17 +410,11 @@ mod tests {
                         );
                     }
                 }
-                for (p, found) in walked.sites.iter().enumerate() {
+                for (p, found) in walked.populations.iter().enumerate() {
                     let place = d.pow((chain.sites - 1 - p) as u32);
-                    let mut probability = vec![0.0; d];
-                    all.iter().enumerate().for_each(|(k, x)| probability[k / place % d] += x * x);
-                    let expected = averages(&chain.site, &probability);
-                    let numbers = |of: &SiteAverages| {
-                        let mut list = vec![of.sz, of.pairs.unwrap_or(0.0)];
-                        list.extend(of.densities.iter().flatten());
-                        list
-                    };
-                    for (found, expected) in numbers(found).iter().zip(numbers(&expected)) {
+                    let mut expected = vec![0.0; d];
+                    all.iter().enumerate().for_each(|(k, x)| expected[k / place % d] += x * x);
+                    for (found, expected) in found.iter().zip(&expected) {
                         assert!(
                             (found - expected).abs() < 1e-13,
                             "{sector:?} {by_density}, site {p}: {found} {expected}"
@@ -431,7 +441,7 @@ mod tests {
         let square = chain.sum.squared(&chain.site);
         let none: Vec<Vec<Option<Twin>>> = square.cuts.iter().map(|cut| vec![None; cut.width()]).collect();
         let flops = |twins: &[Vec<Option<Twin>>]| {
-            let engine = Shapes::new(&chain, &shares, Processor::Card, 20, false);
+            let engine = CountingEngine::new(&chain, &shares, Processor::Card, 20, false);
             let mut sweeper = Sweeper::rehearsal(engine, &chain).unwrap();
             let before = sweeper.engine().flops.get();
             assert!(expectations(&chain, &mut sweeper, &square, twins).unwrap().is_some());

@@ -1,60 +1,60 @@
-//! The memory plan: what a run will hold at most, found before it allocates, and what it is then held to.
+//! The memory plan: the peak memory of a run, found before it allocates, and the limits applied to it.
 //!
-//! In: the chain, how many states each sector keeps at each cut ([`Shares`]), a [`Budget`]. Out: bytes by item at the fullest
-//! bond of a sweep, found by [rehearsing](super::shapes) it with buffers that have lengths only. It is rehearsed twice: with
-//! everything that a sweep leaves behind staying where it is, and with nothing of it, which is what a bond must have.
+//! In: the chain, how many states each sector keeps at each cut ([`Shares`]), a [`Budget`]. Out: bytes by item at the
+//! fullest bond of a sweep, found by a [dry run](super::counting) with buffers that have lengths only. There are two dry
+//! runs: one where no buffer is evicted, and one where all evictable buffers are, which gives the minimum for one bond.
 //!
-//! On a card what is planned is reserved, with a margin for what is not foreseen, and the run lives within it: where a plan
-//! was too small, or the card is, what was left behind leaves for host memory and the disk
-//! ([`resident`](super::resident)). On the CPU memory is taken as it is needed, and only a limit makes anything leave.
-//! What no memory can hold is refused with the number of states that can.
+//! On a card the planned memory is reserved, with a margin, and the run stays within it: if the plan or the card is too
+//! small, evictable buffers move to host memory and disk ([`resident`](super::resident)). On the CPU memory is allocated
+//! as needed, and buffers are evicted only at the limit. A run that fits nowhere is refused, with the number of states
+//! that would fit.
 //!
-//! Before a run the shares are a guess (a ground state spreads its states over fewer sectors than a random one). When the sweeps
-//! with fewer states are done they are known, and the plan is made again: that one foretells to a few per cent. It is of the sweeps:
-//! the variance afterwards works with H², of which the blocks and vectors of the sweeps make room.
+//! Before a run the shares are a guess (a ground state spreads its states over fewer sectors than a random one). After
+//! the sweeps with fewer states the shares are known, and a second plan predicts the memory to a few per cent. The plan
+//! covers the sweeps: the variance afterwards uses H², for which blocks and vectors of the sweeps are freed.
 
 use super::blocks::Side;
 use super::chain::Chain;
+use super::counting::{CountedBuffer, CountingEngine};
 use super::davidson::{self, WIDTH};
 use super::error::DmrgError;
 pub use super::memory_plan::{Budget, MemoryPlan, Processor, Usage};
 use super::options::Options;
-use super::shapes::{Counted, Shapes};
 pub use super::shares::Shares;
 use super::sweep::Sweeper;
 use super::sweep_plan::SweepPlan;
-use super::truncate::Limits;
+use super::truncate::TruncationLimits;
 
-/// What is planned for.
+/// What a memory plan is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// States at most.
+pub struct MemoryRequest {
+    /// Largest number of states.
     pub states: usize,
-    /// Whether a sweep has noise, which takes room for what perturbs the density matrices.
+    /// Whether a sweep has noise, whose perturbation of the density matrices needs memory.
     pub noisy: bool,
-    /// States that are looked for.
+    /// Number of target states.
     pub targets: usize,
     /// Whether the shares were measured.
     pub measured: bool,
 }
 
-impl Asked {
-    /// So many states in the sweeps from `first` on, until `behind`, before there are any.
-    pub fn first(options: &Options, states: usize, first: usize, behind: usize) -> Asked {
-        Asked { states, noisy: options.has_noise(first, behind), targets: options.targets, measured: false }
+impl MemoryRequest {
+    /// The request for `states` states in the sweeps from `first` up to `behind`, before shares are measured.
+    pub fn first(options: &Options, states: usize, first: usize, behind: usize) -> MemoryRequest {
+        MemoryRequest { states, noisy: options.has_noise(first, behind), targets: options.targets, measured: false }
     }
 }
 
-/// The vectors of a restart, and some to go on with.
+/// Smallest basis: the two vectors of a restart, and two to continue.
 const NARROWEST: usize = 4;
-/// Part of what is foreseen that is reserved beside it on a card, and bytes.
+/// Margin on a card: this fraction (1/8) of the prediction, plus bytes.
 const MARGIN: (u64, u64) = (8, 4 << 20);
-/// Bytes in which a card's memory is reserved.
+/// Granularity of reservations on a card, in bytes.
 const GRAIN: u64 = 2 << 20;
-/// Part of what a bond must have that is left free beside it, for stretches that are too short for what is asked next.
+/// Fraction (1/5) of a bond's minimum that is left free, because free stretches may be too short for a request.
 const SLACK: u64 = 5;
 
-/// The fullest bond of a sweep: what is held there in all, and of that blocks, kept states and the solver's vectors.
+/// The fullest bond of a sweep: total bytes, and those of blocks, kept states and the solver's vectors.
 #[derive(Clone, Copy, Default)]
 struct Fullest {
     all: u64,
@@ -63,31 +63,31 @@ struct Fullest {
     vectors: u64,
 }
 
-/// Goes from the left end to the right; the way back holds the same, mirrored.
+/// Runs from the left end to the right; the way back is the mirror image.
 fn rehearse(
     chain: &Chain,
     shares: &Shares,
     processor: Processor,
-    asked: Asked,
+    asked: MemoryRequest,
     (width, leaves): (usize, bool),
 ) -> Result<Fullest, DmrgError> {
-    let engine = Shapes::new(chain, shares, processor, width, leaves);
+    let engine = CountingEngine::new(chain, shares, processor, width, leaves);
     let mut sweeper = Sweeper::rehearsal(engine, chain)?;
-    let limits = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
-    let davidson = davidson::Limits { tolerance: 1.0, products: 1 };
+    let limits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
+    let davidson = davidson::DavidsonLimits { tolerance: 1.0, products: 1 };
     let noise = if asked.noisy { 1.0 } else { 0.0 };
     let sweep = SweepPlan { limits, noise, davidson, random: None };
     let mut fullest = Fullest::default();
-    for (p, grows) in Sweeper::<Shapes<'_>>::path(chain.sites).filter(|(_, grows)| *grows == Side::Left) {
+    for (p, grows) in Sweeper::<CountingEngine<'_>>::path(chain.sites).filter(|(_, grows)| *grows == Side::Left) {
         let engine = sweeper.engine();
         engine.cut.set(p + 1);
         engine.ledger.restart();
-        let here = |counted: &mut dyn Iterator<Item = &Counted>| counted.map(Counted::here).sum::<u64>();
+        let here = |counted: &mut dyn Iterator<Item = &CountedBuffer>| counted.map(CountedBuffer::here).sum::<u64>();
         let blocks = here(&mut sweeper.left.iter().chain(&sweeper.right).flatten().map(|block| &block.data));
         let kept = here(&mut sweeper.kept.iter().flatten().map(|kept| &kept.data));
         let wave = sweeper.wave().here();
         sweeper.step(p, grows, &sweep)?;
-        // Each state below has kept states of its own, and is a vector of the bond; averaged ones are three.
+        // Each lower state has kept states of its own and one vector at the bond; averaged states have three.
         let others = (asked.targets as u64).saturating_sub(1) * (kept + 3 * wave);
         let all = sweeper.engine().ledger.peak() + others;
         if all > fullest.all {
@@ -100,12 +100,12 @@ fn rehearse(
 /// The plan of a sweep with these shares.
 ///
 /// # Errors
-/// A bond that does not fit, with the number of states that would.
-pub fn plan(chain: &Chain, shares: &Shares, asked: Asked, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+/// A bond does not fit; the error has the number of states that would.
+pub fn plan(chain: &Chain, shares: &Shares, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
     let Budget { processor, memory, .. } = budget;
     let rehearsed = |width, leaves| rehearse(chain, shares, processor, asked, (width, leaves));
     let Fullest { all: whole, blocks, kept, vectors } = rehearsed(WIDTH, false)?;
-    let Asked { states, measured, .. } = asked;
+    let MemoryRequest { states, measured, .. } = asked;
     let plan =
         MemoryPlan { states, measured, blocks, kept, vectors, whole, bond: whole, reserved: whole, width: WIDTH };
     let margin = if processor == Processor::Card { whole / MARGIN.0 + MARGIN.1 } else { 0 };
@@ -128,10 +128,10 @@ pub fn plan(chain: &Chain, shares: &Shares, asked: Asked, budget: Budget) -> Res
     Err(DmrgError::Memory { needed: least, free: memory, states: fits.max(1) })
 }
 
-/// The plan before a run, by a guess of the sectors.
+/// The plan before a run, from guessed shares.
 ///
 /// # Errors
-/// Those of [`plan`].
-pub fn first_plan(chain: &Chain, asked: Asked, budget: Budget) -> Result<MemoryPlan, DmrgError> {
+/// See [`plan`].
+pub fn first_plan(chain: &Chain, asked: MemoryRequest, budget: Budget) -> Result<MemoryPlan, DmrgError> {
     plan(chain, &Shares::estimated(chain, asked.states), asked, budget)
 }

@@ -1,43 +1,43 @@
-//! What a run may hold, and what it was held to: numbers, and how they are said.
+//! The memory that a run may use, plans to use and has used.
 
 use crate::words::size;
 use serde::Serialize;
 
-/// Who computes, and by whose rules memory is used.
+/// Which processor computes; this sets the rules of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processor {
-    /// This machine's cores: what has left goes to the disk.
+    /// This machine's cores: evicted buffers go to disk.
     Host,
-    /// A card: what has left goes to host memory, and to the disk when that is full.
+    /// A card: evicted buffers go to host memory, and to disk when that is full.
     Card,
 }
 
-/// What a run may use.
+/// The memory that a run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Who computes.
+    /// Which processor computes.
     pub processor: Processor,
     /// Bytes of the memory where it computes.
     pub memory: u64,
-    /// Bytes of host memory for what has left a card.
+    /// Bytes of host memory for buffers evicted from a card.
     pub host: u64,
 }
 
-/// Bytes that were held at most.
+/// Peak bytes in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// In the memory where it computes.
     pub memory: u64,
-    /// In host memory beside a card.
+    /// In host memory, for a card.
     pub host: u64,
     /// On the disk.
     pub disk: u64,
 }
 
-/// What a run is held to.
+/// The memory plan of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryPlan {
-    /// With so many states.
+    /// Number of states it is made for.
     pub states: usize,
     /// Whether the shares of the sectors were measured, by sweeps with fewer states.
     pub measured: bool,
@@ -47,18 +47,18 @@ pub struct MemoryPlan {
     pub kept: u64,
     /// V and W of Davidson's method.
     pub vectors: u64,
-    /// Everything, if nothing leaves.
+    /// Total, if nothing is evicted.
     pub whole: u64,
-    /// What one bond must have.
+    /// Minimum for one bond.
     pub bond: u64,
-    /// What is taken of the memory where it computes: on a card from the first, on the CPU as it is needed.
+    /// Memory taken where the run computes: on a card from the start, on the CPU as needed.
     pub reserved: u64,
     /// Vectors of Davidson's basis.
     pub width: usize,
 }
 
 impl MemoryPlan {
-    /// (what it is, bytes), adding up to everything.
+    /// (item, bytes), adding up to the total.
     pub fn items(&self) -> Vec<(String, u64)> {
         let rest = self.whole.saturating_sub(self.blocks + self.kept + self.vectors);
         vec![
@@ -69,15 +69,15 @@ impl MemoryPlan {
         ]
     }
 
-    /// What will leave the memory where it computes.
-    pub fn away(&self) -> u64 {
+    /// Bytes that will be evicted.
+    pub fn evicted_bytes(&self) -> u64 {
         self.whole.saturating_sub(self.reserved)
     }
 
     /// "1.23 GiB, 0.50 GiB of it away, 512 states, by the sectors as measured".
     pub fn describe(&self) -> String {
         let kind = if self.measured { "by the sectors as measured" } else { "by a guess of the sectors" };
-        let away = match self.away() {
+        let away = match self.evicted_bytes() {
             0 => String::new(),
             bytes => format!(" and {} elsewhere", size(bytes)),
         };

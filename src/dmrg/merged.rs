@@ -1,17 +1,17 @@
-//! Operators of a cut that are multiples of each other become one ("deparallelisation" in Hubig, McCulloch, Schollwöck, Phys. Rev. B
-//! 95, 035129 (2017)).
+//! Merges operators of a cut that are multiples of each other ("deparallelisation" in Hubig, McCulloch, Schollwöck, Phys.
+//! Rev. B 95, 035129 (2017)).
 //!
-//! In: an [`OperatorSum`], such as that of H². Out: the same sum with fewer operators at its cuts. The sum of H² has a pair (a, b) of
-//! operators of H for each order of the two factors. Where a and b act on different sites they commute, so (a, b) and (b, a) are
-//! one operator, and multiples of 1 are one with 1: of the 25 pairs of a Heisenberg chain 11 are left, of 400 with couplings to the
-//! sixth neighbour 186.
+//! In: an [`OperatorSum`], such as that of H². Out: the same sum with fewer operators at its cuts. The sum of H² has a
+//! pair (a, b) of operators of H for each order of the two factors. If a and b act on different sites they commute, so
+//! (a, b) and (b, a) merge; multiples of 1 merge with 1. Of the 25 pairs of a Heisenberg chain 11 remain; of 400 with
+//! couplings to the sixth neighbour, 186.
 
-use super::operator_sum::{Cut, Entry, OperatorSum};
+use super::operator_sum::{Entry, OperatorCut, OperatorSum};
 use super::terms::OperatorId;
 use std::collections::HashMap;
 
-/// What decides whether two operators of a cut are multiples: the neighbour, the operator and the bits of coefficient / first
-/// coefficient, for each entry.
+/// The signature that decides whether two operators are multiples: for each entry the neighbour, the operator, and the
+/// bits of coefficient / first coefficient.
 type Pattern = Vec<(usize, OperatorId, u64)>;
 
 impl OperatorSum {
@@ -26,10 +26,10 @@ impl OperatorSum {
         self
     }
 
-    /// Merges the operators of one cut whose left parts (else: right parts) are multiples of each other, and leaves out those that
-    /// have none.
+    /// Merges the operators of one cut whose left parts (else: right parts) are multiples of each other, and drops those
+    /// without such a part.
     fn merge(&mut self, cut: usize, left: bool) {
-        // Entries that make the parts, and those that go on from them.
+        // Entries that form the parts, and those that continue from them.
         let (made, onward) = if left { (cut - 1, cut) } else { (cut, cut - 1) };
         let here = |entry: &Entry| if left { entry.to } else { entry.from };
         let there = |entry: &Entry| if left { entry.from } else { entry.to };
@@ -37,7 +37,7 @@ impl OperatorSum {
         let mut parts: Vec<Vec<Entry>> = vec![Vec::new(); width];
         let nonzero = self.sites[made].iter().filter(|entry| entry.coefficient != 0.0);
         nonzero.for_each(|entry| parts[here(entry)].push(*entry));
-        let Cut { left_identity, right_identity, .. } = self.cuts[cut];
+        let OperatorCut { left_identity, right_identity, .. } = self.cuts[cut];
         for part in &mut parts {
             part.sort_by_key(|entry| (there(entry), entry.operator));
         }
@@ -47,8 +47,8 @@ impl OperatorSum {
             Some((parts[operator].iter().map(|entry| (there(entry), entry.operator, ratio(entry))).collect(), scale))
         };
         let is_identity = |operator: usize| [left_identity, right_identity].contains(&Some(operator));
-        // The first operator of each pattern with the size of its part. The one whose part is the identity stands for the multiples of
-        // it; what is behind it on the other side changes, so that it must not be the identity there too.
+        // The first operator of each pattern with the size of its part. The operator whose part is the identity
+        // represents the multiples of it; since its other side changes, that side must not be the identity too.
         let mut first_of: HashMap<Pattern, (usize, f64)> = HashMap::new();
         let identity = if left { left_identity } else { right_identity };
         if let Some(operator) = identity.filter(|_| left_identity != right_identity)
@@ -56,7 +56,7 @@ impl OperatorSum {
         {
             first_of.insert(pattern, (operator, scale));
         }
-        // For each operator the one that stands for it, and by which factor; none where it has no part at all.
+        // For each operator its representative and the factor; `None` if it has no part.
         let mut stand: Vec<Option<(usize, f64)>> = Vec::with_capacity(width);
         for operator in 0..width {
             stand.push(if is_identity(operator) {
@@ -82,7 +82,7 @@ impl OperatorSum {
         let stays = |entry: &&Entry| stand[here(entry)].is_some_and(|(chosen, _)| chosen == here(entry));
         self.sites[made] =
             self.sites[made].iter().filter(stays).map(|e| moved(e, number[here(e)], e.coefficient)).collect();
-        // On the other side of the cut the entries of merged operators are added up.
+        // On the other side of the cut, the entries of merged operators are added.
         let mut sums: HashMap<(usize, usize, OperatorId), f64> = HashMap::new();
         let mut order = Vec::new();
         for entry in &self.sites[onward] {
@@ -103,7 +103,7 @@ impl OperatorSum {
         };
         self.sites[onward] = order.iter().map(entry).filter(|entry| entry.coefficient != 0.0).collect();
         let renumbered = |operator: Option<usize>| operator.map(|old| number[old]);
-        self.cuts[cut] = Cut {
+        self.cuts[cut] = OperatorCut {
             changes: kept.iter().map(|old| self.cuts[cut].changes[*old]).collect(),
             left_identity: renumbered(left_identity),
             right_identity: renumbered(right_identity),

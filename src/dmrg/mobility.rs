@@ -1,40 +1,40 @@
-//! The charges that H conserves beside those that a run fixes.
+//! The charges that H conserves in addition to those that a run fixes.
 //!
-//! In: a chain. Out: how many independent U(1) charges more its off-diagonal terms leave alone. Each term changes the occupation
-//! of every mode (Sᶻ of every moment) by a fixed vector; Σ_i q_i n_i is conserved where q is orthogonal to all of them, so there
-//! are as many charges as there are modes less the rank of these vectors. Hopping on a graph of several components leaves the
-//! number in each component, an Ising model leaves every spin. A sweep can carry none of such charges from site to site: its state may
-//! settle in the wrong share of them, and that is an eigenstate, whose variance of zero tells nothing. Where the terms that move a
-//! charge are merely weak beside the others it is nearly so.
+//! In: a chain. Out: how many further independent U(1) charges its off-diagonal terms conserve. Each term changes the
+//! occupation of every mode (Sᶻ of every moment) by a fixed vector; Σ_i q_i n_i is conserved if q is orthogonal to all of
+//! them, so the number of charges is the number of modes minus the rank of these vectors. Hopping on a graph of several
+//! components conserves the number in each; an Ising model conserves every spin. Sweeps cannot move such a charge from
+//! site to site: they may settle in the wrong distribution of it, which is an eigenstate with zero variance. If the terms
+//! that move a charge are merely weak, this nearly holds.
 
 use super::chain::Chain;
-use super::site::Kind;
 use super::terms::Term;
+use crate::observable::SiteKind;
 use std::collections::{BTreeMap, HashMap};
 
-/// Terms below this part of the largest one move charge too slowly for sweeps to rely on them.
+/// Terms below this fraction of the largest move charge too slowly for sweeps.
 const WEAK: f64 = 0.1;
-/// Terms below this part of the largest one are rounding.
+/// Terms below this fraction of the largest are rounding errors.
 const NOTHING: f64 = 1e-14;
-/// A prime: ranks are those of integer matrices, found modulo it.
+/// A prime: ranks of integer matrices are computed modulo it.
 const PRIME: i64 = 2_147_483_647;
 
-/// Charges that are conserved and not declared.
+/// Conserved charges that were not declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mobility {
-    /// How many.
+    /// Their number.
     pub hidden: usize,
-    /// The same if terms that are weak beside the largest are left out.
+    /// Their number when terms that are weak relative to the largest are ignored.
     pub nearly_hidden: usize,
 }
 
 impl Mobility {
-    /// Of a chain.
+    /// Counts those of a chain.
     pub fn of(chain: &Chain) -> Mobility {
         Mobility { hidden: hidden(chain, NOTHING), nearly_hidden: hidden(chain, WEAK) }
     }
 
-    /// Whether a sweep may be unable to bring charge where it belongs.
+    /// Whether sweeps may be unable to move charge to where it belongs.
     pub fn is_hindered(self) -> bool {
         self.nearly_hidden > 0
     }
@@ -43,20 +43,20 @@ impl Mobility {
 /// A vector over the modes of the chain, modulo the prime.
 type Change = BTreeMap<usize, i64>;
 
-/// The modes of a site: one of a moment.
+/// The modes of a site: one for a moment.
 fn modes(chain: &Chain) -> usize {
     chain.site.kind.modes().len().max(1)
 }
 
 /// What a state of a site adds to a mode.
-fn occupation(kind: Kind, state: usize, mode: usize) -> i64 {
+fn occupation(kind: SiteKind, state: usize, mode: usize) -> i64 {
     match kind {
-        Kind::Moment { .. } => state as i64,
+        SiteKind::Moments { .. } => state as i64,
         _ => (state >> mode & 1) as i64,
     }
 }
 
-/// By how much a term changes each mode; nothing of a diagonal one.
+/// How much a term changes each mode; empty for a diagonal one.
 fn change(chain: &Chain, term: &Term) -> Change {
     let mut change = Change::new();
     for (position, operator) in &term.operators {

@@ -1,7 +1,7 @@
 //! Density-matrix renormalisation: the lowest state of a chain of sites far beyond exact diagonalisation.
 //!
-//! In: an operator of the IR, the charges that are fixed, an order of the sites, a number m of states to keep. Out: the
-//! lowest energies with their variances, what was discarded, entropies, spectra and averages.
+//! In: an operator of the IR, the fixed charges, an order of the sites, a number m of states to keep. Out: the lowest
+//! energies with their variances, discarded weights, entropies, spectra and averages.
 //!
 //! ```text
 //! operator IR → terms along the chain → operator sum → operators of blocks → records → y = H x → Davidson
@@ -11,30 +11,31 @@
 //!                                                    sweep.rs, transform.rs   ←   truncate.rs (kept states: state.rs)
 //! ```
 //!
-//! Two-site DMRG (White 1992, 1993) as Nemes, Barcza, Nagy, Legeza and Szolgay (2014) lay it out for many-core
-//! processors: every product with the superblock's H, every block that is carried over and every change of basis is a
-//! list of [operation records](records), plain data over flat buffers, sorted so that no two tasks write one place. The
-//! CPU runs them by rayon and faer ([`records::run`]); where the buffers are is known to an [`engine`] alone.
+//! Two-site DMRG (White 1992, 1993) as formulated by Nemes, Barcza, Nagy, Legeza and Szolgay (2014) for many-core
+//! processors: every product with the superblock's H, every update of a block and every change of basis is a list of
+//! [operation records](records): plain data over flat buffers, sorted so that no two tasks write to one place. The CPU
+//! runs them by rayon and faer ([`records::run`]); only an [`engine`] knows where the buffers are.
 //!
-//! * The **state** is ψ of a bond between two [enlarged blocks](blocks), one matrix for each pair of sectors of the
+//! * The **state** is ψ at a bond between two [enlarged blocks](blocks), one matrix for each pair of sectors of the
 //!   conserved [charges]; the rest are [kept states](state).
-//! * **H** is a sum of left ⊗ right operators at every cut, as few as possible ([`operator_sum`]), found from the IR of
-//!   any model: chains, ladders, cylinders, long ranges. Identities are never multiplied, site operators are
-//!   coefficients ([`enlarged`]); whether a block's pieces are multiplied apart (l-1-1-r) or summed first (LR) is
+//! * **H** is a sum of left ⊗ right operators at every cut, as few as possible ([`operator_sum`]), derived from the IR of
+//!   any model: chains, ladders, cylinders, long ranges. Identities are never multiplied, and site operators are
+//!   coefficients ([`enlarged`]); whether a block's pieces are multiplied separately (l-1-1-r) or summed first (LR) is
 //!   decided block by block by predicted cost.
-//! * On a card the CPU may do a [share](cpu_share) of every product at the same time, by the same records.
-//! * Along a [`sweep`] each bond starts from White's [transformation](transform) of the last one's ψ; a chain may first be
-//!   [grown](growth) from both ends, each step from McCulloch's prediction.
-//! * At the end one-site sweeps may [polish](mod@polish) the state at the kept width.
-//! * **States above** the lowest are searched orthogonal to [those below](mod@reference), or all together in one set of kept
-//!   states, those of an [averaged] density matrix.
-//! * H is solved in [units] of its largest term, without what is constant in the sector.
-//! * A variance of zero proves an eigenstate, not the lowest. A sector that is small enough is diagonalised whole, and sweeps that
-//!   ended above it are done again from there ([check], [whole]); in a larger one the charges that H conserves beside those of the
-//!   sector are counted ([mobility]), and where there are any the search begins from an annealed state and the report says so.
+//! * With a card, the CPU may do a [share](cpu_share) of every product at the same time, with the same records.
+//! * Along a [`sweep`] each bond starts from White's [transformation](transform) of the previous ψ; a chain may first be
+//!   [grown](growth) from both ends, each step starting from McCulloch's prediction.
+//! * Finally, one-site sweeps may [polish](mod@polish) the state at the kept width.
+//! * **Excited states** are searched orthogonal to [those below](mod@reference), or all together in one set of kept
+//!   states, from an [averaged] density matrix.
+//! * H is solved in [units] of its largest term, without the constant of the sector.
+//! * Zero variance proves an eigenstate, but not the lowest one. A small enough sector is diagonalised exactly, and
+//!   sweeps that ended too high are repeated from there ([check], [whole_sector]). In a larger sector the undeclared
+//!   conserved charges are counted ([mobility]); if there are any, the search starts from an annealed state and the
+//!   report says so.
 //! * **Sectors** fix any [charges] that the model conserves.
-//! * **[Memory](memory)** is planned by a [rehearsal](shapes) without numbers; what a sweep has left behind may lie in host memory
-//!   or on disk ([`storage`]).
+//! * **[Memory](memory)** is planned by a [dry run](counting) without numbers; buffers that a sweep does not need for a
+//!   while may move to host memory or disk ([`storage`]).
 //!
 //! ```
 //! use eigenforge::basis::Sector;
@@ -61,13 +62,14 @@ pub mod averaged;
 pub mod backend;
 pub mod blocks;
 pub mod bond;
-pub mod bounded;
+pub mod bounded_host;
 pub mod ceilings;
 pub mod chain;
 pub mod charges;
 pub mod check;
 pub mod checkpoint;
-pub mod correlations;
+mod correlations;
+pub mod counting;
 mod cover;
 pub mod cpu_share;
 pub mod davidson;
@@ -77,18 +79,19 @@ pub mod engine;
 pub mod enlarged;
 pub mod environment;
 mod error;
+mod eviction;
 pub mod extrapolate;
 pub mod forecast;
-pub mod found;
 pub mod growth;
 pub mod host;
 pub mod inspect;
-mod left_behind;
+pub mod long_vectors;
 pub mod measure;
 pub mod memory;
 mod memory_plan;
 mod merged;
 pub mod mobility;
+mod observed;
 mod one_site;
 pub mod operator_sum;
 pub mod options;
@@ -102,9 +105,9 @@ pub mod refine;
 pub mod repetition;
 pub mod resident;
 mod restored;
+pub mod result;
 pub mod run;
 mod search;
-pub mod shapes;
 pub mod shares;
 pub mod site;
 pub mod start;
@@ -114,30 +117,28 @@ pub mod strategy;
 pub mod superblock;
 pub mod sweep;
 pub mod sweep_plan;
-pub mod tall;
 pub mod terms;
 pub mod transform;
 pub mod truncate;
 mod twins;
 pub mod units;
 mod warnings;
-pub mod whole;
+pub mod whole_sector;
 
-/// The most sites of a chain: each sweep passes all of them, and each has its place in every table.
+/// The most sites of a chain: each sweep passes all of them, and every table has an entry for each.
 pub const MOST_SITES: usize = 1 << 13;
 
 pub use chain::Chain;
 pub use charges::QuantumNumbers;
 pub use check::{Restart, SectorCheck};
 pub use checkpoint::Checkpoint;
-pub use correlations::Correlations;
 pub use cpu_share::CpuShare;
 pub use error::DmrgError;
 pub use extrapolate::Extrapolated;
-pub use found::{Excited, Found, Stop, SweepRecord};
 pub use growth::GrowthRecord;
-pub use measure::{Cut, SiteAverages};
+pub use measure::CutRecord;
 pub use options::{Mode, Options, StartVectors};
 pub use polish::PolishRecord;
-pub use run::{Told, run, run_on};
+pub use result::{DmrgResult, ExcitedState, SweepRecord, SweepStop};
+pub use run::{SweepProgress, run, run_on};
 pub use strategy::Strategy;

@@ -15,7 +15,7 @@ use super::chain::Chain;
 use super::charges::Charges;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use super::state::Isometry;
 use super::truncate::Centre;
 
@@ -51,7 +51,7 @@ impl OneSite {
     /// Those of the engine.
     pub fn regrouped<E: Engine>(&self, to: &OneSite, engine: &E, wave: &E::Buffer) -> Result<E::Buffer, DmrgError> {
         let (from, into) = (&self.frame, &to.frame);
-        let mut stage = Stage { groups: Vec::new(), length: into.layout.length };
+        let mut stage = RecordStage { groups: Vec::new(), length: into.layout.length };
         for pair in &into.layout.sectors {
             let mut records = Vec::new();
             for l in &into.left.parts[pair.left] {
@@ -66,16 +66,16 @@ impl OneSite {
                     let Some(index) = from.layout.of_left(sector) else { continue };
                     let source = &from.layout.sectors[index];
                     let offset = source.offset + row + column * source.rows;
-                    let a = Operand { space: Space::Input, offset, stride: source.rows, transposed: false };
+                    let a = Operand { space: OperandSpace::Input, offset, stride: source.rows, transposed: false };
                     let first = l.first + r.first * pair.rows;
                     let (rows, columns) = (l.dimension, r.dimension);
                     let action = Action::Copy { a };
                     records.push(Record { action, coefficient: 1.0, first, stride: pair.rows, rows, columns });
                 }
             }
-            stage.groups.push(Group { offset: pair.offset, length: pair.rows * pair.columns, records });
+            stage.groups.push(RecordGroup { offset: pair.offset, length: pair.rows * pair.columns, records });
         }
-        engine.run(&stage, Operands::default().with(Space::Input, wave))
+        engine.run(&stage, Operands::default().with(OperandSpace::Input, wave))
     }
 
     /// ψ of site 1 in the right block from what is left of ψ of the first bond.
@@ -84,14 +84,14 @@ impl OneSite {
     /// Those of the engine.
     pub fn taken_over<E: Engine>(&self, engine: &E, centre: &Centre<E::Buffer>) -> Result<E::Buffer, DmrgError> {
         let layout = &self.frame.layout;
-        let mut stage = Stage { groups: Vec::new(), length: layout.length };
+        let mut stage = RecordStage { groups: Vec::new(), length: layout.length };
         for (pair, block) in layout.sectors.iter().zip(centre.blocks.iter().flatten()) {
-            let a = Operand { space: Space::Input, offset: block.offset, stride: block.rows, transposed: false };
+            let a = Operand { space: OperandSpace::Input, offset: block.offset, stride: block.rows, transposed: false };
             let (rows, columns) = (block.rows, block.columns);
             let record = Record { action: Action::Copy { a }, coefficient: 1.0, first: 0, stride: rows, rows, columns };
-            stage.groups.push(Group { offset: pair.offset, length: rows * columns, records: vec![record] });
+            stage.groups.push(RecordGroup { offset: pair.offset, length: rows * columns, records: vec![record] });
         }
-        engine.run(&stage, Operands::default().with(Space::Input, &centre.data))
+        engine.run(&stage, Operands::default().with(OperandSpace::Input, &centre.data))
     }
 }
 
@@ -112,11 +112,11 @@ fn places(sectors: &Sectors) -> (Vec<usize>, usize) {
 }
 
 /// A stage with a group for each of them and nothing in it.
-fn empty(sectors: &Sectors) -> Stage {
+fn empty(sectors: &Sectors) -> RecordStage {
     let (offsets, length) = places(sectors);
     let group =
-        |(q, offset): (usize, usize)| Group { offset, length: sectors.dimension(q).pow(2), records: Vec::new() };
-    Stage { groups: offsets.into_iter().enumerate().map(group).collect(), length }
+        |(q, offset): (usize, usize)| RecordGroup { offset, length: sectors.dimension(q).pow(2), records: Vec::new() };
+    RecordStage { groups: offsets.into_iter().enumerate().map(group).collect(), length }
 }
 
 impl<B> Density<B> {
@@ -128,14 +128,18 @@ impl<B> Density<B> {
         let sectors = frame.right.sectors.clone();
         let mut stage = empty(&sectors);
         for sector in &frame.layout.sectors {
-            let psi =
-                |transposed| Operand { space: Space::Input, offset: sector.offset, stride: sector.rows, transposed };
+            let psi = |transposed| Operand {
+                space: OperandSpace::Input,
+                offset: sector.offset,
+                stride: sector.rows,
+                transposed,
+            };
             let action = Action::Product { a: psi(true), b: psi(false), inner: sector.rows };
             let d = sector.columns;
             let record = Record { action, coefficient: 1.0, first: 0, stride: d, rows: d, columns: d };
             stage.groups[sector.right].records.push(record);
         }
-        let data = engine.run(&stage, Operands::default().with(Space::Input, wave))?;
+        let data = engine.run(&stage, Operands::default().with(OperandSpace::Input, wave))?;
         Ok(Density { sectors, data })
     }
 
@@ -146,18 +150,21 @@ impl<B> Density<B> {
     pub fn onto_states<E: Engine<Buffer = B>>(&self, engine: &E, kept: &Isometry<B>) -> Result<B, DmrgError> {
         let (offsets, _) = places(&self.sectors);
         let group = |v: &super::state::KeptBlock| {
-            let a = Operand { space: Space::Right, offset: v.offset, stride: v.rows, transposed: false };
+            let a = Operand { space: OperandSpace::Right, offset: v.offset, stride: v.rows, transposed: false };
             let offset = offsets[v.kept_sector];
-            let b = Operand { space: Space::Input, offset, stride: v.columns, transposed: false };
+            let b = Operand { space: OperandSpace::Input, offset, stride: v.columns, transposed: false };
             let action = Action::Product { a, b, inner: v.columns };
             let (rows, columns) = (v.rows, v.columns);
             let record = Record { action, coefficient: 1.0, first: 0, stride: rows, rows, columns };
-            Group { offset: v.offset, length: rows * columns, records: vec![record] }
+            RecordGroup { offset: v.offset, length: rows * columns, records: vec![record] }
         };
-        let groups: Vec<Group> = kept.blocks.iter().map(group).collect();
+        let groups: Vec<RecordGroup> = kept.blocks.iter().map(group).collect();
         let length = groups.last().map_or(0, |group| group.offset + group.length);
-        let stage = Stage { groups, length };
-        engine.run(&stage, Operands::default().with(Space::Right, &kept.data).with(Space::Input, &self.data))
+        let stage = RecordStage { groups, length };
+        engine.run(
+            &stage,
+            Operands::default().with(OperandSpace::Right, &kept.data).with(OperandSpace::Input, &self.data),
+        )
     }
 
     /// That of the next cut, behind which the states `sectors` are kept, from V ρ.
@@ -176,14 +183,14 @@ impl<B> Density<B> {
             for part in &enlarged.parts[v.enlarged_sector] {
                 let rows =
                     |space, transposed| Operand { space, offset: v.offset + part.first, stride: v.rows, transposed };
-                let (a, b) = (rows(Space::Between, false), rows(Space::Right, true));
+                let (a, b) = (rows(OperandSpace::Between, false), rows(OperandSpace::Right, true));
                 let action = Action::Product { a, b, inner: v.columns };
                 let d = part.dimension;
                 let record = Record { action, coefficient: 1.0, first: 0, stride: d, rows: d, columns: d };
                 stage.groups[part.block].records.push(record);
             }
         }
-        let operands = Operands::default().with(Space::Between, product).with(Space::Right, &kept.data);
+        let operands = Operands::default().with(OperandSpace::Between, product).with(OperandSpace::Right, &kept.data);
         Ok(Density { sectors: sectors.clone(), data: engine.run(&stage, operands)? })
     }
 
@@ -225,23 +232,23 @@ pub(super) fn sums_by_state<E: Engine>(
     (x, y): (&E::Buffer, Option<&E::Buffer>),
 ) -> Result<Vec<f64>, DmrgError> {
     let of = |state: usize| {
-        let mut stage = Stage::default();
+        let mut stage = RecordStage::default();
         for matrix in matrices {
             for part in enlarged.parts[matrix.sector].iter().filter(|part| part.state == state) {
                 let offset = matrix.offset + part.first;
-                let a = Operand { space: Space::Input, offset, stride: matrix.rows, transposed: false };
+                let a = Operand { space: OperandSpace::Input, offset, stride: matrix.rows, transposed: false };
                 let (rows, columns) = (part.dimension, matrix.columns);
                 let action = Action::Copy { a };
                 let record = Record { action, coefficient: 1.0, first: 0, stride: rows, rows, columns };
                 let length = rows * columns;
-                stage.groups.push(Group { offset: stage.length, length, records: vec![record] });
+                stage.groups.push(RecordGroup { offset: stage.length, length, records: vec![record] });
                 stage.length += length;
             }
         }
         if stage.length == 0 {
             return Ok(0.0);
         }
-        let rows_of = |buffer| engine.run(&stage, Operands::default().with(Space::Input, buffer));
+        let rows_of = |buffer| engine.run(&stage, Operands::default().with(OperandSpace::Input, buffer));
         let x = rows_of(x)?;
         match y {
             Some(y) => engine.dot(&x, &rows_of(y)?),

@@ -1,14 +1,15 @@
 //! H across every cut of the chain as a minimal sum of left ⊗ right operators (a matrix product operator).
 //!
-//! In: [`Terms`]. Out: for each site a sparse table of entries (from, to, coefficient, local operator), so that
-//! H = Σ Π W, with as few operators at every cut as a symbolic sum can have.
+//! In: [`Terms`]. Out: for each site a sparse table of entries (from, to, coefficient, local operator), so that H = Σ Π
+//! W, with the fewest operators at every cut that a symbolic sum can have.
 //!
-//! Site by site from the left: the graph whose left vertices are (operator so far, operator here), whose right vertices
-//! are the distinct rests of terms and whose edges are the terms, is covered by as few vertices as possible; each
-//! vertex taken becomes one operator of the cut (Ren, Li, Jiang, Shuai, J. Chem. Phys. 153, 084118 (2020), section
-//! II.C). A left vertex is passed on as it is and its terms keep their coefficients; a right vertex gets the sum of all
-//! left operators that want this rest, the *complementary* operator (Xiang 1996). So identities and single-site
-//! operators stay symbolic. A nearest-neighbour Heisenberg chain has 5 operators, a Hubbard chain 6.
+//! From left to right, at each site: take the graph whose left vertices are (operator so far, operator here), whose right
+//! vertices are the distinct remainders of terms, and whose edges are the terms. It is covered by as few vertices as
+//! possible; each chosen vertex becomes one operator of the cut (Ren, Li, Jiang, Shuai, J. Chem. Phys. 153, 084118
+//! (2020), section II.C). A left vertex is passed on unchanged and its terms keep their coefficients; a right vertex gets
+//! the sum of all left operators that need this remainder, the *complementary* operator (Xiang 1996). Identities and
+//! single-site operators therefore stay symbolic. A nearest-neighbour Heisenberg chain has 5 operators, a Hubbard chain
+//! 6.
 
 use super::charges::Charges;
 use super::cover::minimum_cover;
@@ -31,43 +32,43 @@ pub struct Entry {
 
 /// The operators of a cut.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cut {
-    /// By how much each changes the charges of the left part.
+pub struct OperatorCut {
+    /// How much each changes the charges of the left part.
     pub changes: Vec<Charges>,
-    /// The one that is the identity of the left part: terms that have not begun.
+    /// The operator that is the identity of the left part: terms that have not started.
     pub left_identity: Option<usize>,
-    /// The one whose right part is the identity: terms that have ended.
+    /// The operator whose right part is the identity: terms that have ended.
     pub right_identity: Option<usize>,
 }
 
-impl Cut {
+impl OperatorCut {
     /// Number of operators.
     pub fn width(&self) -> usize {
         self.changes.len()
     }
 
-    fn end() -> Cut {
-        Cut { changes: vec![Charges::default()], left_identity: Some(0), right_identity: Some(0) }
+    fn end() -> OperatorCut {
+        OperatorCut { changes: vec![Charges::default()], left_identity: Some(0), right_identity: Some(0) }
     }
 }
 
 /// The whole sum.
 #[derive(Clone, Debug)]
 pub struct OperatorSum {
-    /// One table a site.
+    /// One table per site.
     pub sites: Vec<Vec<Entry>>,
     /// Cuts 0 … N; the first and the last have one operator.
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<OperatorCut>,
     /// The one-site operators.
     pub operators: LocalOperators,
     /// Sites that the longest term spans beyond its first.
     pub range: usize,
 }
 
-/// What is left of a term after a site: 0 for nothing, else one more than the index of its first operator.
+/// The remainder of a term after a site: 0 for nothing, else one more than the index of its first operator.
 type Rest = usize;
 
-/// Interned rests, each as (position, operator, rest behind it): equal rests have equal numbers.
+/// Interned remainders, each as (position, operator, next remainder): equal remainders have equal numbers.
 #[derive(Default)]
 struct Rests {
     list: Vec<(usize, OperatorId, Rest)>,
@@ -85,7 +86,7 @@ impl Rests {
         })
     }
 
-    /// The operator at a position, and what is left behind it.
+    /// The operator at a position, and the remainder after it.
     fn split(&self, rest: Rest, position: usize) -> (OperatorId, Rest) {
         match rest.checked_sub(1).map(|index| self.list[index]) {
             Some((at, operator, behind)) if at == position => (operator, behind),
@@ -131,15 +132,19 @@ impl OperatorSum {
             .iter()
             .map(|term| Pending { from: 0, coefficient: term.coefficient, rest: rests.of(term) })
             .collect();
-        let mut sum =
-            OperatorSum { sites: Vec::with_capacity(sites), cuts: vec![Cut::end()], operators: terms.operators, range };
+        let mut sum = OperatorSum {
+            sites: Vec::with_capacity(sites),
+            cuts: vec![OperatorCut::end()],
+            operators: terms.operators,
+            range,
+        };
         for position in 0..sites {
             pending = sum.pass(position, position + 1 == sites, &rests, pending);
         }
         sum
     }
 
-    /// Takes the terms past one site: its table, the cut behind it, and the terms as they go on.
+    /// Moves the terms past one site: returns its table, the next cut, and the terms in progress.
     fn pass(&mut self, position: usize, last: bool, rests: &Rests, pending: Vec<Pending>) -> Vec<Pending> {
         let before = &self.cuts[position];
         let (mut rows, mut columns) = (Numbering::new(), Numbering::new());
@@ -163,13 +168,13 @@ impl OperatorSum {
         };
         let mut by_row = minimum_cover(&edges, columns.list.len()).left;
         for row in 0..edges.len() {
-            // Coefficients go left where nothing is lost by it, so that right parts are plain; the end has one operator.
+            // Coefficients move left where this loses nothing, so that right parts have none; the end has one operator.
             if last || edges[row].len() == 1 && !is_identity(row) {
                 by_row[row] = false;
             }
         }
         let mut table = Vec::new();
-        let mut cut = Cut { changes: Vec::new(), left_identity: None, right_identity: None };
+        let mut cut = OperatorCut { changes: Vec::new(), left_identity: None, right_identity: None };
         let mut next = Vec::new();
         let change = |row: usize| {
             let (from, operator) = rows.list[row];
@@ -211,17 +216,18 @@ impl OperatorSum {
 
     /// The largest number of operators at a cut.
     pub fn width(&self) -> usize {
-        self.cuts.iter().map(Cut::width).max().unwrap_or(0)
+        self.cuts.iter().map(OperatorCut::width).max().unwrap_or(0)
     }
 
-    /// The sum for H²: at each cut the pairs of operators, at each site their products; those that are multiples of each other are merged.
+    /// The sum for H²: at each cut the pairs of operators, at each site their products; multiples of each other are
+    /// merged.
     pub fn squared(&self, site: &Site) -> OperatorSum {
         let mut operators = self.operators.clone();
-        let pair = |cut: &Cut, a: Option<usize>| Some(a? * cut.width() + a?);
-        let cuts: Vec<Cut> = self
+        let pair = |cut: &OperatorCut, a: Option<usize>| Some(a? * cut.width() + a?);
+        let cuts: Vec<OperatorCut> = self
             .cuts
             .iter()
-            .map(|cut| Cut {
+            .map(|cut| OperatorCut {
                 changes: cut.changes.iter().flat_map(|a| cut.changes.iter().map(|b| *a + *b)).collect(),
                 left_identity: pair(cut, cut.left_identity),
                 right_identity: pair(cut, cut.right_identity),

@@ -1,9 +1,9 @@
-//! What a run is asked for, and the sweeps that follow from it.
+//! The options of a run, and the sweeps that follow from them.
 //!
-//! In: [`Options`]. Out: a [`SweepPlan`] for each sweep. One number of states is reached over three sizes: two noisy
-//! sweeps at a quarter of it, a noisy and a clean one at half, clean ones at the whole until the energy settles. A list
-//! of numbers is one a sweep, the last repeated; so is a list of noises, with none after its end. A chain that was grown by
-//! the infinite-lattice algorithm keeps all states from the first sweep on, without noise.
+//! In: [`Options`]. Out: a [`SweepPlan`] for each sweep. A single number of states is reached in three stages: two noisy
+//! sweeps at a quarter of it, a noisy and a clean one at half, then clean ones at the full number until the energy
+//! settles. A list of numbers has one per sweep, the last one repeated; so does a list of noises, with no noise after its
+//! end. A chain grown by the infinite-lattice algorithm keeps all states from the first sweep on, without noise.
 
 use super::cpu_share::CpuShare;
 use super::davidson;
@@ -12,41 +12,45 @@ use super::strategy::Strategy;
 use super::sweep_plan::SweepPlan;
 use super::truncate;
 use super::units::Units;
+use crate::observable::Observable;
 use serde::Serialize;
 
-/// Everything that can be asked for.
+/// The options of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// States kept at most: one number, or one a sweep.
+    /// Largest number of kept states: one number, or one per sweep.
     pub states: Vec<usize>,
-    /// Sweeps, there and back, at most.
+    /// Largest number of sweeps, there and back.
     pub sweeps: usize,
-    /// Weight that a truncation may drop although more states would be allowed.
+    /// Weight that a truncation may drop even if more states are allowed.
     pub discarded: f64,
-    /// States kept at least, whatever their weight.
+    /// Smallest number of kept states, whatever their weight.
     pub least: usize,
-    /// Relative perturbation of the density matrices, one a sweep; `None` for the default of a single number of states.
+    /// Relative perturbation of the density matrices, one per sweep; `None` for the default of a single number of states.
     pub noise: Option<Vec<f64>>,
-    /// The run ends when a sweep without noise changes the energy by less than this part of the norm of H
+    /// The run ends when a sweep without noise changes the energy by less than this fraction of the norm of H
     /// ([`Units::norm`](super::units::Units::norm)).
     pub tolerance: f64,
-    /// Of the random start.
+    /// Seed of the random start.
     pub seed: u64,
-    /// Whether to measure the correlations of every pair of sites.
+    /// Whether to measure the standard correlations of every pair of sites, and the one-particle density matrix.
     pub correlations: bool,
+    /// Observables beside the standard ones, measured in every state.
+    pub observables: Vec<Observable>,
     /// How the chain gets its first state.
     pub mode: Mode,
-    /// What each bond's solve starts from.
+    /// The start vector of each bond's solve.
     pub start: StartVectors,
-    /// The lowest states wanted, each orthogonal to those below.
+    /// Number of lowest states wanted, each orthogonal to those below.
     pub targets: usize,
-    /// Of each target: all are found in one set of kept states, those of Σ w_i ρ_i; `None` for a search of its own for each.
+    /// Weight of each target: all are found in one set of kept states, those of Σ w_i ρ_i; `None` searches for each
+    /// separately.
     pub weights: Option<Vec<f64>>,
     /// Whether to end with one-site sweeps.
     pub polish: bool,
-    /// How H x runs in a solve; all but the planned one need a card.
+    /// How solves compute H x; all strategies but the planned one need a card.
     pub strategy: Strategy,
-    /// The part of H x that the CPU does while a card does the rest.
+    /// The fraction of H x that the CPU does while a card does the rest.
     pub cpu_share: CpuShare,
 }
 
@@ -57,11 +61,11 @@ pub enum Mode {
     /// A random state of the whole chain.
     #[default]
     Finite,
-    /// Growth from both ends by the infinite-lattice algorithm; sweeps, if any, go on from there.
+    /// Growth from both ends by the infinite-lattice algorithm, followed by sweeps, if any.
     Infinite,
 }
 
-/// What each bond's solve starts from.
+/// The start vector of each bond's solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StartVectors {
@@ -83,6 +87,7 @@ impl Default for Options {
             tolerance: 1e-11,
             seed: 1,
             correlations: false,
+            observables: Vec::new(),
             mode: Mode::default(),
             start: StartVectors::default(),
             targets: 1,
@@ -94,22 +99,22 @@ impl Default for Options {
     }
 }
 
-/// Noise of the first sweeps: enough to leave a wrong filling, gone before it costs accuracy.
+/// Noise of the first sweeps: enough to escape a wrong filling, and gone before it costs accuracy.
 const NOISE: [f64; 3] = [1e-4, 1e-5, 1e-6];
 /// Fewer states than this are not worth a sweep of their own.
 const FEW: usize = 16;
-/// Products from a random start at most: the paper's runs need 60 to 122.
+/// Largest number of products from a random start: the paper's runs need 60 to 122.
 const RANDOM_PRODUCTS: usize = 300;
-/// Changes of the energy below this part of the norm of H are rounding.
+/// Energy changes below this fraction of the norm of H are rounding errors.
 const FINEST: f64 = 1e-14;
 /// States of the random start.
 pub const START_STATES: usize = 16;
 
 impl Options {
-    /// Refuses what cannot be run.
+    /// Checks the ranges of all options.
     ///
     /// # Errors
-    /// The option, what it may be, what it is.
+    /// The option, its allowed values, and its value.
     pub fn check(&self) -> Result<(), DmrgError> {
         let wrong = |option, expected, found: String| Err(DmrgError::Option { option, expected, found });
         if self.states.is_empty() || self.states.contains(&0) {
@@ -153,13 +158,13 @@ impl Options {
         Ok(())
     }
 
-    /// The same with a tolerance in the units of a chain, no finer than what rounding leaves of its energy.
+    /// The same with the tolerance in the units of a chain, no finer than the rounding of its energy.
     pub fn in_units(&self, units: &Units) -> Options {
         let norm = if units.norm > 0.0 { units.norm } else { 1.0 };
         Options { tolerance: norm * self.tolerance.max(FINEST), ..self.clone() }
     }
 
-    /// The same for a search that begins with a good state: all states from the first sweep on, and nothing that perturbs it.
+    /// The same for a search that starts from a good state: all states from the first sweep on, without noise.
     pub(super) fn prepared(&self) -> Options {
         let most = self.states.iter().copied().max().unwrap_or(1);
         let (mode, start) = (Mode::Finite, StartVectors::Carried);
@@ -169,7 +174,7 @@ impl Options {
     /// States kept in a sweep.
     pub fn states_of(&self, sweep: usize) -> usize {
         match self.states.as_slice() {
-            // A chain that was grown has a state worth all of them.
+            // A grown chain has a state that deserves all of them.
             [most] if self.mode == Mode::Infinite => *most,
             [most] => {
                 let part = [most / 4, most / 4, most / 2, most / 2].get(sweep).copied().unwrap_or(*most);
@@ -186,18 +191,18 @@ impl Options {
         list.get(sweep).copied().unwrap_or(0.0)
     }
 
-    /// Whether a sweep from `first` on, until `behind`, has noise.
+    /// Whether a sweep from `first` up to `behind` has noise.
     pub fn has_noise(&self, first: usize, behind: usize) -> bool {
         (first..behind).any(|sweep| self.noise_of(sweep) > 0.0)
     }
 
-    /// The first sweep that may keep all states, or the number of sweeps.
+    /// The first sweep that may keep all states, or the number of sweeps if there is none.
     pub fn first_whole(&self) -> usize {
         let most = self.states.iter().copied().max();
         (0..self.sweeps).find(|sweep| Some(self.states_of(*sweep)) == most).unwrap_or(self.sweeps)
     }
 
-    /// Whether the energies of this sweep and the next may be compared: no noise, all states.
+    /// Whether the energies of this sweep and the next are comparable: no noise, all states.
     pub fn is_settled(&self, sweep: usize) -> bool {
         let last = self.states.last().copied().unwrap_or(0);
         self.noise_of(sweep) + self.noise_of(sweep + 1) == 0.0
@@ -205,27 +210,27 @@ impl Options {
             && self.states_of(sweep + 1) == last
     }
 
-    /// Of each bond's solve in a sweep: the energy is off by about the square of the residual over the gap.
-    pub fn davidson(&self, sweep: usize) -> davidson::Limits {
+    /// Limits of each bond's solve in a sweep: the energy error is about the squared residual over the gap.
+    pub fn davidson(&self, sweep: usize) -> davidson::DavidsonLimits {
         let best = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);
         if self.start == StartVectors::Random {
-            return davidson::Limits { tolerance: best, products: RANDOM_PRODUCTS };
+            return davidson::DavidsonLimits { tolerance: best, products: RANDOM_PRODUCTS };
         }
         let first = if self.mode == Mode::Infinite { 1e-5 } else { 1e-3 };
         let tolerance = best.max(first * 0.1f64.powi(sweep.min(9) as i32));
-        davidson::Limits { tolerance, products: if sweep == 0 { 40 } else { 20 } }
+        davidson::DavidsonLimits { tolerance, products: if sweep == 0 { 40 } else { 20 } }
     }
 
-    /// Of each step of growth: as tight as that of the last sweeps, since no step comes back.
-    pub(super) fn growth_davidson(&self) -> davidson::Limits {
+    /// Limits of each growth step: as tight as in the last sweeps, because a step is not revisited.
+    pub(super) fn growth_davidson(&self) -> davidson::DavidsonLimits {
         let tolerance = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);
-        davidson::Limits { tolerance, products: RANDOM_PRODUCTS }
+        davidson::DavidsonLimits { tolerance, products: RANDOM_PRODUCTS }
     }
 
     /// The plan of a sweep.
     pub fn plan(&self, sweep: usize) -> SweepPlan {
         let most = self.states_of(sweep);
-        let limits = truncate::Limits { most, least: self.least.min(most), discarded: self.discarded };
+        let limits = truncate::TruncationLimits { most, least: self.least.min(most), discarded: self.discarded };
         let random = (self.start == StartVectors::Random).then_some(self.seed.wrapping_add(sweep as u64));
         SweepPlan { limits, noise: self.noise_of(sweep), davidson: self.davidson(sweep), random }
     }

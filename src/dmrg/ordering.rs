@@ -1,16 +1,16 @@
 //! The order of the sites along the chain.
 //!
-//! In: an order, or none. Out: a checked one; sites as they are numbered unless one is given. The longest bond along it is
-//! what the operator sum, and the entanglement across a cut, grow with: [`narrow`] gives an order of small bandwidth for
-//! any lattice (Cuthill and McKee 1969, reversed), which folds a ring and runs along the short side of a strip.
+//! In: an optional order. Out: a checked one; by default sites keep their numbering. The operator sum and the
+//! entanglement across a cut grow with the longest bond along the order: [`narrow`] gives an order of small bandwidth for
+//! any lattice (reversed Cuthill and McKee 1969), which folds a ring and runs along the short side of a strip.
 
 use super::error::DmrgError;
 use crate::lattice::{Lattice, check_order};
 
-/// `order` if it names every site once; as numbered if there is none.
+/// `order`, if it names every site once; the numbering if it is `None`.
 ///
 /// # Errors
-/// An order with a site missing, twice or outside.
+/// An order with a site that is missing, repeated or out of range.
 pub fn checked(order: Option<Vec<usize>>, sites: usize) -> Result<Vec<usize>, DmrgError> {
     let Some(order) = order else { return Ok((0..sites).collect()) };
     check_order(&order, sites).map_err(|wrong| DmrgError::Order { sites, wrong })?;
@@ -30,7 +30,7 @@ pub fn bandwidth(lattice: &Lattice, order: &[usize]) -> usize {
     lattice.bonds().iter().map(|bond| positions[bond.i].abs_diff(positions[bond.j])).max().unwrap_or(0)
 }
 
-/// The order as numbered, or the reversed Cuthill–McKee order where its longest bond is shorter.
+/// The numbering, or the reversed Cuthill–McKee order if its longest bond is shorter.
 pub fn narrow(lattice: &Lattice) -> Vec<usize> {
     let sites = lattice.sites().len();
     let numbered: Vec<usize> = (0..sites).collect();

@@ -1,42 +1,43 @@
-//! One-site sweeps at the end of a run: the best state of as many states as were kept, with nothing truncated any more.
+//! One-site sweeps at the end of a run: the best state with the kept number of states, without further truncation.
 //!
-//! In: a [`Sweeper`] with ψ at the first bond. Out: the same, its energy the expectation value of a matrix product of the kept
-//! width, stationary in every site (White, Phys. Rev. B 72, 180403 (2005); without his correction, which is for finding states,
-//! not for ending). The superblock is block • block with one site, so ψ has d m² elements in place of d² m². The site is
-//! regrouped from one block to the other on the way: ((l, s), r) to decompose to the right, (l, (s, r)) to the left; the other
-//! side is a block enlarged by a site of a single state, and everything else is as with two sites.
+//! In: a [`Sweeper`] with ψ at the first bond. Out: the same, with an energy that is the expectation value of a matrix
+//! product state of the kept width, stationary in every site (White, Phys. Rev. B 72, 180403 (2005); without his
+//! correction, which helps to find states and not to refine them). The superblock is block • block with one site, so ψ
+//! has d m² elements instead of d² m². The site is regrouped from one block to the other on the way: ((l, s), r) to
+//! decompose to the right, (l, (s, r)) to the left; the other side is a block enlarged by a site with a single state, and
+//! everything else is as with two sites.
 
 use super::backend::Operands;
 use super::blocks::{Enlarged, Side};
-use super::bond::{Bond, carried_over};
+use super::bond::{TwoSiteBond, carried_over};
 use super::chain::Chain;
 use super::davidson;
 use super::engine::Engine;
 use super::enlarged::{EnlargedOperators, Enlarging};
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::left_behind::Item;
+use super::eviction::Evictable;
 use super::one_site::OneSite;
 use super::operator_sum::Entry;
-use super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
 use super::terms::LocalOperators;
-use super::transform::Step;
-use super::truncate::Limits;
+use super::transform::TransformStep;
+use super::truncate::TruncationLimits;
 use serde::Serialize;
 use std::time::Instant;
 
-/// What the one-site sweeps did.
+/// The result of the one-site sweeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PolishRecord {
     /// The energy at their end.
     pub energy: f64,
-    /// By how much the last sweep changed it.
+    /// Change of the energy in the last sweep.
     pub change: f64,
     /// ‖Hψ − Eψ‖ of the last solve.
     pub residual: f64,
-    /// Weight dropped to come to the kept width at the first bond.
+    /// Weight dropped to reach the kept width at the first bond.
     pub discarded: f64,
     /// Sweeps, there and back.
     pub sweeps: usize,
@@ -48,19 +49,19 @@ pub struct PolishRecord {
     pub seconds: f64,
 }
 
-/// One-site sweeps at most; they converge quickly from a two-site state.
+/// Most one-site sweeps; they converge quickly from a two-site state.
 const SWEEPS: usize = 4;
-const EVERYTHING: Limits = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
+const EVERYTHING: TruncationLimits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
 
 impl<E: Engine> Sweeper<'_, E> {
-    /// One-site sweeps until they change the energy by less than `tolerance`, with at most `states` states.
+    /// Runs one-site sweeps until the energy changes by less than `tolerance`, with at most `states` states.
     ///
     /// # Errors
-    /// Numbers that are not finite; those of the engine.
+    /// A number is not finite; errors of the engine.
     pub(super) fn polish(
         &mut self,
         states: usize,
-        limits: davidson::Limits,
+        limits: davidson::DavidsonLimits,
         tolerance: f64,
     ) -> Result<PolishRecord, DmrgError> {
         let begun = Instant::now();
@@ -83,16 +84,16 @@ impl<E: Engine> Sweeper<'_, E> {
         }
         site = self.grouped(site, Side::Right)?;
         self.solve_site(&site, limits, &mut record)?;
-        self.leave(&site)?;
+        self.leave_site(&site)?;
         record.seconds = begun.elapsed().as_secs_f64();
         Ok(record)
     }
 
-    /// From ψ of the first bond to ψ of site 1.
+    /// Goes from ψ of the first bond to ψ of site 1.
     fn enter(&mut self, states: usize) -> Result<(OneSite, f64), DmrgError> {
-        self.arrive(Item::Block(Side::Left, 0))?;
+        self.ensure_resident(Evictable::Block(Side::Left, 0))?;
         let (chain, frame) = (self.chain, self.frame(0));
-        let limits = Limits { most: states, ..EVERYTHING };
+        let limits = TruncationLimits { most: states, ..EVERYTHING };
         let truncated = self.engine.truncate(frame.wave(&self.wave), Side::Left, limits)?;
         let kept = &truncated.kept;
         let (left, right) = self.environments(0);
@@ -107,34 +108,35 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok((site, truncated.discarded))
     }
 
-    /// Back to ψ of the first bond: the states of the first site are written out.
-    fn leave(&mut self, site: &OneSite) -> Result<(), DmrgError> {
-        self.arrive(Item::Kept(0))?;
+    /// Goes back to ψ of the first bond, writing out the states of the first site.
+    fn leave_site(&mut self, site: &OneSite) -> Result<(), DmrgError> {
+        self.ensure_resident(Evictable::Kept(0))?;
         let Some(first) = self.kept[0].take() else { return Ok(()) };
         let frame = self.frame(0);
         let group = |pair: &super::blocks::PairedSector| {
             let u = first.block(pair.left)?;
             let index = site.frame.layout.of_left(u.kept_sector)?;
             let source = &site.frame.layout.sectors[index];
-            let a = Operand { space: Space::Left, offset: u.offset, stride: u.rows, transposed: false };
-            let b = Operand { space: Space::Input, offset: source.offset, stride: source.rows, transposed: false };
+            let a = Operand { space: OperandSpace::Left, offset: u.offset, stride: u.rows, transposed: false };
+            let b =
+                Operand { space: OperandSpace::Input, offset: source.offset, stride: source.rows, transposed: false };
             let (rows, columns) = (pair.rows, pair.columns);
             let action = Action::Product { a, b, inner: u.columns };
             Some(Record { action, coefficient: 1.0, first: 0, stride: rows, rows, columns })
         };
-        let groups = frame.layout.sectors.iter().map(|pair| Group {
+        let groups = frame.layout.sectors.iter().map(|pair| RecordGroup {
             offset: pair.offset,
             length: pair.rows * pair.columns,
             records: group(pair).into_iter().collect(),
         });
-        let stage = Stage { groups: groups.collect(), length: frame.layout.length };
-        let operands = Operands::default().with(Space::Left, &first.data).with(Space::Input, &self.wave);
+        let stage = RecordStage { groups: groups.collect(), length: frame.layout.length };
+        let operands = Operands::default().with(OperandSpace::Left, &first.data).with(OperandSpace::Input, &self.wave);
         self.wave = self.engine.run(&stage, operands)?;
         (self.left[1], self.kept[1]) = (None, None);
         Ok(())
     }
 
-    /// ψ of a site with the site in the block on `with`.
+    /// Groups the site of ψ with the block on `with`.
     fn grouped(&mut self, site: OneSite, with: Side) -> Result<OneSite, DmrgError> {
         if site.with == with {
             return Ok(site);
@@ -146,7 +148,7 @@ impl<E: Engine> Sweeper<'_, E> {
     }
 
     /// Both blocks' operators around a site.
-    fn around(&self, site: &OneSite) -> Result<Bond<E::Buffer>, DmrgError> {
+    fn around(&self, site: &OneSite) -> Result<TwoSiteBond<E::Buffer>, DmrgError> {
         let (chain, p) = (self.chain, site.p);
         let (left, right) = (self.block(Side::Left, p), self.block(Side::Right, p + 1));
         let OneSite { frame, .. } = OneSite::new(chain, p, site.with, &left.sectors, &right.sectors);
@@ -165,10 +167,10 @@ impl<E: Engine> Sweeper<'_, E> {
                 chain.operators(engine, &chain.sum, Side::Right, p + 1, right, &frame.right, &of_right)?,
             ),
         };
-        Ok(Bond { frame, left_operators, right_operators })
+        Ok(TwoSiteBond { frame, left_operators, right_operators })
     }
 
-    /// The operators of a block by itself.
+    /// The operators of a block without the site.
     fn alone(
         &self,
         side: Side,
@@ -188,11 +190,11 @@ impl<E: Engine> Sweeper<'_, E> {
     fn solve_site(
         &mut self,
         site: &OneSite,
-        limits: davidson::Limits,
+        limits: davidson::DavidsonLimits,
         record: &mut PolishRecord,
-    ) -> Result<Bond<E::Buffer>, DmrgError> {
-        self.arrive(Item::Block(Side::Left, site.p))?;
-        self.arrive(Item::Block(Side::Right, site.p + 1))?;
+    ) -> Result<TwoSiteBond<E::Buffer>, DmrgError> {
+        self.ensure_resident(Evictable::Block(Side::Left, site.p))?;
+        self.ensure_resident(Evictable::Block(Side::Right, site.p + 1))?;
         let bond = self.around(site)?;
         let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let (left, right) = (self.left[site.p].as_ref(), self.right[site.p + 1].as_ref());
@@ -219,12 +221,12 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(bond)
     }
 
-    /// Solves a site and goes on to the next on the other side of the block that grows.
+    /// Solves a site and moves to the next one in the direction of growth.
     fn one_site(
         &mut self,
         site: OneSite,
         grows: Side,
-        limits: davidson::Limits,
+        limits: davidson::DavidsonLimits,
         record: &mut PolishRecord,
     ) -> Result<OneSite, DmrgError> {
         let site = self.grouped(site, grows)?;
@@ -248,11 +250,11 @@ impl<E: Engine> Sweeper<'_, E> {
             Side::Left => (&bond.frame.right, &next.frame.left),
             Side::Right => (&bond.frame.left, &next.frame.right),
         };
-        self.arrive(Item::Kept(next.p))?;
+        self.ensure_resident(Evictable::Kept(next.p))?;
         let v = self.kept[next.p].take().expect("states of every site away from that of ψ are kept");
         let (old, new) = (&bond.frame.layout, &next.frame.layout);
         let (kept, centre) = (&truncated.kept, &truncated.centre);
-        let step = Step { grown: grows, old, old_other, kept, centre, given_up: &v, new_own, new };
+        let step = TransformStep { grown: grows, old, old_other, kept, centre, given_up: &v, new_own, new };
         self.wave = step.wave(&self.engine)?;
         let enlarged = if grows == Side::Left { &bond.frame.left } else { &bond.frame.right };
         for companion in &mut self.below {
@@ -263,7 +265,10 @@ impl<E: Engine> Sweeper<'_, E> {
             Side::Left => (self.left[p + 1], self.right[p + 1]) = (Some(grown), None),
             Side::Right => (self.right[p], self.left[p]) = (Some(grown), None),
         }
-        self.leave_behind(&[Item::Kept(p), Item::Block(grows, if grows == Side::Left { p } else { p + 1 })])?;
+        self.mark_evictable(&[
+            Evictable::Kept(p),
+            Evictable::Block(grows, if grows == Side::Left { p } else { p + 1 }),
+        ])?;
         Ok(next)
     }
 }

@@ -1,9 +1,10 @@
-//! ψ of a chain that has grown by two sites, from the two steps before (McCulloch, arXiv:0804.2509, section III).
+//! Predicts ψ of a chain that has grown by two sites from the two previous steps (McCulloch, arXiv:0804.2509, section
+//! III).
 //!
-//! In: what was left of ψ at the last step in the states kept of either side, S Vᵀ and U S, and the overlap s of the states
-//! kept of both sides at the step before. Out: ψ'[(a, σ'), (σ, b)] = Σ_{r l} (S Vᵀ)[a, (σ', r)] s⁻¹[r, l] (U S)[(l, σ), b]: the
-//! two sites that were between the blocks are put in again between their grown selves, and s⁻¹ takes out what both factors
-//! hold of the bond between them. Charges fit where the sectors of three steps are evenly spaced.
+//! In: ψ of the last step in the states kept on either side, S Vᵀ and U S, and the overlap s of the states kept on both
+//! sides in the step before. Out: ψ'[(a, σ'), (σ, b)] = Σ_{r l} (S Vᵀ)[a, (σ', r)] s⁻¹[r, l] (U S)[(l, σ), b]: the two
+//! sites between the blocks are inserted again between their grown copies, and s⁻¹ removes the bond that both factors
+//! contain. Charges fit if the sectors of three steps are evenly spaced.
 
 use super::backend::Operands;
 use super::blocks::Side;
@@ -11,15 +12,16 @@ use super::bond::Frame;
 use super::dense::{View, decompose};
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use super::truncate::{Centre, Truncated};
 
-/// Singular values below this part of the largest are not inverted: weights of 1e-15 of the largest, which are rounding.
+/// Singular values below this fraction of the largest are not inverted: weights of 1e-15 of the largest are rounding
+/// errors.
 const SMALLEST: f64 = 3e-8;
 
-/// What a step leaves for the prediction after the next.
+/// What a step stores for the prediction two steps later.
 pub struct Overlap<B> {
-    /// One a sector of the frame that kept anything on both sides: (right kept sector, left kept sector, offset of s⁻¹).
+    /// For each sector of the frame that kept states on both sides: (right kept sector, left kept sector, offset of s⁻¹).
     pairs: Vec<(usize, usize, usize)>,
     /// (right × left) matrices s⁻¹.
     inverse: B,
@@ -29,7 +31,7 @@ pub struct Overlap<B> {
 }
 
 /// A bond of a growing chain after its truncation from both sides.
-pub struct Step<'a, B> {
+pub struct PredictionStep<'a, B> {
     /// Its blocks.
     pub frame: &'a Frame,
     /// The left block's states.
@@ -38,20 +40,20 @@ pub struct Step<'a, B> {
     pub right: &'a Truncated<B>,
 }
 
-impl<B> Step<'_, B> {
-    /// s⁻¹ of the step, where s is what ψ has between the states kept of both sides.
+impl<B> PredictionStep<'_, B> {
+    /// s⁻¹ of the step, where s is ψ between the states kept on both sides.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn overlap<E: Engine<Buffer = B>>(&self, engine: &E) -> Result<Overlap<B>, DmrgError> {
-        let (mut stage, mut sizes, mut pairs) = (Stage::default(), Vec::new(), Vec::new());
+        let (mut stage, mut sizes, mut pairs) = (RecordStage::default(), Vec::new(), Vec::new());
         for (sector, block) in self.frame.layout.sectors.iter().zip(&self.left.centre.blocks) {
             let (Some(c), Some(v)) = (block, self.right.kept.block(sector.right)) else { continue };
             let Some(u) = self.left.kept.block(sector.left) else { continue };
-            let a = plain(Space::Input, c.offset, c.rows);
-            let b = plain(Space::Right, v.offset, v.rows);
+            let a = plain(OperandSpace::Input, c.offset, c.rows);
+            let b = plain(OperandSpace::Right, v.offset, v.rows);
             let length = c.rows * v.columns;
-            stage.groups.push(Group {
+            stage.groups.push(RecordGroup {
                 offset: stage.length,
                 length,
                 records: vec![product(a, b, v.rows, 0, c.rows, c.rows, v.columns)],
@@ -60,8 +62,8 @@ impl<B> Step<'_, B> {
             sizes.push((c.rows, v.columns));
             stage.length += length;
         }
-        let operands = Operands::default().with(Space::Input, &self.left.centre.data);
-        let overlaps = engine.run(&stage, operands.with(Space::Right, &self.right.kept.data))?;
+        let operands = Operands::default().with(OperandSpace::Input, &self.left.centre.data);
+        let overlaps = engine.run(&stage, operands.with(OperandSpace::Right, &self.right.kept.data))?;
         let overlaps = engine.download(&overlaps)?;
         let mut inverse = Vec::with_capacity(overlaps.len());
         for ((_, _, offset), (rows, columns)) in pairs.iter().zip(&sizes) {
@@ -74,19 +76,20 @@ impl<B> Step<'_, B> {
         Ok(Overlap { pairs, inverse: engine.upload(inverse)?, left, right })
     }
 
-    /// ψ over the frame of the chain with two sites more.
+    /// ψ over the frame of the chain with two more sites.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn wave<E: Engine<Buffer = B>>(&self, engine: &E, before: &Overlap<B>, next: &Frame) -> Result<B, DmrgError> {
-        let mut first = Stage::default();
-        let group = |s: &super::blocks::PairedSector| Group {
+        let mut first = RecordStage::default();
+        let group = |s: &super::blocks::PairedSector| RecordGroup {
             offset: s.offset,
             length: s.rows * s.columns,
             records: Vec::new(),
         };
-        let mut second = Stage { groups: next.layout.sectors.iter().map(group).collect(), length: next.layout.length };
-        // Of each kept sector of a side: the sector of ψ whose centre holds it.
+        let mut second =
+            RecordStage { groups: next.layout.sectors.iter().map(group).collect(), length: next.layout.length };
+        // For each kept sector of a side, the sector of ψ whose centre contains it.
         let mut of_left = vec![None; self.left.kept.kept.len()];
         let mut of_right = vec![None; self.right.kept.kept.len()];
         for (index, sector) in self.frame.layout.sectors.iter().enumerate() {
@@ -105,19 +108,19 @@ impl<B> Step<'_, B> {
                 };
                 let (inner, width) = (before.right[c.inner], before.left[l]);
                 let length = a.dimension * width;
-                let x = plain(Space::Left, c.offset, c.stride);
-                let y = plain(Space::Input, inverse, inner);
+                let x = plain(OperandSpace::Left, c.offset, c.stride);
+                let y = plain(OperandSpace::Input, inverse, inner);
                 let records = vec![product(x, y, inner, 0, a.dimension, a.dimension, width)];
                 let offset = first.length;
-                first.groups.push(Group { offset, length, records });
+                first.groups.push(RecordGroup { offset, length, records });
                 first.length += length;
                 for b in &next.right.parts[target.right] {
                     let Some(d) = self.factor(Side::Right, of_right[b.block], b.state) else { continue };
                     if d.inner != l {
                         continue;
                     }
-                    let x = plain(Space::Between, offset, a.dimension);
-                    let y = plain(Space::Right, d.offset, d.stride);
+                    let x = plain(OperandSpace::Between, offset, a.dimension);
+                    let y = plain(OperandSpace::Right, d.offset, d.stride);
                     let at = a.first + b.first * target.rows;
                     let record = product(x, y, width, at, target.rows, a.dimension, b.dimension);
                     second.groups[index].records.push(record);
@@ -125,14 +128,14 @@ impl<B> Step<'_, B> {
             }
         }
         let operands = Operands::default()
-            .with(Space::Left, &self.left.centre.data)
-            .with(Space::Right, &self.right.centre.data)
-            .with(Space::Input, &before.inverse);
+            .with(OperandSpace::Left, &self.left.centre.data)
+            .with(OperandSpace::Right, &self.right.centre.data)
+            .with(OperandSpace::Input, &before.inverse);
         let between = engine.run(&first, operands)?;
-        engine.run(&second, operands.with(Space::Between, &between))
+        engine.run(&second, operands.with(OperandSpace::Between, &between))
     }
 
-    /// The part of a centre with a state of the site on the other side: of S Vᵀ columns (σ', r), of U S rows (l, σ).
+    /// The part of a centre with one state of the other side's site: columns (σ', r) of S Vᵀ, rows (l, σ) of U S.
     fn factor(&self, side: Side, sector: Option<usize>, state: usize) -> Option<Factor> {
         let index = sector?;
         let pair = &self.frame.layout.sectors[index];
@@ -155,7 +158,7 @@ struct Factor {
     stride: usize,
 }
 
-fn plain(space: Space, offset: usize, stride: usize) -> Operand {
+fn plain(space: OperandSpace, offset: usize, stride: usize) -> Operand {
     Operand { space, offset, stride, transposed: false }
 }
 
@@ -163,8 +166,8 @@ fn product(a: Operand, b: Operand, inner: usize, first: usize, stride: usize, ro
     Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first, stride, rows, columns }
 }
 
-/// The (columns × rows) pseudo-inverse of a matrix. Kept states come by descending weight, so what counts of them is the first
-/// rows and columns: at a fixed m that is more than ψ needs, the decomposition of all would take longer than the step.
+/// The (columns × rows) pseudo-inverse of a matrix. Kept states are ordered by descending weight, so only the first rows
+/// and columns matter: at a fixed m larger than ψ needs, decomposing all of it would take longer than the step.
 fn pseudo_inverse(matrix: &[f64], rows: usize, columns: usize) -> Result<Vec<f64>, DmrgError> {
     let (first_rows, first_columns) = significant(matrix, rows, columns);
     let mut inverse = vec![0.0; rows * columns];
@@ -183,14 +186,14 @@ fn pseudo_inverse(matrix: &[f64], rows: usize, columns: usize) -> Result<Vec<f64
     Ok(inverse)
 }
 
-/// The first rows and columns, behind which none has the norm of a singular value that is inverted.
+/// The number of leading rows and columns; none after them reaches the norm of an inverted singular value.
 fn significant(matrix: &[f64], rows: usize, columns: usize) -> (usize, usize) {
     let (mut of_rows, mut of_columns) = (vec![0.0; rows], vec![0.0; columns]);
     for (column, square) in matrix.chunks_exact(rows.max(1)).zip(&mut of_columns) {
         of_rows.iter_mut().zip(column).for_each(|(sum, x)| *sum += x * x);
         *square = column.iter().map(|x| x * x).sum::<f64>();
     }
-    // The largest singular value is no smaller than a row.
+    // The largest singular value is at least the norm of a row.
     let least = of_rows.iter().fold(0.0f64, |most, square| most.max(*square)) * SMALLEST.powi(2);
     let first = |squares: &[f64]| squares.iter().rposition(|square| *square > least).map_or(0, |last| last + 1);
     (first(&of_rows), first(&of_columns))
@@ -201,7 +204,7 @@ mod tests {
     use super::*;
     use eigenforge_runtime::seeded::vector;
 
-    /// s⁻¹ s is the identity of what counts, and states without weight behind it change nothing.
+    /// s⁻¹ s is the identity on the significant part, and states without weight after it change nothing.
     #[test]
     fn states_without_weight_take_no_part_in_the_inverse() {
         let (n, rows, columns) = (4, 7, 9);

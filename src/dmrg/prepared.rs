@@ -1,9 +1,9 @@
-//! Vectors over the configurations of a sector as the state of a sweep.
+//! Converts vectors over the configurations of a sector into the state of a sweep.
 //!
-//! In: configurations with one amplitude for each of some vectors. Out: the states kept of every site and, for each vector, ψ at
-//! the first bond, as a sweep to the left leaves them behind. From the right end each site is taken into the block behind it: the
-//! eigenvectors of Σ_v ρ_v of the right part with the largest weights are kept (as White's density matrices are), and the
-//! amplitudes go on in terms of them. A product state is a single configuration.
+//! In: configurations, with one amplitude per vector. Out: the states kept of every site and, for each vector, ψ at the
+//! first bond, as after a sweep to the left. Starting at the right end, each site joins the block behind it: the
+//! eigenvectors of Σ_v ρ_v of the right part with the largest weights are kept (as for White's density matrices), and the
+//! amplitudes are expressed in them. A product state is a single configuration.
 
 use super::blocks::{Sectors, Side};
 use super::bond::Frame;
@@ -12,34 +12,34 @@ use super::charges::Charges;
 use super::dense::{View, eigen, multiply_add};
 use super::error::DmrgError;
 use super::state::Isometry;
-use super::truncate::{Limits, choose};
-use super::whole::WholeSector;
+use super::truncate::{TruncationLimits, choose};
+use super::whole_sector::WholeSector;
 use faer::Mat;
 
-/// Weights of a density matrix below this part of all are rounding.
+/// Weights of a density matrix below this fraction of the total are rounding errors.
 const ROUNDING: f64 = 1e-15;
 
-/// What a sweep begins with, ψ at the first bond.
+/// The start state of a sweep, with ψ at the first bond.
 pub(super) struct Prepared {
-    /// The states kept of each site; none of the first two.
+    /// The states kept of each site; `None` for the first two.
     pub kept: Vec<Option<Isometry>>,
     /// ψ of each vector.
     pub waves: Vec<Vec<f64>>,
 }
 
-/// The left parts of configurations, with the amplitudes of the states kept of the right part.
+/// The left parts of configurations, with amplitudes in the states kept of the right part.
 struct Rows {
-    /// (code of the first sites, their charges, first amplitude), ascending.
+    /// (code of the first sites, their charges, first amplitude), in ascending order.
     list: Vec<(u128, Charges, usize)>,
-    /// Of each vector.
+    /// Amplitudes of each vector.
     amplitudes: Vec<Vec<f64>>,
 }
 
 impl Prepared {
-    /// With at most `most` states kept of a block.
+    /// Keeps at most `most` states of a block.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn new(chain: &Chain, sector: &WholeSector, vectors: &[&[f64]], most: usize) -> Result<Prepared, DmrgError> {
         let charges = |code: u128| {
             let states = (0..chain.sites).map(|p| chain.site.charges()[sector.state(code, p)]);
@@ -49,7 +49,7 @@ impl Prepared {
         let mut rows = Rows { list, amplitudes: vectors.iter().map(|vector| vector.to_vec()).collect() };
         let (mut behind, mut kept) = (Sectors::end(), (0..chain.sites).map(|_| None).collect::<Vec<_>>());
         for p in (2..chain.sites).rev() {
-            let isometry = rows.take_up(chain, sector.bits(), p, &behind, most)?;
+            let isometry = rows.add_site(chain, sector.bits(), p, &behind, most)?;
             behind = isometry.kept.clone();
             kept[p] = Some(isometry);
         }
@@ -59,8 +59,8 @@ impl Prepared {
 }
 
 impl Rows {
-    /// Takes site `p` from the left parts into the block behind it.
-    fn take_up(
+    /// Moves site `p` from the left parts into the block behind it.
+    fn add_site(
         &mut self,
         chain: &Chain,
         bits: u32,
@@ -69,7 +69,7 @@ impl Rows {
         most: usize,
     ) -> Result<Isometry, DmrgError> {
         let enlarged = chain.enlarge(Side::Right, behind, p + 1);
-        // Of each left part without the site: its sector of the enlarged block, its column there.
+        // For each left part without the site: its sector of the enlarged block, and its column there.
         let mut columns = vec![0; enlarged.sectors.len()];
         let mut list: Vec<(u128, Charges, usize, usize)> = Vec::new();
         let mut copies = Vec::new();
@@ -157,7 +157,7 @@ fn kept_states(
         values.iter().rev().map(|w| if *w > ROUNDING * all { *w } else { 0.0 }).collect()
     };
     let weights: Vec<Vec<f64>> = solved.iter().map(weights).collect();
-    let limits = Limits { most, least: 1, discarded: 0.0 };
+    let limits = TruncationLimits { most, least: 1, discarded: 0.0 };
     let counts = choose(&weights.iter().map(Vec::as_slice).collect::<Vec<_>>(), limits);
     let keep = |q: usize| {
         let (d, vectors) = (sectors.dimension(q), &solved[q].1);

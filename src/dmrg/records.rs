@@ -1,19 +1,19 @@
-//! Operation records: what every step of DMRG does to its buffers, as plain data.
+//! Operation records: every step of DMRG as plain data.
 //!
 //! A [`Record`] is one product C += c · A B of column-major matrices at fixed places, or one scaled copy of a part of a
-//! matrix. The paper's record of (A X) Bᵀ (Nemes et al. 2014, Algorithms 5–7: A, X, B, Y, sizes, coefficient, order) is
-//! two of them with the intermediate between; where A or B is an identity, one, or a copy. Records with one output
-//! block form a [`Group`], which is computed in order by one task, so no two tasks write one place and the same run
-//! gives the same bits; the groups of a [`Stage`] are independent, and stages follow each other.
+//! matrix. The paper's record of (A X) Bᵀ (Nemes et al. 2014, Algorithms 5–7: A, X, B, Y, sizes, coefficient, order)
+//! becomes two of them with an intermediate; if A or B is an identity it becomes one, or a copy. The records of one
+//! output block form a [`RecordGroup`], computed in order by one task, so no two tasks write to one place and a repeated
+//! run gives the same bits; the groups of a [`RecordStage`] are independent, and stages follow each other.
 //!
-//! Buffers are named by [`Space`], so a list of records is the same for buffers of the host and of a device.
+//! Buffers are named by [`OperandSpace`], so the same list of records works for host and device buffers.
 
 use super::dense::{View, multiply_add};
 use rayon::prelude::*;
 
-/// A buffer.
+/// The buffer of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Space {
+pub enum OperandSpace {
     /// Operators of the left block.
     Left,
     /// Summed operators of the enlarged left block.
@@ -22,28 +22,34 @@ pub enum Space {
     Right,
     /// Summed operators of the enlarged right block.
     RightSum,
-    /// The vector that is multiplied, or the states that a block is projected on.
+    /// The vector that is multiplied, or the states onto which a block is projected.
     Input,
-    /// Products on the way.
+    /// Intermediate products.
     Between,
 }
 
 /// Number of spaces.
 pub const SPACES: usize = 6;
 /// All of them.
-pub(super) const SPACE_LIST: [Space; SPACES] =
-    [Space::Left, Space::LeftSum, Space::Right, Space::RightSum, Space::Input, Space::Between];
+pub(super) const SPACE_LIST: [OperandSpace; SPACES] = [
+    OperandSpace::Left,
+    OperandSpace::LeftSum,
+    OperandSpace::Right,
+    OperandSpace::RightSum,
+    OperandSpace::Input,
+    OperandSpace::Between,
+];
 
 /// A matrix in a buffer, column-major.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operand {
     /// Which buffer.
-    pub space: Space,
+    pub space: OperandSpace,
     /// Its first element.
     pub offset: usize,
-    /// Elements from a column to the next.
+    /// Elements from one column to the next.
     pub stride: usize,
-    /// Whether its transpose is meant.
+    /// Whether the transpose is meant.
     pub transposed: bool,
 }
 
@@ -71,13 +77,13 @@ pub enum Action {
 /// One operation on a part of a group's output block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
-    /// What is added.
+    /// The operation.
     pub action: Action,
     /// c.
     pub coefficient: f64,
     /// First element of the part, from the start of the group's output.
     pub first: usize,
-    /// Elements from a column to the next.
+    /// Elements from one column to the next.
     pub stride: usize,
     /// Rows of the part.
     pub rows: usize,
@@ -99,7 +105,7 @@ impl Record {
 
 /// The records of one output block.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct Group {
+pub struct RecordGroup {
     /// First element of the block in the output buffer.
     pub offset: usize,
     /// Elements of the block.
@@ -110,21 +116,21 @@ pub struct Group {
 
 /// Independent groups that fill one buffer; offsets ascending.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct Stage {
+pub struct RecordStage {
     /// The groups.
-    pub groups: Vec<Group>,
+    pub groups: Vec<RecordGroup>,
     /// Length of the output buffer.
     pub length: usize,
 }
 
-impl Stage {
+impl RecordStage {
     /// Floating-point operations.
     pub fn flops(&self) -> f64 {
         // Not `sum`, whose empty sum of floats is −0.
         self.groups.iter().flat_map(|group| &group.records).fold(0.0, |sum, record| sum + record.flops())
     }
 
-    /// Number of records that are products, and of those that are copies.
+    /// Number of records that are products, and number that are copies.
     pub fn counts(&self) -> (usize, usize) {
         let records = || self.groups.iter().flat_map(|group| &group.records);
         let products = records().filter(|record| matches!(record.action, Action::Product { .. })).count();
@@ -139,8 +145,8 @@ pub struct Buffers<'a> {
 }
 
 impl<'a> Buffers<'a> {
-    /// With a buffer in its place.
-    pub fn with(mut self, space: Space, data: &'a [f64]) -> Buffers<'a> {
+    /// Sets the buffer of a space.
+    pub fn with(mut self, space: OperandSpace, data: &'a [f64]) -> Buffers<'a> {
         self.slices[space as usize] = data;
         self
     }
@@ -152,11 +158,11 @@ impl<'a> Buffers<'a> {
     }
 }
 
-/// Below so many operations a stage is not worth waking other threads for.
+/// Below this many operations a stage is not worth waking other threads for.
 const SEQUENTIAL_FLOPS: f64 = 2e5;
 
-/// Runs a stage on the CPU: the output is what its groups add up to, everything else zero.
-pub fn run(stage: &Stage, buffers: Buffers<'_>, output: &mut [f64]) {
+/// Runs a stage on the CPU: every block of the output is the sum of its group's records; everything else is zero.
+pub fn run(stage: &RecordStage, buffers: Buffers<'_>, output: &mut [f64]) {
     let mut tasks = Vec::with_capacity(stage.groups.len());
     let (mut rest, mut at) = (output, 0);
     for group in &stage.groups {
@@ -167,7 +173,7 @@ pub fn run(stage: &Stage, buffers: Buffers<'_>, output: &mut [f64]) {
         (rest, at) = (behind, group.offset + group.length);
     }
     rest.fill(0.0);
-    let add = |(group, block): (&Group, &mut [f64])| {
+    let add = |(group, block): (&RecordGroup, &mut [f64])| {
         block.fill(0.0);
         group.records.iter().for_each(|r| r.add(buffers, block));
     };
@@ -218,7 +224,7 @@ mod tests {
     }
 
     fn naive(record: &Record, left: &[f64], input: &[f64], row: usize, column: usize) -> f64 {
-        let data = |operand: Operand| if operand.space == Space::Left { left } else { input };
+        let data = |operand: Operand| if operand.space == OperandSpace::Left { left } else { input };
         record.coefficient
             * match record.action {
                 Action::Product { a, b, inner } => {
@@ -233,7 +239,7 @@ mod tests {
     fn groups_add_their_records_up_and_leave_nothing_of_what_was_there() {
         let (left, input) = (vector(400, 3), vector(900, 4));
         let operand = |space, offset, stride, transposed| Operand { space, offset, stride, transposed };
-        let (a, x) = (operand(Space::Left, 7, 9, false), operand(Space::Input, 5, 11, false));
+        let (a, x) = (operand(OperandSpace::Left, 7, 9, false), operand(OperandSpace::Input, 5, 11, false));
         let turned = |operand: Operand| Operand { transposed: true, ..operand };
         let record = |action, coefficient, first, rows, columns| Record {
             action,
@@ -251,8 +257,8 @@ mod tests {
             record(Action::Diagonal, 0.25, 30, 5, 5),
         ];
         // Two groups with a gap between them and behind them: 80 elements each.
-        let group = |offset| Group { offset, length: 80, records: records.clone() };
-        let stage = Stage { groups: vec![group(3), group(90)], length: 180 };
+        let group = |offset| RecordGroup { offset, length: 80, records: records.clone() };
+        let stage = RecordStage { groups: vec![group(3), group(90)], length: 180 };
         let mut expected = vec![0.0; 180];
         for group in &stage.groups {
             for record in &group.records {
@@ -263,7 +269,7 @@ mod tests {
             }
         }
         let mut found = vec![f64::NAN; 180];
-        run(&stage, Buffers::default().with(Space::Left, &left).with(Space::Input, &input), &mut found);
+        run(&stage, Buffers::default().with(OperandSpace::Left, &left).with(OperandSpace::Input, &input), &mut found);
         for (found, expected) in found.iter().zip(&expected) {
             assert!((found - expected).abs() < 1e-13, "{found} is not {expected}");
         }

@@ -1,10 +1,10 @@
-//! States that a search stays orthogonal to, so that it finds the next one above them.
+//! States to which a search stays orthogonal, so that it finds the next one above them.
 //!
-//! In: a converged [`Sweeper`] (its state becomes a [`Reference`]), and the blocks of another one. Out: the reference as a
-//! vector φ over the other's superblock, φ[(l, s), (s', r)] = Σ L[l, a] V_p[(s, k), a] V_{p+1}[(s', b), k] R[r, b]. A reference
-//! is a right-canonical matrix product, one isometry a site; L and R are the overlaps of its kept states with those of
-//! the search ([`Contact`]s), carried along with the blocks. Minimising where x ⊥ φ at every bond minimises over the
-//! states orthogonal to the reference (McCulloch 2007, section 3.5).
+//! In: a converged [`Sweeper`] (its state becomes a [`ReferenceState`]), and the blocks of another one. Out: the
+//! reference as a vector φ over the other's superblock, φ[(l, s), (s', r)] = Σ L[l, a] V_p[(s, k), a] V_{p+1}[(s', b), k]
+//! R[r, b]. A reference is a right-canonical matrix product with one isometry per site; L and R are the overlaps of its
+//! kept states with those of the search ([`CutOverlap`]s), updated along with the blocks. Minimising with x ⊥ φ at every
+//! bond minimises over the states orthogonal to the reference (McCulloch 2007, section 3.5).
 
 use super::backend::Operands;
 use super::blocks::{Enlarged, Sectors, Side};
@@ -12,46 +12,46 @@ use super::bond::Frame;
 use super::chain::Chain;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use super::state::{Isometry, KeptBlock};
 use super::sweep::Sweeper;
-use super::truncate::Limits;
+use super::truncate::TruncationLimits;
 use faer::Mat;
 
-/// A state of a chain as one isometry a site, each from the right.
-pub struct Reference<B> {
+/// A state of a chain as one isometry per site, right-canonical.
+pub struct ReferenceState<B> {
     tensors: Vec<Isometry<B>>,
 }
 
-/// Overlaps ⟨own|other⟩ of the kept states of a search and of a reference at a cut.
-pub struct Contact<B> {
-    blocks: Vec<ContactBlock>,
+/// Overlaps ⟨own|other⟩ at a cut between the kept states of a search and of a reference.
+pub struct CutOverlap<B> {
+    blocks: Vec<CutOverlapBlock>,
     data: B,
 }
 
-/// Of two sectors.
+/// The overlap of two sectors.
 #[derive(Clone, Copy)]
-struct ContactBlock {
+struct CutOverlapBlock {
     own: usize,
     other: usize,
     offset: usize,
     rows: usize,
 }
 
-/// A reference and its contacts at every cut of a search.
-pub struct Companion<B> {
-    reference: Reference<B>,
-    left: Vec<Option<Contact<B>>>,
-    right: Vec<Option<Contact<B>>>,
+/// A reference and its overlaps with a search at every cut.
+pub struct ReferenceOverlaps<B> {
+    reference: ReferenceState<B>,
+    left: Vec<Option<CutOverlap<B>>>,
+    right: Vec<Option<CutOverlap<B>>>,
 }
 
-/// A matrix as it is stored.
-fn stored(space: Space, offset: usize, stride: usize) -> Operand {
+/// A matrix as stored.
+fn stored(space: OperandSpace, offset: usize, stride: usize) -> Operand {
     Operand { space, offset, stride, transposed: false }
 }
 
-/// Its transpose.
-fn transposed(space: Space, offset: usize, stride: usize) -> Operand {
+/// The transpose of a stored matrix.
+fn transposed(space: OperandSpace, offset: usize, stride: usize) -> Operand {
     Operand { space, offset, stride, transposed: true }
 }
 
@@ -60,28 +60,28 @@ fn product(a: Operand, b: Operand, inner: usize, rows: usize, columns: usize) ->
     Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
 }
 
-impl Stage {
-    /// A new group of `rows` × `columns`; gives its offset.
+impl RecordStage {
+    /// Adds a group of `rows` × `columns` and returns its offset.
     fn push(&mut self, rows: usize, columns: usize, records: Vec<Record>) -> usize {
         let offset = self.length;
-        self.groups.push(Group { offset, length: rows * columns, records });
+        self.groups.push(RecordGroup { offset, length: rows * columns, records });
         self.length += rows * columns;
         offset
     }
 }
 
-impl<B> Reference<B> {
+impl<B> ReferenceState<B> {
     /// The state of a sweeper with ψ at the first bond.
     ///
     /// # Errors
-    /// Those of the engine.
-    pub fn of<E: Engine<Buffer = B>>(chain: &Chain, sweeper: &Sweeper<'_, E>) -> Result<Reference<B>, DmrgError> {
+    /// Errors of the engine.
+    pub fn of<E: Engine<Buffer = B>>(chain: &Chain, sweeper: &Sweeper<'_, E>) -> Result<ReferenceState<B>, DmrgError> {
         let (engine, frame) = (sweeper.engine(), sweeper.frame(0));
-        let everything = Limits { most: usize::MAX, least: 1, discarded: 0.0 };
+        let everything = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0 };
         let truncated = engine.truncate(frame.wave(sweeper.wave()), Side::Right, everything)?;
         let enlarged = chain.enlarge(Side::Right, &truncated.kept.kept, 1);
         let centre = engine.download(&truncated.centre.data)?;
-        // The first site has what is left of ψ: one state, rows (state of the site, state kept of the rest).
+        // The first site holds the rest of ψ: one state, rows (state of the site, state kept of the rest).
         let mut first = Mat::zeros(enlarged.sectors.dimension(0), 1);
         for part in &enlarged.parts[0] {
             let found =
@@ -100,49 +100,49 @@ impl<B> Reference<B> {
             let copy = engine.download(&kept.data)?.into_owned();
             tensors.push(kept.tables().carried(|_| engine.upload(copy))?);
         }
-        Ok(Reference { tensors })
+        Ok(ReferenceState { tensors })
     }
 
-    /// The states behind site `p`, and the site with them.
+    /// The states behind site `p`, enlarged by the site.
     fn enlarged(&self, chain: &Chain, p: usize) -> Enlarged {
         let end = Sectors::end();
         let behind = self.tensors.get(p + 1).map_or(&end, |isometry| &isometry.kept);
         chain.enlarge(Side::Right, behind, p + 1)
     }
 
-    /// The block of the isometry of site `p` that keeps a sector.
+    /// The block of site `p`'s isometry that keeps a sector.
     fn keeping(&self, p: usize, sector: usize) -> Option<&KeptBlock> {
         self.tensors[p].blocks.iter().find(|block| block.kept_sector == sector)
     }
 }
 
-impl<B> Contact<B> {
-    fn end<E: Engine<Buffer = B>>(engine: &E) -> Result<Contact<B>, DmrgError> {
-        let blocks = vec![ContactBlock { own: 0, other: 0, offset: 0, rows: 1 }];
-        Ok(Contact { blocks, data: engine.upload(vec![1.0])? })
+impl<B> CutOverlap<B> {
+    fn end<E: Engine<Buffer = B>>(engine: &E) -> Result<CutOverlap<B>, DmrgError> {
+        let blocks = vec![CutOverlapBlock { own: 0, other: 0, offset: 0, rows: 1 }];
+        Ok(CutOverlap { blocks, data: engine.upload(vec![1.0])? })
     }
 
-    fn with_own(&self, own: usize) -> Option<ContactBlock> {
+    fn with_own(&self, own: usize) -> Option<CutOverlapBlock> {
         self.blocks.iter().copied().find(|block| block.own == own)
     }
 }
 
-impl<B> Companion<B> {
-    /// Beside a search with ψ at bond `p`, whose kept states the engine can read.
+impl<B> ReferenceOverlaps<B> {
+    /// For a search with ψ at bond `p`, whose kept states are in the engine's memory.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn new<E: Engine<Buffer = B>>(
         engine: &E,
         chain: &Chain,
-        reference: Reference<B>,
+        reference: ReferenceState<B>,
         kept: &[Option<Isometry<B>>],
         p: usize,
-    ) -> Result<Companion<B>, DmrgError> {
+    ) -> Result<ReferenceOverlaps<B>, DmrgError> {
         let none = || (0..=chain.sites).map(|_| None).collect::<Vec<_>>();
-        let mut companion = Companion { reference, left: none(), right: none() };
-        companion.left[0] = Some(Contact::end(engine)?);
-        companion.right[chain.sites] = Some(Contact::end(engine)?);
+        let mut companion = ReferenceOverlaps { reference, left: none(), right: none() };
+        companion.left[0] = Some(CutOverlap::end(engine)?);
+        companion.right[chain.sites] = Some(CutOverlap::end(engine)?);
         let sides: [(Side, Vec<usize>); 2] =
             [(Side::Left, (0..p).collect()), (Side::Right, (p + 2..chain.sites).rev().collect())];
         for (side, sites) in sides {
@@ -157,15 +157,15 @@ impl<B> Companion<B> {
         Ok(companion)
     }
 
-    /// The reference alone.
-    pub fn into_reference(self) -> Reference<B> {
+    /// Returns the reference, dropping the overlaps.
+    pub fn into_reference(self) -> ReferenceState<B> {
         self.reference
     }
 
-    /// Takes site `p` into the contact on a side; `own` are the states kept of it and `enlarged` what they are of.
+    /// Adds site `p` to the overlap on a side; `own` are the states kept of it, and `enlarged` the basis they are in.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn carry<E: Engine<Buffer = B>>(
         &mut self,
         engine: &E,
@@ -178,7 +178,7 @@ impl<B> Companion<B> {
         let (from, to) = if side == Side::Left { (&self.left[p], p + 1) } else { (&self.right[p + 1], p) };
         let Some(from) = from else { return Ok(()) };
         let other = self.reference.enlarged(chain, p);
-        let (mut first, mut second, mut blocks) = (Stage::default(), Stage::default(), Vec::new());
+        let (mut first, mut second, mut blocks) = (RecordStage::default(), RecordStage::default(), Vec::new());
         for block in &own.blocks {
             let mut target = None;
             for part in &enlarged.parts[block.enlarged_sector] {
@@ -191,50 +191,50 @@ impl<B> Companion<B> {
                     }
                 };
                 let Some((tensor, sector, inner, columns)) = found else { continue };
-                let contacted = stored(Space::Left, contact.offset, contact.rows);
+                let contacted = stored(OperandSpace::Left, contact.offset, contact.rows);
                 let between =
                     first.push(contact.rows, columns, vec![product(contacted, tensor, inner, contact.rows, columns)]);
-                let a = transposed(Space::Input, block.offset + part.first, block.rows);
-                let b = stored(Space::Between, between, contact.rows);
+                let a = transposed(OperandSpace::Input, block.offset + part.first, block.rows);
+                let b = stored(OperandSpace::Between, between, contact.rows);
                 let record = product(a, b, part.dimension, block.columns, columns);
                 let group = *target.get_or_insert_with(|| {
                     let offset = second.push(block.columns, columns, Vec::new());
-                    blocks.push(ContactBlock { own: block.kept_sector, other: sector, offset, rows: block.columns });
+                    blocks.push(CutOverlapBlock { own: block.kept_sector, other: sector, offset, rows: block.columns });
                     second.groups.len() - 1
                 });
                 second.groups[group].records.push(record);
             }
         }
         let operands = Operands::default()
-            .with(Space::Left, &from.data)
-            .with(Space::Right, &self.reference.tensors[p].data)
-            .with(Space::Input, &own.data);
+            .with(OperandSpace::Left, &from.data)
+            .with(OperandSpace::Right, &self.reference.tensors[p].data)
+            .with(OperandSpace::Input, &own.data);
         let between = engine.run(&first, operands)?;
-        let data = engine.run(&second, operands.with(Space::Between, &between))?;
+        let data = engine.run(&second, operands.with(OperandSpace::Between, &between))?;
         let place = if side == Side::Left { &mut self.left[to] } else { &mut self.right[to] };
-        *place = Some(Contact { blocks, data });
+        *place = Some(CutOverlap { blocks, data });
         Ok(())
     }
 
-    /// V_p[(s, k), a]ᵀ for the a of a contact: the matrix, the sector of k, a's and k's states.
+    /// V_p[(s, k), a]ᵀ for the a of an overlap: the matrix, the sector of k, the number of states a and k.
     fn leftwards(
         &self,
         p: usize,
-        contact: ContactBlock,
+        contact: CutOverlapBlock,
         state: usize,
         other: &Enlarged,
     ) -> Option<(Operand, usize, usize, usize)> {
         let v = self.reference.keeping(p, contact.other)?;
         let part = other.parts[v.enlarged_sector].iter().find(|part| part.state == state)?;
-        let matrix = transposed(Space::Right, v.offset + part.first, v.rows);
+        let matrix = transposed(OperandSpace::Right, v.offset + part.first, v.rows);
         Some((matrix, part.block, v.columns, part.dimension))
     }
 
-    /// V_p[(s, b), a] for the b of a contact, in the sector of these charges.
+    /// V_p[(s, b), a] for the b of an overlap, in the sector of these charges.
     fn rightwards(
         &self,
         p: usize,
-        contact: ContactBlock,
+        contact: CutOverlapBlock,
         state: usize,
         charges: super::charges::Charges,
         other: &Enlarged,
@@ -242,14 +242,14 @@ impl<B> Companion<B> {
         let sector = other.sectors.find(charges)?;
         let v = self.reference.tensors[p].block(sector)?;
         let part = other.parts[sector].iter().find(|part| part.state == state && part.block == contact.other)?;
-        let matrix = stored(Space::Right, v.offset + part.first, v.rows);
+        let matrix = stored(OperandSpace::Right, v.offset + part.first, v.rows);
         Some((matrix, v.kept_sector, part.dimension, v.columns))
     }
 
-    /// φ over the frame of bond `p`.
+    /// φ in the layout of bond `p`.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn vector<E: Engine<Buffer = B>>(
         &self,
         engine: &E,
@@ -260,7 +260,7 @@ impl<B> Companion<B> {
         let there = "contacts beside the bond of ψ are kept up to date";
         let (left, right) = (self.left[p].as_ref().expect(there), self.right[p + 2].as_ref().expect(there));
         let (here, next) = (self.reference.enlarged(chain, p), self.reference.enlarged(chain, p + 1));
-        let (mut first, mut second) = (Stage::default(), Stage::default());
+        let (mut first, mut second) = (RecordStage::default(), RecordStage::default());
         second.length = frame.layout.length;
         for pair in &frame.layout.sectors {
             // (part, sector of k, its states, offset between): L V_p, and R V_{p+1}.
@@ -268,8 +268,8 @@ impl<B> Companion<B> {
             for part in &frame.left.parts[pair.left] {
                 let Some(contact) = left.with_own(part.block) else { continue };
                 let Some((v, k, inner, columns)) = self.leftwards(p, contact, part.state, &here) else { continue };
-                let a = stored(Space::Left, contact.offset, contact.rows);
-                let v = Operand { space: Space::LeftSum, ..v };
+                let a = stored(OperandSpace::Left, contact.offset, contact.rows);
+                let v = Operand { space: OperandSpace::LeftSum, ..v };
                 let record = product(a, v, inner, contact.rows, columns);
                 of_left.push((part, k, columns, first.push(contact.rows, columns, vec![record])));
             }
@@ -279,36 +279,36 @@ impl<B> Companion<B> {
                 let charges = frame.right.sectors.charges(pair.right);
                 let found = self.rightwards(p + 1, contact, part.state, charges, &next);
                 let Some((v, k, inner, columns)) = found else { continue };
-                let a = stored(Space::Right, contact.offset, contact.rows);
-                let v = Operand { space: Space::RightSum, ..v };
+                let a = stored(OperandSpace::Right, contact.offset, contact.rows);
+                let v = Operand { space: OperandSpace::RightSum, ..v };
                 let record = product(a, v, inner, contact.rows, columns);
                 of_right.push((part, k, first.push(contact.rows, columns, vec![record])));
             }
             let mut records = Vec::new();
             for (own, k, inner, a) in &of_left {
                 for (behind, _, b) in of_right.iter().filter(|(_, other, _)| other == k) {
-                    let x = stored(Space::Between, *a, own.dimension);
-                    let y = transposed(Space::Between, *b, behind.dimension);
+                    let x = stored(OperandSpace::Between, *a, own.dimension);
+                    let y = transposed(OperandSpace::Between, *b, behind.dimension);
                     let record = product(x, y, *inner, own.dimension, behind.dimension);
                     records.push(Record { first: own.first + behind.first * pair.rows, stride: pair.rows, ..record });
                 }
             }
-            second.groups.push(Group { offset: pair.offset, length: pair.rows * pair.columns, records });
+            second.groups.push(RecordGroup { offset: pair.offset, length: pair.rows * pair.columns, records });
         }
         let operands = Operands::default()
-            .with(Space::Left, &left.data)
-            .with(Space::Right, &right.data)
-            .with(Space::LeftSum, &self.reference.tensors[p].data)
-            .with(Space::RightSum, &self.reference.tensors[p + 1].data);
+            .with(OperandSpace::Left, &left.data)
+            .with(OperandSpace::Right, &right.data)
+            .with(OperandSpace::LeftSum, &self.reference.tensors[p].data)
+            .with(OperandSpace::RightSum, &self.reference.tensors[p + 1].data);
         let between = engine.run(&first, operands)?;
-        engine.run(&second, operands.with(Space::Between, &between))
+        engine.run(&second, operands.with(OperandSpace::Between, &between))
     }
 
-    /// φ over the frame of site `p` alone, which the block on `with` holds: L V_p on the left and R on the right of it, or L
+    /// φ in the layout of site `p` alone, which the block on `with` contains: L V_p on the left and R to its right, or L
     /// and R V_p.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn vector_of_site<E: Engine<Buffer = B>>(
         &self,
         engine: &E,
@@ -321,7 +321,7 @@ impl<B> Companion<B> {
         let (left, right) = (self.left[p].as_ref().expect(there), self.right[p + 1].as_ref().expect(there));
         let here = self.reference.enlarged(chain, p);
         let (near, far) = if with == Side::Left { (left, right) } else { (right, left) };
-        let (mut first, mut second) = (Stage::default(), Stage::default());
+        let (mut first, mut second) = (RecordStage::default(), RecordStage::default());
         second.length = frame.layout.length;
         for pair in &frame.layout.sectors {
             let (parts, others, charges) = match with {
@@ -339,7 +339,7 @@ impl<B> Companion<B> {
                     Some(charges) => self.rightwards(p, contact, part.state, charges, &here),
                 };
                 let Some((v, sector, inner, columns)) = found else { continue };
-                let a = stored(Space::Left, contact.offset, contact.rows);
+                let a = stored(OperandSpace::Left, contact.offset, contact.rows);
                 let made = first.push(contact.rows, columns, vec![product(a, v, inner, contact.rows, columns)]);
                 for other in others {
                     let Some(beyond) = far.with_own(other.block).filter(|beyond| beyond.other == sector) else {
@@ -348,12 +348,12 @@ impl<B> Companion<B> {
                     let (rows, width) = (contact.rows, beyond.rows);
                     let record = match with {
                         Side::Left => {
-                            let x = stored(Space::Between, made, rows);
-                            product(x, transposed(Space::LeftSum, beyond.offset, width), columns, rows, width)
+                            let x = stored(OperandSpace::Between, made, rows);
+                            product(x, transposed(OperandSpace::LeftSum, beyond.offset, width), columns, rows, width)
                         }
                         Side::Right => {
-                            let x = stored(Space::LeftSum, beyond.offset, width);
-                            product(x, transposed(Space::Between, made, rows), columns, width, rows)
+                            let x = stored(OperandSpace::LeftSum, beyond.offset, width);
+                            product(x, transposed(OperandSpace::Between, made, rows), columns, width, rows)
                         }
                     };
                     let at = match with {
@@ -363,13 +363,13 @@ impl<B> Companion<B> {
                     records.push(Record { first: at, stride: pair.rows, ..record });
                 }
             }
-            second.groups.push(Group { offset: pair.offset, length: pair.rows * pair.columns, records });
+            second.groups.push(RecordGroup { offset: pair.offset, length: pair.rows * pair.columns, records });
         }
         let operands = Operands::default()
-            .with(Space::Left, &near.data)
-            .with(Space::LeftSum, &far.data)
-            .with(Space::Right, &self.reference.tensors[p].data);
+            .with(OperandSpace::Left, &near.data)
+            .with(OperandSpace::LeftSum, &far.data)
+            .with(OperandSpace::Right, &self.reference.tensors[p].data);
         let between = engine.run(&first, operands)?;
-        engine.run(&second, operands.with(Space::Between, &between))
+        engine.run(&second, operands.with(OperandSpace::Between, &between))
     }
 }

@@ -1,68 +1,70 @@
-//! When the memory plan is made: before a run by a guess of the sectors, and again when sweeps with fewer states have shown them.
+//! When memory is planned: before a run from guessed sectors, and again once sweeps with fewer states have shown the
+//! sectors.
 //!
-//! In: the sweeper at the end of each sweep. Out: the plan that the engine is held to from there on.
+//! In: the sweeper at the end of each sweep. Out: the plan for the following sweeps.
 
 use super::chain::Chain;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::memory::{self, Asked, MemoryPlan, Processor, Usage};
+use super::memory::{self, MemoryPlan, MemoryRequest, Processor, Usage};
 use super::options::Options;
 use super::shares::Shares;
 use super::sweep::Sweeper;
 use serde::Serialize;
 
-/// What a run was held to, and what it held.
+/// The memory plan of a run, and its actual memory use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct MemoryHeld {
+pub struct MemoryUse {
     /// The last plan.
     pub plan: MemoryPlan,
-    /// Bytes of the memory where it computed that were taken when the sweeps were over: on a card what was reserved, on the CPU the most
-    /// that was held.
+    /// Bytes of the computing processor's memory taken at the end of the sweeps: the reservation on a card, the peak on
+    /// the CPU.
     pub taken: u64,
-    /// The most that was held until then.
+    /// Peak use until then.
     pub peak: Usage,
-    /// The same with variance and averages: H² has more operators than H, and the plan is not of them.
+    /// Peak use including variance and averages: H² has more operators than H, and the plan does not cover it.
     pub measured: Usage,
 }
 
-/// The plan so far, and what was measured.
+/// The current plan, and the measured shares.
 pub(super) struct Planner {
     most: usize,
     plan: Option<MemoryPlan>,
-    /// Of the newest sweep, and of the last with fewer states.
+    /// Shares of the newest sweep, and of the last one with fewer states.
     shares: Option<Shares>,
     before: Option<Shares>,
 }
 
 impl Planner {
-    /// Makes the first plan, unless the engine does not count, and holds the engine to it.
+    /// Makes the first plan and applies it to the engine, unless the engine does not count.
     ///
     /// # Errors
-    /// A bond that does not fit.
+    /// A bond does not fit in memory.
     pub fn begin<E: Engine>(engine: &mut E, chain: &Chain, options: &Options) -> Result<Planner, DmrgError> {
         let most = options.states.iter().copied().max().unwrap_or(1);
         let Some(budget) = engine.budget() else {
             return Ok(Planner { most, plan: None, shares: None, before: None });
         };
         let whole = options.first_whole();
-        let plan = memory::first_plan(chain, Asked::first(options, most, whole, options.sweeps), budget)?;
-        // Until the sectors are known, what the sweeps with fewer states ask for.
+        let plan = memory::first_plan(chain, MemoryRequest::first(options, most, whole, options.sweeps), budget)?;
+        // Until the sectors are known, apply the plan of the sweeps with fewer states.
         let early = (0..whole).map(|sweep| options.states_of(sweep)).max();
-        let early = early.map(|states| memory::first_plan(chain, Asked::first(options, states, 0, whole), budget));
-        engine.hold_to(&early.transpose()?.unwrap_or(plan))?;
+        let early =
+            early.map(|states| memory::first_plan(chain, MemoryRequest::first(options, states, 0, whole), budget));
+        engine.apply_plan(&early.transpose()?.unwrap_or(plan))?;
         let plan = Some(plan);
         Ok(Planner { most, plan, shares: None, before: None })
     }
 
-    /// Lets the sweeper look which states would stay if all could that are allowed in the end.
+    /// Makes the sweeper record which states would stay if the final number of states were allowed.
     pub fn watch<E: Engine>(&self, sweeper: &mut Sweeper<'_, E>) {
         sweeper.foresees = self.most;
     }
 
-    /// Told that sweep `done` is over, with ψ at the first bond; gives the plan of the sweeps that follow if it is a new one.
+    /// Called after sweep `done`, with ψ at the first bond; returns the plan of the following sweeps if it is new.
     ///
     /// # Errors
-    /// A bond that does not fit.
+    /// A bond does not fit in memory.
     pub fn after<E: Engine>(
         &mut self,
         sweeper: &mut Sweeper<'_, E>,
@@ -80,22 +82,22 @@ impl Planner {
         }
         let Some(shares) = self.shares.as_ref().filter(|_| next == self.most) else { return Ok(None) };
         let chain = sweeper.chain;
-        let asked = Asked { measured: true, ..Asked::first(options, next, done + 1, options.sweeps) };
+        let asked = MemoryRequest { measured: true, ..MemoryRequest::first(options, next, done + 1, options.sweeps) };
         let shares = if states < next { &shares.grown(chain, self.before.as_ref(), next) } else { shares };
         let plan = memory::plan(chain, shares, asked, budget)?;
-        // What the sweeps before have taken is taken; and states that have not converged show fewer sectors than will be kept,
-        // so that a card, where nothing else has the memory, reserves what the guess was.
+        // Memory taken by earlier sweeps stays taken. States that have not converged show fewer sectors than will be
+        // kept, so on a card, where nothing else uses the memory, at least the guess is reserved.
         let guessed = if budget.processor == Processor::Card { self.plan.map_or(0, |plan| plan.reserved) } else { 0 };
         let taken = sweeper.engine.reserved().max(guessed);
         let plan = MemoryPlan { reserved: plan.reserved.max(taken), ..plan };
-        sweeper.engine.hold_to(&plan)?;
+        sweeper.engine.apply_plan(&plan)?;
         self.plan = Some(plan);
         Ok(Some(plan))
     }
 
-    /// The last plan beside what the engine has taken and held, at the end of the sweeps.
-    pub fn held<E: Engine>(&self, engine: &E) -> Option<MemoryHeld> {
+    /// The last plan and the engine's memory use at the end of the sweeps.
+    pub fn held<E: Engine>(&self, engine: &E) -> Option<MemoryUse> {
         let peak = engine.usage();
-        Some(MemoryHeld { plan: self.plan?, taken: engine.reserved(), peak, measured: peak })
+        Some(MemoryUse { plan: self.plan?, taken: engine.reserved(), peak, measured: peak })
     }
 }

@@ -1,8 +1,8 @@
-//! Where a chain repeats, so that it can be shortened: what the infinite-lattice algorithm needs of a model.
+//! Where a chain repeats, so that it can be shortened: needed by the infinite-lattice algorithm.
 //!
-//! In: the operator sum of the whole chain. Out: the [`Repetition`] of its tables, and the sum of a shorter chain: the left
-//! end, the right end, and whole periods taken out between them. A cut means the same operators wherever it stands in the
-//! repeated part, once every term that crosses it has begun there, so the ends fit together.
+//! In: the operator sum of the whole chain. Out: the [`Repetition`] of its tables, and the sum of a shorter chain: the
+//! left end and the right end, with whole periods removed between them. A cut has the same operators everywhere in the
+//! repeated part, once every term that crosses it starts there, so the ends fit together.
 
 use super::chain::Chain;
 use super::charges::{Charges, Reachable};
@@ -10,26 +10,26 @@ use super::error::DmrgError;
 use super::operator_sum::OperatorSum;
 use crate::operator::Operator;
 
-/// The sites from which tables repeat.
+/// The range of sites over which tables repeat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repetition {
     /// Sites of the smallest left and right block.
     pub blocks: (usize, usize),
 }
 
-/// Periods that growth by one site at each end can follow.
+/// Periods for which growth by one site at each end works.
 const PERIODS: [usize; 2] = [1, 2];
 
 impl Repetition {
-    /// Of a sum, whose longest term spans `range` sites beyond its first.
+    /// Finds it for a sum whose longest term spans `range` sites beyond its first.
     ///
     /// # Errors
-    /// A chain that repeats nowhere, or is all ends.
+    /// The chain repeats nowhere, or has no bulk.
     pub fn of(sum: &OperatorSum, range: usize) -> Result<Repetition, DmrgError> {
         let sites = sum.sites.len();
         let found = PERIODS.into_iter().find_map(|period| repeated(sum, period));
         let (begins, ends) = found.ok_or(DmrgError::NotRepeated { sites })?;
-        // Terms that cross the cut behind the left block and its site must have begun in the repeated part.
+        // Terms that cross the cut behind the left block and its site must start in the repeated part.
         let left = (begins + range).max(2) - 1;
         let right = (sites - ends).max(1);
         let odd = sites % 2;
@@ -42,7 +42,7 @@ impl Repetition {
     }
 }
 
-/// The longest run of tables around the middle that repeat with a period: its first, and one behind its last.
+/// The longest run of tables around the middle that repeats with a period: its first table, and one past its last.
 fn repeated(sum: &OperatorSum, period: usize) -> Option<(usize, usize)> {
     let n = sum.sites.len();
     let same = |j: usize| {
@@ -55,8 +55,8 @@ fn repeated(sum: &OperatorSum, period: usize) -> Option<(usize, usize)> {
 }
 
 impl Chain {
-    /// The chain of the first `left` and the last `right` sites, in the sector of the whole one that is nearest to an even
-    /// share; every charge is allowed at every cut, so that blocks fit chains of any length.
+    /// The chain of the first `left` and the last `right` sites, in the sector closest to its share of the whole one;
+    /// every charge is allowed at every cut, so that blocks fit chains of any length.
     pub(super) fn shortened(&self, left: usize, right: usize) -> Chain {
         let from = self.sites - right;
         let ends = |list: &[usize]| [&list[..left], &list[from..]].concat();
@@ -82,14 +82,14 @@ impl Chain {
         }
     }
 
-    /// The charges that so many sites may have nearest to their share of the whole chain's.
+    /// The charges of `sites` sites that are closest to their share of the whole chain's.
     fn share(&self, sites: usize) -> Charges {
         let distance = |charges: &Charges| -> i64 {
             let pairs = charges.0.iter().zip(&self.total.0);
             let off = |(own, all): (&i32, &i32)| i64::from(*own) * self.sites as i64 - i64::from(*all) * sites as i64;
             pairs.map(off).map(|d| d * d).sum()
         };
-        // The map is ordered, so that equal distances are decided in one way.
+        // The map is ordered, so ties are always resolved the same way.
         self.reachable.at(sites).keys().copied().min_by_key(distance).unwrap_or(self.total)
     }
 }

@@ -1,4 +1,4 @@
-//! A sweep that goes on from a saved state: kept states of every site and ψ at a bond, from which the blocks are made again.
+//! Resumes a sweep from a saved state: kept states of every site and ψ at a bond, from which the blocks are recomputed.
 
 use super::blocks::{Sectors, Side};
 use super::bond::{Frame, carried_over};
@@ -6,16 +6,16 @@ use super::chain::Chain;
 use super::engine::Engine;
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::left_behind::Item;
+use super::eviction::Evictable;
 use super::state::Isometry;
 use super::sweep::Sweeper;
 
 impl<'c, E: Engine> Sweeper<'c, E> {
-    /// Takes up a state that was saved with ψ at bond `p`: the blocks are made again from the states kept, which
-    /// [`is_whole`] has passed.
+    /// Resumes a state saved with ψ at bond `p`: the blocks are recomputed from the kept states, which [`is_whole`] has
+    /// accepted.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn restored(
         engine: E,
         chain: &'c Chain,
@@ -26,16 +26,16 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let mut sweeper = Sweeper::empty(engine, chain)?;
         for (site, kept) in kept.into_iter().enumerate() {
             sweeper.kept[site] = kept.map(|kept| kept.carried(|data| sweeper.engine.upload(data))).transpose()?;
-            sweeper.leave_behind(&[Item::Kept(site)])?;
+            sweeper.mark_evictable(&[Evictable::Kept(site)])?;
         }
         sweeper.wave = sweeper.engine.upload(wave)?;
         for site in 0..p {
             sweeper.left[site + 1] = sweeper.regrown(Side::Left, site)?;
-            sweeper.leave_behind(&[Item::Kept(site), Item::Block(Side::Left, site)])?;
+            sweeper.mark_evictable(&[Evictable::Kept(site), Evictable::Block(Side::Left, site)])?;
         }
         for site in (p + 2..chain.sites).rev() {
             sweeper.right[site] = sweeper.regrown(Side::Right, site)?;
-            sweeper.leave_behind(&[Item::Kept(site), Item::Block(Side::Right, site + 1)])?;
+            sweeper.mark_evictable(&[Evictable::Kept(site), Evictable::Block(Side::Right, site + 1)])?;
         }
         Ok(sweeper)
     }
@@ -43,7 +43,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     /// The block that the kept states of a site belong to.
     fn regrown(&mut self, side: Side, site: usize) -> Result<Option<Environment<E::Buffer>>, DmrgError> {
         let cut = if side == Side::Left { site } else { site + 1 };
-        self.arrive(Item::Kept(site))?;
+        self.ensure_resident(Evictable::Kept(site))?;
         let behind = self.block(side, cut);
         let Some(kept) = self.kept[site].as_ref() else { return Ok(None) };
         let enlarged = self.chain.enlarge(side, &behind.sectors, cut);
@@ -51,8 +51,8 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     }
 }
 
-/// Whether a saved state with ψ at bond `p` is one of this chain: every site away from the bond has states that fit the
-/// block behind it, and ψ has the length that they give.
+/// Whether a saved state with ψ at bond `p` fits this chain: every site away from the bond has states that fit the block
+/// behind it, and ψ has the matching length.
 pub(super) fn is_whole(chain: &Chain, kept: &[Option<Isometry>], wave: &[f64], p: usize) -> bool {
     let block = |side: Side, sites: Vec<usize>| {
         sites.into_iter().try_fold(Sectors::end(), |behind, site| {

@@ -1,27 +1,29 @@
 //! A whole run: the searches for the states that were asked for, and what is read off them.
 //!
-//! In: a chain, the options. Out: what was [found](super::found), the lowest state first. States that share their kept states
+//! In: a chain, the options. Out: what was [found](super::result), the lowest state first. States that share their kept states
 //! come from one search; otherwise each has its own, orthogonal to those before. A sector that is small enough is
 //! [diagonalised whole](super::check) beside the sweeps, and a search that ended above its state is done again from there. Where
 //! that cannot be, a search that ends below one before it shows that states were missed: more are sought until none does.
 
-use super::bounded::Bounded;
+use super::bounded_host::BoundedHostEngine;
 use super::chain::Chain;
 use super::check::{Check, Restart};
 use super::checkpoint::Checkpoint;
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::found::{Excited, Found, Stop};
-use super::measure::{self, Walked};
+use super::measure::{self, ChainMeasurements};
+use super::observed::ObservedPlan;
 use super::options::Options;
-use super::reference::Reference;
-use super::refine::MemoryHeld;
-use super::search::{Search, Searched};
+use super::reference::ReferenceState;
+use super::refine::MemoryUse;
+use super::result::{DmrgResult, ExcitedState, SweepStop};
+use super::search::{Search, SearchResult};
 use super::sweep::Sweeper;
+use crate::observable::{self, Averages, Observable};
 use eigenforge_runtime::trace;
 use std::time::Instant;
 
-pub use super::search::Told;
+pub use super::search::SweepProgress;
 
 /// Searches beyond the states that were asked for at most, while each shows that another was missed.
 const MORE_SEARCHES: usize = 8;
@@ -34,9 +36,9 @@ pub fn run(
     chain: &Chain,
     options: &Options,
     checkpoint: Option<&Checkpoint>,
-    tell: impl FnMut(&Told<'_>),
-) -> Result<Found, DmrgError> {
-    run_on(Bounded::default(), chain, options, checkpoint, tell)
+    tell: impl FnMut(&SweepProgress<'_>),
+) -> Result<DmrgResult, DmrgError> {
+    run_on(BoundedHostEngine::default(), chain, options, checkpoint, tell)
 }
 
 /// Runs DMRG along a chain with an engine. A checkpoint of one engine is good for every other.
@@ -48,17 +50,17 @@ pub fn run_on<E: Engine>(
     chain: &Chain,
     options: &Options,
     checkpoint: Option<&Checkpoint>,
-    mut tell: impl FnMut(&Told<'_>),
-) -> Result<Found, DmrgError> {
+    mut tell: impl FnMut(&SweepProgress<'_>),
+) -> Result<DmrgResult, DmrgError> {
     options.check()?;
     let mut engine = engine;
-    engine.take_up(options.strategy, options.cpu_share)?;
-    check_targets(chain, options, engine.most_against())?;
+    engine.configure(options.strategy, options.cpu_share)?;
+    check_targets(chain, options, engine.max_projected())?;
     let _lock = checkpoint.map(Checkpoint::lock).transpose()?;
     let own = options.in_units(&chain.units);
-    let mut tell = |told: &Told<'_>| {
+    let mut tell = |told: &SweepProgress<'_>| {
         let (bond, record) = (told.bond.in_units(&chain.units), told.record.in_units(&chain.units));
-        tell(&Told { bond: &bond, record: &record, ..*told });
+        tell(&SweepProgress { bond: &bond, record: &record, ..*told });
     };
     let run = Run { chain, options: &own, checkpoint, start: Instant::now() };
     let (mut found, check) =
@@ -93,9 +95,35 @@ struct Run<'a, 'c> {
 
 /// A state that was found, before it is known to be the lowest or not.
 struct State {
-    searched: Searched,
+    searched: SearchResult,
     variance: Option<f64>,
     overlap: f64,
+    /// Of the lowest so far, and of every state where there are observables for each.
+    measured: Option<ChainMeasurements>,
+}
+
+impl State {
+    fn averages(&self) -> Averages {
+        self.measured.as_ref().map_or(Averages::default(), |measured| measured.averages.clone())
+    }
+}
+
+/// What every run measures of its lowest state, and the observables that it was asked for.
+fn observables(chain: &Chain, options: &Options) -> Vec<Observable> {
+    let (kind, sites) = (chain.site.kind, chain.sites);
+    let mut list = observable::sites(kind, sites);
+    if options.correlations {
+        list.extend(observable::pairs(kind, sites));
+        list.extend(observable::one_body(kind, sites));
+    }
+    list.extend(options.observables.iter().cloned());
+    list
+}
+
+/// Of all averages those of the observables that were asked for.
+fn asked_for(options: &Options, averages: &Averages) -> Averages {
+    let of = |observable: &Observable| Some((observable.name.clone(), averages.get(&observable.name)?.clone()));
+    options.observables.iter().filter_map(of).collect()
 }
 
 impl<'c> Run<'_, 'c> {
@@ -103,13 +131,15 @@ impl<'c> Run<'_, 'c> {
     fn each<E: Engine>(
         &self,
         mut engine: E,
-        tell: &mut impl FnMut(&Told<'_>),
-    ) -> Result<(Found, Check<'c>), DmrgError> {
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
         let (chain, options) = (self.chain, self.options);
         let (mut below, mut sums, mut check) = (Vec::new(), Vec::new(), None);
-        let (mut states, mut walked, mut memory): (Vec<State>, Option<Walked>, _) = (Vec::new(), None, None);
-        let (mut sweeping, mut measuring) = (0.0, 0.0);
-        while self.wants_more(&states, engine.most_against()) {
+        let (mut states, mut memory): (Vec<State>, _) = (Vec::new(), None);
+        let (mut sweeping, mut certifying, mut measuring) = (0.0, 0.0, 0.0);
+        let all = observables(chain, options);
+        let plan = ObservedPlan::new(chain, &all)?;
+        while self.wants_more(&states, engine.max_projected()) {
             let begun = Instant::now();
             let target = states.len();
             let (mut sweeper, searched) = self.search(engine, target, below, &sums, &mut check, tell)?;
@@ -117,21 +147,24 @@ impl<'c> Run<'_, 'c> {
             let begun = Instant::now();
             let _measuring = trace::span("dmrg", "measure");
             let held = searched.planner.held(sweeper.engine());
-            sweeper.forget_operators()?;
+            sweeper.drop_operators()?;
             let variance = measure::variances(chain, &mut sweeper, &[searched.energy])?.map(|of| of[0]);
+            certifying += begun.elapsed().as_secs_f64();
+            let begun = Instant::now();
+            let is_lowest = states.iter().all(|state| searched.energy < state.searched.energy);
+            let is_measured = is_lowest || !options.observables.is_empty();
+            let contracted = if is_measured { measure::contractions(chain, &mut sweeper, &plan)? } else { Vec::new() };
             let overlap = sweeper.largest_overlap()?;
             below = sweeper.take_references();
             sums.push(searched.saved.clone());
             if options.targets > 1 {
-                below.push(Reference::of(chain, &sweeper)?);
+                below.push(ReferenceState::of(chain, &sweeper)?);
             }
-            if states.iter().all(|state| searched.energy < state.searched.energy) {
-                walked = Some(measure::walk(chain, &mut sweeper, options.correlations)?);
-            }
+            let measured = contracted.first().map(|of| measure::walk(chain, &mut sweeper, &plan, of)).transpose()?;
             if target == 0 {
-                memory = held.map(|held| MemoryHeld { measured: sweeper.engine().usage(), ..held });
+                memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
             }
-            states.push(State { searched, variance, overlap });
+            states.push(State { searched, variance, overlap, measured });
             measuring += begun.elapsed().as_secs_f64();
             engine = sweeper.into_engine();
         }
@@ -139,15 +172,22 @@ impl<'c> Run<'_, 'c> {
         states.sort_by(|a, b| a.searched.energy.total_cmp(&b.searched.energy));
         states.truncate(options.targets);
         let nothing = DmrgError::Option { option: "targets", expected: "at least 1", found: "0".into() };
-        let (Some(walked), Some(check)) = (walked, check) else { return Err(nothing) };
+        let Some(check) = check else { return Err(nothing) };
+        let state_averages = match options.observables.is_empty() {
+            true => Vec::new(),
+            false => states.iter().map(|state| asked_for(options, &state.averages())).collect(),
+        };
         let mut states = states.into_iter();
-        let Some(State { searched, variance, .. }) = states.next() else { return Err(nothing) };
-        let mut found = searched.found(options, variance, walked);
-        (found.memory, found.sweeping, found.measuring) = (memory, sweeping, measuring);
-        for State { searched, variance, overlap } in states {
-            let Searched { energy, stop, progress, resumed, polish, .. } = searched;
+        let Some(State { searched, variance, measured: Some(measured), .. }) = states.next() else {
+            return Err(nothing);
+        };
+        let mut found = searched.found(options, variance, measured);
+        (found.memory, found.state_averages) = (memory, state_averages);
+        (found.sweeping, found.certifying, found.measuring) = (sweeping, certifying, measuring);
+        for State { searched, variance, overlap, .. } in states {
+            let SearchResult { energy, stop, progress, resumed, polish, .. } = searched;
             found.resumed += resumed;
-            found.excited.push(Excited { energy, variance, overlap, stop, polish, sweeps: progress.sweeps });
+            found.excited.push(ExcitedState { energy, variance, overlap, stop, polish, sweeps: progress.sweeps });
         }
         if shown && check.sector.is_none() {
             found.warnings.push(
@@ -164,11 +204,11 @@ impl<'c> Run<'_, 'c> {
         &self,
         engine: E,
         target: usize,
-        below: Vec<Reference<E::Buffer>>,
+        below: Vec<ReferenceState<E::Buffer>>,
         sums: &[Option<String>],
         check: &mut Option<Check<'c>>,
-        tell: &mut impl FnMut(&Told<'_>),
-    ) -> Result<(Sweeper<'c, E>, Searched), DmrgError> {
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(Sweeper<'c, E>, SearchResult), DmrgError> {
         let Run { chain, options, checkpoint, start } = *self;
         let search = Search { chain, options, target, start, below, sums, prepared: None };
         let (mut sweeper, searched) = search.run(engine, checkpoint, tell)?;
@@ -177,7 +217,7 @@ impl<'c> Run<'_, 'c> {
             None => check.insert(Check::new(chain, options)?),
         };
         let is_missed = check.is_missed(target, &[searched.energy], searched.discarded());
-        if searched.stop != Stop::Converged || !is_missed {
+        if searched.stop != SweepStop::Converged || !is_missed {
             return Ok((sweeper, searched));
         }
         let options = &options.prepared();
@@ -192,14 +232,14 @@ impl<'c> Run<'_, 'c> {
     fn together<E: Engine>(
         &self,
         engine: E,
-        tell: &mut impl FnMut(&Told<'_>),
-    ) -> Result<(Found, Check<'c>), DmrgError> {
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(DmrgResult, Check<'c>), DmrgError> {
         let Run { chain, options, checkpoint, start } = *self;
         let search =
             |options, prepared| Search { chain, options, target: 0, start, below: Vec::new(), sums: &[], prepared };
         let (mut sweeper, mut searched) = search(options, None).run(engine, checkpoint, tell)?;
         let mut check = Check::new(chain, options)?;
-        if searched.stop == Stop::Converged && check.is_missed(0, sweeper.levels(), searched.discarded()) {
+        if searched.stop == SweepStop::Converged && check.is_missed(0, sweeper.levels(), searched.discarded()) {
             let energy_before = searched.energy;
             check.restarts.push(Restart { state: 0, energy_before });
             let options = &options.prepared();
@@ -214,19 +254,33 @@ impl<'c> Run<'_, 'c> {
             return Err(DmrgError::Option { option: "states", expected: "enough to hold all `targets`", found });
         }
         let held = searched.planner.held(sweeper.engine());
-        sweeper.forget_operators()?;
+        sweeper.drop_operators()?;
+        let begun = Instant::now();
         let variances = measure::variances(chain, &mut sweeper, &levels)?;
+        let certifying = begun.elapsed().as_secs_f64();
+        let all = observables(chain, options);
+        let plan = ObservedPlan::new(chain, &all)?;
+        let contracted = measure::contractions(chain, &mut sweeper, &plan)?;
         let overlaps = sweeper.overlaps()?;
         sweeper.keep_lowest();
-        let walked = measure::walk(chain, &mut sweeper, options.correlations)?;
+        let measured = measure::walk(chain, &mut sweeper, &plan, contracted.first().map_or(&[], Vec::as_slice))?;
         let stop = searched.stop;
-        let mut found = searched.found(options, variances.as_ref().map(|of| of[0]), walked);
-        (found.sweeping, found.measuring) = (sweeping, start.elapsed().as_secs_f64() - sweeping);
-        found.memory = held.map(|held| MemoryHeld { measured: sweeper.engine().usage(), ..held });
+        let mut found = searched.found(options, variances.as_ref().map(|of| of[0]), measured);
+        let measuring = start.elapsed().as_secs_f64() - sweeping - certifying;
+        (found.sweeping, found.certifying, found.measuring) = (sweeping, certifying, measuring);
+        if !options.observables.is_empty() {
+            found.state_averages = vec![asked_for(options, &found.averages)];
+            found.warnings.push(
+                "observables were measured in the lowest state only, since the states share their kept states: leave \
+                 `weights` out to have them in each"
+                    .into(),
+            );
+        }
+        found.memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
         found.average = average;
         for (target, (energy, overlap)) in levels.iter().copied().zip(overlaps).enumerate().skip(1) {
             let variance = variances.as_ref().map(|of| of[target]);
-            found.excited.push(Excited { energy, variance, overlap, stop, polish: None, sweeps: Vec::new() });
+            found.excited.push(ExcitedState { energy, variance, overlap, stop, polish: None, sweeps: Vec::new() });
         }
         Ok((found, check))
     }

@@ -1,53 +1,53 @@
-//! One search: growth, a random state or a prepared one, and sweeps by plan until the energy settles.
+//! One search: growth, a random state or a prepared one, then planned sweeps until the energy settles.
 //!
-//! In: the chain, the options in its [units](super::units), the states below. Out: the sweeper with ψ at the first bond, and what
-//! the sweeps did. Energies are in the units of the chain.
+//! In: the chain, the options in its [units](super::units), the states below. Out: the sweeper with ψ at the first bond,
+//! and the records of the sweeps. Energies are in the units of the chain.
 
 use super::anneal;
 use super::blocks::Side;
 use super::chain::Chain;
 use super::check::Check;
-use super::checkpoint::{Checkpoint, Progress, Saver};
+use super::checkpoint::{Checkpoint, Saver, SearchProgress};
 use super::engine::Engine;
 use super::error::DmrgError;
-use super::found::{Stop, SweepRecord};
 use super::growth::{Grown, grow};
 use super::memory_plan::MemoryPlan;
 use super::mobility::Mobility;
 use super::options::{Mode, Options, START_STATES, StartVectors};
 use super::polish::PolishRecord;
 use super::prepared::Prepared;
-use super::reference::Reference;
+use super::reference::ReferenceState;
 use super::refine::Planner;
+use super::result::{SweepRecord, SweepStop};
 use super::sweep::{BondRecord, Sweeper};
 use super::sweep_plan::SweepPlan;
 use eigenforge_runtime::trace;
 use std::time::Instant;
 
-/// What is told while it runs.
+/// The progress of a run, reported after every bond.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct SweepProgress<'a> {
     /// The sweep, from 0.
     pub sweep: usize,
-    /// Sweeps at most.
+    /// Largest number of sweeps.
     pub sweeps: usize,
-    /// The part of the sweep that is done.
+    /// The fraction of the sweep that is done.
     pub part: f64,
-    /// The state that is sought, from 0.
+    /// The target state, from 0.
     pub target: usize,
-    /// Sites of the chain while it grows.
+    /// Sites of the chain during growth; `None` afterwards.
     pub grown: Option<usize>,
     /// The bond just solved.
     pub bond: &'a BondRecord,
-    /// The sweep so far; whole if `part` is 1.
+    /// The sweep so far; complete if `part` is 1.
     pub record: &'a SweepRecord,
-    /// A memory plan that was made just now.
+    /// The memory plan, if a new one was just made.
     pub memory: Option<&'a MemoryPlan>,
     /// Seconds since the run began.
     pub elapsed: f64,
 }
 
-/// A sweep whose solves are as tight as they become.
+/// A sweep number whose solves have the tightest limits.
 const LAST: usize = 9;
 
 /// The search for one state, or for several that share their kept states.
@@ -57,27 +57,27 @@ pub(super) struct Search<'a, 'c, B> {
     pub target: usize,
     pub start: Instant,
     /// The states below it.
-    pub below: Vec<Reference<B>>,
-    /// What was saved of each of them last.
+    pub below: Vec<ReferenceState<B>>,
+    /// Checksum of each of their last checkpoints.
     pub sums: &'a [Option<String>],
-    /// What it begins with, whatever a checkpoint holds.
+    /// The start state, which takes precedence over a checkpoint.
     pub prepared: Option<Prepared>,
 }
 
-/// What it gave.
-pub(super) struct Searched {
-    pub progress: Progress,
+/// The result of a search.
+pub(super) struct SearchResult {
+    pub progress: SearchProgress,
     pub energy: f64,
     pub polish: Option<PolishRecord>,
-    pub stop: Stop,
+    pub stop: SweepStop,
     pub resumed: usize,
-    /// What was saved of it last.
+    /// Checksum of its last checkpoint.
     pub saved: Option<String>,
     pub planner: Planner,
 }
 
-impl Searched {
-    /// The largest weight that the last sweep dropped at a cut, or growth where there was no sweep.
+impl SearchResult {
+    /// The largest weight dropped at a cut in the last sweep, or in growth if there was no sweep.
     pub fn discarded(&self) -> f64 {
         match self.progress.sweeps.last() {
             Some(sweep) => sweep.discarded,
@@ -91,8 +91,8 @@ impl<'c, B> Search<'_, 'c, B> {
         mut self,
         engine: E,
         checkpoint: Option<&Checkpoint>,
-        tell: &mut impl FnMut(&Told<'_>),
-    ) -> Result<(Sweeper<'c, E>, Searched), DmrgError> {
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(Sweeper<'c, E>, SearchResult), DmrgError> {
         let (chain, options) = (self.chain, self.options);
         let (mut saver, saved) = match checkpoint {
             Some(checkpoint) => {
@@ -108,8 +108,8 @@ impl<'c, B> Search<'_, 'c, B> {
         let mut planner = Planner::begin(&mut engine, chain, options)?;
         let (kept, waves, bond, mut progress) = match (saved, self.prepared.take()) {
             (Some(saved), _) => (Some(saved.kept), saved.waves, saved.bond, saved.progress),
-            (None, Some(prepared)) => (Some(prepared.kept), prepared.waves, 0, Progress::default()),
-            (None, None) => (None, Vec::new(), 0, Progress::default()),
+            (None, Some(prepared)) => (Some(prepared.kept), prepared.waves, 0, SearchProgress::default()),
+            (None, None) => (None, Vec::new(), 0, SearchProgress::default()),
         };
         let mut waves = waves.into_iter();
         let mut sweeper = match kept {
@@ -133,7 +133,7 @@ impl<'c, B> Search<'_, 'c, B> {
             let sweep = progress.sweeps.len();
             let mut plan = options.plan(sweep);
             if is_prepared {
-                // Nothing of a good state is given away to coarse solves.
+                // Coarse solves would spoil a good start state.
                 plan.davidson = options.davidson(sweep.max(LAST));
             }
             self.sweep(&plan, &mut sweeper, &mut progress, &mut planner, saver.as_mut(), tell)?;
@@ -149,19 +149,19 @@ impl<'c, B> Search<'_, 'c, B> {
             (sweeper.finish(limits)?.energy, None)
         };
         let saved = saver.and_then(|saver| saver.last().map(String::from));
-        let stop = stop.unwrap_or(Stop::Sweeps);
-        Ok((sweeper, Searched { progress, energy, polish, stop, resumed, saved, planner }))
+        let stop = stop.unwrap_or(SweepStop::Sweeps);
+        Ok((sweeper, SearchResult { progress, energy, polish, stop, resumed, saved, planner }))
     }
 
-    /// One sweep, there and back, or what is left of it.
+    /// Runs one sweep, there and back, or the rest of it.
     fn sweep<E: Engine<Buffer = B>>(
         &self,
         plan: &SweepPlan,
         sweeper: &mut Sweeper<'c, E>,
-        progress: &mut Progress,
+        progress: &mut SearchProgress,
         planner: &mut Planner,
         mut saver: Option<&mut Saver>,
-        tell: &mut impl FnMut(&Told<'_>),
+        tell: &mut impl FnMut(&SweepProgress<'_>),
     ) -> Result<(), DmrgError> {
         let (chain, options, sweep) = (self.chain, self.options, progress.sweeps.len());
         let _sweeping = trace::span("dmrg", "sweep");
@@ -178,34 +178,34 @@ impl<'c, B> Search<'_, 'c, B> {
             let (elapsed, sweeps, target) = (self.start.elapsed().as_secs_f64(), options.sweeps, self.target);
             let planned = if done + 1 == bonds { planner.after(sweeper, options, sweep)? } else { None };
             let (grown, memory) = (None, planned.as_ref());
-            tell(&Told { sweep, sweeps, part, target, grown, bond: &bond, record: &record, memory, elapsed });
+            tell(&SweepProgress { sweep, sweeps, part, target, grown, bond: &bond, record: &record, memory, elapsed });
             if let Some(saver) = &mut saver
                 && done + 1 < bonds
                 && (2 * (done + 1) == bonds || saver.is_interrupted())
             {
-                saver.save(sweeper, &Progress { part: Some(record), done: done + 1, ..progress.clone() })?;
+                saver.save(sweeper, &SearchProgress { part: Some(record), done: done + 1, ..progress.clone() })?;
             }
         }
         progress.sweeps.push(record);
         saver.map_or(Ok(()), |saver| saver.save(sweeper, progress))
     }
 
-    /// A random state, or one that is grown and carried to the first bond.
+    /// A random state, or one grown and carried to the first bond.
     fn first_state<E: Engine<Buffer = B>>(
         &self,
         mut engine: E,
-        tell: &mut impl FnMut(&Told<'_>),
-    ) -> Result<(Sweeper<'c, E>, Progress), DmrgError> {
+        tell: &mut impl FnMut(&SweepProgress<'_>),
+    ) -> Result<(Sweeper<'c, E>, SearchProgress), DmrgError> {
         let (chain, options) = (self.chain, self.options);
-        // A state above the lowest is not what growth finds.
+        // Growth does not find excited states.
         if options.mode == Mode::Finite || self.target > 0 {
             let _warming = trace::span("dmrg", "random start");
             let seed = options.seed.wrapping_add(self.target as u64);
             let is_plain = options.start == StartVectors::Carried && self.target == 0 && options.weights.is_none();
             if is_plain && Mobility::of(chain).is_hindered() && !Check::is_possible(chain, options) {
-                return Ok((anneal::start(engine, chain, options, seed)?, Progress::default()));
+                return Ok((anneal::start(engine, chain, options, seed)?, SearchProgress::default()));
             }
-            return Ok((Sweeper::random(engine, chain, START_STATES, seed)?, Progress::default()));
+            return Ok((Sweeper::random(engine, chain, START_STATES, seed)?, SearchProgress::default()));
         }
         let _growing = trace::span("dmrg", "growth");
         let Grown { records: growth, kept, wave, bond } = grow(&mut engine, chain, options, |step| {
@@ -213,7 +213,7 @@ impl<'c, B> Search<'_, 'c, B> {
             let part = step.sites as f64 / chain.sites as f64;
             let grown = Some(step.sites);
             let (bond, record) = (&step.bond(), &step.sweep());
-            tell(&Told { sweep: 0, sweeps, part, target, grown, bond, record, memory: None, elapsed });
+            tell(&SweepProgress { sweep: 0, sweeps, part, target, grown, bond, record, memory: None, elapsed });
         })?;
         let mut sweeper = Sweeper::restored(engine, chain, kept, wave, bond)?;
         let mut plan = options.plan(options.sweeps);
@@ -221,22 +221,22 @@ impl<'c, B> Search<'_, 'c, B> {
         for p in (1..=bond).rev() {
             sweeper.step(p, Side::Right, &plan)?;
         }
-        Ok((sweeper, Progress { growth, ..Progress::default() }))
+        Ok((sweeper, SearchProgress { growth, ..SearchProgress::default() }))
     }
 }
 
-/// Whether the sweeps done are enough.
-fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<Stop> {
+/// Whether the sweeps so far suffice.
+fn settled(options: &Options, sweeps: &[SweepRecord]) -> Option<SweepStop> {
     if options.sweeps == 0 {
-        return Some(Stop::Grown);
+        return Some(SweepStop::Grown);
     }
     if let [.., before, last] = sweeps {
         let comparable = options.is_settled(sweeps.len() - 2);
         let change = |before: f64, last: f64| (before - last).abs();
         let average = before.average.zip(last.average).map_or(0.0, |(before, last)| change(before, last));
         if comparable && change(before.energy, last.energy).max(average) < options.tolerance {
-            return Some(Stop::Converged);
+            return Some(SweepStop::Converged);
         }
     }
-    (sweeps.len() >= options.sweeps).then_some(Stop::Sweeps)
+    (sweeps.len() >= options.sweeps).then_some(SweepStop::Sweeps)
 }

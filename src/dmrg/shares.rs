@@ -1,14 +1,14 @@
-//! How many states each sector keeps at each cut: a guess before there is a state, and what a state at fewer states says of more.
+//! How many states each sector keeps at each cut: a guess before a run, and a prediction from a state with fewer states.
 //!
-//! In: a chain and a number of states m; or the blocks of a sweep. Out: states by charge of the left part, cut by cut. No
-//! sector has more states than its Schmidt decomposition can have, min(left, right) configurations.
+//! In: a chain and a number of states m; or the blocks of a sweep. Out: states by charge of the left part, for each cut.
+//! No sector has more states than its Schmidt decomposition can have, min(left, right) configurations.
 //!
-//! * Before a run, a sector's part is the square of its part at infinite temperature.
-//! * The sweeps with m₂ states decompose ψ of two sites: where that gives enough more weights than the m states that are asked for,
-//!   or weights run out, the best m of them are chosen as a truncation would.
-//! * Elsewhere shares measured at m₁ and m₂ states give those at m: the spread of the charges grows by as much for each factor in m
-//!   (ln m counts the levels below a cut-off). With n ∝ exp(−q²/2σ²), σ₁²/σ₂² is the slope of ln n(m₂) over ln n(m₁), fitted over
-//!   all cuts and weighted by n; n(m) ∝ n(m₂)^(σ₂²/σ²).
+//! * Before a run, a sector's share is the square of its share at infinite temperature.
+//! * The sweeps with m₂ states decompose ψ of two sites. If that gives enough more weights than the requested m, or all
+//!   of them, the best m are chosen as in a truncation.
+//! * Elsewhere shares measured at m₁ and m₂ states are extrapolated to m: the spread of the charges grows equally for
+//!   each factor in m (ln m counts the levels below a cut-off). With n ∝ exp(−q²/2σ²), σ₁²/σ₂² is the slope of ln n(m₂)
+//!   over ln n(m₁), fitted over all cuts and weighted by n; n(m) ∝ n(m₂)^(σ₂²/σ²).
 
 use super::blocks::Side;
 use super::chain::Chain;
@@ -23,13 +23,13 @@ type Counts = BTreeMap<Charges, f64>;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares {
     cuts: Vec<Counts>,
-    /// States that were allowed.
+    /// Largest number of states allowed.
     states: usize,
-    /// What would stay at each cut with more, where the weights tell.
+    /// The states that would stay at each cut if more were allowed, where the weights show it.
     foreseen: Vec<Option<Counts>>,
 }
 
-/// A cut that keeps less than this part of what is allowed has no more states to keep.
+/// A cut that keeps less than this fraction of the allowed states has no more states to keep.
 const SATURATED: f64 = 0.8;
 
 /// The rank that a Schmidt decomposition can have in each sector of each cut.
@@ -61,7 +61,7 @@ fn capacity(chain: &Chain) -> Vec<Counts> {
     (0..=n).map(both).collect()
 }
 
-/// f · shape, nowhere above the capacity, that adds up to `wanted` as far as there is capacity.
+/// f · shape, limited by the capacity, adding up to `wanted` as far as the capacity allows.
 fn filled(shape: &Counts, capacity: &Counts, wanted: f64) -> Counts {
     let mut counts: Counts = shape.keys().map(|q| (*q, 0.0)).collect();
     let mut open: Vec<Charges> = shape.keys().copied().collect();
@@ -87,14 +87,14 @@ fn filled(shape: &Counts, capacity: &Counts, wanted: f64) -> Counts {
     counts
 }
 
-/// By what the charges of two states of a site differ.
+/// The differences between the charges of two states of a site.
 fn steps(chain: &Chain) -> BTreeSet<Charges> {
     let site = chain.site.charges();
     let all = site.iter().flat_map(|a| site.iter().map(move |b| *a - *b));
     all.filter(|step| *step != Charges::default()).collect()
 }
 
-/// With what sectors would have that have no whole state yet: ln n goes on with the curvature it has, averaged over the ways that
+/// Adds sectors that do not yet have a whole state: ln n is continued with its curvature, averaged over the paths that
 /// lead there.
 fn extended(counts: &Counts, capacity: &Counts, steps: &BTreeSet<Charges>) -> Counts {
     let mut all = counts.clone();
@@ -113,7 +113,7 @@ fn extended(counts: &Counts, capacity: &Counts, steps: &BTreeSet<Charges>) -> Co
 }
 
 impl Shares {
-    /// Before there is a state.
+    /// The guess before a run.
     pub fn estimated(chain: &Chain, states: usize) -> Shares {
         let capacity = capacity(chain);
         let cut = |p: usize| {
@@ -123,7 +123,7 @@ impl Shares {
         Shares { cuts: (0..=chain.sites).map(cut).collect(), states, foreseen: Vec::new() }
     }
 
-    /// Of the state of a sweeper with ψ at the first bond, swept with so many states.
+    /// The shares of a sweeper with ψ at the first bond, swept with `states` states.
     pub(super) fn measured<E: Engine>(sweeper: &Sweeper<'_, E>, states: usize) -> Shares {
         let chain = sweeper.chain;
         let mut cuts = capacity(chain);
@@ -135,17 +135,17 @@ impl Shares {
         Shares { cuts, states, foreseen: sweeper.foreseen.clone() }
     }
 
-    /// States that were allowed.
+    /// Largest number of states allowed.
     pub(super) fn states(&self) -> usize {
         self.states
     }
 
-    /// At a cut.
+    /// The shares at cut `p`.
     pub(super) fn at(&self, p: usize) -> &Counts {
         &self.cuts[p]
     }
 
-    /// What they would be with more states; `before` were measured with fewer.
+    /// The prediction for more states; `before` was measured with fewer.
     pub(super) fn grown(&self, chain: &Chain, before: Option<&Shares>, states: usize) -> Shares {
         let exponent = before.and_then(|before| self.flattening(before, states)).unwrap_or(1.0);
         let (capacity, steps) = (capacity(chain), steps(chain));
@@ -161,7 +161,7 @@ impl Shares {
             }
             let shape: Counts =
                 extended(counts, &capacity[p], &steps).into_iter().map(|(q, n)| (q, n.powf(exponent))).collect();
-            // As a multiplet at the limit stays or goes.
+            // Because a multiplet at the limit stays or goes as a whole.
             let wanted = if sum < allowed { states as f64 * sum / allowed } else { states as f64 };
             filled(&shape, &capacity[p], wanted.min(room))
         };
@@ -186,11 +186,12 @@ impl Shares {
             xx += pairs.iter().map(|(n, a, _)| n * (a - x) * (a - x)).sum::<f64>();
             yy += pairs.iter().map(|(n, _, b)| n * (b - y) * (b - y)).sum::<f64>();
         }
-        // Both are counts with errors of their own: the slope of standard deviations, not of a regression.
+        // Both are counts with errors: use the slope of standard deviations, not of a regression.
         let slope = (yy / xx).sqrt();
         let steps = (states as f64 / self.states as f64).ln() / step;
         let exponent = 1.0 / (1.0 + (1.0 - slope) * steps);
-        // Counts of a few states overstate it: half of it is what chains of moments and electrons show at 64 to 256 states.
+        // Counts of a few states overestimate it; half of it is observed in chains of moments and electrons at 64 to 256
+        // states.
         let exponent = exponent.sqrt();
         (exponent.is_finite() && (0.3..=1.0).contains(&exponent)).then_some(exponent)
     }

@@ -4,15 +4,16 @@
 //! * Fermions of q flavours, electrons with q = 2: state s holds flavour f where bit f of s is set, c†_f … c†_g |0⟩ with
 //!   flavours ascending, so |0⟩, |↑⟩, |↓⟩, |↑↓⟩ = c†↑ c†↓ |0⟩.
 //!
-//! **Fermion signs** (Jordan, Wigner 1928). Along the chosen order of the sites the modes are (site, ↑), (site, ↓) (or flavour by flavour), so
-//! c_{pσ} = P ⊗ … ⊗ P ⊗ c_σ ⊗ 1 ⊗ …, with the parity P = (−1)^n on every site before p. With that all operators are
-//! plain tensor products and a state is a plain tensor. The configurations of the operator IR have all ↑ modes before
-//! all ↓ modes, which differs by a sign for each configuration: a change of basis that no energy and no expectation
-//! value of an operator built here sees, because every operator comes from the algebra of c and c†, never from signs of
-//! that basis.
+//! **Fermion signs** (Jordan, Wigner 1928). Along the chosen order of the sites the modes are (site, ↑), (site, ↓) (or
+//! flavour by flavour), so c_{pσ} = P ⊗ … ⊗ P ⊗ c_σ ⊗ 1 ⊗ …, with the parity P = (−1)^n on every site before p. All
+//! operators are then plain tensor products and a state is a plain tensor. The configurations of the operator IR have all
+//! ↑ modes before all ↓ modes, which differs by a sign for each configuration. This change of basis affects no energy and
+//! no expectation value of an operator built here, because every operator comes from the algebra of c and c†, never from
+//! signs of that basis.
 
 use super::charges::{COUNT, Charges};
-use crate::operator::{Charge, Content, Factor, Operator, Spin};
+use crate::observable::SiteKind;
+use crate::operator::{Charge, Content, Factor, Operator};
 
 /// A d × d matrix of one site, `values[row * d + column]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +58,8 @@ impl Matrix {
         Matrix { dimension: n, values: (0..n * n).map(|k| self.at(k % n, k / n)).collect() }
     }
 
-    /// An upper bound of its norm: the root of its largest column sum times its largest row sum, exact for ladders and diagonals.
+    /// An upper bound of its norm: the square root of its largest column sum times its largest row sum; exact for ladders
+    /// and diagonals.
     pub fn norm_bound(&self) -> f64 {
         let d = self.dimension;
         let largest = |sum: &dyn Fn(usize) -> f64| (0..d).map(sum).fold(0.0, f64::max);
@@ -74,50 +76,27 @@ impl Matrix {
     }
 }
 
-/// What a site is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// |0⟩, |↑⟩, |↓⟩, |↑↓⟩.
-    Electrons,
-    /// Fermions of so many flavours: 2^q states.
-    Flavours(usize),
-    /// A spin of 2S.
-    Moment {
-        /// 2S.
-        two_s: u32,
-    },
-}
-
-/// The site that a model has everywhere.
+/// The local Hilbert space, the same on every site of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
     /// What it is.
-    pub kind: Kind,
+    pub kind: SiteKind,
     charges: Vec<Charges>,
 }
 
-impl Kind {
+impl SiteKind {
     /// Number of states.
     fn dimension(self) -> usize {
         match self {
-            Kind::Moment { two_s } => two_s as usize + 1,
+            SiteKind::Moments { two_s } => two_s as usize + 1,
             _ => 1 << self.modes().len(),
         }
     }
 
-    /// The fermion modes of a site; none of a moment.
-    pub fn modes(self) -> Vec<Spin> {
-        match self {
-            Kind::Electrons => vec![Spin::Up, Spin::Down],
-            Kind::Flavours(flavours) => (0..flavours).map(Spin::flavour).collect(),
-            Kind::Moment { .. } => Vec::new(),
-        }
-    }
-
-    /// How much of a charge a state carries.
+    /// The value of a charge in a state.
     fn charge(self, charge: Charge, state: usize) -> i64 {
         match self {
-            Kind::Moment { two_s } if charge == Charge::TwoSz => 2 * state as i64 - i64::from(two_s),
+            SiteKind::Moments { two_s } if charge == Charge::TwoSz => 2 * state as i64 - i64::from(two_s),
             _ => {
                 let modes = self.modes().into_iter().enumerate();
                 modes.filter(|(bit, _)| state >> bit & 1 == 1).map(|(_, spin)| charge.of_fermion(spin)).sum()
@@ -127,17 +106,18 @@ impl Kind {
 }
 
 impl Site {
-    /// The site of an operator, with these charges fixed; one without any factor is taken for what the charges speak of.
+    /// The site of an operator, with these fixed charges; an operator without factors gets the kind of site that the
+    /// charges imply.
     pub fn of(operator: &Operator, charges: &[Charge]) -> Site {
         let most = |charge: &Charge| if let Charge::Flavour(number) = charge { usize::from(*number) + 1 } else { 0 };
         let flavours = charges.iter().map(most).max().unwrap_or(0).max(operator.flavours());
         let counts_electrons = charges.iter().any(|charge| *charge != Charge::TwoSz);
         let kind = match operator.content() {
-            Content::Flavours => Kind::Flavours(flavours),
-            Content::Nothing if flavours > 0 => Kind::Flavours(flavours),
-            Content::Fermions => Kind::Electrons,
-            Content::Nothing if counts_electrons => Kind::Electrons,
-            _ => Kind::Moment { two_s: operator.two_s() },
+            Content::Flavours => SiteKind::Flavours(flavours),
+            Content::Nothing if flavours > 0 => SiteKind::Flavours(flavours),
+            Content::Fermions => SiteKind::Electrons,
+            Content::Nothing if counts_electrons => SiteKind::Electrons,
+            _ => SiteKind::Moments { two_s: operator.two_s() },
         };
         let label = |state: usize| {
             let value = |k: usize| charges.get(k).map_or(0, |charge| kind.charge(*charge, state) as i32);
@@ -156,22 +136,22 @@ impl Site {
         &self.charges
     }
 
-    /// P = (−1)^n; the identity of a moment.
+    /// P = (−1)^n; the identity for a moment.
     pub fn parity(&self) -> Matrix {
         let identity = Matrix::identity(self.dimension());
         match self.kind {
-            Kind::Moment { .. } => identity,
+            SiteKind::Moments { .. } => identity,
             _ => (0..self.dimension())
                 .filter(|state| state.count_ones() % 2 == 1)
                 .fold(identity, |matrix, state| matrix.set(state, state, -1.0)),
         }
     }
 
-    /// The matrix of a factor at its own site; `None` for a factor that this kind of site does not have.
+    /// The matrix of a factor on its own site; `None` if this kind of site does not have it.
     pub fn matrix(&self, factor: Factor) -> Option<Matrix> {
         match (self.kind, factor) {
-            (Kind::Moment { two_s }, factor) if !factor.is_fermion() => Some(moment(two_s, factor)),
-            (Kind::Moment { .. }, _) => None,
+            (SiteKind::Moments { two_s }, factor) if !factor.is_fermion() => Some(moment(two_s, factor)),
+            (SiteKind::Moments { .. }, _) => None,
             (kind, Factor::Create(spin, _) | Factor::Annihilate(spin, _)) => {
                 let bit = kind.modes().iter().position(|mode| *mode == spin)?;
                 Some(ladder(self.dimension(), bit, matches!(factor, Factor::Create(..))))

@@ -1,8 +1,8 @@
 //! A random state to start from: right blocks whose sectors are filled as at infinite temperature.
 //!
 //! In: the chain, a number of states, a seed. Out: kept states and operators of every right block; the wave function of
-//! the first bond is then random too. At each cut a sector gets its share of the states of the chain, so charges are
-//! spread as evenly as the sector allows, and random orthonormal states of the enlarged block.
+//! the first bond is then random too. At each cut a sector gets its share of the chain's states, so charges are spread as
+//! evenly as the sector allows, and random orthonormal states of the enlarged block.
 
 use super::blocks::{Sectors, Side};
 use super::bond::carried_over;
@@ -10,7 +10,7 @@ use super::chain::Chain;
 use super::dense::{View, orthonormal};
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::host::Host;
+use super::host::HostEngine;
 use super::state::Isometry;
 
 /// splitmix64 (Steele, Lea, Flood 2014), uniform in [−1, 1).
@@ -35,16 +35,16 @@ impl Random {
 
 /// A right block: the states kept of its enlarged block, and its operators.
 pub struct RightBlock {
-    /// Of site p and the block behind it.
+    /// The states of site p and the block behind it.
     pub kept: Isometry,
-    /// Of sites p … N−1.
+    /// The block of sites p … N−1.
     pub block: Environment,
 }
 
 /// The right blocks that begin at sites N−1 … 2, in that order.
 ///
 /// # Errors
-/// None: the host computes them.
+/// None of its own: the host computes the blocks.
 pub fn random_blocks(chain: &Chain, states: usize, random: &mut Random) -> Result<Vec<RightBlock>, DmrgError> {
     let mut blocks: Vec<RightBlock> = Vec::new();
     let end = Environment::end();
@@ -60,13 +60,14 @@ pub fn random_blocks(chain: &Chain, states: usize, random: &mut Random) -> Resul
             })
             .collect();
         let kept = Isometry::new(&enlarged.sectors, &matrices);
-        let block = carried_over(&Host::default(), chain, &chain.sum, Side::Right, p + 1, behind, &enlarged, &kept)?;
+        let block =
+            carried_over(&HostEngine::default(), chain, &chain.sum, Side::Right, p + 1, behind, &enlarged, &kept)?;
         blocks.push(RightBlock { kept, block });
     }
     Ok(blocks)
 }
 
-/// How many states each sector of the block from site p on gets.
+/// The number of states of each sector of the block that begins at site p.
 fn shares(chain: &Chain, sectors: &Sectors, p: usize, states: usize) -> Vec<usize> {
     let fractions = chain.reachable.at(p);
     let fraction = |q: usize| fractions.get(&(chain.total - sectors.charges(q))).copied().unwrap_or(0.0);
@@ -74,7 +75,7 @@ fn shares(chain: &Chain, sectors: &Sectors, p: usize, states: usize) -> Vec<usiz
     (0..sectors.len())
         .map(|q| {
             let share = (fraction(q) * states as f64).round() as usize;
-            // The likeliest sector is never empty, so the chain is whole however few states there are.
+            // The likeliest sector is never empty, so the chain is connected however few states there are.
             let share = if fraction(q) == likeliest { share.max(1) } else { share };
             share.min(sectors.dimension(q))
         })

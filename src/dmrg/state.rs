@@ -1,4 +1,4 @@
-//! The kept states of a block as matrices: what makes up a matrix product state.
+//! The kept states of a block as matrices: the tensors of a matrix product state.
 //!
 //! U of a sector takes the kept states (columns) to the states of the enlarged block (rows) and has orthonormal columns.
 //! All sectors lie in one flat buffer.
@@ -48,10 +48,10 @@ impl<B> Isometry<B> {
         Isometry { kept, blocks, of_enlarged, data: Vec::new() }
     }
 
-    /// The same with its numbers elsewhere.
+    /// Moves its numbers to another buffer type.
     ///
     /// # Errors
-    /// Those of `carry`.
+    /// Errors of `carry`.
     pub fn carried<C, X>(self, carry: impl FnOnce(B) -> Result<C, X>) -> Result<Isometry<C>, X> {
         let Isometry { kept, blocks, of_enlarged, data } = self;
         Ok(Isometry { kept, blocks, of_enlarged, data: carry(data)? })
@@ -59,7 +59,7 @@ impl<B> Isometry<B> {
 }
 
 impl Isometry<()> {
-    /// Where the matrices of an enlarged block lie when so many columns of each sector are kept.
+    /// The layout of an enlarged block's matrices when `columns` of each sector are kept.
     pub fn tables_of(enlarged: &Sectors, columns: &[usize]) -> Isometry<()> {
         let kept: BTreeMap<Charges, usize> =
             columns.iter().enumerate().map(|(sector, count)| (enlarged.charges(sector), *count)).collect();
@@ -77,7 +77,7 @@ impl Isometry<()> {
 }
 
 impl Isometry {
-    /// From one matrix a sector of the enlarged block; `None` or no columns keep nothing.
+    /// From one matrix per sector of the enlarged block; `None` or no columns keeps nothing.
     pub fn new(enlarged: &Sectors, matrices: &[Option<Mat<f64>>]) -> Isometry {
         let columns = |sector: usize| matrices[sector].as_ref().map_or(0, Mat::ncols);
         let counts: Vec<usize> = (0..enlarged.len()).map(columns).collect();
@@ -89,7 +89,7 @@ impl Isometry {
         Isometry { kept, blocks, of_enlarged, data }
     }
 
-    /// The same for an enlarged block that has only some of the sectors of its own, all states of each.
+    /// The same for an enlarged block that has only some of the sectors, with all states of each.
     pub fn between(&self, own: &Sectors, other: &Sectors) -> Isometry {
         let matrix = |q: usize| {
             let block = self.block(own.find(other.charges(q))?)?;

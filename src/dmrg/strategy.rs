@@ -1,9 +1,9 @@
 //! How H x runs in a solve on a card.
 //!
-//! The names of the paper (Nemes, Barcza, Nagy, Legeza and Szolgay 2014, section 7) run its operation records through cuBLAS,
-//! product by product; `planned` runs them in one generated launch a stage. The records are the planned ones in each case:
-//! the paper's own list, where site operators are dense, is in the member `benches` (`dmrg::full_block`). Everything else of
-//! a run (blocks, truncation, vectors) is the same, and so are the energies.
+//! Three of the paper's strategies (Nemes, Barcza, Nagy, Legeza and Szolgay 2014, section 7) run the operation records
+//! through cuBLAS, product by product; `planned` runs them in one generated launch per stage. The records are always the
+//! planned ones: the paper's own list, with dense site operators, is in the member `benches` (`dmrg::full_block`). The
+//! rest of a run (blocks, truncation, vectors) is the same, and so are the energies.
 
 use super::error::DmrgError;
 use eigenforge_runtime::Device;
@@ -12,18 +12,18 @@ use serde::Serialize;
 /// How H x runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Strategy {
-    /// One launch a stage of the generated kernel; on the CPU one task an output block.
+    /// One launch of the generated kernel per stage; on the CPU one task per output block.
     #[default]
     #[serde(rename = "planned")]
     Planned,
-    /// Products of cuBLAS, output blocks dealt out to four streams.
+    /// cuBLAS products, with output blocks distributed over four streams.
     #[serde(rename = "4streams")]
     FourStreams,
-    /// Products of cuBLAS, one after the other.
+    /// cuBLAS products, one after the other.
     #[serde(rename = "nostreams")]
     NoStreams,
-    /// Products of cuBLAS on four streams with the operators in host memory, copied before each product that reads them: what
-    /// the paper leaves as a design, for blocks that do not fit on the card.
+    /// cuBLAS products on four streams with the operators in host memory, copied before each product that reads them: a
+    /// design that the paper outlines for blocks that do not fit on the card.
     #[serde(rename = "nostreamstorage")]
     NoStreamStorage,
 }
@@ -33,7 +33,7 @@ impl Strategy {
     pub const ALL: [Strategy; 4] =
         [Strategy::Planned, Strategy::FourStreams, Strategy::NoStreams, Strategy::NoStreamStorage];
 
-    /// Its name, as `[dmrg] strategy` has it.
+    /// Its name in `[dmrg] strategy`.
     pub fn name(self) -> &'static str {
         match self {
             Strategy::Planned => "planned",
@@ -43,7 +43,7 @@ impl Strategy {
         }
     }
 
-    /// A line for people.
+    /// A line for the report.
     pub fn describe(self) -> &'static str {
         match self {
             Strategy::Planned => {
@@ -57,10 +57,10 @@ impl Strategy {
         }
     }
 
-    /// Refuses what a device does not have.
+    /// Refuses a strategy that a device does not support.
     ///
     /// # Errors
-    /// A strategy of cuBLAS without a card.
+    /// A cuBLAS strategy without a card.
     pub fn check(self, device: &Device) -> Result<(), DmrgError> {
         match self == Strategy::Planned || device.is_cuda() {
             true => Ok(()),
@@ -68,7 +68,7 @@ impl Strategy {
         }
     }
 
-    /// The refusal of whoever has no cuBLAS.
+    /// The error of an engine without cuBLAS.
     pub(super) fn refused(self, found: String) -> DmrgError {
         DmrgError::NeedsCard { strategy: self.name(), found }
     }

@@ -1,38 +1,38 @@
 //! H of two enlarged blocks as operation records: y = Σ_b A_b x B_bᵀ.
 //!
-//! In: the operators of both enlarged blocks. Out: at most two stages. Where A_b or B_b is an identity (whole, or placed
-//! by a matrix element of a site) a term is one product or one copy, straight from x to y; where both are dense, an
-//! intermediate A x or x Bᵀ, whichever costs fewer operations, is made first and used for every piece of the other
+//! In: the operators of both enlarged blocks. Out: at most two stages. If A_b or B_b is an identity (whole, or placed by
+//! a matrix element of a site) a term is one product or one copy, straight from x to y; if both are dense, an
+//! intermediate A x or x Bᵀ, whichever costs fewer operations, is computed first and used for every piece of the other
 //! operator. All records of one sector of y form one group.
 
 use super::blocks::WaveLayout;
 use super::enlarged::{EnlargedOperators, OperatorBlock, Piece};
 use super::environment::{onto_columns, onto_rows};
-use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run};
+use super::records::{Action, Buffers, Operand, OperandSpace, Record, RecordGroup, RecordStage, run};
 
-/// The plan of a bond.
+/// The product plan of a bond.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Superblock {
     /// Intermediates.
-    pub first: Stage,
+    pub first: RecordStage,
     /// The product.
-    pub second: Stage,
+    pub second: RecordStage,
 }
 
-/// A sector of x or y, or an intermediate, as records see it.
+/// A sector of x or y, or an intermediate, as records address it.
 #[derive(Clone, Copy)]
 struct Place {
-    space: Space,
+    space: OperandSpace,
     offset: usize,
     rows: usize,
-    /// Elements from a column to the next.
+    /// Elements from one column to the next.
     stride: usize,
 }
 
 impl Place {
-    /// An intermediate: even strides, as the accelerator of a card wants them.
+    /// An intermediate, with even strides as a card's accelerator needs them.
     fn between(offset: usize, rows: usize) -> Place {
-        Place { space: Space::Between, offset, rows, stride: rows.next_multiple_of(2) }
+        Place { space: OperandSpace::Between, offset, rows, stride: rows.next_multiple_of(2) }
     }
 
     fn at(self, row: usize, column: usize) -> Operand {
@@ -44,18 +44,19 @@ impl Place {
 impl Superblock {
     /// Plans the product for the operators of both sides of a cut.
     pub fn new<A, B>(left: &EnlargedOperators<A>, right: &EnlargedOperators<B>, layout: &WaveLayout) -> Superblock {
-        let mut first = Stage::default();
-        let whole = |s: &super::blocks::PairedSector| Group {
+        let mut first = RecordStage::default();
+        let whole = |s: &super::blocks::PairedSector| RecordGroup {
             offset: s.offset,
             length: s.rows * s.columns,
             records: Vec::new(),
         };
-        let mut second = Stage { groups: layout.sectors.iter().map(whole).collect(), length: layout.length };
+        let mut second = RecordStage { groups: layout.sectors.iter().map(whole).collect(), length: layout.length };
         for (a, b) in left.blocks.iter().zip(&right.blocks) {
             for sector in &layout.sectors {
                 let (Some(a), Some(b)) = (&a[sector.left], &b[sector.right]) else { continue };
                 let Some(target) = layout.of_left(a.row) else { continue };
-                let x = Place { space: Space::Input, offset: sector.offset, rows: sector.rows, stride: sector.rows };
+                let x =
+                    Place { space: OperandSpace::Input, offset: sector.offset, rows: sector.rows, stride: sector.rows };
                 let (rows, columns) = (layout.sectors[target].rows, layout.sectors[target].columns);
                 let term = TermOfSectors { a, b, x, columns_in: sector.columns, rows, columns };
                 term.records(&mut first, &mut second.groups[target].records);
@@ -66,10 +67,10 @@ impl Superblock {
 
     /// y = H x; `between` is scratch.
     pub fn multiply(&self, buffers: Buffers<'_>, x: &[f64], between: &mut Vec<f64>, y: &mut [f64]) {
-        let buffers = buffers.with(Space::Input, x);
+        let buffers = buffers.with(OperandSpace::Input, x);
         between.resize(self.first.length, 0.0);
         run(&self.first, buffers, between);
-        run(&self.second, buffers.with(Space::Between, between), y);
+        run(&self.second, buffers.with(OperandSpace::Between, between), y);
     }
 
     /// Floating-point operations of a product.
@@ -89,7 +90,7 @@ struct TermOfSectors<'a> {
 }
 
 impl TermOfSectors<'_> {
-    fn records(&self, first: &mut Stage, out: &mut Vec<Record>) {
+    fn records(&self, first: &mut RecordStage, out: &mut Vec<Record>) {
         let (dense_a, dense_b) = (self.a.dense_area(), self.b.dense_area());
         if dense_a == 0.0 || dense_b == 0.0 {
             for a in &self.a.pieces {
@@ -121,13 +122,13 @@ impl TermOfSectors<'_> {
         Record { action, coefficient, first, stride: self.rows, rows: a.rows, columns: b.rows }
     }
 
-    /// z = (dense pieces of A) x, y += z Bᵀ; identities of A go straight.
-    fn by_left(&self, first: &mut Stage, out: &mut Vec<Record>) {
+    /// z = (dense pieces of A) x, y += z Bᵀ; identities of A are multiplied directly.
+    fn by_left(&self, first: &mut RecordStage, out: &mut Vec<Record>) {
         let (dense, plain): (Vec<&Piece>, Vec<&Piece>) = self.a.pieces.iter().partition(|p| p.matrix.is_some());
         let z = Place::between(first.length, self.rows);
         let records = dense.iter().map(|p| onto_columns(p, self.x.offset, self.x.rows, self.columns_in, z.stride));
         let length = z.stride * self.columns_in;
-        first.groups.push(Group { offset: first.length, length, records: records.collect() });
+        first.groups.push(RecordGroup { offset: first.length, length, records: records.collect() });
         first.length += length;
         for b in &self.b.pieces {
             let all = Piece { first_row: 0, first_column: 0, rows: self.rows, columns: self.rows, ..*b };
@@ -144,13 +145,13 @@ impl TermOfSectors<'_> {
         }
     }
 
-    /// z = x (dense pieces of B)ᵀ, y += A z; identities of B go straight.
-    fn by_right(&self, first: &mut Stage, out: &mut Vec<Record>) {
+    /// z = x (dense pieces of B)ᵀ, y += A z; identities of B are multiplied directly.
+    fn by_right(&self, first: &mut RecordStage, out: &mut Vec<Record>) {
         let (dense, plain): (Vec<&Piece>, Vec<&Piece>) = self.b.pieces.iter().partition(|p| p.matrix.is_some());
         let z = Place::between(first.length, self.x.rows);
         let length = z.stride * self.columns;
         let record = |b: &&Piece| onto_rows(b, self.x.offset, self.x.rows, z.stride);
-        first.groups.push(Group { offset: first.length, length, records: dense.iter().map(record).collect() });
+        first.groups.push(RecordGroup { offset: first.length, length, records: dense.iter().map(record).collect() });
         first.length += length;
         for a in &self.a.pieces {
             let all = Piece { first_row: 0, first_column: 0, rows: self.columns, columns: self.columns, ..*a };

@@ -1,38 +1,38 @@
 //! Finite-lattice two-site DMRG: one bond, and the sweep over all of them (White 1992, 1993).
 //!
-//! State: the blocks on both sides, the kept states of every site, ψ of the bond in between. A step solves the
-//! superblock of two blocks and two sites, keeps the best states of the block that grows, carries its operators over
-//! and transforms ψ to the next bond.
+//! State: the blocks on both sides, the kept states of every site, ψ of the bond in between. A step solves the superblock
+//! of two blocks and two sites, keeps the best states of the growing block, updates its operators and transforms ψ to the
+//! next bond.
 
 use super::averaged::{Averaged, solve_each};
 use super::blocks::Side;
-use super::bond::{Bond, Frame};
+use super::bond::{Frame, TwoSiteBond};
 use super::chain::Chain;
 use super::charges::Charges;
 use super::davidson;
 use super::engine::Engine;
 use super::environment::Environment;
 use super::error::DmrgError;
-use super::host::Host;
-use super::left_behind::Item;
-use super::reference::{Companion, Reference};
+use super::eviction::Evictable;
+use super::host::HostEngine;
+use super::reference::{ReferenceOverlaps, ReferenceState};
 use super::start::{Random, random_blocks};
 use super::state::Isometry;
 use super::superblock::Superblock;
 use super::sweep_plan::SweepPlan;
-use super::transform::Step;
+use super::transform::TransformStep;
 use super::truncate::{self, Centre, Wave};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What a bond gave.
+/// The result of a bond.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BondRecord {
-    /// Its left site's position.
+    /// Position of its left site.
     pub bond: usize,
     /// The lowest eigenvalue of the superblock, in the [units](super::units) of the chain.
     pub energy: f64,
-    /// The average of the energies, of states that share their kept states; `None` where they do not all fit.
+    /// The average energy of states that share their kept states; `None` if they do not all fit.
     pub average: Option<f64>,
     /// ‖Hψ − Eψ‖ there.
     pub residual: f64,
@@ -46,7 +46,7 @@ pub struct BondRecord {
     pub products: usize,
     /// Operations of one of them.
     pub flops: f64,
-    /// Where the time went.
+    /// Time per phase.
     pub seconds: Phases,
 }
 
@@ -59,12 +59,12 @@ pub struct Phases {
     pub solve: f64,
     /// Decomposition and choice of states.
     pub truncate: f64,
-    /// The block that grows, and ψ at the next bond.
+    /// The growing block, and ψ at the next bond.
     pub carry: f64,
 }
 
-/// The chain in two blocks with ψ between them.
-pub struct Sweeper<'c, E: Engine = Host> {
+/// The chain as two blocks with ψ between them.
+pub struct Sweeper<'c, E: Engine = HostEngine> {
     pub(super) engine: E,
     pub(super) chain: &'c Chain,
     /// `left[p]`: sites 0 … p−1.
@@ -74,30 +74,30 @@ pub struct Sweeper<'c, E: Engine = Host> {
     /// `kept[p]`: states of site p with the block beside it, away from the bond of ψ.
     pub(super) kept: Vec<Option<Isometry<E::Buffer>>>,
     pub(super) wave: E::Buffer,
-    /// The states beside ψ that share its kept states.
+    /// The other states that share the kept states of ψ.
     pub(super) averaged: Option<Averaged<E::Buffer>>,
-    /// States that ψ stays orthogonal to.
-    pub(super) below: Vec<Companion<E::Buffer>>,
-    /// Of how many states it looks which would stay; 0 for none.
+    /// States to which ψ stays orthogonal.
+    pub(super) below: Vec<ReferenceOverlaps<E::Buffer>>,
+    /// The number of states for which it records which would stay; 0 for none.
     pub(super) foresees: usize,
-    /// At each cut the states of each sector that would stay, by charge of the left part, where the weights tell.
+    /// At each cut the states of each sector that would stay, by charge of the left part, where the weights show it.
     pub(super) foreseen: Vec<Option<BTreeMap<Charges, f64>>>,
 }
 
-/// One block a cut.
+/// One block per cut.
 type Blocks<B> = [Option<Environment<B>>];
 
-/// The blocks beside bond `p`.
+/// The blocks on both sides of bond `p`.
 fn beside<'a, B>(left: &'a Blocks<B>, right: &'a Blocks<B>, p: usize) -> (&'a Environment<B>, &'a Environment<B>) {
     let there = "blocks beside the bond of ψ are kept up to date";
     (left[p].as_ref().expect(there), right[p + 2].as_ref().expect(there))
 }
 
 impl<'c, E: Engine> Sweeper<'c, E> {
-    /// From random blocks of `states` states; ψ at the first bond.
+    /// Starts from random blocks of `states` states, with ψ at the first bond.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn random(engine: E, chain: &'c Chain, states: usize, seed: u64) -> Result<Sweeper<'c, E>, DmrgError> {
         let mut sweeper = Sweeper::empty(engine, chain)?;
         let n = chain.sites;
@@ -107,7 +107,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             let (block, kept) =
                 (block.block.carried(|data| engine.upload(data))?, block.kept.carried(|data| engine.upload(data))?);
             (sweeper.right[p], sweeper.kept[p]) = (Some(block), Some(kept));
-            sweeper.leave_behind(&[Item::Kept(p), Item::Block(Side::Right, p + 1)])?;
+            sweeper.mark_evictable(&[Evictable::Kept(p), Evictable::Block(Side::Right, p + 1)])?;
         }
         let length = sweeper.frame(0).layout.length;
         sweeper.wave = sweeper.engine.upload((0..length).map(|_| random.number()).collect())?;
@@ -128,27 +128,27 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         beside(&self.left, &self.right, p)
     }
 
-    /// Who computes.
+    /// The engine.
     pub fn engine(&self) -> &E {
         &self.engine
     }
 
-    /// The blocks beside bond `p`.
+    /// The frame of bond `p`.
     pub(super) fn frame(&self, p: usize) -> Frame {
         let (left, right) = self.environments(p);
         Frame::new(self.chain, p, &left.sectors, &right.sectors)
     }
 
-    /// The bonds of a sweep with the side that grows at each: right, then left, back to the first bond.
+    /// The bonds of a sweep with the growing side at each: right, then left, back to the first bond.
     pub fn path(sites: usize) -> impl Iterator<Item = (usize, Side)> {
         let there = (0..sites - 2).map(|p| (p, Side::Left));
         there.chain((1..sites - 1).rev().map(|p| (p, Side::Right)))
     }
 
-    /// Solves bond `p`, truncates, and goes on to the next bond on the other side of what grows.
+    /// Solves bond `p`, truncates, and moves to the next bond in the direction of growth.
     ///
     /// # Errors
-    /// Numbers that are not finite.
+    /// A number is not finite.
     pub fn step(&mut self, p: usize, grows: Side, plan: &SweepPlan) -> Result<BondRecord, DmrgError> {
         if let Some(seed) = plan.random {
             let mut random = Random::new(seed.wrapping_mul(self.chain.sites as u64).wrapping_add(p as u64));
@@ -158,7 +158,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
                 averaged.others.clear();
             }
         }
-        self.look_ahead(p, grows)?;
+        self.prefetch_ahead(p, grows)?;
         let (bond, mut record) = self.solve(p, plan.davidson)?;
         let begun = Instant::now();
         let (left, right) = self.environments(p);
@@ -196,18 +196,18 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         Ok(record)
     }
 
-    /// What would stay of a block if more states could.
+    /// The states of a block that would stay if more were allowed.
     fn foresee(
         &self,
         frame: &Frame,
         grows: Side,
         spectrum: &[Vec<f64>],
-        limits: truncate::Limits,
+        limits: truncate::TruncationLimits,
     ) -> Option<BTreeMap<Charges, f64>> {
         if self.foresees <= limits.most {
             return None;
         }
-        let limits = truncate::Limits { most: self.foresees, ..limits };
+        let limits = truncate::TruncationLimits { most: self.foresees, ..limits };
         let counts = truncate::foreseen(spectrum, &frame.layout, limits)?;
         let (sectors, total) = match grows {
             Side::Left => (&frame.left.sectors, None),
@@ -217,25 +217,29 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         Some(counts.iter().enumerate().map(|(q, count)| (charges(q), *count as f64)).collect())
     }
 
-    /// The lowest state of bond `p`, from ψ as it is, or the lowest few.
-    fn solve(&mut self, p: usize, limits: davidson::Limits) -> Result<(Bond<E::Buffer>, BondRecord), DmrgError> {
+    /// The lowest state of bond `p`, starting from ψ, or the lowest few.
+    fn solve(
+        &mut self,
+        p: usize,
+        limits: davidson::DavidsonLimits,
+    ) -> Result<(TwoSiteBond<E::Buffer>, BondRecord), DmrgError> {
         let begun = Instant::now();
-        self.arrive(Item::Block(Side::Left, p))?;
-        self.arrive(Item::Block(Side::Right, p + 2))?;
+        self.ensure_resident(Evictable::Block(Side::Left, p))?;
+        self.ensure_resident(Evictable::Block(Side::Right, p + 2))?;
         if let Some(averaged) = &mut self.averaged {
             let (left, right) = beside(&self.left, &self.right, p);
             let length = Frame::new(self.chain, p, &left.sectors, &right.sectors).layout.length;
             averaged.complete(&self.engine, length)?;
         }
         let (left, right) = beside(&self.left, &self.right, p);
-        let bond = Bond::new(&self.engine, self.chain, &self.chain.sum, p, left, right)?;
+        let bond = TwoSiteBond::new(&self.engine, self.chain, &self.chain.sum, p, left, right)?;
         let superblock = Superblock::new(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let operands = bond.operands(left, right);
         let diagonal = self.engine.diagonal(&bond, left, right)?;
         let planned = begun.elapsed().as_secs_f64();
         let against = self.below.iter().map(|companion| companion.vector(&self.engine, self.chain, p, &bond.frame));
         let mut against = against.collect::<Result<Vec<_>, _>>()?;
-        // A space no larger than what is below holds nothing beside it: the highest is let go there.
+        // If there are as many lower states as dimensions, nothing is left to search: the highest are dropped.
         against.truncate(bond.frame.layout.length.saturating_sub(1));
         let below: Vec<&E::Buffer> = against.iter().collect();
         let mut others = self.averaged.as_mut();
@@ -261,10 +265,10 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         Ok((bond, record))
     }
 
-    /// Takes over what was kept and moves ψ to the next bond; `centres` are what is left of it, and of the states beside it.
+    /// Stores the kept states and moves ψ to the next bond; `centres` are ψ and the states beside it in the kept basis.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn advance(
         &mut self,
         p: usize,
@@ -275,7 +279,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         grown: Environment<E::Buffer>,
     ) -> Result<(), DmrgError> {
         let next = if grows == Side::Left { p + 1 } else { p - 1 };
-        // The block and kept states that the bond leaves behind, and those of the site it takes up.
+        // The block and kept states that the bond no longer needs, and those of the site it moves to.
         let (site, given_up) = if grows == Side::Left { (p, p + 2) } else { (p + 1, p - 1) };
         let sectors = &kept.kept;
         let new = match grows {
@@ -284,11 +288,11 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         };
         let (old_other, new_own) =
             if grows == Side::Left { (&frame.right, &new.left) } else { (&frame.left, &new.right) };
-        self.arrive(Item::Kept(given_up))?;
+        self.ensure_resident(Evictable::Kept(given_up))?;
         let v = self.kept[given_up].take().expect("states of every site away from the bond are kept");
         let moved = |centre: &Centre<E::Buffer>| {
             let (old, new) = (&frame.layout, &new.layout);
-            let step = Step { grown: grows, old, old_other, kept: &kept, centre, given_up: &v, new_own, new };
+            let step = TransformStep { grown: grows, old, old_other, kept: &kept, centre, given_up: &v, new_own, new };
             step.wave(&self.engine)
         };
         let mut waves = centres.iter().map(moved).collect::<Result<Vec<_>, _>>()?.into_iter();
@@ -303,12 +307,15 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             companion.carry(&self.engine, self.chain, grows, site, &kept, enlarged)?;
         }
         self.kept[site] = Some(kept);
-        // The block that shrinks is made anew on the way back; until then it would only take memory.
+        // The shrinking block is recomputed on the way back; until then it would only take memory.
         match grows {
             Side::Left => (self.left[next], self.right[next + 1]) = (Some(grown), None),
             Side::Right => (self.right[next + 2], self.left[next + 1]) = (Some(grown), None),
         }
-        self.leave_behind(&[Item::Kept(site), Item::Block(grows, if grows == Side::Left { p } else { p + 2 })])
+        self.mark_evictable(&[
+            Evictable::Kept(site),
+            Evictable::Block(grows, if grows == Side::Left { p } else { p + 2 }),
+        ])
     }
 
     pub(super) fn block(&self, side: Side, p: usize) -> &Environment<E::Buffer> {
@@ -316,34 +323,38 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         list[p].as_ref().expect("blocks on the way of a sweep are kept up to date")
     }
 
-    /// Solves the first bond without truncation: the state that is reported.
+    /// Solves the first bond without truncation, for the reported state.
     ///
     /// # Errors
-    /// Numbers that are not finite.
-    pub fn finish(&mut self, limits: davidson::Limits) -> Result<BondRecord, DmrgError> {
+    /// A number is not finite.
+    pub fn finish(&mut self, limits: davidson::DavidsonLimits) -> Result<BondRecord, DmrgError> {
         Ok(self.solve(0, limits)?.1)
     }
 
-    /// Keeps ψ, at bond `p`, orthogonal to these states from now on.
+    /// Keeps ψ, at bond `p`, orthogonal to these states in the following solves.
     ///
     /// # Errors
-    /// Those of the engine.
-    pub(super) fn stay_orthogonal_to(&mut self, states: Vec<Reference<E::Buffer>>, p: usize) -> Result<(), DmrgError> {
+    /// Errors of the engine.
+    pub(super) fn stay_orthogonal_to(
+        &mut self,
+        states: Vec<ReferenceState<E::Buffer>>,
+        p: usize,
+    ) -> Result<(), DmrgError> {
         if states.is_empty() {
             return Ok(());
         }
         for site in 0..self.chain.sites {
-            self.arrive(Item::Kept(site))?;
+            self.ensure_resident(Evictable::Kept(site))?;
         }
-        let beside = |state| Companion::new(&self.engine, self.chain, state, &self.kept, p);
+        let beside = |state| ReferenceOverlaps::new(&self.engine, self.chain, state, &self.kept, p);
         self.below = states.into_iter().map(beside).collect::<Result<_, _>>()?;
-        (0..self.chain.sites).try_for_each(|site| self.leave_behind(&[Item::Kept(site)]))
+        (0..self.chain.sites).try_for_each(|site| self.mark_evictable(&[Evictable::Kept(site)]))
     }
 
     /// The largest |⟨below|ψ⟩|, with ψ at the first bond.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(super) fn largest_overlap(&self) -> Result<f64, DmrgError> {
         let frame = self.frame(0);
         self.below.iter().try_fold(0.0f64, |largest, companion| {
@@ -352,17 +363,17 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         })
     }
 
-    /// The states that ψ was kept orthogonal to; it no longer is.
-    pub(super) fn take_references(&mut self) -> Vec<Reference<E::Buffer>> {
-        std::mem::take(&mut self.below).into_iter().map(Companion::into_reference).collect()
+    /// Takes the states to which ψ was kept orthogonal.
+    pub(super) fn take_references(&mut self) -> Vec<ReferenceState<E::Buffer>> {
+        std::mem::take(&mut self.below).into_iter().map(ReferenceOverlaps::into_reference).collect()
     }
 
-    /// The engine, free for another search.
+    /// The engine, for another search.
     pub(super) fn into_engine(self) -> E {
         self.engine
     }
 
-    /// ψ of the bond it is at.
+    /// ψ at its current bond.
     pub(super) fn wave(&self) -> &E::Buffer {
         &self.wave
     }

@@ -1,16 +1,16 @@
-//! What one sweep is to do.
+//! The plan of one sweep.
 
 use super::{davidson, truncate};
 
-/// How a sweep is done.
+/// The plan of one sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SweepPlan {
-    /// What may be kept.
-    pub limits: truncate::Limits,
+    /// Limits of truncation.
+    pub limits: truncate::TruncationLimits,
     /// Relative size of the perturbation of density matrices; 0 for none.
     pub noise: f64,
-    /// Of each bond's solve.
-    pub davidson: davidson::Limits,
-    /// Start each solve from a random vector of this seed, in place of the transformed ψ.
+    /// Limits of each bond's solve.
+    pub davidson: davidson::DavidsonLimits,
+    /// Seed of random start vectors for each solve; `None` for the transformed ψ.
     pub random: Option<u64>,
 }

@@ -1,8 +1,8 @@
-//! The operator IR along a chain: each term as a coefficient times one matrix a site.
+//! The operator IR along a chain: each term as a coefficient times one matrix per site.
 //!
-//! In: normal-ordered products and the place of every site in the order. Out: [`Term`]s, tensor products of
-//! [`LocalOperators`] that are not the identity, parities between two fermion operators written out. Matrices are
-//! interned up to a factor, so that −c† and c† are one operator with two coefficients.
+//! In: normal-ordered products and the position of every site. Out: [`Term`]s, tensor products of [`LocalOperators`]
+//! other than the identity, with the parities between two fermion operators written out. Matrices are interned up to a
+//! factor, so −c† and c† are one operator with two coefficients.
 
 use super::charges::Charges;
 use super::error::DmrgError;
@@ -15,11 +15,11 @@ pub type OperatorId = usize;
 /// A distinct one-site operator.
 #[derive(Clone, Debug)]
 pub struct LocalOperator {
-    /// As it is printed: the factors it was first made of.
+    /// Its printed name: the factors that first produced it.
     pub name: String,
     /// Its matrix.
     pub matrix: Matrix,
-    /// By how much it changes the charges.
+    /// The change of the charges.
     pub change: Charges,
 }
 
@@ -34,23 +34,23 @@ impl LocalOperators {
         LocalOperators::of_dimension(site.dimension())
     }
 
-    /// The identity alone, of a site of so many states.
+    /// Only the identity, for a site of `dimension` states.
     pub(super) fn of_dimension(dimension: usize) -> LocalOperators {
         let identity = Matrix::identity(dimension);
         LocalOperators { list: vec![LocalOperator { name: "1".into(), matrix: identity, change: Charges::default() }] }
     }
 
-    /// The operator of a number.
+    /// The operator with a number.
     pub fn get(&self, id: OperatorId) -> &LocalOperator {
         &self.list[id]
     }
 
-    /// The size of a term: |coefficient| Π ‖one-site operator‖, a bound of its norm.
+    /// The size of a term: |coefficient| Π ‖one-site operator‖, an upper bound of its norm.
     pub fn size(&self, term: &Term) -> f64 {
         term.coefficient.abs() * term.operators.iter().map(|(_, id)| self.get(*id).matrix.norm_bound()).product::<f64>()
     }
 
-    /// Whether a term is off the diagonal.
+    /// Whether a term is off-diagonal.
     pub fn moves(&self, term: &Term) -> bool {
         let moves = |id: OperatorId| self.get(id).matrix.nonzeros().iter().any(|(row, column, _)| row != column);
         term.operators.iter().any(|(_, id)| moves(*id))
@@ -61,12 +61,12 @@ impl LocalOperators {
         self.list.len()
     }
 
-    /// Never: the identity is always there.
+    /// Always false, because the identity is always present.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The number of a matrix and the factor it has over the interned one.
+    /// The number of a matrix, and its factor relative to the interned one.
     pub(super) fn intern(
         &mut self,
         matrix: Matrix,
@@ -83,7 +83,7 @@ impl LocalOperators {
         (self.list.len() - 1, 1.0)
     }
 
-    /// Of each operator, the one that its transpose is a multiple of, and the factor; `None` if the transpose is not here.
+    /// For each operator, the one that is a multiple of its transpose, and the factor; `None` if it is not present.
     pub(super) fn transposed(&self) -> Vec<Option<(OperatorId, f64)>> {
         let of = |operator: &LocalOperator| {
             let turned = operator.matrix.transposed();
@@ -102,7 +102,7 @@ impl LocalOperators {
     }
 }
 
-/// a / b where a is a multiple of b.
+/// a / b if a is a multiple of b.
 fn ratio(a: &Matrix, b: &Matrix) -> Option<f64> {
     let pivot = b.values.iter().position(|value| *value != 0.0)?;
     let factor = a.values[pivot] / b.values[pivot];
@@ -119,9 +119,9 @@ pub struct Term {
     pub operators: Vec<(usize, OperatorId)>,
 }
 
-/// All terms of an operator and the constant among them.
+/// All terms of an operator, and its constant.
 pub struct Terms {
-    /// Terms that act somewhere.
+    /// Terms other than the constant.
     pub list: Vec<Term>,
     /// The multiple of the identity.
     pub constant: f64,
@@ -130,12 +130,12 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The terms of a reduced operator; `position[site]` is the place of a site.
+    /// The terms of a reduced operator; `position[site]` is the position of a site in the chain.
     ///
     /// # Errors
-    /// A factor that the sites do not have, by term and site.
+    /// A factor that the sites do not have, with its term and site.
     pub fn of(operator: &Operator, site: &Site, position: &[usize]) -> Result<Terms, DmrgError> {
-        let mut terms = Terms { list: Vec::new(), constant: 0.0, operators: LocalOperators::new(site) };
+        let mut terms = Terms::none(site);
         for (product, coefficient) in operator.terms() {
             match terms.term(product, coefficient, site, position)? {
                 Some(term) if term.operators.is_empty() => terms.constant += term.coefficient,
@@ -146,8 +146,13 @@ impl Terms {
         Ok(terms)
     }
 
-    /// One product: at each site the product, in order, of the matrices that its factors have there.
-    fn term(
+    /// No terms yet.
+    pub(super) fn none(site: &Site) -> Terms {
+        Terms { list: Vec::new(), constant: 0.0, operators: LocalOperators::new(site) }
+    }
+
+    /// One product: at each site, the ordered product of its factors' matrices.
+    pub(super) fn term(
         &mut self,
         product: &[Factor],
         coefficient: f64,
@@ -179,7 +184,7 @@ impl Terms {
             if matrix.values.iter().all(|value| *value == 0.0) {
                 return Ok(None);
             }
-            // A parity that is left over beside an operator of this site is part of its matrix; alone it is P.
+            // A parity left over beside an operator of this site is part of its matrix; alone it is P.
             let name = || if named.is_empty() { "P".into() } else { named.join(" ") };
             let (id, factor) = self.operators.intern(matrix, name, site.charges());
             term.coefficient *= factor;

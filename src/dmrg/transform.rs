@@ -1,58 +1,59 @@
-//! White's transformation: the wave function of a bond in the basis of the next, as the start of its solve.
+//! White's transformation: expresses the wave function of a bond in the basis of the next bond, as the start vector of
+//! its solve.
 //!
-//! In: what is left of ψ after truncation, C, and the kept states V of the block that gives up its site. Out: ψ of the
-//! next bond. To the right: ψ'[(l', s), (s', r')] = Σ_r C[l', (s, r)] V[(s', r'), r] (White, Phys. Rev. Lett. 77, 3633
-//! (1996)); to the left mirrored. No sign appears: the order of the sites does not change.
+//! In: ψ in the kept basis, C, and the kept states V of the block that gives up its site. Out: ψ of the next bond. To the
+//! right: ψ'[(l', s), (s', r')] = Σ_r C[l', (s, r)] V[(s', r'), r] (White, Phys. Rev. Lett. 77, 3633 (1996)); to the left
+//! mirrored. No sign appears, because the order of the sites does not change.
 
 use super::backend::{Backend, Operands};
 use super::blocks::{Enlarged, Side, WaveLayout};
 use super::error::DmrgError;
-use super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use super::state::Isometry;
 use super::truncate::Centre;
 
-/// The bond that is left and the bond that is next.
-pub struct Step<'a, B> {
+/// A step from one bond to the next.
+pub struct TransformStep<'a, B> {
     /// The block that has grown.
     pub grown: Side,
-    /// ψ of the bond that is left.
+    /// Layout of ψ at the old bond.
     pub old: &'a WaveLayout,
-    /// The enlarged block on the other side of that bond.
+    /// The enlarged block on the other side of the old bond.
     pub old_other: &'a Enlarged,
     /// The states kept of the block that has grown.
     pub kept: &'a Isometry<B>,
-    /// What is left of ψ in terms of them.
+    /// ψ in terms of them.
     pub centre: &'a Centre<B>,
     /// The kept states of the block that shrinks.
     pub given_up: &'a Isometry<B>,
     /// The next bond's enlarged block on the grown side.
     pub new_own: &'a Enlarged,
-    /// ψ of the next bond.
+    /// Layout of ψ at the new bond.
     pub new: &'a WaveLayout,
 }
 
-impl<B> Step<'_, B> {
+impl<B> TransformStep<'_, B> {
     /// ψ of the next bond.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub fn wave<E: Backend<Buffer = B>>(&self, engine: &E) -> Result<B, DmrgError> {
-        let group = |s: &super::blocks::PairedSector| Group {
+        let group = |s: &super::blocks::PairedSector| RecordGroup {
             offset: s.offset,
             length: s.rows * s.columns,
             records: Vec::new(),
         };
-        let mut stage = Stage { groups: self.new.sectors.iter().map(group).collect(), length: self.new.length };
+        let mut stage = RecordStage { groups: self.new.sectors.iter().map(group).collect(), length: self.new.length };
         for (index, block) in self.centre.blocks.iter().enumerate() {
             if let Some(block) = block {
                 self.sector(index, block.offset, (block.rows, block.columns), &mut stage);
             }
         }
         let (centre, given_up) = (&self.centre.data, &self.given_up.data);
-        engine.run(&stage, Operands::default().with(Space::Input, centre).with(Space::Left, given_up))
+        engine.run(&stage, Operands::default().with(OperandSpace::Input, centre).with(OperandSpace::Left, given_up))
     }
 
-    fn sector(&self, index: usize, offset: usize, size: (usize, usize), stage: &mut Stage) {
+    fn sector(&self, index: usize, offset: usize, size: (usize, usize), stage: &mut RecordStage) {
         let old = &self.old.sectors[index];
         let (own, other) = match self.grown {
             Side::Left => (old.left, old.right),
@@ -62,8 +63,14 @@ impl<B> Step<'_, B> {
         for part in &self.old_other.parts[other] {
             let Some((sector, first)) = self.new_own.place(kept.kept_sector, part.state) else { continue };
             let Some(v) = self.given_up.blocks.iter().find(|block| block.kept_sector == part.block) else { continue };
-            let matrix = |transposed| Operand { space: Space::Left, offset: v.offset, stride: v.rows, transposed };
-            let c = |at: usize| Operand { space: Space::Input, offset: offset + at, stride: size.0, transposed: false };
+            let matrix =
+                |transposed| Operand { space: OperandSpace::Left, offset: v.offset, stride: v.rows, transposed };
+            let c = |at: usize| Operand {
+                space: OperandSpace::Input,
+                offset: offset + at,
+                stride: size.0,
+                transposed: false,
+            };
             let found = match self.grown {
                 Side::Left => self.new.of_left(sector),
                 Side::Right => self.new.of_left(v.enlarged_sector),

@@ -3,21 +3,21 @@
 //! In: the wave function, the limits, for a noisy sweep the perturbation of the density matrix. Out: the kept states,
 //! the wave function in terms of them, the weights.
 //!
-//! Without noise each sector ψ = U s Vᵀ is decomposed once: U and V are the eigenvectors of both density matrices
-//! (White 1992), s² their weights, exact far below the rounding of a density matrix. With noise the density matrix of
-//! the block that grows, ρ + (noise / tr P) P, is diagonalised, P = Σ_b A_b ψ ψᵀ A_bᵀ (White, Phys. Rev. B 72, 180403
-//! (2005), equation 5, with the operators that cross the cut), so that states that ψ does not hold yet may enter.
+//! Without noise each sector ψ = U s Vᵀ is decomposed once: U and V are the eigenvectors of both density matrices (White
+//! 1992), s² their weights, accurate far below the rounding of a density matrix. With noise the density matrix of the
+//! growing block, ρ + (noise / tr P) P, is diagonalised, P = Σ_b A_b ψ ψᵀ A_bᵀ (White, Phys. Rev. B 72, 180403 (2005),
+//! equation 5, with the operators that cross the cut), so that states not yet in ψ may enter.
 //!
-//! Weights are cut where they differ: states of one multiplet, of which U(1) charges see only the members, stay or go
-//! together, as far as the limits allow. Where fewer weights are above rounding than states are asked for at least, sectors
-//! are filled up with states of no weight, an equal part of each: the work of a fixed m.
+//! Cuts are made between different weights: the states of one multiplet, of which U(1) charges see only the members, stay
+//! or go together, as far as the limits allow. If fewer weights exceed rounding than the smallest number of states, all
+//! sectors are filled up with states of no weight in proportion: the work of a fixed m.
 
 use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
 use super::dense::{View, decompose, eigen, multiply_add};
 use super::enlarged::EnlargedOperators;
 use super::environment::{onto_columns, onto_rows};
 use super::error::DmrgError;
-use super::records::{Action, Buffers, Group, Operand, Record, Space, Stage, run};
+use super::records::{Action, Buffers, Operand, OperandSpace, Record, RecordGroup, RecordStage, run};
 use super::state::Isometry;
 use faer::Mat;
 use rayon::prelude::*;
@@ -25,23 +25,23 @@ use std::ops::Deref;
 
 /// How many states may stay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// At most.
+pub struct TruncationLimits {
+    /// Largest number.
     pub most: usize,
-    /// At least, however small their weights.
+    /// Smallest number, however small the weights.
     pub least: usize,
     /// Weight that may be dropped.
     pub discarded: f64,
 }
 
-/// Weights closer than this, relatively, are of one multiplet: Davidson's vectors are good to about 1e-6.
+/// Weights closer than this, relatively, belong to one multiplet: Davidson's vectors are accurate to about 1e-6.
 const SAME_WEIGHT: f64 = 1e-4;
-/// Weights below this are rounding.
+/// Weights below this are rounding errors.
 pub(super) const NO_WEIGHT: f64 = 1e-30;
-/// Weights below this part of the largest are rounding where they are eigenvalues of a density matrix.
+/// Eigenvalues of a density matrix below this fraction of the largest are rounding errors.
 pub(super) const ROUNDING: f64 = 1e-16;
 
-/// A matrix of what is left of ψ.
+/// A matrix of ψ in the kept basis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CentreBlock {
     /// Its first element.
@@ -54,32 +54,32 @@ pub struct CentreBlock {
 
 /// The wave function in terms of the kept states.
 pub struct Centre<B = Vec<f64>> {
-    /// For each of its sectors (kept × columns) when the left block is kept, (rows × kept) when the right is; `None`
-    /// where nothing is kept.
+    /// For each of its sectors (kept × columns) when the left block is kept, (rows × kept) when the right is; `None` if
+    /// nothing is kept.
     pub blocks: Vec<Option<CentreBlock>>,
-    /// All of them, of norm 1.
+    /// The elements of all matrices, with norm 1.
     pub data: B,
 }
 
-/// What is kept of a block.
+/// The result of a truncation.
 pub struct Truncated<B = Vec<f64>> {
-    /// Its states.
+    /// The kept states.
     pub kept: Isometry<B>,
-    /// What is left of ψ.
+    /// ψ in terms of them.
     pub centre: Centre<B>,
-    /// Norm² of what was dropped.
+    /// Norm² of the dropped part.
     pub discarded: f64,
     /// Weights of the kept states, descending; from the density matrix with its noise in a noisy sweep.
     pub weights: Vec<f64>,
-    /// The weights of every sector of the block that is kept, descending; none in a noisy sweep, where they are not ψ's.
+    /// The weights of every sector of the kept block, descending; empty in a noisy sweep, where they are not those of ψ.
     pub spectrum: Vec<Vec<f64>>,
 }
 
 impl<B> Truncated<B> {
-    /// The same with its numbers elsewhere.
+    /// Moves its numbers to another buffer type.
     ///
     /// # Errors
-    /// Those of `carry`.
+    /// Errors of `carry`.
     pub fn carried<C, X>(self, mut carry: impl FnMut(B) -> Result<C, X>) -> Result<Truncated<C>, X> {
         let Truncated { kept, centre: Centre { blocks, data }, discarded, weights, spectrum } = self;
         let (kept, data) = (kept.carried(&mut carry)?, carry(data)?);
@@ -87,9 +87,9 @@ impl<B> Truncated<B> {
     }
 }
 
-/// The wave function and what belongs to it.
+/// The wave function with its layout and blocks.
 pub struct Wave<'a, B = Vec<f64>> {
-    /// Where its sectors lie.
+    /// Its layout.
     pub layout: &'a WaveLayout,
     /// Its elements, of norm 1.
     pub data: &'a B,
@@ -124,7 +124,7 @@ impl<'a, B> Wave<'a, B> {
         }
     }
 
-    /// The sector of that block that a sector of ψ pairs.
+    /// The sector of that block that belongs to a sector of ψ.
     pub fn own(&self, side: Side, index: usize) -> usize {
         match side {
             Side::Left => self.layout.sectors[index].left,
@@ -134,12 +134,12 @@ impl<'a, B> Wave<'a, B> {
 }
 
 /// How many states of each list of descending weights stay.
-pub(super) fn choose(weights: &[&[f64]], limits: Limits) -> Vec<usize> {
+pub(super) fn choose(weights: &[&[f64]], limits: TruncationLimits) -> Vec<usize> {
     let mut all: Vec<(f64, usize)> = Vec::new();
     for (sector, list) in weights.iter().enumerate() {
         all.extend(list.iter().filter(|weight| **weight > NO_WEIGHT).map(|weight| (*weight, sector)));
     }
-    // Equal weights in the order of their sectors: the same run keeps the same states.
+    // Equal weights are ordered by sector, so that a repeated run keeps the same states.
     all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut tail: f64 = 0.0;
     let mut by_weight = all.len();
@@ -157,7 +157,7 @@ pub(super) fn choose(weights: &[&[f64]], limits: Limits) -> Vec<usize> {
     counts
 }
 
-/// Adds states without weight, from all sectors in proportion to what they have of them.
+/// Adds states without weight from all sectors, in proportion to how many they have.
 fn fill_up(counts: &mut [usize], weights: &[&[f64]], wanted: usize) {
     if wanted == 0 {
         return;
@@ -171,8 +171,8 @@ fn fill_up(counts: &mut [usize], weights: &[&[f64]], wanted: usize) {
     left.iter().take(wanted).for_each(|(_, sector)| counts[*sector] += 1);
 }
 
-/// The number of states nearest to `wanted`, not above the limit, that cuts no multiplet; `wanted` if there is none near.
-fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: Limits) -> usize {
+/// The number of states closest to `wanted`, within the limit, that splits no multiplet; `wanted` if there is none near.
+fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: TruncationLimits) -> usize {
     let cuts = |count: usize| count > 0 && count < all.len() && all[count].0 > all[count - 1].0 * (1.0 - SAME_WEIGHT);
     let up = (wanted..=limits.most.min(all.len())).take(wanted / 8 + 2).find(|count| !cuts(*count));
     let down = (wanted - wanted / 8..=wanted).rev().find(|count| *count > 0 && !cuts(*count));
@@ -183,13 +183,13 @@ fn at_a_gap(all: &[(f64, usize)], wanted: usize, limits: Limits) -> usize {
     }
 }
 
-/// How many states of each sector would stay if `most` could, where the weights tell: there are enough more than that to choose
-/// from, or they run out before ψ's rank.
-pub(super) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: Limits) -> Option<Vec<usize>> {
+/// How many states of each sector would stay if `most` could, where the weights show it: there are clearly more weights
+/// than that, or they run out before ψ's rank.
+pub(super) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: TruncationLimits) -> Option<Vec<usize>> {
     let rank: usize = layout.sectors.iter().map(|sector| sector.rows.min(sector.columns)).sum();
     let count = spectrum.iter().flatten().filter(|weight| **weight > NO_WEIGHT).count();
     let enough = count > limits.most + limits.most / 4 || count + rank / 32 < rank;
-    // States without weight that fill up are not in it.
+    // States without weight do not appear in it.
     let tells = !spectrum.is_empty() && limits.least.min(limits.most) <= count && enough;
     tells.then(|| choose(&spectrum.iter().map(Vec::as_slice).collect::<Vec<_>>(), limits))
 }
@@ -197,11 +197,11 @@ pub(super) fn foreseen(spectrum: &[Vec<f64>], layout: &WaveLayout, limits: Limit
 /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
 ///
 /// # Errors
-/// Numbers that are not finite.
+/// A number is not finite.
 pub fn truncate<B: Deref<Target = [f64]> + Sync>(
     wave: Wave<'_, B>,
     side: Side,
-    limits: Limits,
+    limits: TruncationLimits,
 ) -> Result<Truncated, DmrgError> {
     let decomposed = (0..wave.layout.sectors.len())
         .into_par_iter()
@@ -230,15 +230,15 @@ pub fn truncate<B: Deref<Target = [f64]> + Sync>(
     Ok(Truncated { kept: Isometry::new(own, &matrices), centre, discarded: dropped, weights, spectrum })
 }
 
-/// The same from the density matrix with a perturbation of relative size `noise`; `buffers` hold the operators of
-/// `operators`, those of the block on `side`.
+/// The same from the density matrix with a perturbation of relative size `noise`; `buffers` hold `operators`, the
+/// operators of the block on `side`.
 ///
 /// # Errors
-/// Numbers that are not finite.
+/// A number is not finite.
 pub fn truncate_with_noise<B: Deref<Target = [f64]>>(
     wave: Wave<'_, B>,
     side: Side,
-    limits: Limits,
+    limits: TruncationLimits,
     operators: &EnlargedOperators<B>,
     buffers: Buffers<'_>,
     noise: f64,
@@ -284,7 +284,7 @@ pub fn truncate_with_noise<B: Deref<Target = [f64]>>(
     Ok(Truncated { kept, centre, discarded: (1.0 - square).max(0.0), weights, spectrum: Vec::new() })
 }
 
-/// Scales what is left to norm 1; also the norm² it had.
+/// Scales the matrices to norm 1; also returns the old norm².
 fn normalised(matrices: Vec<Option<Mat<f64>>>) -> (Centre, f64) {
     let square = matrices.iter().flatten().map(Mat::squared_norm_l2).sum::<f64>();
     let (factor, mut data) = (square.sqrt().recip(), Vec::new());
@@ -301,17 +301,17 @@ fn trace(matrix: &[f64], dimension: usize) -> f64 {
     matrix.iter().step_by(dimension + 1).sum()
 }
 
-/// The stages of P = Σ_b A_b ψ ψᵀ A_bᵀ of a side, one group a sector; identities of the whole block are left out.
+/// The stages of P = Σ_b A_b ψ ψᵀ A_bᵀ on a side, one group per sector; identities of the whole block are left out.
 pub(super) fn perturbation_stages<B>(
     wave: Wave<'_, B>,
     side: Side,
     operators: &EnlargedOperators<B>,
-) -> (Stage, Stage) {
+) -> (RecordStage, RecordStage) {
     let own = wave.sectors_of(side);
-    let (mut first, mut second) = (Stage::default(), Stage::default());
+    let (mut first, mut second) = (RecordStage::default(), RecordStage::default());
     for q in 0..own.len() {
         let length = own.dimension(q).pow(2);
-        second.groups.push(Group { offset: second.length, length, records: Vec::new() });
+        second.groups.push(RecordGroup { offset: second.length, length, records: Vec::new() });
         second.length += length;
     }
     for blocks in &operators.blocks {
@@ -332,10 +332,10 @@ pub(super) fn perturbation_stages<B>(
                     (d * sector.rows, block.pieces.iter().map(onto).collect())
                 }
             };
-            first.groups.push(Group { offset, length, records });
+            first.groups.push(RecordGroup { offset, length, records });
             first.length += length;
             let (stride, inner) = if side == Side::Left { (d, sector.columns) } else { (sector.rows, sector.rows) };
-            let operand = |transposed| Operand { space: Space::Between, offset, stride, transposed };
+            let operand = |transposed| Operand { space: OperandSpace::Between, offset, stride, transposed };
             let (a, b) = (operand(side == Side::Right), operand(side == Side::Left));
             let action = Action::Product { a, b, inner };
             let record = Record { action, coefficient: 1.0, first: 0, stride: d, rows: d, columns: d };
@@ -345,7 +345,7 @@ pub(super) fn perturbation_stages<B>(
     (first, second)
 }
 
-/// P, one matrix a sector.
+/// P, one matrix per sector.
 fn perturbation<B: Deref<Target = [f64]>>(
     wave: Wave<'_, B>,
     side: Side,
@@ -354,9 +354,9 @@ fn perturbation<B: Deref<Target = [f64]>>(
 ) -> Vec<Vec<f64>> {
     let (first, second) = perturbation_stages(wave, side, operators);
     let (mut between, mut out) = (vec![0.0; first.length], vec![0.0; second.length]);
-    let buffers = buffers.with(Space::Input, wave.data);
+    let buffers = buffers.with(OperandSpace::Input, wave.data);
     run(&first, buffers, &mut between);
-    run(&second, buffers.with(Space::Between, &between), &mut out);
+    run(&second, buffers.with(OperandSpace::Between, &between), &mut out);
     second.groups.iter().map(|group| out[group.offset..][..group.length].to_vec()).collect()
 }
 
@@ -364,7 +364,7 @@ fn perturbation<B: Deref<Target = [f64]>>(
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { most: 4, least: 1, discarded: 0.0 };
+    const LIMITS: TruncationLimits = TruncationLimits { most: 4, least: 1, discarded: 0.0 };
 
     #[test]
     fn the_largest_weights_stay_whatever_their_sector() {
@@ -373,9 +373,9 @@ mod tests {
 
     #[test]
     fn weight_is_dropped_down_to_the_least_number() {
-        let limits = Limits { discarded: 0.1, ..LIMITS };
+        let limits = TruncationLimits { discarded: 0.1, ..LIMITS };
         assert_eq!(choose(&[&[0.5, 0.02], &[0.3, 0.1], &[0.05]], limits), [1, 2, 0]);
-        assert_eq!(choose(&[&[0.5, 0.02], &[0.3, 0.1], &[0.05]], Limits { least: 4, ..limits }), [1, 2, 1]);
+        assert_eq!(choose(&[&[0.5, 0.02], &[0.3, 0.1], &[0.05]], TruncationLimits { least: 4, ..limits }), [1, 2, 1]);
     }
 
     #[test]
@@ -384,19 +384,19 @@ mod tests {
         let singles: Vec<f64> = (0..8).map(|k| 0.1 / f64::from(1 << k)).collect();
         let triplet = [1e-5];
         let lists = [&singles[..], &triplet, &triplet, &triplet];
-        assert_eq!(choose(&lists, Limits { most: 9, ..LIMITS }), [8, 0, 0, 0]);
-        assert_eq!(choose(&lists, Limits { most: 11, ..LIMITS }), [8, 1, 1, 1]);
+        assert_eq!(choose(&lists, TruncationLimits { most: 9, ..LIMITS }), [8, 0, 0, 0]);
+        assert_eq!(choose(&lists, TruncationLimits { most: 11, ..LIMITS }), [8, 1, 1, 1]);
     }
 
     #[test]
     fn states_without_weight_fill_up_every_sector_alike() {
         let lists: [&[f64]; 3] = [&[0.5, 1e-40, 0.0, 0.0, 0.0], &[0.4, 0.1], &[0.0, 0.0]];
-        assert_eq!(choose(&lists, Limits { most: 9, ..LIMITS }), [1, 2, 0], "nothing is filled up unasked");
-        assert_eq!(choose(&lists, Limits { most: 9, least: 6, ..LIMITS }), [3, 2, 1]);
-        assert_eq!(choose(&lists, Limits { most: 5, least: 6, ..LIMITS }), [2, 2, 1]);
-        assert_eq!(choose(&lists, Limits { most: 20, least: 20, ..LIMITS }), [5, 2, 2], "there are no more");
-        // A limit on the weight does not drop what was asked for.
-        assert_eq!(choose(&lists, Limits { most: 9, least: 6, discarded: 0.2 }), [3, 2, 1]);
+        assert_eq!(choose(&lists, TruncationLimits { most: 9, ..LIMITS }), [1, 2, 0], "nothing is filled up unasked");
+        assert_eq!(choose(&lists, TruncationLimits { most: 9, least: 6, ..LIMITS }), [3, 2, 1]);
+        assert_eq!(choose(&lists, TruncationLimits { most: 5, least: 6, ..LIMITS }), [2, 2, 1]);
+        assert_eq!(choose(&lists, TruncationLimits { most: 20, least: 20, ..LIMITS }), [5, 2, 2], "there are no more");
+        // A limit on the weight does not drop states below the smallest number.
+        assert_eq!(choose(&lists, TruncationLimits { most: 9, least: 6, discarded: 0.2 }), [3, 2, 1]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Operators of the right part of a cut that are transposes of each other: one of the two need not be computed.
+//! Operators of the right part of a cut that are transposes of each other ("twins"): only one of the two is computed.
 //!
-//! In: an [`OperatorSum`] such as that of H². Out: for each cut and operator b the operator a and the factor with B_b = factor · B_aᵀ,
-//! where a is computed. The parts are real, so of the pairs of operators in H² those of S⁺ S⁺ and S⁻ S⁻ are twins, and those of
-//! S⁺ Sᶻ and S⁻ Sᶻ; Sᶻ Sᶻ is its own transpose. Found from the last site to the first: B_b = Σ c W ⊗ B_to has the transpose
+//! In: an [`OperatorSum`] such as that of H². Out: for each cut and operator b, the operator a and the factor with B_b =
+//! factor · B_aᵀ, where a is computed. The parts are real, so in H² the pairs S⁺ S⁺ and S⁻ S⁻ are twins, and S⁺ Sᶻ and S⁻
+//! Sᶻ; Sᶻ Sᶻ is its own transpose. Twins are found from the last site to the first: B_b = Σ c W ⊗ B_to has the transpose
 //! Σ c Wᵀ ⊗ B_toᵀ.
 
 use super::operator_sum::{Entry, OperatorSum};
@@ -18,11 +18,11 @@ pub(super) struct Twin {
     pub factor: f64,
 }
 
-/// Coefficients that differ by less than this part of themselves are equal.
+/// Coefficients that differ by less than this relative amount are equal.
 const ROUNDING: f64 = 1e-15;
 
 impl OperatorSum {
-    /// For each cut and operator the one with a lower number whose right part is the transpose, if there is one.
+    /// For each cut and operator, the operator with a lower number whose right part is the transpose, if there is one.
     pub(super) fn right_twins(&self) -> Vec<Vec<Option<Twin>>> {
         let transposed = self.operators.transposed();
         let mut list = vec![vec![None]];
@@ -64,7 +64,7 @@ impl OperatorSum {
         list
     }
 
-    /// The same without what makes the right parts of these operators.
+    /// The same sum without the entries that form the right parts of these operators.
     pub(super) fn without(&self, twins: &[Vec<Option<Twin>>]) -> OperatorSum {
         let stays = |cut: usize, table: &Vec<Entry>| {
             table.iter().filter(|entry| twins[cut][entry.from].is_none()).copied().collect::<Vec<_>>()

@@ -1,16 +1,16 @@
 //! The units in which a chain is solved: H = constant + Σ_k μ_k Q_k + scale · (the operator sum).
 //!
-//! In: an operator and the charges Q_k that a run fixes. Out: what is constant in the sector, taken out (a multiple of the
-//! identity; a potential −μN or a field h Sᶻ that all sites share), and a power of two that brings the largest term of the rest
-//! into [1, 2). Dividing by a power of two changes no digit, so that a model in joules runs through the same numbers as one in
-//! units of t, and every threshold of a sweep (Davidson's residuals, changes of the energy, variances) is relative to H. Energies
-//! are brought back with [`Units::energy`] where they are reported.
+//! In: an operator and the charges Q_k that a run fixes. Out: the part that is constant in the sector, removed (a
+//! multiple of the identity; a potential −μN or a field h Sᶻ common to all sites), and a power of two that brings the
+//! largest term of the rest into [1, 2). Dividing by a power of two changes no digit, so a model in joules runs through
+//! the same numbers as one in units of t, and every threshold of a sweep (Davidson's residuals, changes of the energy,
+//! variances) is relative to H. Energies are converted back by [`Units::energy`] for reports.
 
 use super::charges::{Charges, QuantumNumbers};
 use super::terms::Terms;
 use crate::operator::{Charge, Factor, Operator, Product, Spin};
 
-/// What a number of the solve stands for.
+/// The conversion between the solved numbers and energies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Units {
     /// A power of two.
@@ -21,7 +21,7 @@ pub struct Units {
     pub shared: Vec<f64>,
     /// An upper bound of the norm of the operator sum, in units of `scale`: Σ |coefficient| Π ‖one-site operator‖.
     pub norm: f64,
-    /// The largest of these terms, in [1, 2) unless there is none.
+    /// The largest of these terms, in [1, 2); 0 if there are none.
     pub largest: f64,
     /// The energy of the constants in the sector.
     offset: f64,
@@ -33,7 +33,7 @@ impl Units {
         self.offset + self.scale * level
     }
 
-    /// What the constants have beyond those of `other`, in units of `scale`.
+    /// The constants minus those of `other`, in units of `scale`.
     pub(super) fn beyond(&self, other: &Units) -> f64 {
         (self.offset - other.offset) / self.scale
     }
@@ -43,12 +43,12 @@ impl Units {
         self.scale * variance * self.scale
     }
 
-    /// Those of a part of the chain with these charges.
+    /// The units of a part of the chain with these charges.
     pub(super) fn of_part(&self, part: f64, total: Charges) -> Units {
         Units { constant: self.constant * part, ..self.clone() }.at(total)
     }
 
-    /// Those of a sector.
+    /// The units in a sector.
     fn at(mut self, total: Charges) -> Units {
         let shared = self.shared.iter().zip(total.0).map(|(mu, charge)| mu * f64::from(charge)).sum::<f64>();
         self.offset = self.constant + shared;
@@ -56,7 +56,7 @@ impl Units {
     }
 }
 
-/// Takes the constants of a sector out of an operator; gives what is left and μ_k of each charge.
+/// Removes the constants of a sector from an operator; returns the rest and μ_k of each charge.
 pub(super) fn without_shared(operator: &Operator, numbers: &QuantumNumbers) -> (Operator, Vec<f64>) {
     let sites = operator.sites();
     let (mut rest, mut shared) = (operator.clone().on_sites(sites), Vec::new());
@@ -73,7 +73,7 @@ pub(super) fn without_shared(operator: &Operator, numbers: &QuantumNumbers) -> (
     (rest, shared)
 }
 
-/// The one-site operators whose sum, by weight, is a charge.
+/// The one-site operators, with weights, whose sum is a charge.
 fn carriers(operator: &Operator, charge: Charge) -> Vec<(Product, f64)> {
     let sites = operator.sites();
     if charge == Charge::TwoSz {
@@ -88,7 +88,7 @@ fn carriers(operator: &Operator, charge: Charge) -> Vec<(Product, f64)> {
     weighted.flat_map(|(spin, weight)| (0..sites).map(move |site| (number(site, spin), weight))).collect()
 }
 
-/// What coefficients share: their median, if taking it out leaves less than half of the largest of them.
+/// The common part of coefficients: their median, if subtracting it leaves less than half of the largest.
 fn common(mut coefficients: Vec<f64>) -> f64 {
     coefficients.sort_by(f64::total_cmp);
     let Some(median) = coefficients.get(coefficients.len() / 2).copied() else { return 0.0 };
@@ -96,14 +96,14 @@ fn common(mut coefficients: Vec<f64>) -> f64 {
     if largest(&|x| x - median) < 0.5 * largest(&|x| x) { median } else { 0.0 }
 }
 
-/// Brings the largest of the terms into [1, 2) and takes their constant; `total` are the charges of the chain.
+/// Brings the largest term into [1, 2) and takes their constant; `total` are the charges of the chain.
 pub(super) fn normalise(terms: &mut Terms, shared: Vec<f64>, total: Charges) -> Units {
     let size = |terms: &Terms| {
         let sizes = terms.list.iter().map(|term| terms.operators.size(term));
         sizes.fold((0.0f64, 0.0f64), |(sum, most), size| (sum + size, most.max(size)))
     };
     let largest = size(terms).1;
-    // Where the exponent of f64 ends, 2^±1000 is close enough.
+    // At the limits of f64's exponent, 2^±1000 is close enough.
     let exponent = if largest > 0.0 { largest.log2().floor().clamp(-1000.0, 1000.0) } else { 0.0 };
     let scale = exponent.exp2();
     terms.list.iter_mut().for_each(|term| term.coefficient /= scale);

@@ -1,34 +1,35 @@
-//! What a careful reader must be told of what was found.
+//! Warnings about a result.
 //!
-//! In: a run's result in the units of its chain. Out: sentences, each with what was seen and what to do. A variance of zero proves
-//! an eigenstate and no more; that it is the lowest is known where the sector was [diagonalised whole](super::check), and said to
-//! be unknown where the sweeps may have been unable to reach it.
+//! In: a run's result in the units of its chain. Out: sentences, each with the observation and advice. Zero variance only
+//! proves an eigenstate. Whether it is the lowest is known if the sector was [diagonalised](super::check); a warning says
+//! that it is unknown if the sweeps may have been unable to reach it.
 
 use super::chain::Chain;
-use super::found::{Excited, Found, Stop, SweepRecord};
 use super::mobility::Mobility;
 use super::options::Options;
+use super::result::{DmrgResult, ExcitedState, SweepRecord, SweepStop};
 
-/// An eigenstate that is only truncated has a variance of some hundred times the weight dropped at a cut (open Heisenberg
-/// and Hubbard chains of 16 to 100 sites, m = 16 to 128: 36 to 373 times); far more means that it is none.
+/// An eigenstate that is merely truncated has a variance of some hundred times the weight dropped at a cut (open
+/// Heisenberg and Hubbard chains of 16 to 100 sites, m = 16 to 128: 36 to 373 times); far more means that it is not an
+/// eigenstate.
 const VARIANCE_OF_DISCARDED: f64 = 1e4;
-/// A variance above this, in squares of the largest term of H, is no eigenstate to the digits that are printed.
+/// Above this variance, in squares of the largest term of H, the state is not an eigenstate to the printed digits.
 const INACCURATE: f64 = 1e-5;
-/// What is left of the variance of an eigenstate by rounding and by the solver's tolerance, in the same units.
+/// The residual variance of an eigenstate from rounding and the solver's tolerance, in the same units.
 const NO_VARIANCE: f64 = 1e-6;
-/// A state that has lost more than this at a cut is a sketch, whatever its energy settled to.
+/// A state that lost more than this at a cut is only a sketch, even if its energy has settled.
 const MUCH_DISCARDED: f64 = 1e-4;
-/// An energy that is further than this part of the norm of H from the exact one is said to be: where nothing was dropped, and
-/// where the discarded weight explains it.
+/// An energy further from the exact one than this fraction of the norm of H gets a warning: if nothing was dropped, and
+/// if the discarded weight explains it.
 const OFF: (f64, f64) = (1e-8, 1e-6);
-/// An energy may be off by so many times the discarded weight, in units of the largest term.
+/// The energy error explained by the discarded weight is up to this many times that weight, in units of the largest term.
 const OF_DISCARDED: f64 = 1e3;
 
-impl Found {
-    /// Takes down what must be told; everything is in the units of the chain.
+impl DmrgResult {
+    /// Collects the warnings; everything is in the units of the chain.
     pub(super) fn warn(&mut self, options: &Options, chain: &Chain) {
         let last = self.last_sweep();
-        if self.stop == Stop::Sweeps {
+        if self.stop == SweepStop::Sweeps {
             self.warnings.push(self.unsettled(options, chain));
         }
         if last.discarded > MUCH_DISCARDED {
@@ -49,7 +50,7 @@ impl Found {
         self.compare(last.discarded, chain);
     }
 
-    /// The last sweep, or the end of growth where there was none.
+    /// The last sweep, or the end of growth if there was none.
     fn last_sweep(&self) -> SweepRecord {
         let grown = self.growth.iter().map(|step| step.discarded).fold(0.0, f64::max);
         self.sweeps.last().copied().unwrap_or(SweepRecord { discarded: grown, ..SweepRecord::default() })
@@ -66,7 +67,7 @@ impl Found {
         format!("stopped after {sweeps} sweeps without settling to {tolerance:.0e}: {change}; raise `sweeps`")
     }
 
-    /// What is known of the lowest states by another path, or that nothing is.
+    /// Compares with the exact levels, if they are known, or warns that nothing is known.
     fn compare(&mut self, discarded: f64, chain: &Chain) {
         let Some(check) = &self.check else { return self.hindered(chain) };
         let (strict, loose) = (OFF.0 * chain.units.norm, OFF.1 * chain.units.norm);
@@ -85,7 +86,7 @@ impl Found {
         }
     }
 
-    /// Charges that sweeps cannot move, in a sector that is too large to be looked at whole.
+    /// Warns of charges that sweeps cannot move in a sector too large to diagonalise.
     fn hindered(&mut self, chain: &Chain) {
         let Mobility { hidden, nearly_hidden } = Mobility::of(chain);
         if hidden > 0 {
@@ -104,9 +105,9 @@ impl Found {
     }
 }
 
-fn of_excited(number: usize, state: &Excited, discarded: f64, chain: &Chain) -> Vec<String> {
+fn of_excited(number: usize, state: &ExcitedState, discarded: f64, chain: &Chain) -> Vec<String> {
     let mut said = Vec::new();
-    if state.stop == Stop::Sweeps && !state.sweeps.is_empty() {
+    if state.stop == SweepStop::Sweeps && !state.sweeps.is_empty() {
         said.push(format!("state {number} stopped without settling; raise `sweeps`"));
     }
     let discarded = state.sweeps.last().map_or(discarded, |sweep| sweep.discarded);
@@ -116,7 +117,7 @@ fn of_excited(number: usize, state: &Excited, discarded: f64, chain: &Chain) -> 
     said
 }
 
-/// What a variance says.
+/// The warning for a variance.
 fn of_variance(of: &str, variance: f64, discarded: f64, chain: &Chain) -> Option<String> {
     let unit = chain.units.largest.max(f64::MIN_POSITIVE).powi(2);
     let shown = chain.units.square(variance);
@@ -149,36 +150,36 @@ mod tests {
         Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap()
     }
 
-    fn warned(found: Found, jxy: f64) -> Vec<String> {
+    fn warned(found: DmrgResult, jxy: f64) -> Vec<String> {
         let mut found = found;
         found.warn(&Options::default(), &chain(jxy));
         found.warnings
     }
 
-    /// What is said of a run whose last sweep discarded so much and whose state has this variance.
-    fn warnings(variance: Option<f64>, discarded: f64, stop: Stop) -> Vec<String> {
+    /// The warnings for a run with this variance whose last sweep discarded this weight.
+    fn warnings(variance: Option<f64>, discarded: f64, stop: SweepStop) -> Vec<String> {
         let sweep = SweepRecord { discarded, kept: 64, energy: -1.0, ..SweepRecord::default() };
-        warned(Found { variance, sweeps: vec![sweep, sweep], stop, ..empty() }, 1.0)
+        warned(DmrgResult { variance, sweeps: vec![sweep, sweep], stop, ..empty() }, 1.0)
     }
 
     #[test]
     fn a_variance_is_told_for_what_it_proves() {
-        let stuck = warnings(Some(1e-3), 1e-10, Stop::Converged);
+        let stuck = warnings(Some(1e-3), 1e-10, SweepStop::Converged);
         assert!(stuck.len() == 1 && stuck[0].contains("stuck"), "{stuck:?}");
         // The unit of this chain is 1/2.
-        let truncated = warnings(Some(1e-3), 1e-5, Stop::Converged);
+        let truncated = warnings(Some(1e-3), 1e-5, SweepStop::Converged);
         assert!(truncated.len() == 1 && truncated[0].contains("an eigenvalue within 1.6e-2"), "{truncated:?}");
-        assert!(warnings(Some(1e-7), 1e-8, Stop::Converged).is_empty(), "good to seven digits");
-        assert!(warnings(Some(1e-10), 0.0, Stop::Converged).is_empty(), "an eigenstate");
-        let few = warnings(Some(0.0), 0.2, Stop::Converged);
+        assert!(warnings(Some(1e-7), 1e-8, SweepStop::Converged).is_empty(), "good to seven digits");
+        assert!(warnings(Some(1e-10), 0.0, SweepStop::Converged).is_empty(), "an eigenstate");
+        let few = warnings(Some(0.0), 0.2, SweepStop::Converged);
         assert!(few.len() == 1 && few[0].contains("64 states are too few"), "{few:?}");
-        assert!(warnings(None, 0.0, Stop::Sweeps).iter().any(|said| said.contains("raise `sweeps`")));
+        assert!(warnings(None, 0.0, SweepStop::Sweeps).iter().any(|said| said.contains("raise `sweeps`")));
     }
 
     #[test]
     fn an_energy_that_is_not_the_exact_one_is_told() {
         let check = |energy| Some(SectorCheck { dimension: 20, energies: vec![energy], seconds: 0.0 });
-        let found = |energy| Found { variance: Some(0.0), check: check(energy), ..empty() };
+        let found = |energy| DmrgResult { variance: Some(0.0), check: check(energy), ..empty() };
         assert!(warned(found(-1.0), 1.0).is_empty());
         let said = warned(found(-1.001), 1.0);
         assert!(said.len() == 1 && said[0].contains("from the exact energy"), "{said:?}");
@@ -186,32 +187,33 @@ mod tests {
 
     #[test]
     fn charges_that_no_sweep_can_move_are_told_where_nothing_else_is_known() {
-        let found = || Found { variance: Some(0.0), ..empty() };
+        let found = || DmrgResult { variance: Some(0.0), ..empty() };
         assert!(warned(found(), 1.0).is_empty());
         assert!(warned(found(), 0.0)[0].contains("conserves 5 charge(s)"));
         assert!(warned(found(), 1e-3)[0].contains("5 charge(s) are moved only by"));
     }
 
-    fn empty() -> Found {
-        Found {
+    fn empty() -> DmrgResult {
+        DmrgResult {
             energy: -1.0,
             average: None,
             variance: None,
             extrapolated: None,
             sweeps: Vec::new(),
             growth: Vec::new(),
-            stop: Stop::Converged,
+            stop: SweepStop::Converged,
             polish: None,
             excited: Vec::new(),
             cuts: Vec::new(),
-            sites: Vec::new(),
-            correlations: None,
+            averages: crate::observable::Averages::default(),
+            state_averages: Vec::new(),
             check: None,
             restarts: Vec::new(),
             warnings: Vec::new(),
             memory: None,
             resumed: 0,
             sweeping: 0.0,
+            certifying: 0.0,
             measuring: 0.0,
         }
     }

@@ -60,8 +60,8 @@ impl Model {
         Ok(Model::new(operator, ir.sector)?.named(&ir.name))
     }
 
-    /// A stage as text; times are those of an H200. `arch` (such as "sm_90") matters from [`Stage::Ptx`] on; from [`Stage::Cuda`] on the edited texts of
-    /// `EIGENFORGE_OVERRIDE` stand in for generated ones.
+    /// A stage as text; times are those of an H200. `arch` (such as "sm_90") matters from [`Stage::Ptx`] on; from
+    /// [`Stage::Cuda`] on the edited texts of `EIGENFORGE_OVERRIDE` stand in for generated ones.
     ///
     /// # Errors
     /// A plan that cannot be made; from [`Stage::Ptx`] on a compiler that is missing or refuses the text.

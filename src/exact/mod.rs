@@ -24,7 +24,7 @@ mod tune;
 
 pub use model::{LARGEST_DENSE, Model};
 pub use multiply::{Hamiltonian, PrepareError};
-pub use observables::Observables;
+pub use observables::{averages_of, averages_on_host};
 pub use prepared::Prepared;
 pub use solve::{Davidson, Dense, Lanczos, Lobpcg, RunError, Solution, Solve};
 pub use species::SpeciesMatrix;

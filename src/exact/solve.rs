@@ -1,12 +1,13 @@
 //! Solving a model: `Lobpcg::new(&model).tolerance(1e-10).run(&device)` and its kin.
 
 use super::averages;
-use super::{Hamiltonian, Model, Observables, PrepareError, Prepared, ShapeSource};
+use super::{Hamiltonian, Model, PrepareError, Prepared, ShapeSource, averages_of};
+use crate::observable::{Averages, Observable};
 use crate::operator::OperatorError;
 use crate::solve_options::solve_options;
 use eigenforge_runtime::solvers::{self, Eigenpairs, Level, Preconditioner, SolveOptions, Solver, Start, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, trace};
-use eigenforge_templates::Cost;
+use eigenforge_templates::{Cost, ScalarType};
 use std::time::Instant;
 
 /// The largest sector that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a second or so.
@@ -61,12 +62,13 @@ pub struct Solve<'m> {
     solver: Solver,
     options: SolveOptions,
     tuned: bool,
+    scalar: ScalarType,
 }
 
 impl<'m> Solve<'m> {
     /// A solve by a solver chosen at run time.
     pub fn new(model: &'m Model, solver: Solver) -> Solve<'m> {
-        Solve { model, solver, options: SolveOptions::default(), tuned: true }
+        Solve { model, solver, options: SolveOptions::default(), tuned: true, scalar: ScalarType::F64 }
     }
 
     solve_options!();
@@ -94,19 +96,29 @@ impl<'m> Solve<'m> {
         self
     }
 
+    /// The number type that [`Solve::memory_plan`] and [`Solve::choose`] count with, that of the vectors; f64 unless given.
+    /// [`Solve::run_in`] takes it from its own type.
+    pub fn scalar(mut self, scalar: ScalarType) -> Self {
+        self.scalar = scalar;
+        self
+    }
+
     /// What the run will have in memory on this device: a name and the bytes of each thing. Vectors that it keeps because
     /// there is room come last.
     pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
         let tables = self.model.table_bytes();
-        let kept = solvers::kept::<f64>(device, dimension, tables, self.solver, &self.options);
+        let kept = match self.scalar {
+            ScalarType::F64 => solvers::kept::<f64>(device, dimension, tables, self.solver, &self.options),
+            ScalarType::F32 => solvers::kept::<f32>(device, dimension, tables, self.solver, &self.options),
+        };
         self.needed().into_iter().chain(kept).collect()
     }
 
     /// What it cannot do without.
     fn needed(&self) -> [(String, u64); 2] {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
-        let vectors = solvers::resident(dimension, size_of::<f64>(), self.solver, &self.options);
+        let vectors = solvers::resident(dimension, self.scalar.bytes() as usize, self.solver, &self.options);
         [vectors, ("tables of the Hamiltonian".into(), self.model.table_bytes())]
     }
 
@@ -170,18 +182,33 @@ impl<'m> Solve<'m> {
     }
 
     /// Runs in double precision on a device.
+    ///
+    /// # Errors
+    /// A problem that does not fit, a device or compiler that fails, a checkpoint of another run.
     pub fn run(&self, device: &Device) -> Result<Solution<'m>, RunError> {
+        self.run_in::<f64>(device)
+    }
+
+    /// Runs with vectors of another number type, f32 for half the memory and traffic. Sums are in f64 all the same; vectors of f32
+    /// allow residuals of some 1e-6 of the norm of H, and no less.
+    ///
+    /// # Errors
+    /// As of [`Solve::run`].
+    pub fn run_in<T: Scalar>(&self, device: &Device) -> Result<Solution<'m, T>, RunError> {
+        if self.scalar != T::TYPE {
+            return self.clone().scalar(T::TYPE).run_in(device);
+        }
         let start = Instant::now();
         self.check_memory(device)?;
         let setting_up = trace::span("set up", "set up");
         let (prepared, source) = match self.tuned {
-            true => Prepared::tuned(self.model, <f64 as Scalar>::TYPE, device)?,
-            false => (Prepared::new(self.model, <f64 as Scalar>::TYPE)?, ShapeSource::Rule),
+            true => Prepared::tuned(self.model, T::TYPE, device)?,
+            false => (Prepared::new(self.model, T::TYPE)?, ShapeSource::Rule),
         };
         let shape = prepared.shape();
         if device.is_cuda() {
             // The compiler takes both at once, and averages are nearly always wanted.
-            let averages = averages::generated(self.model, <f64 as Scalar>::TYPE)?;
+            let averages = averages::generated(self.model, T::TYPE)?;
             device.compile_all(&[prepared.text().map_err(PrepareError::from)?, averages.text])?;
         }
         let hamiltonian = Hamiltonian::with_plan(self.model, prepared, device)?;
@@ -190,9 +217,9 @@ impl<'m> Solve<'m> {
         let solving = trace::span("solver", "solve");
         let constant = self.model.constant();
         let options = SolveOptions { taken_out: constant, ..self.options.clone() };
-        let pairs = solvers::solve::<f64>(&hamiltonian, self.solver, &options)?;
+        let pairs = solvers::solve::<T>(&hamiltonian, self.solver, &options)?;
         drop(solving);
-        let cost = LinearOperator::<f64>::cost(&hamiltonian);
+        let cost = LinearOperator::<T>::cost(&hamiltonian);
         let multiply_seconds = time_multiply(&hamiltonian, &pairs)?;
         Ok(Solution {
             model: self.model,
@@ -210,11 +237,11 @@ impl<'m> Solve<'m> {
 }
 
 /// Seconds of one multiply, the median of three; `None` where another vector would not fit.
-fn time_multiply(hamiltonian: &Hamiltonian, pairs: &Eigenpairs<f64>) -> Result<Option<f64>, DeviceError> {
-    let device = LinearOperator::<f64>::device(hamiltonian);
+fn time_multiply<T: Scalar>(hamiltonian: &Hamiltonian, pairs: &Eigenpairs<T>) -> Result<Option<f64>, DeviceError> {
+    let device = LinearOperator::<T>::device(hamiltonian);
     let _timing = trace::span("report", "time a multiply");
     let Some(x) = pairs.vectors.first() else { return Ok(None) };
-    let Ok(mut y) = device.zeros::<f64>(x.len()) else { return Ok(None) };
+    let Ok(mut y) = device.zeros::<T>(x.len()) else { return Ok(None) };
     let mut times = [0.0; 3];
     for time in &mut times {
         let (done, milliseconds) = device.time(|| hamiltonian.apply(x, &mut y))?;
@@ -227,12 +254,12 @@ fn time_multiply(hamiltonian: &Hamiltonian, pairs: &Eigenpairs<f64>) -> Result<O
 
 /// What a solve found.
 #[derive(Debug)]
-pub struct Solution<'m> {
+pub struct Solution<'m, T: Scalar = f64> {
     model: &'m Model,
     device: Device,
     energies: Vec<f64>,
     levels: Vec<Level>,
-    pairs: Eigenpairs<f64>,
+    pairs: Eigenpairs<T>,
     cost: Cost,
     setup_seconds: f64,
     multiply_seconds: Option<f64>,
@@ -240,7 +267,7 @@ pub struct Solution<'m> {
     source: ShapeSource,
 }
 
-impl Solution<'_> {
+impl<T: Scalar> Solution<'_, T> {
     /// The lowest energy.
     pub fn energy(&self) -> f64 {
         self.energies[0]
@@ -273,7 +300,7 @@ impl Solution<'_> {
     }
 
     /// Everything the solver reports, vectors included; its values leave out [`Solution::constant`].
-    pub fn eigenpairs(&self) -> &Eigenpairs<f64> {
+    pub fn eigenpairs(&self) -> &Eigenpairs<T> {
         &self.pairs
     }
 
@@ -304,13 +331,44 @@ impl Solution<'_> {
 
     /// A state vector in the order of the model's basis.
     pub fn vector(&self, state: usize) -> Result<Vec<f64>, DeviceError> {
-        self.pairs.vectors[state].download()
+        let vector = self.pairs.vectors[state].download()?;
+        Ok(match T::as_f64(&vector) {
+            Some(values) => values.to_vec(),
+            None => vector.into_iter().map(T::to_f64).collect(),
+        })
     }
 
-    /// Averages over the whole ground multiplet of the sector, as far as it is known.
-    pub fn observables(&self) -> Result<Observables, RunError> {
+    /// The standard averages over the whole ground multiplet of the sector, as far as it is known: densities and spins of
+    /// every site, correlations of every pair.
+    pub fn observables(&self) -> Result<Averages, RunError> {
+        self.level_averages(&self.model.standard_observables())
+    }
+
+    /// Averages of observables over the whole ground multiplet of the sector, as far as it is known.
+    ///
+    /// # Errors
+    /// An operator that the model's sites do not have; the device's.
+    pub fn level_averages(&self, observables: &[Observable]) -> Result<Averages, RunError> {
         let _observing = trace::span("observables", "observables");
-        Ok(Observables::of_vectors(self.model, &self.pairs.ground_multiplet(), &self.device)?)
+        Ok(averages_of(self.model, &self.pairs.ground_multiplet(), &self.device, observables)?)
+    }
+
+    /// Averages of observables in one of the states that were found.
+    ///
+    /// # Errors
+    /// As of [`Solution::level_averages`].
+    pub fn state_averages(&self, state: usize, observables: &[Observable]) -> Result<Averages, RunError> {
+        let _observing = trace::span("observables", "observables");
+        Ok(averages_of(self.model, &[&self.pairs.vectors[state]], &self.device, observables)?)
+    }
+
+    /// ⟨O⟩ over the whole ground multiplet of the sector.
+    ///
+    /// # Errors
+    /// As of [`Solution::level_averages`].
+    pub fn expectation(&self, operator: crate::operator::Operator) -> Result<f64, RunError> {
+        let averages = self.level_averages(&[Observable::whole("O", operator)])?;
+        Ok(averages.whole("O").unwrap_or(f64::NAN))
     }
 }
 

@@ -31,6 +31,7 @@
 //! | `[dmrg]` | all keys, in place of `[solve]` | see [`DmrgSpec`] | see there |
 //! | `[su3]` | all keys, alone in its file | see [`Su3Spec`] | see there |
 //! | `[solve]` | all keys | see [`SolveSpec`] | see there |
+//! | `[observables]` | `standard`, and any name = text of an operator | see [`ObservablesSpec`], [`crate::observable::read`] | the standard averages |
 //! | `[output]` | all keys | see [`OutputSpec`] | nothing is written |
 //!
 //! A weight multiplies t, or both Jxy and Jz. Lists of one value a bond follow [`Lattice::bonds`].
@@ -42,6 +43,7 @@ mod matrix;
 mod model;
 mod model_file;
 mod nearest;
+mod observables;
 mod problem;
 mod section;
 mod sector;
@@ -51,6 +53,7 @@ mod su3;
 pub use dmrg::DmrgSpec;
 pub use matrix::{MatrixFileError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
+pub use observables::{ObservableText, ObservablesSpec};
 pub use problem::{InputError, Problem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
 pub use solve::{OutputSpec, SOLVERS, SolveSpec};
@@ -60,10 +63,14 @@ use crate::basis::Sector;
 use crate::ci::{CiSpec, SpaceSpec};
 use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, ordering};
 use crate::lattice::Lattice;
+use crate::observable::Observable;
+use crate::observable::SiteKind;
+use crate::observable::read::Names;
 use crate::operator::OperatorError;
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_bytes, shown_name};
 use eigenforge_runtime::solvers::Start;
+use eigenforge_templates::ScalarType;
 use miette::NamedSource;
 use model::Family;
 use section::{Problems, Section};
@@ -86,6 +93,10 @@ pub struct ModelFile {
     pub sector: SectorSpec,
     /// `[solve]`, with defaults.
     pub solve: SolveSpec,
+    /// `[observables]`, with defaults.
+    pub observables: ObservablesSpec,
+    /// The operators that its texts describe.
+    pub observed: Vec<Observable>,
     /// `[output]`, with defaults.
     pub output: OutputSpec,
 }
@@ -101,6 +112,8 @@ pub struct CiFile {
     pub ci: CiSpec,
     /// `[solve]`, with defaults.
     pub solve: SolveSpec,
+    /// `[observables]`, with defaults; sites are the orbitals of the space.
+    pub observables: ObservablesSpec,
     /// `[output]`, with defaults.
     pub output: OutputSpec,
 }
@@ -244,6 +257,13 @@ impl CiFile {
             }
             solve.states = states;
         }
+        let observables = file
+            .open("observables")
+            .map_or_else(ObservablesSpec::default, |section| observables::collect(section, problems));
+        if solve.precision != ScalarType::F64 {
+            let why = "configuration interaction has vectors of f64 only; leave `precision` out";
+            problems.add(file.place("solve"), Wrong::Conflict { key: "precision", other: "ci", why });
+        }
         let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
         file.finish("section", |_| None);
         ci.fcidump = beside(folder, &ci.fcidump);
@@ -253,7 +273,20 @@ impl CiFile {
         if let Some(path) = &mut ci.dipole {
             *path = beside(folder, path);
         }
-        Some(CiFile { name: name.into(), text: text.into(), ci, solve, output })
+        Some(CiFile { name: name.into(), text: text.into(), ci, solve, observables, output })
+    }
+}
+
+impl CiFile {
+    /// The observables of the file, whose sites are the orbitals of the space.
+    ///
+    /// # Errors
+    /// Texts that describe no operator of these orbitals, each at its place.
+    pub fn observed(&self, orbitals: usize) -> Result<Vec<Observable>, InputError> {
+        checked(&self.name, &self.text, |problems| {
+            let names = Names { kind: SiteKind::Electrons, sites: orbitals, lattice: None, parameters: Vec::new() };
+            Some(self.observables.read(&names, &self.text, problems))
+        })
     }
 }
 
@@ -267,7 +300,7 @@ impl Su3File {
             let parsed = table(text, problems)?;
             let file = Section::new("", parsed.get_ref(), 0..0, problems);
             let why = "[su3] stands alone in its file: an interaction has no lattice, no sector and no eigensolver";
-            file.alone("su3", &["model", "lattice", "sector", "dmrg", "solve", "output"], why);
+            file.alone("su3", &["model", "lattice", "sector", "dmrg", "solve", "observables", "output"], why);
             let spec = file.open("su3").and_then(su3::read);
             file.finish("section", |_| None);
             let mut spec = spec?;
@@ -332,6 +365,7 @@ impl DmrgFile {
             tolerance: spec.tolerance,
             seed: spec.seed,
             correlations: spec.correlations,
+            observables: self.model.observed.clone(),
             mode: spec.mode,
             start: spec.start,
             targets: spec.targets,
@@ -390,6 +424,9 @@ impl ModelFile {
         let solve_section = file.open("solve");
         let states_place = solve_section.as_ref().map_or(0..0, |section| section.place("states"));
         let solve = solve_section.map_or_else(SolveSpec::default, |section| solve::read(section, problems));
+        let observables = file
+            .open("observables")
+            .map_or_else(ObservablesSpec::default, |section| observables::collect(section, problems));
         let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
         file.finish("section", |_| None);
 
@@ -406,7 +443,10 @@ impl ModelFile {
         };
         let sector = sector.zip(two_s).and_then(|(draft, two_s)| draft.on(lattice.sites().len(), two_s, problems));
         let (model, sector) = (model?, sector?);
-        let file = ModelFile { name: name.into(), text: text.into(), model, lattice, sector, solve, output };
+        let (name, observed) = (name.into(), Vec::new());
+        let mut file =
+            ModelFile { name, text: text.into(), model, lattice, sector, solve, observables, observed, output };
+        file.observed = file.observables.read(&file.names(), text, problems);
         if let Err(error) = file.check_states() {
             problems.add(states_place, Wrong::TooManyStates(error));
         }
@@ -494,14 +534,15 @@ impl fmt::Display for ModelFile {
         write!(
             out,
             "solve    solver {}, {states}{guard}, tolerance {:e} on |Hx - λx| / |H|, at most {} iterations, preconditioner {}, \
-             seed {}{}{}",
+             seed {}{}{}{}",
             solve.solver_name(),
             solve.tolerance,
             solve.max_iterations,
             solve.preconditioner.name(),
             solve.seed,
             if solve.start == Start::Random { ", random start" } else { "" },
-            if solve.certify { ", multiplets certified" } else { ", multiplets not certified" }
+            if solve.certify { ", multiplets certified" } else { ", multiplets not certified" },
+            if solve.precision == ScalarType::F32 { ", vectors of f32" } else { "" }
         )
     }
 }

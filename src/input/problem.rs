@@ -138,6 +138,8 @@ pub enum Wrong {
     WrongLength { key: String, item: &'static str, expected: usize, found: usize, order: String },
     #[error("`{key}` and `{other}` cannot both be given")]
     Conflict { key: &'static str, other: &'static str, why: &'static str },
+    #[error("the observable `{name}`: {message}")]
+    Observable { name: String, message: String },
     #[error("{0}")]
     Lattice(LatticeError),
     #[error("{0}")]
@@ -211,6 +213,7 @@ impl Wrong {
             Wrong::ChainTooLong { most, .. } => format!("choose at most {most} sites"),
             Wrong::WrongType { .. }
             | Wrong::OutOfRange { .. }
+            | Wrong::Observable { .. }
             | Wrong::Lattice(_)
             | Wrong::TooManyBits(_)
             | Wrong::TooManyStates(_) => {
@@ -231,6 +234,7 @@ impl Wrong {
             Wrong::NotFinite { .. } => "not finite".into(),
             Wrong::WrongLength { found, .. } => format!("{found} values"),
             Wrong::Conflict { other, .. } => format!("`{other}` is given too"),
+            Wrong::Observable { .. } => "here".into(),
             Wrong::Lattice(_) => "this lattice cannot be built".into(),
             Wrong::TooManyBits(_) | Wrong::ChainTooLong { .. } => "too many sites".into(),
             Wrong::TooManyParticles { sites, .. } => format!("more than {sites}"),

@@ -156,6 +156,23 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Every key that was not asked for so far, as a word.
+    pub fn other_words(&self, expected: &str) -> Vec<(String, Placed<&'a str>)> {
+        let mut found = Vec::new();
+        for (key, value) in self.table {
+            let name = key.get_ref().as_ref();
+            if self.known.borrow().contains(&name) {
+                continue;
+            }
+            match value.get_ref() {
+                DeValue::String(word) => found.push((name.into(), Placed { value: word.as_ref(), span: value.span() })),
+                _ => self.wrong_type(name, expected, value),
+            }
+        }
+        found.sort_by_key(|(_, word)| word.span.start);
+        found
+    }
+
     /// One of a few words, with what it stands for.
     pub fn choice<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Option<Placed<T>> {
         let known: Vec<&'static str> = words.iter().map(|(word, _)| *word).collect();

@@ -5,6 +5,7 @@
 use super::problem::Wrong;
 use super::section::{Problems, Section};
 use eigenforge_runtime::solvers::{Preconditioner, Solver, Start};
+use eigenforge_templates::ScalarType;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -16,6 +17,13 @@ pub const SOLVERS: [(&str, Option<Solver>); 5] = [
     ("davidson", Some(Solver::Davidson)),
     ("dense", Some(Solver::Dense)),
 ];
+
+/// The words of `precision`.
+pub const PRECISIONS: [(&str, ScalarType); 2] = [("f64", ScalarType::F64), ("f32", ScalarType::F32)];
+
+/// The least `tolerance` that vectors of f32 allow, and the one they have unless given.
+pub const FINEST_IN_F32: f64 = 1e-6;
+const USUAL_IN_F32: f64 = 1e-5;
 
 /// How to solve. [`SolveSpec::default`] holds every default.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +44,9 @@ pub struct SolveSpec {
     pub guard: Option<usize>,
     /// `preconditioner`: "none" unless given (Jacobi pays where the diagonal varies strongly, such as U much above t).
     pub preconditioner: Preconditioner,
+    /// `precision` of the vectors, "f64" unless given; "f32" takes half the memory, for lattice models. Its `tolerance` is 1e-5
+    /// unless given, and at least 1e-6.
+    pub precision: ScalarType,
     /// `certify`: look for missed members of each level's multiplet afterwards; true unless given.
     pub certify: bool,
 }
@@ -58,6 +69,7 @@ impl Default for SolveSpec {
             start: Start::Guess,
             guard: None,
             preconditioner: Preconditioner::None,
+            precision: ScalarType::F64,
             certify: true,
         }
     }
@@ -75,11 +87,15 @@ pub struct OutputSpec {
 /// Reads `[solve]`.
 pub(super) fn read(section: Section<'_>, problems: &Problems) -> SolveSpec {
     let default = SolveSpec::default();
-    let tolerance = section.number("tolerance").map_or(default.tolerance, |tolerance| {
-        if tolerance.value <= 0.0 || tolerance.value >= 1.0 {
+    let precision = section.choice("precision", &PRECISIONS).map_or(default.precision, |precision| precision.value);
+    let (least, usual, expected) = match precision {
+        ScalarType::F64 => (0.0, default.tolerance, "between 0 and 1, a share of the norm of H, such as 1e-10"),
+        ScalarType::F32 => (FINEST_IN_F32, USUAL_IN_F32, "between 1e-6, the least that vectors of f32 allow, and 1"),
+    };
+    let tolerance = section.number("tolerance").map_or(usual, |tolerance| {
+        if tolerance.value <= 0.0 || tolerance.value < least || tolerance.value >= 1.0 {
             let (key, found) = ("tolerance".into(), tolerance.value.to_string());
-            let expected = "between 0 and 1, a share of the norm of H, such as 1e-10".into();
-            problems.add(tolerance.span, Wrong::OutOfRange { key, expected, found });
+            problems.add(tolerance.span, Wrong::OutOfRange { key, expected: expected.into(), found });
         }
         tolerance.value
     });
@@ -94,6 +110,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> SolveSpec {
         preconditioner: section
             .choice("preconditioner", &Preconditioner::WORDS)
             .map_or(default.preconditioner, |choice| choice.value),
+        precision,
         certify: section.flag("certify").unwrap_or(default.certify),
     };
     section.finish("key", |_| None);

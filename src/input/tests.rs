@@ -62,6 +62,7 @@ fn every_key_of_the_xxz_model_and_of_solve_is_read() {
         start: Start::Random,
         guard: Some(2),
         preconditioner: Preconditioner::Jacobi,
+        precision: eigenforge_templates::ScalarType::F64,
         certify: false,
     };
     assert_eq!(file.solve, expected);

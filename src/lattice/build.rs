@@ -1,7 +1,8 @@
 //! From a description (kind, lengths, boundaries) to sites, positions and bonds.
 //!
-//! In: a [`Spec`]. Out: a [`Lattice`], or why there is none. Site numbers are those of [`Spec::site`]. Each pair stands
-//! once, in the order of its two site numbers, lower first; a bond points as its unit cell has it, across a boundary too.
+//! In: a [`Spec`]. Out: a [`Lattice`], or why it cannot be built. Site numbers are those of [`Spec::site`]. Each pair
+//! appears once, in the order of its two site numbers, lower first; a bond points as in its unit cell, across a boundary
+//! too.
 
 use super::cell::unit_cell;
 use super::distance::shells;
@@ -12,9 +13,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Spec {
     pub kind: LatticeKind,
-    /// Lengths, one a direction.
+    /// Lengths, one per direction.
     pub size: Vec<usize>,
-    /// One a direction.
+    /// Boundaries, one per direction.
     pub boundary: Vec<Boundary>,
     /// A pair reached twice around a short torus gets weight 2 (else 1).
     pub double_bonds: bool,
@@ -30,12 +31,12 @@ impl Spec {
         Spec { kind, size, boundary, double_bonds: false, weights: vec![], further: vec![] }
     }
 
-    /// Lengths in both directions, 1 where there is none.
+    /// Lengths in both directions; 1 for a missing direction.
     pub fn lengths(&self) -> [usize; 2] {
         [self.size.first().copied().unwrap_or(1), self.size.get(1).copied().unwrap_or(1)]
     }
 
-    /// Whether each direction closes on itself.
+    /// Whether each direction is periodic.
     pub fn periodic(&self) -> [bool; 2] {
         [0, 1].map(|direction| self.boundary.get(direction) == Some(&Boundary::Periodic))
     }
@@ -78,7 +79,7 @@ impl Spec {
         Ok(sites)
     }
 
-    /// Sites and bonds, or what is wrong.
+    /// Sites and bonds, or the error.
     pub fn build(self) -> Result<Lattice, LatticeError> {
         let cell = unit_cell(self.kind);
         let bases = cell.basis.len();
@@ -105,7 +106,7 @@ impl Spec {
         Ok(lattice)
     }
 
-    /// The cell reached by `step`, around periodic directions; none beyond an open edge.
+    /// The cell reached by `step`, around periodic directions; `None` beyond an open edge.
     pub(super) fn step(&self, cell: [usize; 2], step: [i64; 2]) -> Option<[usize; 2]> {
         let (lengths, periodic) = (self.lengths(), self.periodic());
         let mut out = [0; 2];
@@ -122,10 +123,10 @@ impl Spec {
     }
 }
 
-/// Pairs of sites that were found bound, with every way around a torus.
+/// Bound pairs of sites, counting every way around a torus.
 #[derive(Default)]
 pub(super) struct Pairs {
-    /// By (lower, higher) site: the bond of the lowest kind, the first found of these, and how often the pair was met.
+    /// By (lower, higher) site: the bond of the lowest kind, the first found of these, and how often the pair was found.
     found: BTreeMap<(usize, usize), (Bond, usize)>,
 }
 
@@ -152,7 +153,7 @@ impl Pairs {
 }
 
 impl Lattice {
-    /// The nearest-neighbour bonds with their weights and the further shells asked for, by their two sites.
+    /// The nearest-neighbour bonds with their weights and the requested further shells, ordered by their two sites.
     fn weighted(&self, kinds: usize) -> Result<Vec<Bond>, LatticeError> {
         let weight = |kind: usize| self.spec.weights.get(kind).copied().unwrap_or(1.0);
         let mut bonds: Vec<Bond> =

@@ -71,7 +71,7 @@ impl Lattice {
         found.bonds(self.spec.double_bonds)
     }
 
-    /// The number of cells from which a vector of a shell makes a bond: none where another way around is shorter.
+    /// The number of cells from which a vector of a shell makes a bond: none if another way around is shorter.
     pub(super) fn starts(&self, shell: &Shell, v: &ShellVector) -> usize {
         let (lengths, periodic) = (self.spec.lengths(), self.spec.periodic());
         let along = |d: usize| match periodic[d] {
@@ -82,7 +82,7 @@ impl Lattice {
         if cells == 0 {
             return 0;
         }
-        // The same vector by less than a turn, whose images are all looked at.
+        // The same vector by less than a full turn; all its images are considered.
         let turned = |d: usize| match periodic[d] {
             true => (v.step[d].rem_euclid(lengths[d] as i64) - v.step[d]) as f64,
             false => 0.0,
@@ -127,7 +127,7 @@ impl Lattice {
     fn shortest(&self, [dx, dy]: [f64; 2]) -> f64 {
         let [a1, a2] = unit_cell(self.spec.kind).vectors;
         let (lengths, periodic) = (self.spec.lengths(), self.spec.periodic());
-        // On a skewed torus that is much longer one way, several turns the short way may be needed.
+        // On a skewed torus much longer in one direction, several turns in the short direction may be needed.
         let turns = |d: usize| match (periodic[d], periodic[1 - d]) {
             (false, _) => 0,
             (true, false) => 1,

@@ -1,4 +1,4 @@
-//! What can be wrong with a lattice. Every message says what was expected, what was found and what to do.
+//! Errors of lattices. Every message says what was expected, what was found and what to do.
 
 use super::{Boundary, LatticeKind};
 
@@ -16,15 +16,15 @@ pub enum LatticeError {
     /// An edge list with zero sites.
     #[error("a lattice needs at least one site, found sites = 0")]
     NoSites,
-    /// More sites than `Lattice` is made for.
+    /// More sites than `Lattice` supports.
     #[error("{sites} sites: a lattice holds at most {most} (an exact vector ends at 64, a DMRG chain at 8,192)")]
     TooManySites {
-        /// Sites asked for (saturated at `usize::MAX`).
+        /// Requested sites (saturated at `usize::MAX`).
         sites: usize,
         /// The limit, [`super::MOST_SITES`].
         most: usize,
     },
-    /// More weights of further neighbours than `Lattice` is made for.
+    /// More weights of further neighbours than `Lattice` supports.
     #[error("`further` has {found} weights, one for each shell of neighbours from the second on: give at most {most}")]
     TooManyShells {
         /// Weights given.
@@ -32,12 +32,12 @@ pub enum LatticeError {
         /// The limit, [`super::MOST_SHELLS`].
         most: usize,
     },
-    /// More bonds than `Lattice` is made for.
+    /// More bonds than `Lattice` supports.
     #[error(
         "this lattice would have some {bonds} bonds, and at most {most} are taken: give fewer weights in `further`, or fewer sites"
     )]
     TooManyBonds {
-        /// Bonds asked for.
+        /// Requested bonds.
         bonds: usize,
         /// The limit, [`super::MOST_BONDS`].
         most: usize,
@@ -55,7 +55,7 @@ pub enum LatticeError {
         /// 0 or 1.
         direction: usize,
     },
-    /// The number of boundaries is not the number of directions.
+    /// The number of boundaries differs from the number of directions.
     #[error("a {kind} lattice has {expected} direction(s), found {} boundary word(s) {found:?}: give one a direction", found.len())]
     BoundaryCount {
         /// Which lattice.
@@ -73,7 +73,7 @@ pub enum LatticeError {
         /// Name of the option.
         option: &'static str,
     },
-    /// The number of weights is not the number of bond kinds.
+    /// The number of weights differs from the number of bond kinds.
     #[error(
         "a {kind} lattice has {expected} kind(s) of bond ({names}), found {found} weight(s): give one a kind, in this order"
     )]
@@ -95,7 +95,7 @@ pub enum LatticeError {
         /// Its value.
         found: f64,
     },
-    /// An edge to a site that is not there.
+    /// An edge to a site that does not exist.
     #[error("edge {edge}, [{i}, {j}], names site {missing}, but the sites are 0 to {}", sites - 1)]
     EdgeToMissingSite {
         /// Position in the edge list, from 0.

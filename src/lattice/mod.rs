@@ -1,4 +1,4 @@
-//! Lattices: which sites there are, where they lie and which pairs are bound.
+//! Lattices: their sites, positions and bonds.
 //!
 //! In: a name, lengths and boundaries, or a list of edges. Out: a [`Lattice`]: numbered sites, positions in units of the
 //! nearest-neighbour distance, and [`Bond`]s, each pair of sites once with its direction, weight and kind.
@@ -13,7 +13,7 @@
 //! | [`Lattice::kagome`] (\[l1, l2\]) | 3 · l1 · l2 | b + 3 (x + l1 · y) | 0, 1, 2 by direction |
 //! | [`Lattice::from_edges`] | as given | as given | 0 |
 //!
-//! Pictures of them all are in `cell.rs`. For example
+//! Pictures of all of them are in `cell.rs`. For example
 //!
 //! ```text
 //!  square [3, 2], open           kagome [1, 1], open          triangular [2, 2], open
@@ -61,7 +61,7 @@ use std::ops::Range;
 /// The most sites a lattice may have.
 pub const MOST_SITES: usize = 1 << 20;
 
-/// The most shells of further neighbours that may be given a weight: twice the distances of the longest chain of DMRG.
+/// The most shells of further neighbours that may have a weight: twice the distances of the longest chain of DMRG.
 pub const MOST_SHELLS: usize = 1 << 14;
 
 /// The most bonds that further neighbours may make: all pairs of some 2,900 sites.
@@ -130,7 +130,7 @@ impl LatticeKind {
         }
     }
 
-    /// Number of lengths that a model file's `size` has.
+    /// Number of lengths in a model file's `size`.
     pub fn directions(self) -> usize {
         match self {
             LatticeKind::Edges => 0,
@@ -139,7 +139,7 @@ impl LatticeKind {
         }
     }
 
-    /// Number of sites of a lattice of these lengths, without making it; at most `usize::MAX`.
+    /// Number of sites of a lattice of these lengths, without building it; at most `usize::MAX`.
     pub fn sites(self, size: &[usize]) -> usize {
         let bases = cell::unit_cell(self).basis.len();
         size.iter().fold(bases, |product, length| product.saturating_mul(*length))
@@ -157,8 +157,8 @@ impl fmt::Display for LatticeKind {
     }
 }
 
-/// Sites, positions and bonds. Made by the constructors below; an impossible request (a length of zero) gives a lattice
-/// without sites whose [`Lattice::check`] tells why, so that building one reads without `?`.
+/// Sites, positions and bonds. Built by the constructors below; an impossible request (a length of zero) gives a lattice
+/// without sites whose [`Lattice::check`] returns the error, so that building one needs no `?`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lattice {
     spec: Spec,
@@ -168,7 +168,7 @@ pub struct Lattice {
     /// Nearest-neighbour bonds before `weights` and `further`.
     nearest: Vec<Bond>,
     bonds: Vec<Bond>,
-    /// Whether a periodic length of 2 reaches some neighbour both ways round.
+    /// Whether a periodic length of 2 reaches some neighbour in both directions.
     met_twice: bool,
     error: Option<LatticeError>,
 }
@@ -271,7 +271,7 @@ impl Lattice {
 
     fn rebuild(self, option: &'static str, change: impl FnOnce(&mut Spec)) -> Lattice {
         if self.spec.kind == LatticeKind::Edges {
-            // Open and closed ends are the edges' own affair; `.open()` on a graph therefore changes nothing.
+            // The ends of a graph are given by its edges, so `.open()` on a graph changes nothing.
             let mut spec = self.spec.clone();
             change(&mut spec);
             let error = (spec != self.spec).then_some(LatticeError::NotForEdges { option });
@@ -296,10 +296,10 @@ impl Lattice {
         })
     }
 
-    /// The lattice, or why what was asked for cannot be built.
+    /// The lattice, or why it cannot be built.
     ///
     /// # Errors
-    /// Whatever the constructor or a later call found: a length of zero, a periodic length of 1, too many sites, …
+    /// An error of the constructor or of a later call: a length of zero, a periodic length of 1, too many sites, …
     pub fn check(&self) -> Result<&Lattice, LatticeError> {
         self.error.clone().map_or(Ok(self), Err)
     }
@@ -309,24 +309,24 @@ impl Lattice {
         0..self.sites
     }
 
-    /// Every bond once, in the order of its two site numbers, the lower one first (0-1, 3-0, 1-2, 2-3 on a ring of 4); of an
-    /// explicit edge list in the order given. Each points along its direction ([`Bond`]). Lists of one value a bond (t, Jxy,
-    /// Jz) follow this order.
+    /// Every bond once, in the order of its two site numbers, the lower one first (0-1, 3-0, 1-2, 2-3 on a ring of 4);
+    /// for an explicit edge list in the order given. Each points along its direction ([`Bond`]). Lists with one value per
+    /// bond (t, Jxy, Jz) follow this order.
     pub fn bonds(&self) -> &[Bond] {
         &self.bonds
     }
 
-    /// Which lattice it is.
+    /// The kind of lattice.
     pub fn kind(&self) -> LatticeKind {
         self.spec.kind
     }
 
-    /// Its lengths, one a direction.
+    /// Its lengths, one per direction.
     pub fn size(&self) -> &[usize] {
         &self.spec.size
     }
 
-    /// Its boundaries, one a direction.
+    /// Its boundaries, one per direction.
     pub fn boundaries(&self) -> &[Boundary] {
         &self.spec.boundary
     }
@@ -356,7 +356,7 @@ impl Lattice {
         [self.xs[site], self.ys[site]]
     }
 
-    /// One line for people: kind, lengths, boundaries, numbering.
+    /// One line for reports: kind, lengths, boundaries, numbering.
     pub fn describe(&self) -> String {
         if let Some(error) = &self.error {
             return format!("not a lattice: {error}");

@@ -1,9 +1,9 @@
 //! An order of the sites of a lattice, as a list that names each once.
 
-/// What is wrong with `order` as an order of `sites` sites.
+/// Checks `order` as an order of `sites` sites.
 ///
 /// # Errors
-/// A site that is missing, named twice, or not there, in words.
+/// A site that is missing, repeated or does not exist, in words.
 pub fn check_order(order: &[usize], sites: usize) -> Result<(), String> {
     let mut seen = vec![false; sites];
     for &site in order {

@@ -46,7 +46,7 @@ impl Charge {
         product.iter().map(of).sum()
     }
 
-    /// How much of the charge a fermion carries.
+    /// The charge of a fermion.
     pub fn of_fermion(self, spin: Spin) -> i64 {
         let carries = match self {
             Charge::Up => spin == Spin::Up,
@@ -101,7 +101,7 @@ pub enum OperatorError {
         /// By how much.
         change: i64,
     },
-    /// A factor at a site that is not there.
+    /// A factor at a site that does not exist.
     #[error(
         "the operator acts on site {site}, but the lattice has {sites} sites (0 to {last}); check the bonds and sums"
     )]
@@ -125,21 +125,21 @@ pub enum OperatorError {
         /// Its sites, as a list.
         site: String,
     },
-    /// Bonds with weights under a sum that does not use them.
+    /// Bonds with weights in a sum that does not use them.
     #[error(
         "{sum} leaves out the weights of its bonds, as {weight} of the bond from {i} to {j}; write `<i, j, w>` and multiply by `w`, or `<i, j, _>` if no weight is meant"
     )]
     WeightsLeftOut {
         /// File, line and text of the sum.
         sum: String,
-        /// Where the first such bond starts.
+        /// First site of the first such bond.
         i: usize,
-        /// Where it ends.
+        /// Its second site.
         j: usize,
         /// Its weight.
         weight: f64,
     },
-    /// Spins of electrons where there are none: a local moment was meant.
+    /// Electron spins at a site without electrons: a local moment was meant.
     #[error(
         "{sum} has spin operators at site {site}, where no sum has c, cdag or n; beside electrons spin operators stand for the spin of electrons, and a site of a local moment (as in a Kondo lattice) is not available; if electrons are meant, add `0.0 * n(i)` over these sites"
     )]
@@ -149,7 +149,7 @@ pub enum OperatorError {
         /// The site.
         site: usize,
     },
-    /// Flavours where there are electrons.
+    /// Flavours in a model of electrons.
     #[error(
         "{term} has fermions of flavours, where this takes electrons (Up, Down) or local moments; a model of flavours is solved by DMRG: eigenforge::dmrg, or a section [dmrg] in a model file"
     )]
@@ -169,24 +169,24 @@ pub enum OperatorError {
         /// The term.
         term: String,
     },
-    /// The sector is of the other kind.
+    /// The sector belongs to another kind of operator.
     #[error("the model is made of {found}, but the sector is for {expected}; {advice}")]
     WrongSector {
-        /// What the operator has.
+        /// The operator's kind.
         found: &'static str,
-        /// What the sector is for.
+        /// The sector's kind.
         expected: &'static str,
-        /// What to call.
+        /// Which call to use.
         advice: &'static str,
     },
-    /// The sector holds no state.
+    /// The sector has no states.
     #[error("{sector} holds no state of {sites} sites: {reason}")]
     EmptySector {
         /// The sector in words.
         sector: String,
         /// Number of sites.
         sites: usize,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The state word is too long.
@@ -196,9 +196,9 @@ pub enum OperatorError {
     TooManySites {
         /// Number of sites.
         sites: usize,
-        /// Bits needed: one a site for each electron species, those of the levels 0 … 2S for local moments.
+        /// Bits needed: one per site for each electron species, those of the levels 0 … 2S for local moments.
         bits: u128,
-        /// Bits there are.
+        /// Available bits.
         limit: u32,
     },
     /// The two words of a fermion state are too long together.
@@ -213,7 +213,7 @@ pub enum OperatorError {
         sites: usize,
         /// Bits needed.
         bits: u32,
-        /// Bits there are.
+        /// Available bits.
         limit: u32,
     },
     /// The dimension overflows 64 bits, or its tables would not fit.
@@ -222,7 +222,7 @@ pub enum OperatorError {
         /// Number of states.
         dimension: f64,
     },
-    /// A dense matrix was asked for that is too large.
+    /// A dense matrix that would be too large.
     #[error("a dense matrix of dimension {dimension} was asked for; it is the oracle of small sectors, up to {limit}")]
     TooLargeForDense {
         /// Dimension of the sector.
@@ -248,14 +248,14 @@ fn sites_of(product: &[Factor]) -> String {
 }
 
 impl Operator {
-    /// Checks that every coefficient is finite, every site is there, every product has even fermion parity, the
-    /// operator is Hermitian, and each of `charges` is conserved. Works on the reduced operator.
+    /// Checks that every coefficient is finite, every site exists, every product has even fermion parity, the operator is
+    /// Hermitian, and each of `charges` is conserved. Works on the reduced operator.
     pub(crate) fn check(&self, charges: &[Charge]) -> Result<(), OperatorError> {
         self.check_terms(charges)?;
         self.check_hermitian()
     }
 
-    /// The same but for Hermiticity: each term by itself.
+    /// The same without Hermiticity: each term separately.
     pub(crate) fn check_terms(&self, charges: &[Charge]) -> Result<(), OperatorError> {
         self.check_notes()?;
         let sites = self.sites();
@@ -311,7 +311,7 @@ impl Operator {
         let scale = self.terms().fold(0.0f64, |scale, (_, c)| scale.max(c.abs()));
         for product in self.terms.keys().chain(adjoint.terms.keys()) {
             let (found, other) = (self.coefficient(product), adjoint.coefficient(product));
-            // Coefficients are sums of a few user numbers: what rounding leaves is far below 1e-12 of the largest.
+            // Coefficients are sums of a few user numbers, so rounding errors are far below 1e-12 of the largest.
             if (found - other).abs() > 1e-12 * scale {
                 let conjugate: Vec<Factor> = product.iter().rev().map(|factor| factor.adjoint()).collect();
                 return Err(OperatorError::NotHermitian {

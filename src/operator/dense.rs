@@ -1,6 +1,6 @@
-//! The dense matrix of a small sector, factor by factor: the oracle that every faster multiply must agree with.
+//! The dense matrix of a small sector, factor by factor: the reference that every faster multiply must agree with.
 //!
-//! Nothing here is shared with the kernels' bit tricks: occupations are a plain list, a fermion sign is counted mode by
+//! Nothing is shared with the kernels' bit operations: occupations are a plain list, a fermion sign is counted mode by
 //! mode, spins use the textbook matrix elements √(S(S+1) − m(m±1)).
 
 use super::{Factor, Operator, Spin};

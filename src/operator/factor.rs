@@ -17,16 +17,16 @@ impl Spin {
     /// The flavour of a number below [`Spin::MOST_FLAVOURS`]; `Flavour(f)` of a model definition.
     ///
     /// # Panics
-    /// A number that is not below it.
+    /// The number is too large.
     pub fn flavour(number: usize) -> Spin {
         assert!(number < Spin::MOST_FLAVOURS, "flavours go from 0 to {}, found {number}", Spin::MOST_FLAVOURS - 1);
         Spin::Flavour(number as u8)
     }
 
-    /// Flavours there are at most: those of F = 5/2.
+    /// The most flavours: those of F = 5/2.
     pub const MOST_FLAVOURS: usize = 6;
 
-    /// Its number among the modes of a site: ↑ before ↓, flavours as they are numbered.
+    /// Its number among the modes of a site: ↑ before ↓, flavours by number.
     pub fn index(self) -> usize {
         match self {
             Spin::Up => 0,

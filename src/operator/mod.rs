@@ -17,9 +17,9 @@
 //!    build.rs        factor.rs     normal.rs           check.rs                  structure.rs
 //! ```
 //!
-//! Every sum remembers where it was written ([`SumSource`]), so generated text and errors can name the user's line.
-//! The dense matrix of [`dense`] applies the factors one by one, without any of the bit tricks that the kernels use: it
-//! is the oracle.
+//! Every sum records where it was written ([`SumSource`]), so generated text and errors can name the user's line. The
+//! dense matrix of [`dense`] applies the factors one by one, without any of the kernels' bit operations: it is the
+//! reference.
 
 pub mod build;
 mod check;
@@ -43,7 +43,7 @@ pub use sum::{ModelParameter, Parameter, RecordedSum, Sum, SumSource};
 /// A normal-ordered product of factors; empty for the identity.
 pub type Product = Vec<Factor>;
 
-/// What the sites carry.
+/// The kind of sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Only the identity so far.
@@ -56,7 +56,7 @@ pub enum Content {
     Spins,
 }
 
-/// A real linear combination of normal-ordered products. See the [module](self) for what that means.
+/// A real linear combination of normal-ordered products; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Operator {
     terms: BTreeMap<Product, f64>,
@@ -66,7 +66,7 @@ pub struct Operator {
     sums: Vec<RecordedSum>,
     /// False once the operator was multiplied or scaled after its sums were recorded.
     sums_current: bool,
-    /// What its sums may not mean; no algebra makes these stale.
+    /// Possible misunderstandings in its sums, which algebra does not invalidate.
     notes: Vec<notes::SumNotes>,
 }
 
@@ -92,7 +92,8 @@ impl Operator {
         operator
     }
 
-    /// An operator from its normal-ordered terms and the sums that they were written as, which are taken at their word.
+    /// An operator from its normal-ordered terms and the sums that they were written as, without checking that they
+    /// agree.
     pub(crate) fn recorded(terms: &[(f64, Product)], two_s: u32, sites: usize, sums: Vec<RecordedSum>) -> Operator {
         let mut operator = Operator { two_s, sites: Some(sites), sums, ..Operator::zero() };
         for (coefficient, product) in terms {
@@ -102,19 +103,19 @@ impl Operator {
         operator
     }
 
-    /// Sets the length of the local moments, 2S (1 for spin ½, the default), and reduces every product for it.
+    /// Sets the length of the local moments, 2S (1 for spin ½, the default), and reduces every product accordingly.
     pub fn spin(mut self, two_s: u32) -> Operator {
         self.two_s = two_s;
         self
     }
 
-    /// States the number of sites; without it the largest site mentioned decides.
+    /// Sets the number of sites; otherwise the largest site mentioned determines it.
     pub fn on_sites(mut self, sites: usize) -> Operator {
         self.sites = Some(sites);
         self
     }
 
-    /// Attaches the lattice the model was written on: its number of sites, and its name for reports.
+    /// Attaches the model's lattice: its number of sites, and its name for reports.
     pub fn on_lattice(mut self, lattice: &Lattice) -> Operator {
         self.sites = Some(lattice.sites().len());
         self.lattice = Some(lattice.clone());
@@ -126,7 +127,7 @@ impl Operator {
         self.terms.iter().map(|(product, coefficient)| (product.as_slice(), *coefficient))
     }
 
-    /// The coefficient of a product that is written in normal order; 0 where there is no such term.
+    /// The coefficient of a normal-ordered product; 0 if there is no such term.
     pub fn coefficient(&self, product: &[Factor]) -> f64 {
         self.terms.get(product).copied().unwrap_or(0.0)
     }
@@ -151,12 +152,12 @@ impl Operator {
         self.lattice.as_ref()
     }
 
-    /// The sums it was written as; empty when later algebra has made them stale.
+    /// The sums it was written as; empty if later algebra has invalidated them.
     pub fn sums(&self) -> &[RecordedSum] {
         if self.sums_current { &self.sums } else { &[] }
     }
 
-    /// Number of sites: as stated, or one more than the largest site mentioned.
+    /// Number of sites: as set, or one more than the largest site mentioned.
     pub fn sites(&self) -> usize {
         let mentioned = self.largest_site().map_or(0, |site| site + 1);
         self.sites.unwrap_or(mentioned)
@@ -166,7 +167,7 @@ impl Operator {
         self.terms.keys().flatten().map(|factor| factor.site()).max()
     }
 
-    /// What its factors act on.
+    /// The kind of sites it acts on.
     pub fn content(&self) -> Content {
         let (mut fermions, mut spins) = (false, false);
         for factor in self.terms.keys().flatten() {
@@ -183,7 +184,7 @@ impl Operator {
         }
     }
 
-    /// Flavours of its fermions: one more than the largest number named; 0 without any.
+    /// Flavours of its fermions: one more than the largest number used; 0 without any.
     pub fn flavours(&self) -> usize {
         let numbers = self.terms.keys().flatten().filter_map(|factor| factor.flavour());
         numbers.map(|number| usize::from(number) + 1).max().unwrap_or(0)
@@ -201,7 +202,7 @@ impl Operator {
         adjoint
     }
 
-    /// The same operator with every spin product reduced for its 2S; what every later stage works on.
+    /// The same operator with every spin product reduced for its 2S; all later stages work on it.
     pub(crate) fn reduced(&self) -> Operator {
         let mut reduced = Operator { terms: BTreeMap::new(), ..self.clone() };
         for (product, coefficient) in &self.terms {
@@ -215,7 +216,8 @@ impl Operator {
         self.terms.retain(|_, coefficient| *coefficient != 0.0);
     }
 
-    fn add_terms(&mut self, other: Operator, sign: f64) {
+    /// Adds `sign` times the terms of `other`; terms that cancel stay, with coefficient 0.
+    pub(crate) fn add_terms(&mut self, other: Operator, sign: f64) {
         for (product, coefficient) in other.terms {
             *self.terms.entry(product).or_insert(0.0) += sign * coefficient;
         }
@@ -259,12 +261,12 @@ impl Neg for Operator {
     }
 }
 
-/// H + c: c times the identity, as E_core in a molecule's H.
+/// H + c: c times the identity, such as E_core in a molecule's H.
 impl Add<f64> for Operator {
     type Output = Operator;
     fn add(mut self, constant: f64) -> Operator {
         *self.terms.entry(Product::new()).or_insert(0.0) += constant;
-        // The sums as written no longer are the whole diagonal.
+        // The sums as written are no longer the whole diagonal.
         self.sums_current &= constant == 0.0;
         self.drop_zeros();
         self

@@ -1,8 +1,8 @@
 //! Normal ordering: any product of factors in, a sum of normal-ordered products out.
 //!
 //! Fermions: {c_a, c†_b} = δ_ab. Spins of one site: [Sᶻ, S^±] = ±S^±, [S⁺, S⁻] = 2Sᶻ. Everything else commutes. The
-//! rewriting swaps one neighbouring pair at a time and adds what the commutator leaves; it ends because every
-//! commutator term is shorter, or as long and closer to the order.
+//! rewriting swaps one neighbouring pair at a time and adds the commutator; it ends because every commutator term is
+//! shorter, or as long and closer to the order.
 
 use super::{Factor, Product};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(super) fn order_into(terms: &mut BTreeMap<Product, f64>, factors: Product, c
     }
 }
 
-/// What two neighbours do.
+/// The exchange of two neighbours.
 enum Exchange {
     InOrder,
     /// The product is zero (Pauli).

@@ -1,5 +1,5 @@
-//! What a definition may mean otherwise than it was written: noted while its sums are enumerated, kept through all
-//! algebra, judged when the operator becomes a model.
+//! Possible misunderstandings in a definition: noted while its sums are enumerated, kept through all algebra, judged when
+//! the operator becomes a model.
 //!
 //! | noted | judged |
 //! |---|---|
@@ -11,7 +11,7 @@
 use super::{Factor, Operator, OperatorError, RecordedSum};
 use std::collections::BTreeSet;
 
-/// Where a sum stands and what it says.
+/// Position and text of a sum.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Place {
     file: String,
@@ -31,7 +31,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// What one sum left to be judged.
+/// The notes on one sum.
 #[derive(Clone, Debug)]
 pub(super) struct SumNotes {
     pub place: Place,
@@ -39,11 +39,11 @@ pub(super) struct SumNotes {
     pub weight: Option<(usize, usize, f64)>,
     /// Sites of c†, c and n.
     pub electrons: BTreeSet<usize>,
-    /// Sites of spin operators that stand for the spin of electrons.
+    /// Sites of operators for the spin of electrons.
     pub spins: BTreeSet<usize>,
     /// Whether every Sᵢ·Sⱼ of electrons had i = j; `None` without any.
     pub same_site: Option<bool>,
-    /// What is squared at one site.
+    /// The operator that is squared at one site.
     pub square: Option<String>,
 }
 
@@ -53,14 +53,14 @@ impl SumNotes {
         SumNotes { place, weight: None, electrons, spins, same_site: None, square: None }
     }
 
-    /// Whether there is anything to keep.
+    /// Whether there is nothing to note.
     pub fn is_empty(&self) -> bool {
         let SumNotes { place: _, weight, electrons, spins, same_site, square } = self;
         weight.is_none() && electrons.is_empty() && spins.is_empty() && same_site.is_none() && square.is_none()
     }
 }
 
-/// Whether a product has an operator of a local moment twice: what a square leaves, spin ½ or not.
+/// Whether a product has an operator of a local moment twice, as squares do, for spin ½ or not.
 fn has_square(product: &[Factor]) -> bool {
     product.windows(2).any(|pair| pair[0] == pair[1] && !pair[0].is_fermion())
 }
@@ -71,8 +71,8 @@ impl Operator {
         self.terms().any(|(product, _)| has_square(product))
     }
 
-    /// The same operator as that of a model of eigenforge's own, whose sums go by its name and their number: their file is
-    /// nothing that a user has.
+    /// Marks the operator as that of a built-in model: its sums are named by the model and their number, because the user
+    /// does not have their file.
     pub(crate) fn built_in(mut self, name: &str) -> Operator {
         let lines: BTreeSet<u32> = self.sums.iter().map(|sum| sum.line).collect();
         let number = |line: u32| lines.iter().position(|other| *other == line).map_or(0, |place| place as u32 + 1);
@@ -85,7 +85,7 @@ impl Operator {
         self
     }
 
-    /// What its sums certainly do not mean.
+    /// Returns an error for notes that are certain mistakes.
     pub(super) fn check_notes(&self) -> Result<(), OperatorError> {
         for sum in &self.notes {
             if let Some((i, j, weight)) = sum.weight {
@@ -104,7 +104,7 @@ impl Operator {
         Ok(())
     }
 
-    /// What its sums may mean otherwise than they are written, one sentence each, naming the sum.
+    /// Returns warnings for likely mistakes, one sentence each, naming the sum.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for SumNotes { place, same_site, square, .. } in &self.notes {
@@ -121,7 +121,7 @@ impl Operator {
                 ));
             }
         }
-        // A sum that was taken twice, as with its adjoint, says it once.
+        // A sum that appears twice, as with its adjoint, warns once.
         let mut said = BTreeSet::new();
         warnings.retain(|warning| said.insert(warning.clone()));
         warnings

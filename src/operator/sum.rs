@@ -4,7 +4,7 @@ use super::Operator;
 use super::notes::{Place, SumNotes};
 use serde::{Deserialize, Serialize};
 
-/// What `#[gpu_operator]` knows of a `sum!` at compile time.
+/// Compile-time information of `#[gpu_operator]` on a `sum!`.
 #[derive(Clone, Copy, Debug)]
 pub struct SumSource {
     /// File of the definition.
@@ -19,7 +19,7 @@ pub struct SumSource {
     pub cuda: Option<&'static str>,
     /// The coefficient of each product in CUDA.
     pub coefficients: &'static [&'static str],
-    /// A spin operator that stands twice in one product, such as `sz(i) * sz(i)`.
+    /// A spin operator that appears twice in one product, such as `sz(i) * sz(i)`.
     pub square: Option<&'static str>,
 }
 
@@ -34,8 +34,8 @@ pub struct RecordedSum {
     pub text: String,
     /// Names of the loop variables.
     pub indices: Vec<String>,
-    /// Their values, one row a summand. Empty for a sum of more than 65,536 summands that is not diagonal: nothing is
-    /// generated from these.
+    /// Their values, one row per summand. Empty for a non-diagonal sum of more than 65,536 summands, from which no text
+    /// is generated.
     pub rows: Vec<Vec<f64>>,
     /// Parameters that the CUDA text refers to: a scalar has one value.
     pub parameters: Vec<Parameter>,
@@ -60,7 +60,7 @@ pub struct Parameter {
     pub integer: bool,
 }
 
-/// Off-diagonal sums of more summands do not keep the values of their indices.
+/// Off-diagonal sums with more summands do not store the values of their indices.
 const MOST_ROWS: usize = 1 << 16;
 
 /// Collects the summands of one `sum!`.
@@ -109,7 +109,7 @@ impl Sum {
         self.notes.electrons.insert(site);
     }
 
-    /// Notes a site of a spin operator that stands for the spin of electrons.
+    /// Notes a site of an operator for the spin of electrons.
     pub fn electron_spin_at(&mut self, site: usize) {
         self.notes.spins.insert(site);
     }

@@ -1,4 +1,4 @@
-//! Terms as elementary transitions of state words: what every multiply is generated from.
+//! Terms as elementary transitions of state words, from which every multiply is generated.
 //!
 //! A normal-ordered product T takes |s⟩ to amplitude · |s ⊕ flip⟩ when (s & care) == pattern, and to zero otherwise; the
 //! fermion sign is (−1)^popcount(s & sign). A spin product with S > ½ becomes one transition for each set of local
@@ -21,13 +21,13 @@ pub enum Word {
         sites: usize,
         /// 2S.
         two_s: u32,
-        /// Bits a site.
+        /// Bits per site.
         width: u32,
     },
 }
 
 impl Word {
-    /// Bits of a whole state: of fermions those of both species.
+    /// Bits of a whole state; for fermions those of both species.
     pub fn bits(self) -> u32 {
         match self {
             Word::Fermions { sites } => 2 * sites as u32,
@@ -49,15 +49,15 @@ impl Word {
 /// An off-diagonal elementary transition.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Transition {
-    /// Bits that must match.
+    /// Bits to compare.
     pub care: u64,
-    /// What they must be.
+    /// Their required values.
     pub pattern: u64,
-    /// Bits that change.
+    /// Bits that flip.
     pub flip: u64,
     /// Bits whose parity is the fermion sign.
     pub sign: u64,
-    /// Amplitude, constant signs included.
+    /// Amplitude, including constant signs.
     pub amplitude: f64,
 }
 
@@ -159,7 +159,12 @@ fn occupied(product: &[Factor], coefficient: f64) -> DiagonalTerm {
     DiagonalTerm::Occupied { up: mask(Spin::Up), down: mask(Spin::Down), coefficient }
 }
 
-fn fermion_transition(product: &[Factor], coefficient: f64, mode: impl Fn(Spin, usize) -> u32) -> Transition {
+/// One product of fermion operators as a transition; `mode` gives the bit of a spin and site.
+pub(crate) fn fermion_transition(
+    product: &[Factor],
+    coefficient: f64,
+    mode: impl Fn(Spin, usize) -> u32,
+) -> Transition {
     let (mut care, mut pattern, mut flipped, mut sign, mut odd) = (0u64, 0u64, 0u64, 0u64, false);
     for factor in product.iter().rev() {
         let (mode, needed) = match factor {
@@ -172,12 +177,12 @@ fn fermion_transition(product: &[Factor], coefficient: f64, mode: impl Fn(Spin, 
             care |= bit;
             pattern |= if needed { bit } else { 0 };
         }
-        // The state met here is s ⊕ flipped, so its sign splits into one of s and a constant one.
+        // The state encountered here is s ⊕ flipped, so its sign splits into that of s and a constant.
         sign ^= below;
         odd ^= (flipped & below).count_ones() % 2 == 1;
         flipped ^= bit;
     }
-    // Bits that are fixed by the pattern give a constant sign too.
+    // Bits fixed by the pattern also give a constant sign.
     odd ^= (pattern & sign & care).count_ones() % 2 == 1;
     sign &= !care;
     Transition { care, pattern, flip: flipped, sign, amplitude: if odd { -coefficient } else { coefficient } }
@@ -227,8 +232,8 @@ fn spin_transitions(product: &[Factor], coefficient: f64, two_s: u32, width: u32
     moves.extend(partial.into_iter().filter(|transition| transition.amplitude != 0.0));
 }
 
-/// Applies a product of one site's spin operators to a level: (level reached, amplitude), `None` when it vanishes.
-pub(super) fn local_element(local: &[Factor], level: u32, two_s: u32) -> Option<(u32, f64)> {
+/// Applies a product of one site's spin operators to a level: (new level, amplitude), `None` if it vanishes.
+pub(crate) fn local_element(local: &[Factor], level: u32, two_s: u32) -> Option<(u32, f64)> {
     let s = 0.5 * f64::from(two_s);
     let (mut level, mut amplitude) = (level, 1.0);
     for factor in local.iter().rev() {

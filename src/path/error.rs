@@ -5,14 +5,14 @@ use eigenforge_runtime::jit::JitError;
 use eigenforge_templates::{LaunchError, TextError};
 use std::fmt;
 
-/// What any family's error can say of itself; the command chooses its exit code and its form by it.
+/// The common interface of the families' errors; the command uses it for its exit code and message.
 pub trait FamilyError: std::error::Error + Send + Sync + 'static {
     /// Whether the user's input is at fault, not the machine.
     fn is_of_the_input(&self) -> bool {
         false
     }
 
-    /// The device's error behind it, if it was the device's.
+    /// The device's error, if that was the cause.
     fn device(&self) -> Option<&DeviceError> {
         None
     }
@@ -27,28 +27,28 @@ pub enum StageError {
     /// A kernel cannot be launched as planned.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// Compiler or disassembler.
+    /// Error of the compiler or disassembler.
     #[error(transparent)]
     Jit(#[from] JitError),
-    /// A name that is neither a generated file's nor a kernel's.
+    /// A name that is neither a generated file nor a kernel.
     #[error("no generated file and no kernel of this problem is named '{name}'; there are: {known}")]
     UnknownKernel {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The available names.
         known: String,
     },
-    /// A stage that the family has no meaning for.
+    /// A stage that the family does not have.
     #[error("--stage {stage} is not available for {family}: {why}")]
     NoStage {
         /// The stage.
         stage: super::Stage,
-        /// What the problem is about.
+        /// The kind of problem.
         family: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The family's own error: a plan that cannot be made, integrals that cannot be read.
+    /// The family's own error, such as a plan that cannot be made or integrals that cannot be read.
     #[error(transparent)]
     Family(FamilyFault),
 }
@@ -85,7 +85,7 @@ impl StageError {
         }
     }
 
-    /// The compiler's error behind it, if it was the compiler's.
+    /// The compiler's error, if that was the cause.
     pub fn jit(&self) -> Option<&JitError> {
         match self {
             StageError::Jit(error) => Some(error),

@@ -1,8 +1,9 @@
-//! What a kernel takes on the card and what its machine code consists of, without a card: for `inspect --stage resources`
-//! and for the budgets of the gallery.
+//! The resources and instructions of a kernel, without a card: for `inspect --stage resources` and for the budgets of the
+//! gallery.
 //!
-//! In: a compiled file, its launches, a disassembler. Out: one [`KernelFootprint`] a kernel. Registers, spills, stack and
-//! static shared memory are the cubin's; threads and dynamic shared memory are the plan's; instructions are nvdisasm's.
+//! In: a compiled file, its launches, a disassembler. Out: one [`KernelFootprint`] per kernel. Registers, spills, stack
+//! and static shared memory come from the cubin; threads and dynamic shared memory from the plan; instructions from
+//! nvdisasm.
 
 use eigenforge_runtime::jit::{Cubin, Disassembler, InstructionMix, JitError, Occupancy, disassembly};
 use eigenforge_templates::Launch;
@@ -13,29 +14,28 @@ use std::fmt;
 pub struct KernelFootprint {
     /// Its name.
     pub name: String,
-    /// 32-bit registers a thread.
+    /// 32-bit registers per thread.
     pub registers: u32,
-    /// Bytes spilled, stored and loaded; `None` when nobody told.
+    /// Bytes spilled, stored and loaded; `None` if unknown.
     pub spilled: Option<u64>,
-    /// Bytes of stack a thread.
+    /// Bytes of stack per thread.
     pub stack: u32,
-    /// Bytes of static shared memory a block.
+    /// Bytes of static shared memory per block.
     pub static_shared: u32,
-    /// Bytes of dynamic shared memory a block.
+    /// Bytes of dynamic shared memory per block.
     pub dynamic_shared: u32,
-    /// Threads a block.
+    /// Threads per block.
     pub threads: u32,
-    /// Blocks a multiprocessor; `None` for an architecture that is not known well enough.
+    /// Blocks per multiprocessor; `None` if the architecture is not in the table.
     pub occupancy: Option<Occupancy>,
     /// Instructions by class; `None` without nvdisasm.
     pub mix: Option<InstructionMix>,
 }
 
-/// Measures the kernels of a compiled file, in the order in which they are launched. A kernel without a launch is left
-/// out, as are device functions.
+/// Measures the kernels of a compiled file, in launch order. Kernels without a launch and device functions are left out.
 ///
 /// # Errors
-/// Those of the disassembler.
+/// Errors of the disassembler.
 pub fn footprints(
     cubin: &Cubin,
     disassembler: Option<&Disassembler>,

@@ -1,4 +1,5 @@
-//! Generated files: a text, the launches of its kernels, their least work; and every stage of them as text, on any machine.
+//! Generated files: a text, the launches of its kernels, their minimal work; and every stage of them as text, on any
+//! machine.
 
 use super::footprint::footprints;
 use super::{Stage, StageError};
@@ -15,11 +16,11 @@ use std::path::PathBuf;
 pub struct GeneratedFile {
     /// The text.
     pub text: KernelText,
-    /// The launches of its kernels. Lengths of packed neighbours are left out.
+    /// The launches of its kernels, without lengths of packed neighbours.
     pub launches: Vec<Launch>,
-    /// Least work of one use; `None` where it depends on the data, such as the blocks of a state.
+    /// Minimal work of one use; `None` if it depends on the data, such as the blocks of a state.
     pub cost: Option<Cost>,
-    /// The edited file that the text is of; `None`: it was generated.
+    /// The edited file of the text; `None` if it was generated.
     pub edited: Option<PathBuf>,
 }
 
@@ -29,7 +30,7 @@ impl GeneratedFile {
         GeneratedFile { text, launches, cost, edited: None }
     }
 
-    /// The file with the edited text that stands in for its own, if there is one.
+    /// The file with its text replaced by the edited one, if there is one.
     ///
     /// # Errors
     /// An edited text of another problem, or with other arguments.
@@ -39,22 +40,22 @@ impl GeneratedFile {
         Ok(GeneratedFile { text, edited, ..self })
     }
 
-    /// The text as it goes to the compiler, whose errors name the edited file.
+    /// The text to compile; compiler errors name the edited file.
     pub fn chosen(&self) -> Chosen<'_> {
         Chosen { text: Cow::Borrowed(&self.text), edited: self.edited.clone() }
     }
 
-    /// The line above one of several files.
+    /// The heading of one of several files.
     fn heading(&self) -> String {
         let edited = self.edited.as_ref().map(|path| format!(" (overridden by {})", path.display()));
         format!("// ======== {}{} ========\n", self.text.name, edited.unwrap_or_default())
     }
 }
 
-/// The eigensolvers' fused vector programs for `n` numbers; `diagonal` is the function that divides by it.
+/// The eigensolvers' fused vector programs for `n` numbers; `diagonal` is the function used for division.
 ///
 /// # Errors
-/// A function of other arguments than the programs pass.
+/// A function whose arguments differ from what the programs pass.
 pub fn vector_programs(
     n: u64,
     scalar: ScalarType,
@@ -70,10 +71,10 @@ pub fn vector_programs(
     solvers::vector_programs().iter().map(file).collect()
 }
 
-/// Those of the files whose name, or a kernel in them, is `kernel`; all where none is asked for.
+/// The files whose name, or a kernel in them, is `kernel`; all if it is `None`.
 ///
 /// # Errors
-/// A name that is none of theirs, with those that there are.
+/// An unknown name, with the available ones.
 pub fn named(files: Vec<GeneratedFile>, kernel: Option<&str>) -> Result<Vec<GeneratedFile>, StageError> {
     let Some(name) = kernel else { return Ok(files) };
     let names = |file: &GeneratedFile| std::iter::once(file.text.name.clone()).chain(file.text.entries.clone());
@@ -88,10 +89,10 @@ pub fn named(files: Vec<GeneratedFile>, kernel: Option<&str>) -> Result<Vec<Gene
     if found.is_empty() { Err(StageError::UnknownKernel { name: name.into(), known }) } else { Ok(found) }
 }
 
-/// A stage of each file from the plan on, one after another.
+/// A stage from the plan on, for each file in turn.
 ///
 /// # Errors
-/// A text that does not compile; an architecture, a compiler or a disassembler that there is not.
+/// A text that does not compile; an unknown architecture, a missing compiler or disassembler.
 pub fn shown(files: &[GeneratedFile], stage: Stage, arch: &str, machine: &Machine) -> Result<String, StageError> {
     let mut out = String::new();
     if stage == Stage::Cost {
@@ -133,7 +134,7 @@ fn cost(file: &GeneratedFile, machine: &Machine) -> String {
     }
 }
 
-/// PTX, machine code or resources of a file; of resources those of the kernels that have a launch.
+/// PTX, machine code or resources of a file; resources only for kernels with a launch.
 fn compiled(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, StageError> {
     let arch: Arch = arch.parse()?;
     let (jit, chosen) = (Jit::new()?, file.chosen());
@@ -144,7 +145,7 @@ fn compiled(file: &GeneratedFile, stage: Stage, arch: &str) -> Result<String, St
     if stage == Stage::Sass {
         return Ok(Disassembler::find(&Settings::from_env()?)?.sass(&cubin.image, None)?);
     }
-    // Without a disassembler there is still much to say.
+    // Without a disassembler most of it is still available.
     let disassembler = Disassembler::find(&Settings::from_env()?).ok();
     let kernels = footprints(&cubin, disassembler.as_ref(), &file.launches)?;
     Ok(kernels.iter().map(ToString::to_string).collect())

@@ -1,39 +1,40 @@
-//! The operator IR as data: everything that decides the generated text, in a form that is kept, compared and read back.
+//! The operator IR as data: everything that determines the generated text, in a form that can be stored, compared and
+//! read back.
 //!
-//! In: an operator in a sector. Out: [`OperatorIr`], and from it RON for programs ([`OperatorIr::to_ron`]) or lines for people (its
-//! `Display`). [`Model::from_ir`](crate::exact::Model::from_ir) goes the other way: the same terms in the same sector give the
-//! same plan and the same kernels, to the letter.
+//! In: an operator in a sector. Out: [`OperatorIr`], and from it RON for programs ([`OperatorIr::to_ron`]) or lines for
+//! people (its `Display`). [`Model::from_ir`](crate::exact::Model::from_ir) is the reverse: the same terms in the same
+//! sector give exactly the same plan and kernels.
 
 use crate::basis::Sector;
 use crate::operator::{Content, Factor, Operator, RecordedSum, Spin};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Grows when the meaning of a field changes.
+/// Version of the format; increases when the meaning of a field changes.
 const SCHEMA: u32 = 1;
 
-/// An operator in a sector, normal-ordered, with what is known of where it came from.
+/// An operator in a sector, normal-ordered, with what is known of its origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OperatorIr {
-    /// 1.
+    /// Schema version, 1.
     pub schema: u32,
     /// Name of the model, lattice and sector: letters, digits and underscores.
     pub name: String,
     /// Lattice sites, numbered from 0.
     pub sites: usize,
-    /// Twice the spin of local moments; 1 for fermions, where it means nothing.
+    /// Twice the spin of local moments; 1 for fermions, where it is unused.
     pub two_s: u32,
     /// The conserved numbers.
     pub sector: Sector,
-    /// States of the sector; the largest number of 64 bits where there are more.
+    /// States of the sector; `u64::MAX` if there are more.
     pub dimension: u64,
     /// What the operator is made of.
     pub structure: StructureKind,
     /// The sums as written, each with file and line, the values of its indices and its parameters.
     pub sums: Vec<RecordedSum>,
-    /// H = Σ coefficient · product, in a fixed order. Factors stand as in the formula, the leftmost first; no factor is
-    /// the identity.
+    /// H = Σ coefficient · product, in a fixed order. Factors are ordered as in the formula, the leftmost first; no
+    /// factor is the identity.
     pub terms: Vec<(f64, Vec<Factor>)>,
 }
 
@@ -47,7 +48,7 @@ pub enum StructureKind {
 }
 
 impl StructureKind {
-    /// Of a normal-ordered operator: a Kronecker sum if every term that moves a fermion has factors of one spin only.
+    /// For a normal-ordered operator: a Kronecker sum if every term that moves a fermion has factors of one spin only.
     pub fn of(operator: &Operator) -> StructureKind {
         let within_a_spin = |product: &[Factor]| {
             let moves = |factor: &Factor| match factor {
@@ -70,18 +71,18 @@ impl StructureKind {
     }
 }
 
-/// Why a text is no operator IR.
+/// Why a text is not an operator IR.
 #[derive(Debug, thiserror::Error)]
 pub enum IrError {
     /// Not RON, or not these fields.
     #[error("not an operator IR as `eigenforge inspect --stage ir-ron` writes it: {0}")]
     Syntax(#[from] ron::error::SpannedError),
-    /// Of another version.
+    /// An unsupported version.
     #[error(
         "an operator IR of schema {SCHEMA} was expected and one of schema {found} found: write it anew with `eigenforge inspect MODEL.toml --stage ir-ron`"
     )]
     Schema {
-        /// The schema it states.
+        /// The version in the text.
         found: u32,
     },
 }
@@ -109,7 +110,7 @@ impl OperatorIr {
         }
     }
 
-    /// As RON, one term a line; numbers in as many digits as bring back every bit.
+    /// As RON, one term per line; numbers with enough digits to restore every bit.
     pub fn to_ron(&self) -> String {
         let pretty = |depth: usize| ron::ser::PrettyConfig::default().depth_limit(depth);
         let whole = "an operator is plain data";
@@ -123,7 +124,7 @@ impl OperatorIr {
     /// Reads RON.
     ///
     /// # Errors
-    /// Where the text is no IR, or one of another schema.
+    /// The text is not an IR, or has another schema.
     pub fn parse(text: &str) -> Result<OperatorIr, IrError> {
         let ir: OperatorIr = ron::from_str(text)?;
         if ir.schema != SCHEMA {

@@ -1,4 +1,4 @@
-//! The path that every problem takes, and each of its stages as text, on any machine.
+//! The stages common to all problems, each as text, on any machine.
 //!
 //! ```text
 //! operator IR → plan → CUDA text → PTX, cubin → machine code
@@ -7,13 +7,13 @@
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `stage` | which stages are there, and by which names? |
-//! | `ir` | which operator is it, in which sector? |
-//! | `generated` | which texts are generated, with which launches and least work, and what do they look like at a stage? |
-//! | `footprint` | what does a kernel take on the card? |
-//! | `error` | why can a stage not be shown, and whose fault is that? |
+//! | `stage` | which stages are there, and what are their names? |
+//! | `ir` | which operator is it, and in which sector? |
+//! | `generated` | which texts are generated, with which launches and minimal work, and how are they shown at a stage? |
+//! | `footprint` | which resources does a kernel use? |
+//! | `error` | why can a stage not be shown, and who is at fault? |
 //!
-//! A family owns its operator and its plans; everything from the text on is here. [`crate::problem`] puts the two together.
+//! A family owns its operator and its plans; everything from the text on is here. [`crate::problem`] combines the two.
 
 mod error;
 mod footprint;

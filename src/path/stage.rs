@@ -6,7 +6,7 @@ use std::fmt;
 /// A stage between problem and machine code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Stage {
-    /// The normal-ordered operator, the sector, the structure found.
+    /// The normal-ordered operator, the sector, and its structure.
     Ir,
     /// The same as RON, which [`OperatorIr::parse`](super::OperatorIr::parse) reads back.
     IrRon,
@@ -25,7 +25,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// All of them, in the order in which a problem passes them, with the words of the command line.
+    /// All of them, in order, with their names on the command line.
     pub const WORDS: [(&'static str, Stage); 8] = [
         ("ir", Stage::Ir),
         ("ir-ron", Stage::IrRon),
@@ -37,7 +37,7 @@ impl Stage {
         ("cost", Stage::Cost),
     ];
 
-    /// The word on the command line.
+    /// Its name on the command line.
     pub fn word(self) -> &'static str {
         Stage::WORDS.iter().find(|(_, stage)| *stage == self).map_or("", |(word, _)| word)
     }
@@ -56,7 +56,7 @@ impl Stage {
         }
     }
 
-    /// Whether it is made from the text, and so from an edited one where there is one.
+    /// Whether it is made from the text, and so from an edited text if there is one.
     pub fn is_of_the_text(self) -> bool {
         matches!(self, Stage::Cuda | Stage::Ptx | Stage::Sass | Stage::Resources)
     }
@@ -66,7 +66,7 @@ impl Stage {
         self.is_of_the_text() && self != Stage::Cuda
     }
 
-    /// Whether it is shown generated file by generated file.
+    /// Whether it is shown separately for each generated file.
     pub fn is_by_file(self) -> bool {
         self.is_of_the_text() || matches!(self, Stage::Plan | Stage::Cost)
     }

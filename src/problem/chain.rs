@@ -24,14 +24,14 @@ pub struct ChainProblem {
     pub file: DmrgFile,
     /// The model along the chain.
     pub chain: Chain,
-    /// What the file asks for.
+    /// The file's options.
     pub options: Options,
-    /// What seconds are predicted for.
+    /// The machine that seconds are predicted for.
     machine: Machine,
 }
 
 impl ChainProblem {
-    /// Of a file.
+    /// Creates the problem of a file.
     ///
     /// # Errors
     /// A model that cannot be laid out as a chain; options that contradict each other.
@@ -41,7 +41,7 @@ impl ChainProblem {
         Ok(ChainProblem { file, chain, options, machine: Machine::h200() })
     }
 
-    /// The same with seconds predicted for another machine than an H200's.
+    /// The same with seconds predicted for another machine than an H200.
     pub fn on(self, machine: Machine) -> ChainProblem {
         ChainProblem { machine, ..self }
     }
@@ -90,14 +90,14 @@ impl Problem for ChainProblem {
         Ok(self.describe() + &dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine, false)?)
     }
 
-    /// The same five for every chain: what differs are the records that they read.
+    /// The same five files for every chain: only the records they read differ.
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         let files = resident::generated().map_err(DmrgError::from)?;
         Ok(files.into_iter().map(|(text, launches)| GeneratedFile::new(text, launches, None)).collect())
     }
 }
 
-/// What is about to be solved, with every convention and default in the open.
+/// Describes the problem before it is solved, with every convention and default.
 fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
     let model = &file.model;
     let numbered = chain.order.iter().enumerate().all(|(position, site)| position == *site);

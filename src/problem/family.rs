@@ -1,9 +1,9 @@
-//! What a problem is about, as errors name it.
+//! The kinds of problems, as named in errors.
 
 use crate::input::InputFile;
 use std::fmt;
 
-/// What a problem is about.
+/// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// A model on a lattice, to be diagonalised.
@@ -17,7 +17,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// What a file is about.
+    /// The family of a file.
     pub fn of(file: &InputFile) -> Family {
         match file {
             InputFile::Lattice(_) => Family::Lattice,

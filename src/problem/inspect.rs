@@ -7,37 +7,37 @@ use eigenforge_runtime::machine::Machine;
 
 /// What to show of a problem.
 pub struct Inspection<'a> {
-    /// Which stage.
+    /// The stage.
     pub stage: Stage,
     /// The card's architecture, such as "sm_90", for the compiled stages.
     pub arch: &'a str,
     /// One generated file, by its name or that of a kernel in it; `None` for all.
     pub kernel: Option<&'a str>,
-    /// Edited texts that stand in for generated ones, from the text on.
+    /// Edited texts that replace generated ones, from the text on.
     pub overrides: &'a Overrides,
-    /// Whose rates times are by: the machine that the problem is planned for.
+    /// The machine that the problem is planned for: times are by its rates.
     pub machine: &'a Machine,
 }
 
 /// A stage of a problem.
 pub struct Inspected {
-    /// As text.
+    /// The stage as text.
     pub text: String,
-    /// The generated files that the text is of; none for the operator.
+    /// The generated files of the text; empty for the operator.
     pub files: Vec<GeneratedFile>,
 }
 
-/// A stage as text.
+/// Shows a stage as text.
 ///
 /// # Errors
-/// A stage that the problem does not have, a name that none of its kernels has, a text that does not compile.
+/// A stage that the problem does not have, an unknown kernel name, a text that does not compile.
 pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<Inspected, StageError> {
     let Inspection { stage, arch, kernel, overrides, machine } = *inspection;
     let operator = |text| Ok(Inspected { text, files: Vec::new() });
     let notes = match stage {
         Stage::Ir => return operator(problem.operator_text()?),
         Stage::IrRon => return operator(problem.operator()?.to_ron()),
-        // One file was asked for, and the notes are of none.
+        // If one file is requested, general notes are left out.
         _ if kernel.is_some() => String::new(),
         Stage::Plan => problem.plan_text()?,
         Stage::Cost => problem.cost_text()?,

@@ -15,7 +15,7 @@ pub struct LatticeProblem {
 }
 
 impl LatticeProblem {
-    /// Of a file.
+    /// Creates the problem of a file.
     ///
     /// # Errors
     /// An operator that cannot be diagonalised in its sector.
@@ -35,6 +35,6 @@ impl Problem for LatticeProblem {
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        self.model.generated()
+        self.model.generated_for(self.file.solve.precision)
     }
 }

@@ -1,4 +1,4 @@
-//! A problem: what a model file asks for, whatever its family.
+//! A problem: the content of a model file, for any family.
 //!
 //! ```text
 //! model file → InputFile → Problem → describe, operator, plan, generated files, cost
@@ -12,14 +12,15 @@
 //! | `tensors` | an interaction as SU(3) tensors |
 //! | `inspect` | any stage of any of them as text |
 //!
-//! Every verb that looks at a problem without running it (`inspect`, `inspect --dump`, `build`), and the gallery of generated
-//! kernels, goes through [`Problem`]; a family that implements it has them all.
+//! Every command that examines a problem without running it (`inspect`, `inspect --dump`, `build`), and the gallery of
+//! generated kernels, uses [`Problem`]; a family that implements it supports all of them.
 
 mod chain;
 mod family;
 mod inspect;
 mod lattice;
 mod molecule;
+pub mod run;
 mod tensors;
 
 pub use chain::ChainProblem;
@@ -33,60 +34,61 @@ use crate::input::InputFile;
 use crate::path::{GeneratedFile, OperatorIr, StageError};
 use eigenforge_runtime::machine::Machine;
 
-/// What a model file asks for, ready to be planned.
+/// The problem of a model file, ready to be planned.
 pub trait Problem {
-    /// Model, lattice or space, sector, and every default that counts: what `solve` prints first. Ends in a line feed.
+    /// Model, lattice or space, sector, and every important default: the first output of `solve`. Ends in a line feed.
     fn describe(&self) -> String;
 
     /// The operator in its sector.
     ///
     /// # Errors
-    /// [`StageError::NoStage`] where there is no operator, or none that can be written as data.
+    /// [`StageError::NoStage`] if there is no operator, or it cannot be written as data.
     fn operator(&self) -> Result<OperatorIr, StageError>;
 
-    /// What people should see of the operator: its terms, and what the family makes of them.
+    /// The operator for people: its terms, and the family's analysis of them.
     ///
     /// # Errors
-    /// As of [`Problem::operator`].
+    /// See [`Problem::operator`].
     fn operator_text(&self) -> Result<String, StageError> {
         Ok(self.operator()?.to_string())
     }
 
-    /// What the run does beyond the plans of its generated files, such as records of operations; empty if that is all.
+    /// The parts of the run beyond the plans of its generated files, such as records of operations; empty if there are
+    /// none.
     ///
     /// # Errors
-    /// A plan that cannot be made.
+    /// The plan cannot be made.
     fn plan_text(&self) -> Result<String, StageError> {
         Ok(String::new())
     }
 
-    /// Work and memory of the run beyond what each generated file does once: choices, with their reasons.
+    /// Work and memory of the run beyond one use of each generated file: choices, with their reasons.
     ///
     /// # Errors
-    /// A plan that cannot be made.
+    /// The plan cannot be made.
     fn cost_text(&self) -> Result<String, StageError> {
         Ok(String::new())
     }
 
-    /// The generated files of a run, with their launches and least work, on a card that need not be here.
+    /// The generated files of a run, with their launches and minimal work, for a card that need not be present.
     ///
     /// # Errors
-    /// A plan that cannot be made, such as for more memory than any card has.
+    /// The plan cannot be made, for example because it needs more memory than any card has.
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError>;
 }
 
 /// The problem of a model file, planned for an NVIDIA H200.
 ///
 /// # Errors
-/// As of [`open_for`].
+/// See [`open_for`].
 pub fn open(file: &InputFile) -> Result<Box<dyn Problem>, StageError> {
     open_for(file, &Machine::h200())
 }
 
-/// The problem of a model file, planned for a machine that need not be here.
+/// The problem of a model file, planned for a machine, which need not be present.
 ///
 /// # Errors
-/// Files that it names and that cannot be read; a model that is not Hermitian, or has no state in its sector.
+/// A file that it names cannot be read; a model that is not Hermitian, or has no state in its sector.
 pub fn open_for(file: &InputFile, machine: &Machine) -> Result<Box<dyn Problem>, StageError> {
     Ok(match file {
         InputFile::Lattice(file) => Box::new(LatticeProblem::new((**file).clone())?),

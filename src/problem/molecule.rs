@@ -1,11 +1,11 @@
-//! Configuration interaction: integrals, determinants, and what multiplies on a machine that need not be here.
+//! Configuration interaction: integrals, determinants, and the multiply planned for a machine.
 
 use super::Problem;
 use crate::basis::Sector;
 use crate::basis::combinations::count;
 use crate::ci::{
-    self, CiError, DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError, Solve, StoragePlan,
-    StoredMatrix, Way, electrons,
+    self, CiError, CiSolve, DirectError, DirectFullCi, Molecule, MoleculeError, OnTheFly, OnTheFlyError, ProductKind,
+    StoragePlan, StoredMatrix, electrons,
 };
 use crate::input::CiFile;
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
@@ -42,19 +42,19 @@ impl FamilyError for MoleculeError {
 pub struct MoleculeProblem {
     /// The file.
     pub file: CiFile,
-    /// What it names.
+    /// The molecule.
     pub molecule: Molecule,
-    /// What it is planned for: an H200 unless another is named.
+    /// The machine that it is planned for: an H200 unless another is named.
     machine: Machine,
-    /// Which way is taken there, and what multiplies: a stored matrix takes its time.
+    /// The plan and the product for that machine, computed on demand because a stored matrix takes time.
     product: OnceCell<(StoragePlan, Product)>,
 }
 
-/// What multiplies.
+/// How H is multiplied.
 enum Product {
     /// Full CI, straight from the integrals.
     FullCi(Box<FullCiPlan>),
-    /// Rows made anew in each product.
+    /// Rows recomputed in each product.
     Rows(Box<RowsPlan>),
     /// A stored matrix.
     Matrix(Box<StoredMatrix>),
@@ -66,7 +66,7 @@ impl MoleculeProblem {
     /// Reads the integrals, and lists the determinants.
     ///
     /// # Errors
-    /// Files that cannot be taken; orbitals, electrons or irreps that there are not.
+    /// A file is refused; orbitals, electrons or irreps that do not exist.
     pub fn read(file: CiFile) -> Result<MoleculeProblem, MoleculeError> {
         let molecule = Molecule::read(&file.ci)?;
         Ok(MoleculeProblem { file, molecule, machine: Machine::h200(), product: OnceCell::new() })
@@ -78,10 +78,10 @@ impl MoleculeProblem {
     }
 
     /// The solve that the file asks for.
-    pub fn solve(&self) -> Solve<'_> {
+    pub fn solve(&self) -> CiSolve<'_> {
         let spec = &self.file.solve;
-        let solver = spec.solver.unwrap_or_else(|| Solve::choose(&self.molecule.space));
-        let mut solve = Solve::new(&self.molecule.integrals, &self.molecule.space)
+        let solver = spec.solver.unwrap_or_else(|| CiSolve::choose(&self.molecule.space));
+        let mut solve = CiSolve::new(&self.molecule.integrals, &self.molecule.space)
             .solver(solver)
             .storage(self.file.ci.storage)
             .format(self.file.ci.format.name())
@@ -97,7 +97,7 @@ impl MoleculeProblem {
         solve
     }
 
-    /// The way and the product, made when they are first asked for.
+    /// The plan and the product, made on first use.
     fn product(&self) -> Result<&(StoragePlan, Product), CiError> {
         if let Some(made) = self.product.get() {
             return Ok(made);
@@ -107,13 +107,13 @@ impl MoleculeProblem {
         let card = self.machine.card.as_ref().map(|card| card.values);
         let product = match (plan.way, card) {
             (_, None) => Product::Host,
-            (Way::Direct, Some(card)) if space.is_complete() => {
+            (ProductKind::Direct, Some(card)) if space.is_complete() => {
                 Product::FullCi(Box::new(DirectFullCi::plan(integrals, space, Target::all_of(card))?))
             }
-            (Way::Direct, Some(card)) => {
+            (ProductKind::Direct, Some(card)) => {
                 Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::all_of(card))?))
             }
-            (Way::Stored, Some(card)) => Product::Matrix(Box::new(self.solve().stored_matrix_on(card)?)),
+            (ProductKind::Stored, Some(card)) => Product::Matrix(Box::new(self.solve().stored_matrix_on(card)?)),
         };
         Ok(self.product.get_or_init(|| (plan, product)))
     }
@@ -181,7 +181,7 @@ impl Problem for MoleculeProblem {
         }
         let (up, down) = integrals.spins();
         let operator = electrons(integrals).reduced();
-        // The operator knows its electrons, not which determinants are kept.
+        // The operator knows its electrons, but not the selection of determinants.
         let dimension = count(orbitals, up).saturating_mul(count(orbitals, down));
         let sector = Sector::Fermions { up, down };
         Ok(OperatorIr::new("ci", orbitals, sector, dimension, StructureKind::General, &operator))
@@ -227,7 +227,7 @@ impl Problem for MoleculeProblem {
     }
 }
 
-/// Both ways' bytes and seconds, and which was chosen.
+/// Bytes and seconds of both ways, and the choice.
 fn ways(molecule: &Molecule, plan: &StoragePlan, machine: &Machine) -> String {
     let (name, source) = match &machine.card {
         Some(card) => (format!("one {}", card.name), card.source),
@@ -256,7 +256,7 @@ fn ways(molecule: &Molecule, plan: &StoragePlan, machine: &Machine) -> String {
     out
 }
 
-/// Non-zeros, bytes of each format, and what was chosen.
+/// Non-zeros, bytes of each format, and the choice.
 fn of_matrix(StoredMatrix { matrix, choice, plans }: &StoredMatrix) -> String {
     let plan = &plans[0];
     let statistics = RowStatistics::of(matrix);

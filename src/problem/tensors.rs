@@ -33,7 +33,7 @@ impl FamilyError for LabelError {}
 pub struct TensorProblem {
     /// The file.
     pub file: Su3File,
-    /// Where every number stands.
+    /// The layout of its numbers.
     pub plan: Plan,
     source: Box<dyn Source>,
 }
@@ -42,7 +42,7 @@ impl TensorProblem {
     /// Opens the interaction.
     ///
     /// # Errors
-    /// A file that is not what its beginning says, or does not hold the space.
+    /// A file that does not match its beginning, or does not cover the space.
     pub fn new(file: Su3File) -> Result<TensorProblem, StageError> {
         let plan = Plan::new(Space { n_max: file.su3.n_max });
         let source = interaction::open(&file.su3.interaction, &plan, file.su3.direction, &cache()?)?;
@@ -76,7 +76,7 @@ impl Problem for TensorProblem {
              su3      {algorithm}; into {}\n",
             spec.interaction.display(),
             words.join(", "),
-            self.source.manner(),
+            self.source.describe(),
             spec.n_max,
             grouped(self.plan.length as u128),
             self.plan.groups.len(),
@@ -89,7 +89,7 @@ impl Problem for TensorProblem {
         Err(StageError::NoStage { stage: Stage::IrRon, family: Family::Su3.to_string(), why: why.into() })
     }
 
-    /// What a transformation changes between: the labels of both sides, and the chain of matrices.
+    /// The bases of a transformation: the labels of both sides, and the chain of matrices.
     fn operator_text(&self) -> Result<String, StageError> {
         let mut out = self.describe();
         // Writing to a String cannot fail.
@@ -132,7 +132,7 @@ impl Problem for TensorProblem {
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         let mut tables = self.tables()?;
         if self.file.su3.algorithm == Algorithm::Paper {
-            tables.take_up(&self.plan.groups.iter().collect::<Vec<_>>());
+            tables.load_groups(&self.plan.groups.iter().collect::<Vec<_>>());
             let paper = DevicePaper::plan_of(&self.plan, &tables, self.channels());
             return Ok(vec![GeneratedFile::new(paper.text()?, vec![paper.launch()?], None)]);
         }

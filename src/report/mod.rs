@@ -1,33 +1,43 @@
 //! What a run leaves behind: one record, printed for people, as JSON for programs, and as files.
 //!
-//! In: what the solver and the observables found. Out: a [`RunReport`] (`--json`, report.json), its
-//! [summary](RunReport::summary) for a terminal, [convergence.svg](RunReport::convergence_svg), and
-//! [vectors.npz](VectorFile), and a [trace](chrome_trace) of where the time went. Files are written beside and renamed, so that a name never holds half a file.
+//! In: what a run found. Out: an [`Outcome`] (`--json`, report.json) with the part of its family, its
+//! [summary](Outcome::summary) for a terminal, pictures, [vectors.npz](VectorFile), and a [trace](chrome_trace) of where the time
+//! went. Files are written beside and renamed, so that a name never holds half a file.
 //!
-//! Numbers that are not finite (a diverged residual) are `null` in JSON, come back as NaN, and are named in `warnings`.
+//! | file | question it answers |
+//! |---|---|
+//! | `outcome` | what does every report say, and how is it printed and written? |
+//! | `record` | which parts do all reports share? |
+//! | `spectrum`, `states` | what certifies eigenvalues, and what must a careful reader know of them? |
+//! | `lattice`, `molecule`, `chain` | what does each family add? |
+//! | `picture`, `chain_picture`, `irreps` | what do the pictures show? |
+//! | `vectors`, `trace` | how are vectors and traces written? |
 
-mod ci;
+mod chain;
+mod chain_picture;
 mod digits;
-mod dmrg;
-mod dmrg_picture;
 mod irreps;
+mod lattice;
+mod molecule;
+mod outcome;
 mod picture;
 pub mod picture_style;
 mod record;
+mod spectrum;
 mod states;
-mod summary;
 mod trace;
 mod vectors;
 
 pub use crate::files::{ReportError, publish};
-pub use ci::{CiReport, CiSeconds};
+pub use chain::ChainRecord;
 pub use digits::{EnergyFormat, energy_text};
-pub use dmrg::{DmrgReport, DmrgSeconds, SiteAverages};
-use record::text_file;
+pub use lattice::LatticeRecord;
+pub use molecule::MoleculeRecord;
+pub use outcome::{FamilyRecord, LevelAverages, Outcome};
 pub use record::{
-    CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord, Observables, RunReport,
-    Seconds, ShapeRecord,
+    CostRecord, HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, ModelRecord, Seconds, ShapeRecord,
 };
+pub use spectrum::Spectrum;
 pub(crate) use states::StatesFound;
 pub use trace::{chrome_trace, write_trace};
 pub use vectors::{BasisStates, VectorFile};

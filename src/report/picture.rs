@@ -1,24 +1,26 @@
 //! convergence.svg: residual and energy error against the iteration, logarithmic.
 //!
-//! In: the history of a [`RunReport`]. Out: SVG text; its fonts are the viewer's, so nothing is needed to draw it.
+//! In: the history of a diagonalisation. Out: SVG text; its fonts are the viewer's, so nothing is needed to draw it.
 
 use super::picture_style::{BLUE, RED, draw_key, stroke};
-use super::{HistoryPoint, ReportError, RunReport};
+use super::{HistoryPoint, Outcome, ReportError};
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (800, 480);
 
-impl RunReport {
+impl Outcome {
     /// The picture; the error of an iteration is its lowest energy minus the final one.
     ///
     /// # Errors
     /// What the drawing library says, if ever.
     pub fn convergence_svg(&self) -> Result<String, ReportError> {
         let last = self.energies.first().copied().unwrap_or(f64::NAN);
-        let residuals = positive(&self.history, |point| point.residual);
-        let errors = positive(&self.history, |point| (point.energy - last).abs());
+        let history: &[HistoryPoint] = self.spectrum().map_or(&[], |spectrum| &spectrum.history);
+        let residuals = positive(history, |point| point.residual);
+        let errors = positive(history, |point| (point.energy - last).abs());
         let mut text = String::new();
-        draw(&mut text, self, &residuals, &errors).map_err(|error| ReportError::Picture(error.to_string()))?;
+        draw(&mut text, (self, history), &residuals, &errors)
+            .map_err(|error| ReportError::Picture(error.to_string()))?;
         Ok(text)
     }
 }
@@ -34,7 +36,7 @@ fn positive(history: &[HistoryPoint], value: impl Fn(&HistoryPoint) -> f64) -> V
 
 fn draw(
     text: &mut String,
-    report: &RunReport,
+    (report, history): (&Outcome, &[HistoryPoint]),
     residuals: &[(f64, f64)],
     errors: &[(f64, f64)],
 ) -> Result<(), Box<dyn std::error::Error>> {
@@ -47,11 +49,11 @@ fn draw(
     let high = high.max(10.0 * low);
     // Whole decades, so that the axis labels are powers of ten.
     let (low, high) = (10f64.powf(low.log10().floor()), 10f64.powf(high.log10().ceil()));
-    let end = report.history.iter().map(|point| point.iteration).max().unwrap_or(0).max(1) as f64;
+    let end = history.iter().map(|point| point.iteration).max().unwrap_or(0).max(1) as f64;
 
     let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
-    let title = format!("{} by {}: dimension {}", report.model.name, report.solver, report.dimension);
+    let title = format!("{} by {}: dimension {}", report.model.name, report.solver, report.dimension());
     let mut chart = ChartBuilder::on(&root)
         .margin(16)
         .caption(title, ("sans-serif", 20))

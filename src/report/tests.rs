@@ -2,42 +2,27 @@
 
 use super::*;
 use crate::input::SectorSpec;
+use crate::observable::Average;
 use expect_test::expect;
 
-fn report() -> RunReport {
+fn report() -> Outcome {
     let level = |energy, multiplicity, returned, complete| LevelRecord { energy, multiplicity, returned, complete };
     let levels = vec![level(-4.0, 1, 1, true), level(-2.5, 3, 2, true)];
-    RunReport {
+    let averages = [("n_up", 0.5), ("n_dn", 0.25), ("double_occupancy", 0.1)];
+    let averages = averages.map(|(name, value)| (name.to_string(), Average::Sites(vec![value; 4].into())));
+    Outcome {
         model: ModelRecord { name: "hubbard".into(), file: "ring.toml".into(), text: "[model]\n".into() },
-        lattice: "chain 4, periodic: 4 sites, 4 bonds; site = x".into(),
-        sector: SectorSpec::Fermions { up: 2, down: 1 },
-        dimension: 1234,
         energies: vec![-4.0, -2.5, -2.5],
-        residuals: vec![1e-9, 2e-9, 3e-9],
-        uncertainties: vec![1e-14, 3e-11, 3e-9],
-        constant: 0.0,
-        energies_without_constant: vec![-4.0, -2.5, -2.5],
-        multiplicities: RunReport::multiplicities_of(&levels),
-        levels,
-        observables: Observables {
-            averaged_over: 1,
-            n_up: Some(vec![0.5; 4]),
-            n_dn: Some(vec![0.25; 4]),
-            double_occupancy: Some(vec![0.1; 4]),
-            ..Observables::default()
-        },
-        iterations: 12,
-        multiplies: 40,
+        observables: LevelAverages { averaged_over: 1, averages: averages.into_iter().collect() },
+        state_observables: vec![],
         stop: "converged".into(),
         solver: "lobpcg".into(),
         solver_reason: Some("a preconditioner was asked for".into()),
         device: "cpu (2 threads)".into(),
-        shape: None,
         kernels: vec![KernelRecord { name: "multiply".into(), key: "abc".into(), cached: true, overridden: false }],
         seconds: Seconds { setup: 0.1, compile: 0.0, solve: 1.0, certify: 0.2, observables: 0.1, total: 1.4 },
         versions: [("eigenforge".to_string(), "0.1.0".to_string())].into(),
         seed: 1,
-        start: "guess".into(),
         tolerance: 1e-9,
         norm: 10.0,
         warnings: vec![],
@@ -46,23 +31,52 @@ fn report() -> RunReport {
             planned_bytes: 59_232,
             available_bytes: 1 << 30,
         },
-        cost: CostRecord { multiply_flops: 1e4, multiply_bytes: 2e4, ..CostRecord::default() },
-        history: (0..12)
-            .map(|iteration| HistoryPoint {
-                iteration,
-                energy: -4.0 + 10f64.powi(-2 * iteration as i32),
-                residual: 10f64.powi(-(iteration as i32)),
-            })
-            .collect(),
+        family: FamilyRecord::Lattice(LatticeRecord {
+            lattice: "chain 4, periodic: 4 sites, 4 bonds; site = x".into(),
+            sector: SectorSpec::Fermions { up: 2, down: 1 },
+            dimension: 1234,
+            spectrum: Spectrum {
+                residuals: vec![1e-9, 2e-9, 3e-9],
+                uncertainties: vec![1e-14, 3e-11, 3e-9],
+                constant: 0.0,
+                energies_without_constant: vec![-4.0, -2.5, -2.5],
+                multiplicities: Spectrum::multiplicities_of(&levels),
+                levels,
+                iterations: 12,
+                multiplies: 40,
+                start: "guess".into(),
+                history: (0..12)
+                    .map(|iteration| HistoryPoint {
+                        iteration,
+                        energy: -4.0 + 10f64.powi(-2 * iteration as i32),
+                        residual: 10f64.powi(-(iteration as i32)),
+                    })
+                    .collect(),
+            },
+            shape: None,
+            cost: CostRecord { multiply_flops: 1e4, multiply_bytes: 2e4, ..CostRecord::default() },
+        }),
     }
+}
+
+fn lattice(report: &mut Outcome) -> &mut LatticeRecord {
+    match &mut report.family {
+        FamilyRecord::Lattice(record) => record,
+        _ => unreachable!("made above"),
+    }
+}
+
+fn spectrum(report: &mut Outcome) -> &mut Spectrum {
+    &mut lattice(report).spectrum
 }
 
 #[test]
 fn a_report_comes_back_as_it_went() {
     let report = report().with_warnings();
-    assert_eq!(RunReport::from_json(&report.to_json().unwrap()).unwrap(), report);
-    let spins = RunReport { sector: SectorSpec::Spins { two_sz: -2 }, ..report };
-    assert_eq!(RunReport::from_json(&spins.to_json().unwrap()).unwrap(), spins);
+    assert_eq!(Outcome::from_json(&report.to_json().unwrap()).unwrap(), report);
+    let mut spins = report;
+    lattice(&mut spins).sector = SectorSpec::Spins { two_sz: -2 };
+    assert_eq!(Outcome::from_json(&spins.to_json().unwrap()).unwrap(), spins);
 }
 
 #[test]
@@ -93,7 +107,8 @@ fn the_json_has_the_promised_fields() {
     ] {
         assert!(value.get(field).is_some(), "{field}");
     }
-    for field in ["n_up", "n_dn", "double_occupancy", "szsz", "nn", "sdots"] {
+    assert_eq!(value["family"], "lattice");
+    for field in ["averaged_over", "n_up", "n_dn", "double_occupancy"] {
         assert!(value["observables"].get(field).is_some(), "observables.{field}");
     }
     assert_eq!(value["multiplicities"], serde_json::json!([1, 3, 3]));
@@ -112,16 +127,17 @@ fn a_cut_multiplet_is_said_with_the_number_that_would_not_cut_it() {
 fn numbers_that_are_not_finite_never_reach_the_json() {
     let mut bad = report();
     bad.energies[2] = f64::NAN;
-    bad.residuals[2] = f64::INFINITY;
-    bad.history[3].residual = f64::NAN;
-    bad.observables.szsz = Some(vec![vec![0.0, f64::NAN], vec![0.0, 0.0]]);
+    spectrum(&mut bad).residuals[2] = f64::INFINITY;
+    spectrum(&mut bad).history[3].residual = f64::NAN;
+    bad.observables.averages.insert("szsz", Average::Pairs(ndarray::array![[0.0, f64::NAN], [0.0, 0.0]]));
     let bad = bad.with_warnings();
     let text = bad.to_json().unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap(); // JSON has no NaN: it would be refused here
     assert_eq!(value["residuals"], serde_json::json!([1e-9, 2e-9, null]));
-    let back = RunReport::from_json(&text).unwrap();
-    assert!(back.energies[2].is_nan() && back.residuals[2].is_nan() && back.history[3].residual.is_nan());
-    assert_eq!(back.observables.szsz, None);
+    let mut back = Outcome::from_json(&text).unwrap();
+    assert!(back.energies[2].is_nan() && spectrum(&mut back).residuals[2].is_nan());
+    assert!(spectrum(&mut back).history[3].residual.is_nan());
+    assert_eq!(back.observables.averages.get("szsz"), None);
     let warnings = back.warnings.join("\n");
     for part in ["state 2 did NOT converge", "energy of state 2 is not a finite number", "szsz is not finite"] {
         assert!(warnings.contains(part), "{part} in {warnings}");
@@ -134,8 +150,8 @@ fn numbers_that_are_not_finite_never_reach_the_json() {
 #[test]
 fn the_summary_reads_as_a_table() {
     let mut report = report();
-    report.residuals[2] = 1e-5;
-    report.levels[1].complete = false;
+    spectrum(&mut report).residuals[2] = 1e-5;
+    spectrum(&mut report).levels[1].complete = false;
     expect![[r#"
         hubbard on chain 4, periodic: 4 sites, 4 bonds; site = x
         sector 2 up, 1 down, dimension 1,234
@@ -160,10 +176,10 @@ fn the_summary_reads_as_a_table() {
 #[test]
 fn a_large_constant_hides_no_digits() {
     let mut report = report();
-    report.constant = -1.6e8;
+    spectrum(&mut report).constant = -1.6e8;
     report.energies.iter_mut().for_each(|energy| *energy -= 1.6e8);
-    report.energies_without_constant[0] = -4.000_000_012_3;
-    report.uncertainties = vec![1e-13; 3];
+    spectrum(&mut report).energies_without_constant[0] = -4.000_000_012_3;
+    spectrum(&mut report).uncertainties = vec![1e-13; 3];
     let summary = report.summary();
     assert!(summary.contains("  -160000004.0000000  "), "{summary}");
     let line = "all states share the constant -160000000.0; without it the energies are -4.0000000123, -2.5000000000, ";
@@ -195,7 +211,8 @@ fn the_picture_has_both_curves_axes_and_labels() {
     for text in ["iteration", "residual |Hx - λx|", "energy above the final one", "1e-8", "hubbard by lobpcg"] {
         assert!(svg.contains(text), "{text}");
     }
-    let empty = RunReport { history: vec![], energies: vec![], ..report() };
+    let mut empty = Outcome { energies: vec![], ..report() };
+    spectrum(&mut empty).history.clear();
     empty.convergence_svg().unwrap();
 }
 
@@ -203,10 +220,12 @@ fn the_picture_has_both_curves_axes_and_labels() {
 fn files_are_written_whole_and_replace_older_ones() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("runs/first");
-    for report in [report(), RunReport { iterations: 99, ..report() }] {
+    let mut other = report();
+    spectrum(&mut other).iterations = 99;
+    for report in [report(), other] {
         let files = report.write(&out).unwrap();
         assert_eq!(files, [out.join("report.json"), out.join("convergence.svg")]);
-        assert_eq!(RunReport::from_json(&std::fs::read_to_string(&files[0]).unwrap()).unwrap(), report);
+        assert_eq!(Outcome::from_json(&std::fs::read_to_string(&files[0]).unwrap()).unwrap(), report);
     }
     assert_eq!(std::fs::read_dir(&out).unwrap().count(), 2, "no temporary file is left");
 }

@@ -1,21 +1,21 @@
-//! Which format, and in what shape? By modelled bytes; [`Choice::candidates`] are what is worth timing.
+//! Chooses format and shape of a matrix by modelled bytes; [`FormatRanking::candidates`] are worth timing.
 //!
-//! In: a matrix, what was asked for, a card. Out: layouts with the time that memory and L2 would take for them:
+//! In: a matrix, a request, a card. Out: layouts with their time by the bandwidths of memory and L2:
 //!
 //! t = max(bytes of the stored matrix, x and y / device memory, (those + 32-byte sectors of x gathered + windows of x
-//! brought to shared memory) / L2) + what the stages of a block cost.
+//! loaded to shared memory) / L2) + the cost of a block's stages.
 //!
-//! A sector holds the x of four columns, so neighbouring columns of a row share one; what fits L1 is not gathered from
-//! L2. The rates are the card's ([`eigenforge_runtime::machine`]); what a stage costs was fitted on an H200, whose latencies other
-//! cards are taken to have. A hybrid's BOUNDARY is the number of non-zeros that every row has within a window of x, the shortest row's
-//! length, or the longest's: with any other, ELLPACK stores padding that CSR would not.
+//! A sector holds the x of four columns, so neighbouring columns of a row share one; data in L1 is not gathered from L2.
+//! The rates are the card's ([`eigenforge_runtime::machine`]); the cost of a stage was fitted on an H200, and other cards
+//! are assumed to have its latencies. A hybrid's BOUNDARY is the number of non-zeros that every row has within a window
+//! of x, the shortest row's length, or the longest's: with any other, ELLPACK stores padding that CSR would not.
 //!
-//! Half of a symmetric matrix takes half of the bytes, but an atomic add an element: it is for a matrix that fits in no
-//! other format, and is taken of itself where that is so or where the model finds it quicker.
+//! Half of a symmetric matrix takes half of the bytes, but an atomic add per element: it is for a matrix that fits in no
+//! other format, and is chosen automatically then or if the model predicts it to be faster.
 
 use super::Csr;
 use super::hybrid::SYMMETRY;
-use super::layout::{Cut, Format, Layout, PartLayout, StorageKind, Target};
+use super::layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
 use super::statistics::RowStatistics;
 use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
@@ -23,36 +23,37 @@ use eigenforge_templates::sparse::ColumnWord;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// What gathers of x reach of scattered gathers from L2, neighbours sharing sectors, and the adds of half of a matrix of scattered
-/// ones: 5.6 TB/s, and 8e10 a second (5.2e10 to 1.2e11 on five matrices), on an H200.
+/// Fractions of the card's rates that the kernels reach: gathers of x, whose neighbours share sectors, of scattered
+/// gathers from L2 (5.6 TB/s on an H200), and the adds of half of a matrix of scattered ones (8e10 per second; 5.2e10 to
+/// 1.2e11 on five matrices).
 const OF_L2: f64 = 5.6e12 / Card::H200.l2_rate;
 const OF_ATOMICS: f64 = 8e10 / Card::H200.atomic_rate;
 /// Seconds that a window must save to be tried.
 const WINDOW: f64 = 2e-6;
-/// Seconds that a block waits at each stage of a window: its loads, the barrier at the end of the part, and lanes that are done
-/// before others. On an H200 two windows of 28,352 columns took 16 µs more than their bytes, five of 20,960 columns 75 µs;
-/// eleven of 3,072 columns for eight vectors, where a block has all of its rows at once, 43 µs.
+/// Seconds that a block waits at each stage of a window: its loads, the barrier at the end of the part, and lanes that
+/// finish before others. On an H200 two windows of 28,352 columns took 16 µs more than their bytes, five of 20,960
+/// columns 75 µs; eleven of 3,072 columns for eight vectors, where a block has all of its rows at once, 43 µs.
 const STAGE: f64 = 9e-6;
 const STAGE_OF_SEVERAL: f64 = 4e-6;
-/// Fewer rows a multiprocessor than this are few for its threads: then blocks are large and a row has many lanes. 2,556 rows
+/// With fewer rows per multiprocessor than this, threads lack rows: blocks are large and a row has many lanes. 2,556 rows
 /// of 137 non-zeros took 9.3, 7.1, 6.2 µs on an H200 with 80 blocks of 128, 256, 512 threads.
 const SMALL_ROWS: u64 = 64;
-/// Launches that go with half of a matrix beside those of a whole one, in an H200's seconds of a launch: 12 µs.
+/// Additional launches for half of a matrix compared with a whole one, in seconds of a launch: 12 µs on an H200.
 const MORE_LAUNCHES: f64 = 3.0;
-/// The bytes of sliced ELLPACK are counted without its padding: this part more is allowed for.
+/// Allowance for the padding of sliced ELLPACK, which is not counted: one part in this many.
 const PADDING: u64 = 16;
 /// Bytes of a sector of L2.
 const SECTOR: u64 = 32;
 /// Windows that are tried for the columns of an ELLPACK part.
 const WINDOWS: [u32; 5] = [2048, 4096, 8192, 16_384, 24_576];
-/// Rows of a block at most: their numbers have 15 bits.
+/// Most rows of a block: their numbers have 15 bits.
 const MOST_BLOCK_ROWS: u64 = 32_736;
 /// Most columns of 16 bits.
 const NARROW: u64 = 1 << 16;
 
-/// What may be asked for; `None` leaves it to the model.
+/// A request for a format; `None` leaves the choice to the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wish {
+pub struct FormatRequest {
     /// Format.
     pub format: Option<FormatName>,
     /// Non-zeros of a row in the ELLPACK part of a hybrid.
@@ -65,7 +66,7 @@ pub struct Wish {
     pub values: ScalarType,
 }
 
-/// A format without its numbers.
+/// A format without its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatName {
     /// ELLPACK and CSR
@@ -84,7 +85,7 @@ pub enum FormatName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FormatChoice {
-    /// The one of the fewest modelled bytes.
+    /// The one with the fewest modelled bytes.
     Auto,
     /// ELLPACK up to a boundary, the rest in compressed rows.
     Hybrid,
@@ -99,7 +100,7 @@ pub enum FormatChoice {
 }
 
 impl FormatChoice {
-    /// The words of a model file and of `--format`.
+    /// Their names in model files and in `--format`.
     pub const WORDS: [(&'static str, FormatChoice); 6] = [
         ("auto", FormatChoice::Auto),
         ("hybrid", FormatChoice::Hybrid),
@@ -109,7 +110,7 @@ impl FormatChoice {
         ("symmetric", FormatChoice::Symmetric),
     ];
 
-    /// The format, if one is named.
+    /// The format, unless it is `Auto`.
     pub fn name(self) -> Option<FormatName> {
         match self {
             FormatChoice::Auto => None,
@@ -122,13 +123,13 @@ impl FormatChoice {
     }
 }
 
-impl Default for Wish {
-    fn default() -> Wish {
-        Wish { format: None, boundary: None, vectors: 1, scalar: ScalarType::F64, values: ScalarType::F64 }
+impl Default for FormatRequest {
+    fn default() -> FormatRequest {
+        FormatRequest { format: None, boundary: None, vectors: 1, scalar: ScalarType::F64, values: ScalarType::F64 }
     }
 }
 
-/// A layout with what the model says of it.
+/// A layout with its modelled cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     /// Its format.
@@ -141,18 +142,18 @@ pub struct Candidate {
     pub milliseconds: f64,
 }
 
-/// What is worth trying for a matrix, by the model the quickest first.
+/// Layouts worth trying for a matrix, the fastest by the model first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub struct FormatRanking {
     /// Layouts; never empty.
     pub candidates: Vec<Candidate>,
-    /// Why the first of them.
+    /// Why the first one was chosen.
     pub reason: String,
 }
 
-impl Choice {
-    /// The layouts that the wish leaves, in the order of the model.
-    pub fn new(matrix: &Csr, statistics: &RowStatistics, target: Target, wish: Wish) -> Choice {
+impl FormatRanking {
+    /// The layouts compatible with the request, ordered by the model.
+    pub fn new(matrix: &Csr, statistics: &RowStatistics, target: Target, wish: FormatRequest) -> FormatRanking {
         let shape = Shape { matrix, statistics, target, wish };
         let allowed = |name: FormatName| wish.format.is_none_or(|format| format == name);
         let mut candidates = vec![];
@@ -176,23 +177,23 @@ impl Choice {
             candidates.push(shape.half());
         }
         if candidates.is_empty() {
-            // No window pays: the columns after none of them are the whole matrix.
+            // No window is worth it: the part after no windows is the whole matrix.
             candidates.push(shape.single(Format::Panels { width: 0, windows: 0 }, StorageKind::SlicedEll));
         }
         candidates.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
-        let least = if wish.format.is_none() { shape.leave_what_fits(&mut candidates) } else { None };
+        let least = if wish.format.is_none() { shape.retain_fitting(&mut candidates) } else { None };
         let reason = reason(&candidates, wish, least.as_ref());
-        Choice { candidates, reason }
+        FormatRanking { candidates, reason }
     }
 
-    /// The model's first.
+    /// The fastest by the model.
     pub fn best(&self) -> &Candidate {
         &self.candidates[0]
     }
 }
 
-/// The choice in words; `least` is the smallest candidate where none but half of the matrix fits.
-fn reason(candidates: &[Candidate], wish: Wish, least: Option<&NoRoom>) -> String {
+/// The choice in words; `least` is the smallest candidate if only half of the matrix fits.
+fn reason(candidates: &[Candidate], wish: FormatRequest, least: Option<&NoRoom>) -> String {
     let best = &candidates[0];
     if let Some(NoRoom { format, bytes, free }) = least {
         let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
@@ -220,54 +221,54 @@ fn reason(candidates: &[Candidate], wish: Wish, least: Option<&NoRoom>) -> Strin
     format!("{chosen} ({window}){against}")
 }
 
-/// The smallest candidate, which does not fit either.
+/// The smallest candidate, if it does not fit either.
 struct NoRoom {
     format: Format,
     bytes: u64,
     free: u64,
 }
 
-/// Seconds of the adds of half of a matrix, one for each element of its triangle.
+/// Seconds of the adds for half of a matrix, one per element of its triangle.
 pub(crate) fn add_seconds(card: &Card, elements: u64) -> f64 {
     elements as f64 / (OF_ATOMICS * card.atomic_rate)
 }
 
-/// What layouts are made from.
+/// The inputs of layouts.
 struct Shape<'a> {
     matrix: &'a Csr,
     statistics: &'a RowStatistics,
     target: Target,
-    wish: Wish,
+    wish: FormatRequest,
 }
 
 impl Shape<'_> {
-    /// Bytes a second that L2 gives to gathers of x.
+    /// Bytes per second of gathers of x from L2.
     fn l2_rate(&self) -> f64 {
         OF_L2 * self.target.card.l2_rate
     }
 
-    /// Bytes of x a column.
+    /// Bytes of x per column.
     fn column_bytes(&self) -> u64 {
         self.width() * self.wish.scalar.bytes() as u64
     }
 
-    /// Bytes of the sums a row.
+    /// Bytes of the sums per row.
     fn row_bytes(&self) -> u64 {
         8 * self.width()
     }
 
-    /// Numbers of interleaved x a row.
+    /// Numbers of interleaved x per row.
     fn width(&self) -> u64 {
         u64::from(self.wish.vectors).max(1).next_power_of_two()
     }
 
-    /// Columns side by side in the banks of shared memory, which 8 lanes read in pieces of 16 bytes; 1 vector is read in
-    /// pieces of 8.
+    /// Columns side by side in the banks of shared memory, which 8 lanes read in pieces of 16 bytes; a single vector is
+    /// read in pieces of 8.
     fn residues(&self) -> u32 {
         if self.wish.vectors == 1 { 1 } else { (16 / self.width()).clamp(1, 8) as u32 }
     }
 
-    /// BOUNDARY as asked for, or those worth trying.
+    /// The requested BOUNDARY, or those worth trying.
     fn boundaries(&self) -> Vec<u32> {
         if let Some(boundary) = self.wish.boundary {
             return vec![boundary];
@@ -280,7 +281,7 @@ impl Shape<'_> {
         boundaries.extend([self.statistics.shortest, self.statistics.longest]);
         boundaries.sort_unstable();
         boundaries.dedup();
-        // An ELLPACK part of nothing is CSR.
+        // An empty ELLPACK part means CSR.
         boundaries.retain(|boundary| *boundary > 0 || self.statistics.longest == 0);
         boundaries
     }
@@ -298,41 +299,41 @@ impl Shape<'_> {
         let staged = window * self.column_bytes() + sums <= u64::from(self.target.card.shared_bytes) && window > 0;
         let staged_columns = if staged { window } else { 0 };
         let frame = self.frame(staged_columns);
-        let mut parts = vec![self.part(&frame, Cut::Entries(boundary), StorageKind::Ell, (0, window), staged, None)];
+        let mut parts = vec![self.part(&frame, RowCut::Entries(boundary), StorageKind::Ell, (0, window), staged, None)];
         if tail > 0 || self.statistics.non_zeros == 0 {
             let mean = tail as f64 / self.statistics.rows.max(1) as f64;
-            parts.push(self.part(&frame, Cut::End, StorageKind::Csr, self.whole(), false, Some(mean)));
+            parts.push(self.part(&frame, RowCut::End, StorageKind::Csr, self.whole(), false, Some(mean)));
         }
         self.candidate(Format::Hybrid { boundary }, parts, frame)
     }
 
     fn single(&self, format: Format, storage: StorageKind) -> Candidate {
         let frame = self.frame(0);
-        let part = self.part(&frame, Cut::End, storage, self.whole(), false, None);
+        let part = self.part(&frame, RowCut::End, storage, self.whole(), false, None);
         self.candidate(format, vec![part], frame)
     }
 
     /// Half of a symmetric matrix, one vector after the other.
     fn half(&self) -> Candidate {
         let upper = self.matrix.upper_triangle();
-        let wish = Wish { vectors: 1, ..self.wish };
+        let wish = FormatRequest { vectors: 1, ..self.wish };
         let shape = Shape { matrix: &upper, statistics: &RowStatistics::of(&upper), target: self.target, wish };
         let mut half = shape.single(Format::Symmetric, StorageKind::UpperCsr);
-        // The integer sums are read and written as y is.
+        // The integer sums are read and written like y.
         half.bytes += 8 * self.statistics.rows as u64;
         let seconds = 1e-3 * half.milliseconds + self.half_at_least(upper.non_zeros());
         half.milliseconds = 1e3 * f64::from(self.wish.vectors) * seconds;
         half
     }
 
-    /// Seconds that half of a matrix takes at least, by the elements of its triangle.
+    /// Minimum seconds for half of a matrix, from the elements of its triangle.
     fn half_at_least(&self, elements: u64) -> f64 {
         add_seconds(&self.target.card, elements) + MORE_LAUNCHES * self.target.card.launch_seconds
     }
 
-    /// Takes out what does not fit the memory that there is. Half of a symmetric matrix comes in where nothing else fits,
-    /// which is told, or where it is quicker.
-    fn leave_what_fits(&self, candidates: &mut Vec<Candidate>) -> Option<NoRoom> {
+    /// Removes candidates that do not fit in memory. Half of a symmetric matrix is added if nothing else fits (which is
+    /// reported), or if it is faster.
+    fn retain_fitting(&self, candidates: &mut Vec<Candidate>) -> Option<NoRoom> {
         let vectors = 2 * u64::from(self.wish.vectors) * self.statistics.rows as u64 * self.wish.scalar.bytes() as u64;
         let free = self.target.free_bytes.saturating_sub(vectors);
         let fits = |candidate: &Candidate| candidate.bytes + candidate.bytes / PADDING <= free;
@@ -360,11 +361,11 @@ impl Shape<'_> {
         told
     }
 
-    /// At most `most` windows from the left, as long as one saves more of L2 than it takes to bring it to every block.
+    /// At most `most` windows from the left, as long as each saves more L2 traffic than loading it to every block costs.
     fn panels(&self, most: usize) -> Option<Candidate> {
         let blocks = u64::from(self.target.card.multiprocessors);
         let rows = self.statistics.rows as u64;
-        // Rows of a block are known once the non-zeros are shared out; what its sums leave is the window.
+        // Rows of a block follow from sharing out the non-zeros; shared memory not used by its sums is the window.
         let cap = (rows.div_ceil(blocks) * 2).next_multiple_of(32).clamp(32, MOST_BLOCK_ROWS) as u32;
         let (blocks, cap) = if self.wish.vectors == 1 {
             (blocks, cap)
@@ -405,13 +406,13 @@ impl Shape<'_> {
                 let first = u64::from(window) * u64::from(width);
                 let end = (first + u64::from(width)).min(rows);
                 let mean = counts[window as usize] as f64 / rows as f64;
-                self.part(&frame, Cut::Column(end as u32), storage(mean), (first, end), true, Some(mean))
+                self.part(&frame, RowCut::Column(end as u32), storage(mean), (first, end), true, Some(mean))
             })
             .collect();
         let rest: u64 = counts[windows as usize..].iter().sum();
         if rest > 0 {
             let (first, mean) = (u64::from(windows) * u64::from(width), rest as f64 / rows as f64);
-            parts.push(self.part(&frame, Cut::End, storage(mean), (first, rows), false, Some(mean)));
+            parts.push(self.part(&frame, RowCut::End, storage(mean), (first, rows), false, Some(mean)));
         }
         Some(self.candidate(Format::Panels { width, windows }, parts, frame))
     }
@@ -431,7 +432,7 @@ impl Shape<'_> {
         (0, self.statistics.rows as u64)
     }
 
-    /// Threads and blocks beside a window of so many columns.
+    /// Threads and blocks for a window of this many columns.
     fn frame(&self, staged: u64) -> Frame {
         let (shared, rows) = (u64::from(self.target.card.shared_bytes), self.statistics.rows as u64);
         let window = staged * self.column_bytes();
@@ -442,13 +443,13 @@ impl Shape<'_> {
         let threads = 1024 / resident as u32 / 32 * 32;
         let multiprocessors = u64::from(self.target.card.multiprocessors);
         let few = resident == 1 && staged == 0;
-        // Blocks of few rows have many lanes a row, and so narrow slices to begin at.
+        // Blocks of few rows have many lanes per row, and so narrow slices.
         let granule = if few { 4 } else { 32 };
         let even = rows.div_ceil(multiprocessors * resident).next_multiple_of(granule).max(granule);
-        // Without a window nothing is lost by more, smaller blocks; with one each block brings it again.
+        // Without a window, more and smaller blocks cost nothing; with one, each block loads it again.
         let room = (shared / resident).saturating_sub(window + 2048) / self.row_bytes() / 32 * 32;
         let (most_rows, blocks) = match (few, staged) {
-            // A block a multiprocessor, of equal shares; one more would be a second round.
+            // One block per multiprocessor, with equal shares; one more would need a second round.
             (true, _) => ((2 * even).next_multiple_of(32), multiprocessors.min(rows.div_ceil(granule))),
             (_, 0) => (even.min(512), rows.div_ceil(256.min(even))),
             _ => {
@@ -456,7 +457,7 @@ impl Shape<'_> {
                 (most_rows, rows.div_ceil(even.min(most_rows)))
             }
         };
-        // Lanes by the rows that a block has, not by the most it may have.
+        // Lanes by the usual rows of a block, not the most it may have.
         let usual_rows = if few { even } else { most_rows };
         Frame {
             threads: threads.clamp(32, 1024),
@@ -471,14 +472,14 @@ impl Shape<'_> {
     fn part(
         &self,
         frame: &Frame,
-        cut: Cut,
+        cut: RowCut,
         storage: StorageKind,
         (from, end): (u64, u64),
         staged: bool,
         mean: Option<f64>,
     ) -> PartLayout {
         let mean = match (cut, mean) {
-            (Cut::Entries(boundary), _) => f64::from(boundary).min(f64::from(self.statistics.longest)),
+            (RowCut::Entries(boundary), _) => f64::from(boundary).min(f64::from(self.statistics.longest)),
             (_, Some(mean)) => mean,
             (_, None) => self.statistics.mean,
         };
@@ -504,8 +505,7 @@ impl Shape<'_> {
         let layout = |parts: &[PartLayout]| Layout { parts: parts.to_vec(), threads, blocks, most_rows };
         for number in 0..parts.len() {
             let part = parts[number];
-            // Steps of 16 bits where every one of them fits, and where each lane has enough of them to pay for its
-            // base.
+            // Steps of 16 bits if all of them fit, and if each lane has enough of them to pay for its base.
             let per_lane = self.statistics.mean / f64::from(part.lanes);
             let wide = part.columns == ColumnWord::Absolute32;
             let steps = part.staged == 0 && part.storage != StorageKind::UpperCsr;
@@ -519,7 +519,7 @@ impl Shape<'_> {
         let widest: u64 = parts.iter().map(|part| u64::from(part.staged)).max().unwrap_or(0);
         let x_bytes = rows * self.column_bytes();
         let shared = u64::from(resident) * (widest * self.column_bytes() + u64::from(most_rows) * self.row_bytes());
-        // The matrix flows through L1 too, but is marked as read once.
+        // The matrix passes through L1 too, but is marked as read once.
         let missed = (1.0 - (card.l1_bytes as f64 - shared as f64).max(0.0) / (x_bytes as f64).max(1.0)).max(0.1);
         for (number, part) in parts.iter().enumerate() {
             let (stored, touched) = self.count(&layout, number);
@@ -544,7 +544,7 @@ impl Shape<'_> {
         Candidate { format, layout, bytes, milliseconds: 1e3 * seconds }
     }
 
-    /// Elements stored in a part, padding of packs and of ELLPACK included, and sectors of x that its rows touch.
+    /// Elements stored in a part, including padding of packs and of ELLPACK, and sectors of x that its rows touch.
     fn count(&self, layout: &Layout, number: usize) -> (u64, u64) {
         let part = &layout.parts[number];
         let a_sector = (SECTOR / self.column_bytes()).max(1) as u32;
@@ -592,8 +592,8 @@ struct Frame {
     resident: u32,
 }
 
-/// As many lanes as leave each a few loads, and as fill the block's threads with its rows.
-fn lanes_and_pack(storage: StorageKind, mean: f64, wish: Wish, frame: &Frame) -> (u32, u32) {
+/// As many lanes as leave each a few loads, and fill the block's threads with its rows.
+fn lanes_and_pack(storage: StorageKind, mean: f64, wish: FormatRequest, frame: &Frame) -> (u32, u32) {
     let wide = (16 / wish.values.bytes()) as u32;
     let pack = if mean >= 12.0 * f64::from(wide) { wide } else { 1 };
     let loads = 4.0;
@@ -602,7 +602,7 @@ fn lanes_and_pack(storage: StorageKind, mean: f64, wish: Wish, frame: &Frame) ->
     let rows = frame.usual_rows.max(1);
     let by_rows = (frame.threads / rows).max(1).next_power_of_two().min(32);
     let lanes: u32 = match storage {
-        // Lane by lane down the rows is coalesced for slices; CSR needs neighbouring lanes on one row for that.
+        // One lane per row is coalesced for slices; CSR needs neighbouring lanes on one row for that.
         StorageKind::Csr | StorageKind::UpperCsr => by_length.max(by_rows).max(2),
         StorageKind::SlicedEll => by_rows.min(by_length.max(1)).max(if mean >= 256.0 { 8 } else { 1 }),
         StorageKind::Ell => by_rows.max(if mean >= 64.0 { 8 } else { 1 }).min(by_length.max(1)),

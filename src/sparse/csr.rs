@@ -1,4 +1,4 @@
-//! Compressed sparse rows on the host: what every reader and builder ends in, and every format begins with.
+//! Compressed sparse rows on the host: the output of every reader and builder, and the input of every format.
 
 use rayon::prelude::*;
 
@@ -11,7 +11,7 @@ pub struct Csr {
     values: Vec<f64>,
 }
 
-/// Why three arrays are not a matrix.
+/// Why three arrays are not a valid matrix.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CsrError {
     /// The row starts do not begin at 0, descend, or end elsewhere than at the number of non-zeros.
@@ -34,7 +34,7 @@ pub enum CsrError {
         /// Rows of the matrix.
         rows: usize,
     },
-    /// A value that is no number.
+    /// A value that is not finite.
     #[error("row {row}, column {column}: {value} is not a finite number")]
     Value {
         /// Row.
@@ -59,7 +59,7 @@ pub enum CsrError {
 }
 
 impl Csr {
-    /// Takes arrays apart from a file or a builder, and checks them; columns of a row must ascend.
+    /// Checks arrays from a file or a builder; the columns of a row must ascend.
     pub fn new(row_start: Vec<u64>, columns: Vec<u32>, values: Vec<f64>) -> Result<Csr, CsrError> {
         let non_zeros = columns.len().min(values.len()) as u64;
         let wrong = |at: usize, found| Err(CsrError::RowStart { at, found, non_zeros });
@@ -87,7 +87,7 @@ impl Csr {
         Ok(matrix)
     }
 
-    /// Rows, and columns.
+    /// Number of rows and of columns.
     pub fn rows(&self) -> usize {
         self.row_start.len() - 1
     }
@@ -97,7 +97,7 @@ impl Csr {
         self.columns.len() as u64
     }
 
-    /// Where each row begins, and at the end the number of non-zeros: rows + 1 numbers.
+    /// Start of each row, followed by the number of non-zeros: rows + 1 numbers.
     pub fn row_start(&self) -> &[u64] {
         &self.row_start
     }
@@ -124,11 +124,11 @@ impl Csr {
         columns.binary_search(&column).map_or(0.0, |k| values[k])
     }
 
-    /// Whether A(i, j) = A(j, i) to `tolerance` relative to the larger of both, and to the rounding of the largest
-    /// element: elements that cancel are not known better. The error names the first pair that differs.
+    /// Checks A(i, j) = A(j, i) to `tolerance` relative to the larger of both, and to the rounding of the largest
+    /// element, since cancelling elements are not known better. The error names the first pair that differs.
     ///
     /// # Errors
-    /// [`CsrError::Asymmetric`].
+    /// Returns [`CsrError::Asymmetric`].
     pub fn check_symmetric(&self, tolerance: f64) -> Result<(), CsrError> {
         let rounding = 4.0 * f64::EPSILON * self.values.par_iter().fold(|| 0.0, larger).reduce(|| 0.0, f64::max);
         let differs = |row: usize| {
@@ -143,7 +143,7 @@ impl Csr {
         (0..self.rows()).into_par_iter().find_map_first(differs).map_or(Ok(()), Err)
     }
 
-    /// Where the elements from the diagonal on begin in a row's own.
+    /// Index in a row of the first element on or after the diagonal.
     pub(super) fn diagonal_on(&self, row: usize) -> usize {
         self.row(row).0.partition_point(|column| (*column as usize) < row)
     }
@@ -193,7 +193,7 @@ mod tests {
         let skew = Csr::new(vec![0, 1, 2], vec![1, 0], vec![1.0, 2.0]).unwrap();
         assert!(matches!(skew.check_symmetric(1e-12), Err(CsrError::Asymmetric { row: 0, column: 1, .. })));
         assert_eq!(skew.at(1, 1), 0.0);
-        // What 100 - 100 leaves is as good as 0 beside 100.
+        // The result of 100 - 100 is as good as 0 compared to 100.
         let rounded = Csr::new(vec![0, 2, 3], vec![0, 1, 1], vec![100.0, 1e-14, 1.0]).unwrap();
         rounded.check_symmetric(1e-12).unwrap();
         let upper = skew.upper_triangle();

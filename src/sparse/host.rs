@@ -1,4 +1,4 @@
-//! y = A x on the CPU: compressed rows as they stand, shared out by non-zeros in tasks of a fixed size.
+//! y = A x on the CPU: compressed rows, divided by non-zeros into tasks of a fixed size.
 
 use super::Csr;
 use super::operator::MOST_VECTORS;
@@ -33,7 +33,7 @@ pub(super) fn multiply<T: Scalar>(
         found: "device memory".into(),
     };
     let x: Vec<&[T]> = x.iter().map(|x| x.as_host().ok_or_else(elsewhere)).collect::<Result<_, _>>()?;
-    // The tasks' shares of every y.
+    // Each task's share of every y.
     let mut shares: Vec<(usize, Vec<&mut [T]>)> =
         tasks[..tasks.len() - 1].iter().map(|first| (*first, vec![])).collect();
     for y in y {

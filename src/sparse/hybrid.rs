@@ -1,10 +1,10 @@
 //! A matrix in the parts of a [`Layout`]: the tables that a generated multiply reads, and its plan.
 //!
-//! In: compressed rows and a layout. Out: [`Stored`]. Elements of a slice stand step by step, 32 lanes of a pack each
-//! step; what is left of a step holds zeros at the row's last column, so that it reads nothing new of x: an infinite or
-//! undefined x reaches those rows alone that have a non-zero there. A row without any non-zero in a slice says so in its
-//! slot, and its sum is left out; ELLPACK with such rows is stored as sliced ELLPACK. All is filled in parallel, slice by
-//! slice.
+//! In: compressed rows and a layout. Out: [`Stored`]. Elements of a slice are stored step by step, 32 lanes of a pack per
+//! step; the rest of a step holds zeros at the row's last column, so that it reads nothing new of x: an infinite or
+//! undefined x reaches only rows that have a non-zero there. A row without non-zeros in a slice is marked in its slot,
+//! and its sum is left out; ELLPACK with such rows is stored as sliced ELLPACK. All parts are filled in parallel, slice
+//! by slice.
 
 use super::layout::{Layout, PartLayout, StorageKind};
 use super::{Csr, CsrError};
@@ -13,9 +13,9 @@ use eigenforge_templates::exact::IndexWord;
 use eigenforge_templates::sparse::{ColumnWord, PartPlan, SparsePlan, SparsePlanError, Storage};
 use rayon::prelude::*;
 
-/// Where no row is: past the last row of a block.
+/// Marks a slot without a row, past the last row of a block.
 const NO_ROW: u16 = u16::MAX;
-/// Beside the number of a row that has nothing in its part.
+/// Flag added to the number of a row that has nothing in its part.
 const EMPTY: u16 = 1 << 15;
 
 /// Values of a part in the type that the kernels read.
@@ -51,7 +51,7 @@ pub struct PartTables {
     pub order: Vec<u16>,
 }
 
-/// A matrix as its kernels read it.
+/// A matrix as read by its kernels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     /// The plan.
@@ -62,7 +62,7 @@ pub struct Stored {
     pub parts: Vec<PartTables>,
 }
 
-/// A(i, j) and A(j, i) of a matrix that is stored by half agree to so much, relatively.
+/// Allowed relative difference between A(i, j) and A(j, i) for storing half of a matrix.
 pub const SYMMETRY: f64 = 1e-12;
 
 /// Why a layout does not fit a matrix.
@@ -74,7 +74,7 @@ pub enum LayoutError {
     /// The plan contradicts itself.
     #[error(transparent)]
     Plan(#[from] SparsePlanError),
-    /// A column too far from where columns are counted from.
+    /// A column too far from its reference.
     #[error(
         "row {row}: column {column} does not fit 16 bits, counted from {from}; take 32-bit columns for this part of the \
          rows"
@@ -84,7 +84,7 @@ pub enum LayoutError {
         row: usize,
         /// Its column.
         column: u32,
-        /// What it is counted from: the part's first column, or the column before it.
+        /// The reference: the part's first column, or the previous column.
         from: u32,
     },
     /// A column outside of the window of x in shared memory.
@@ -107,7 +107,7 @@ impl Stored {
     /// Stores a matrix. `scalar` is the number type of the vectors, `values` that of the stored values.
     ///
     /// # Errors
-    /// A layout that contradicts itself or that does not fit this matrix.
+    /// A layout that is inconsistent or does not fit this matrix.
     pub fn new(
         name: &str,
         matrix: &Csr,
@@ -150,7 +150,7 @@ impl Stored {
     }
 }
 
-/// The word that holds every start up to `largest`, and what a loop adds to it before it finds that it is at the end.
+/// The type that holds every start up to `largest`, including what a loop adds before it detects the end.
 pub fn start_word(largest: u64) -> IndexWord {
     if largest <= u64::from(u32::MAX) - 4096 { IndexWord::U32 } else { IndexWord::U64 }
 }
@@ -160,12 +160,12 @@ struct Filling<'a> {
     matrix: &'a Csr,
     layout: &'a Layout,
     number: usize,
-    /// As it is stored.
+    /// Its layout.
     part: PartLayout,
     block_start: &'a [u32],
 }
 
-/// The tables' share of some rows.
+/// The part of the tables for some rows.
 struct Share<'a> {
     values: &'a mut [f64],
     columns: &'a mut [u32],
@@ -184,7 +184,7 @@ impl Filling<'_> {
         let filling = Filling { part: *part, ..*self };
         let wide = part.lanes * part.pack;
         let order = if part.storage == StorageKind::SlicedEll { self.order(&lengths) } else { vec![] };
-        // Units of rows that are filled together: a slice, or 32 rows of CSR; packs before each.
+        // Units of rows that are filled together: a slice, or 32 rows of CSR; and the packs before each.
         let by_rows = matches!(part.storage, StorageKind::Csr | StorageKind::UpperCsr);
         let unit_rows = if by_rows { 32 } else { 32 / part.lanes as usize };
         let longest = lengths.par_iter().copied().max().unwrap_or(0);
@@ -265,7 +265,7 @@ impl Filling<'_> {
         (order[slot] != NO_ROW).then(|| self.block_start[block] as usize + (order[slot] & !EMPTY) as usize)
     }
 
-    /// The rows of each block, the longest first; equal ones as they stand.
+    /// The rows of each block, the longest first; equal ones in their original order.
     fn order(&self, lengths: &[u32]) -> Vec<u16> {
         let mut order = vec![NO_ROW; self.matrix.rows().next_multiple_of(32)];
         for pair in self.block_start.windows(2) {
@@ -278,7 +278,7 @@ impl Filling<'_> {
         order
     }
 
-    /// Fills the share of a unit whose first slot is `slot`.
+    /// Fills the tables of a unit whose first slot is `slot`.
     fn fill(&self, order: &[u16], slot: usize, share: Share<'_>) -> Result<(), LayoutError> {
         let part = &self.part;
         let (lanes, pack) = (part.lanes as usize, part.pack as usize);
@@ -299,7 +299,7 @@ impl Filling<'_> {
         let mut base = share.base.chunks_mut(lanes);
         for number in 0..rows {
             let Some(row) = self.row_at(order, slot + number) else {
-                // Nothing is here: columns of padding stay inside x, at the first of the part.
+                // Nothing is stored here: padding columns stay inside x, at the first of the part.
                 base.next().into_iter().for_each(|base| base.fill(part.first_column));
                 continue;
             };
@@ -355,16 +355,16 @@ impl Filling<'_> {
     }
 }
 
-/// An order of a row's non-zeros in which the lanes of a quarter of a warp, which shared memory serves at once with 16
-/// bytes each, meet columns of different remainders as far as there are any.
+/// An order of a row's non-zeros in which the lanes of a quarter-warp, which shared memory serves at once with 16 bytes
+/// each, read columns of different remainders as far as possible.
 ///
 /// Eight lanes read eight pieces of 16 bytes, and the banks are as wide as eight pieces. With P pairs of vectors a column
-/// has P pieces, lane l reads piece l + s (mod P) at a time, and `residues` = 8 / P columns lie side by side in the banks: lanes
-/// l and l + P want different remainders of the column by 8 / P.
+/// has P pieces, lane l reads piece l + s (mod P) at a time, and `residues` = 8 / P columns lie side by side in the
+/// banks: lanes l and l + P need different remainders of the column by 8 / P.
 fn in_turns(columns: &[u32], part: &PartLayout, first_lane: usize) -> Vec<u32> {
     let (residues, pack, lanes) = (part.residues as usize, part.pack as usize, part.lanes as usize);
     let pairs = (8 / residues).max(1);
-    // A row of few lanes meets every remainder in the course of its steps; with many, at each step.
+    // A row of few lanes meets every remainder during its steps; one of many lanes at each step.
     let phases = (residues * pairs / lanes).max(1);
     let steps = columns.len().div_ceil(lanes * pack).max(1);
     let mut queues = vec![std::collections::VecDeque::new(); residues];
@@ -380,7 +380,7 @@ fn in_turns(columns: &[u32], part: &PartLayout, first_lane: usize) -> Vec<u32> {
     (0..columns.len()).map(&mut next).collect()
 }
 
-/// Cuts the tables into the shares of the units.
+/// Divides the tables among the units.
 fn shares<'a>(
     packs: &[u64],
     part: &PartLayout,

@@ -1,5 +1,5 @@
-//! The generated multiply on a device: tables uploaded, one text compiled for each number of vectors when it is first
-//! asked for, launches with their arguments by name.
+//! The generated multiply on a device: tables uploaded, one text per number of vectors compiled on first use, launches
+//! with arguments by name.
 
 use super::hybrid::{Columns, Stored, Values};
 use super::layout::Target;
@@ -18,7 +18,7 @@ const Y: [&str; MOST_VECTORS] = ["y_0", "y_1", "y_2", "y_3", "y_4", "y_5", "y_6"
 /// Tables by the names of their parameters.
 pub(super) type Tables = Vec<(String, Box<dyn OnDevice + Send + Sync>)>;
 
-/// The multiply as generated kernels, one text a number of vectors.
+/// The multiply as generated kernels, one text per number of vectors.
 pub(super) struct Kernels {
     device: Device,
     pub(super) plan: SparsePlan,
@@ -29,7 +29,7 @@ pub(super) struct Kernels {
     compiled: Mutex<HashMap<u32, Compiled>>,
 }
 
-/// The kernels for one number of vectors, and the memory that goes with it.
+/// The kernels for one number of vectors, and their memory.
 struct Compiled {
     kernel: Kernel,
     launches: Vec<Launch>,
@@ -51,7 +51,7 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Vectors that one pass over the matrix serves.
+    /// Most vectors in one pass over the matrix.
     pub(super) fn most_vectors(&self) -> usize {
         self.plans.len()
     }
@@ -106,7 +106,7 @@ impl Kernels {
                 }
                 ("multiply_finish", _) => {
                     let count = partials.len() as i64 / i64::from(vectors);
-                    arguments.read("partials", partials).i64("count", count).write("x_dot_y", dots)
+                    arguments.read("partials", partials).i64("count", count).i64("place", 0).write("x_dot_y", dots)
                 }
                 (_, together) => {
                     let arguments = match together {
@@ -125,9 +125,9 @@ impl Kernels {
     }
 }
 
-/// The plans that a run multiplies by on such a device, one for each number of vectors at once: 1, 2, … . Which of them it
-/// takes is decided by its solver. Windows of x stand in shared memory where they fit beside the sums; without them there may
-/// be more vectors. Half of a symmetric matrix multiplies one vector after the other.
+/// The plans of a run on this kind of device, one for each number of vectors at once: 1, 2, … . The solver decides which
+/// it uses. Windows of x are kept in shared memory if they fit beside the sums; without them there may be more vectors.
+/// Half of a symmetric matrix multiplies one vector after the other.
 pub fn plans_by_vectors(plan: &SparsePlan, target: Target) -> Vec<SparsePlan> {
     if plan.is_half() {
         return vec![plan.clone()];
@@ -148,7 +148,7 @@ pub fn plans_by_vectors(plan: &SparsePlan, target: Target) -> Vec<SparsePlan> {
     (1..=most).map(|vectors| of(vectors).unwrap_or_else(|| plan.with_vectors(vectors))).collect()
 }
 
-/// Brings the tables to the device, if they fit.
+/// Uploads the tables to the device, if they fit.
 pub(super) fn upload(stored: Stored, device: &Device) -> Result<(SparsePlan, Tables), SparseError> {
     let _uploading = trace::span("set up", "matrix to the device");
     let Stored { plan, block_start, parts } = stored;

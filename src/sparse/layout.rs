@@ -1,5 +1,4 @@
-//! How a matrix is to be cut into parts and blocks: the choice that [`super::choose`] makes and [`super::hybrid`]
-//! carries out.
+//! The division of a matrix into parts and blocks: chosen in [`super::choose`] and carried out in [`super::hybrid`].
 
 use super::Csr;
 use eigenforge_runtime::Device;
@@ -8,32 +7,32 @@ use eigenforge_templates::sparse::ColumnWord;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A format by name.
+/// A format with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
     /// The first BOUNDARY non-zeros of each row in ELLPACK, the others in CSR (Mahmoud, Hoffmann, Reza 2018, Algorithm
     /// 6).
     Hybrid {
-        /// Non-zeros of a row in the ELLPACK part, at most.
+        /// Most non-zeros of a row in the ELLPACK part.
         boundary: u32,
     },
     /// Compressed sparse rows.
     Csr,
     /// Sliced ELLPACK, rows sorted by length within each block (SELL-C-σ with σ the rows of a block).
     SlicedEll,
-    /// The leading columns in windows that fit shared memory, a part each; the columns after them in one more part.
+    /// The leading columns in windows that fit shared memory, one part each; the columns after them in one more part.
     Panels {
         /// Columns of a window.
         width: u32,
         /// Windows.
         windows: u32,
     },
-    /// The upper triangle of a symmetric matrix in compressed sparse rows, in place of all of it.
+    /// The upper triangle of a symmetric matrix in compressed sparse rows, instead of the whole.
     Symmetric,
 }
 
 impl Format {
-    /// The word on the command line.
+    /// Its name on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Format::Hybrid { .. } => "hybrid",
@@ -59,12 +58,12 @@ impl fmt::Display for Format {
 
 /// Where a part of a row ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// After so many non-zeros.
+pub enum RowCut {
+    /// After this many non-zeros.
     Entries(u32),
     /// Before this column.
     Column(u32),
-    /// With the row.
+    /// At the end of the row.
     End,
 }
 
@@ -77,37 +76,37 @@ pub enum StorageKind {
     SlicedEll,
     /// Row after row.
     Csr,
-    /// Row after row from the diagonal on, of a symmetric matrix: the only part then.
+    /// Row after row from the diagonal on, for a symmetric matrix; then the only part.
     UpperCsr,
 }
 
-/// One part of every row: from where the part before it ends.
+/// One part of every row, starting where the previous part ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartLayout {
     /// Where it ends.
-    pub cut: Cut,
+    pub cut: RowCut,
     /// How it is stored.
     pub storage: StorageKind,
     /// How its columns are written.
     pub columns: ColumnWord,
-    /// Lanes a row.
+    /// Lanes per row.
     pub lanes: u32,
-    /// Elements a lane loads at once.
+    /// Elements that a lane loads at once.
     pub pack: u32,
-    /// The column that absolute columns are counted from.
+    /// Reference of absolute columns.
     pub first_column: u32,
     /// Elements of x in shared memory, from the first column on.
     pub staged: u32,
-    /// With several vectors, whether neighbouring lanes share each non-zero, a pair of vectors a lane.
+    /// With several vectors, whether neighbouring lanes share each non-zero, a pair of vectors per lane.
     pub shared_by_pairs: bool,
-    /// Remainders of columns that lanes next to each other take in turn, so that their pieces of x lie in different banks of
-    /// shared memory; 1: non-zeros stay in the order of their columns. Steps between columns need that order.
+    /// Remainders of columns that adjacent lanes take in turn, so that their pieces of x are in different banks of shared
+    /// memory; 1: non-zeros stay in column order, which steps between columns require.
     pub residues: u32,
 }
 
 impl PartLayout {
-    /// A part whose x is gathered where it is.
-    pub fn new(cut: Cut, storage: StorageKind, columns: ColumnWord, lanes: u32, pack: u32) -> PartLayout {
+    /// A part that gathers x from memory.
+    pub fn new(cut: RowCut, storage: StorageKind, columns: ColumnWord, lanes: u32, pack: u32) -> PartLayout {
         PartLayout {
             cut,
             storage,
@@ -129,26 +128,26 @@ pub struct Layout {
     pub parts: Vec<PartLayout>,
     /// Threads of a block.
     pub threads: u32,
-    /// Blocks that share the non-zeros evenly; more where `most_rows` asks for it.
+    /// Blocks that share the non-zeros evenly; more if `most_rows` requires it.
     pub blocks: u32,
     /// Most rows of a block.
     pub most_rows: u32,
 }
 
 impl Layout {
-    /// Whether the upper triangle stands for all of a symmetric matrix.
+    /// Whether the upper triangle represents a whole symmetric matrix.
     pub fn is_half(&self) -> bool {
         self.parts.iter().any(|part| part.storage == StorageKind::UpperCsr)
     }
 
-    /// The non-zeros of a row that belong to part `number`, as a range of the row's own.
+    /// The non-zeros of a row in part `number`, as a range within the row.
     pub fn range(&self, columns: &[u32], number: usize) -> std::ops::Range<usize> {
         let mut start = 0;
         for (at, part) in self.parts.iter().enumerate() {
             let end = match part.cut {
-                Cut::Entries(count) => columns.len().min(start + count as usize),
-                Cut::Column(column) => start + columns[start..].partition_point(|found| *found < column),
-                Cut::End => columns.len(),
+                RowCut::Entries(count) => columns.len().min(start + count as usize),
+                RowCut::Column(column) => start + columns[start..].partition_point(|found| *found < column),
+                RowCut::End => columns.len(),
             };
             if at == number {
                 return start..end;
@@ -158,15 +157,15 @@ impl Layout {
         columns.len()..columns.len()
     }
 
-    /// Rows that a block's first row is a multiple of: those of the widest slice.
+    /// Blocks begin at multiples of this many rows: those of the widest slice.
     pub fn granule(&self) -> usize {
         self.parts.iter().map(|part| 32 / part.lanes.clamp(1, 32)).max().unwrap_or(32) as usize
     }
 
-    /// Where each block's rows begin, in multiples of [`Layout::granule`], and at the end the number of rows. Blocks share
-    /// the non-zeros as evenly as that allows.
+    /// First row of each block, in multiples of [`Layout::granule`], followed by the number of rows. Blocks share the
+    /// non-zeros as evenly as that allows.
     pub fn block_start(&self, matrix: &Csr) -> Vec<u32> {
-        // A row costs something by itself: its start, its sum, its y.
+        // A row has a cost of its own: its start, its sum, its y.
         const ROW_WEIGHT: u64 = 4;
         let rows = matrix.rows();
         let weight = |row: usize| matrix.row_start()[row] + ROW_WEIGHT * row as u64;
@@ -186,7 +185,7 @@ impl Layout {
     }
 }
 
-/// What a layout is made for: a card, and the memory that there is for the matrix.
+/// What a layout depends on: the card, and the memory available for the matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
     /// The card's shape and rates.
@@ -199,18 +198,18 @@ impl Target {
     /// One H200, all of whose memory is free.
     pub const H200: Target = Target::all_of(Card::H200);
 
-    /// A card that need not be here, all of whose memory is free.
+    /// A card, which need not be present, all of whose memory is free.
     pub const fn all_of(card: Card) -> Target {
         Target { card, free_bytes: card.memory_bytes }
     }
 
-    /// Of a device, all of whose free memory the matrix may take; where no card is asked, the card is an H200.
+    /// A device, all of whose free memory the matrix may take; without a card, the card is an H200.
     pub fn of(device: &Device) -> Target {
         let card = Machine::of(device).card.map_or(Card::H200, |card| card.values);
         Target { card, free_bytes: device.memory().free }
     }
 
-    /// The same with `bytes` taken by others.
+    /// The same with `bytes` reserved for others.
     pub fn beside(self, bytes: u64) -> Target {
         Target { free_bytes: self.free_bytes.saturating_sub(bytes), ..self }
     }
@@ -220,13 +219,13 @@ impl Target {
 mod tests {
     use super::*;
 
-    fn part(cut: Cut) -> PartLayout {
+    fn part(cut: RowCut) -> PartLayout {
         PartLayout::new(cut, StorageKind::Csr, ColumnWord::Absolute32, 1, 1)
     }
 
     #[test]
     fn the_parts_of_a_row_are_the_row() {
-        let parts = vec![part(Cut::Entries(2)), part(Cut::Column(9)), part(Cut::End)];
+        let parts = vec![part(RowCut::Entries(2)), part(RowCut::Column(9)), part(RowCut::End)];
         let layout = Layout { parts, threads: 32, blocks: 1, most_rows: 32 };
         let ranges = |columns: &[u32]| [0, 1, 2].map(|number| layout.range(columns, number));
         assert_eq!(ranges(&[1, 3, 5, 8, 9, 20]), [0..2, 2..4, 4..6]);
@@ -241,7 +240,7 @@ mod tests {
         let row_start: Vec<u64> = (0..=320u64).map(|row| 10 * row.min(32)).collect();
         let columns: Vec<u32> = (0..320u32).map(|k| k % 10).collect();
         let matrix = Csr::new(row_start, columns, vec![1.0; 320]).unwrap();
-        let layout = |blocks, most_rows| Layout { parts: vec![part(Cut::End)], threads: 32, blocks, most_rows };
+        let layout = |blocks, most_rows| Layout { parts: vec![part(RowCut::End)], threads: 32, blocks, most_rows };
         assert_eq!(layout(4, 320).block_start(&matrix), [0, 32, 128, 224, 320]);
         assert_eq!(layout(1, 320).block_start(&matrix), [0, 320]);
         assert_eq!(layout(1, 128).block_start(&matrix), [0, 128, 256, 320]);

@@ -1,9 +1,9 @@
 //! Matrix Market coordinate files: `real`, `integer` or `pattern`, `general` or `symmetric` (Boisvert, Pozo, Remington
 //! 1996).
 //!
-//! In: the text. Out: a [`Csr`]; of a symmetric file, which holds one triangle, the whole matrix. Elements given twice
-//! are added. What the format allows and eigenforge does not take (complex, skew-symmetric, dense arrays) is refused by
-//! name, with the number of the line.
+//! In: the text. Out: a [`Csr`]; for a symmetric file, which holds one triangle, the whole matrix. Repeated elements are
+//! added. Variants of the format that are not supported (complex, skew-symmetric, dense arrays) are refused by name, with
+//! the number of the line.
 
 use super::npz::{BYTES_A_NON_ZERO, of_triplets};
 use super::{Csr, CsrError};
@@ -11,16 +11,16 @@ use eigenforge_runtime::input_file::Lines;
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::{self, BufRead};
 
-/// Rows that any file may have; of more, every eighth must have an element.
+/// Rows that any file may have; beyond that, at least every eighth must have an element.
 const ROWS: u64 = 1 << 20;
 
-/// Why a text is no matrix.
+/// Why a text is not a matrix.
 #[derive(Debug, thiserror::Error)]
 pub enum MatrixMarketError {
-    /// A line that cannot be read, is too long or is not ended.
+    /// A line that cannot be read, is too long or has no line feed.
     #[error(transparent)]
     Text(#[from] io::Error),
-    /// Many rows and few elements.
+    /// Many rows but few elements.
     #[error(
         "line {line}: {rows} rows and {non_zeros} elements; a matrix of more than {ROWS} rows must have an element in every \
          eighth at least: leave empty rows out"
@@ -36,7 +36,7 @@ pub enum MatrixMarketError {
     /// The matrix does not fit into memory.
     #[error(transparent)]
     Memory(#[from] DeviceError),
-    /// The first line.
+    /// An unknown first line.
     #[error(
         "line 1: expected '%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric', found '{found}'"
     )]
@@ -52,7 +52,7 @@ pub enum MatrixMarketError {
         /// The line.
         found: String,
     },
-    /// More columns than rows, or fewer.
+    /// Different numbers of rows and columns.
     #[error("line {line}: the matrix has {rows} rows and {columns} columns; it must be square")]
     NotSquare {
         /// Line, from 1.
@@ -62,12 +62,12 @@ pub enum MatrixMarketError {
         /// Columns.
         columns: u64,
     },
-    /// A line that is no element.
+    /// A line that is not an element.
     #[error("line {line}: expected {expected}, found '{found}'")]
     Element {
         /// Line, from 1.
         line: usize,
-        /// What an element of this file is.
+        /// The form of an element in this file.
         expected: &'static str,
         /// The line.
         found: String,
@@ -82,7 +82,7 @@ pub enum MatrixMarketError {
         /// Rows.
         rows: u64,
     },
-    /// A value that is no number.
+    /// A value that is not finite.
     #[error("line {line}: the value {found} is not a finite number")]
     Value {
         /// Line, from 1.
@@ -90,7 +90,7 @@ pub enum MatrixMarketError {
         /// The value.
         found: String,
     },
-    /// A whole number that no double holds.
+    /// An integer that no double represents exactly.
     #[error(
         "line {line}: {found} is no double; the nearest one is another number. Under the header `real` it is rounded"
     )]
@@ -112,7 +112,7 @@ pub enum MatrixMarketError {
         /// Column, from 1.
         column: u64,
     },
-    /// Fewer or more elements than the line of sizes says.
+    /// The number of elements differs from the line of sizes.
     #[error(
         "line {line}: {found} elements instead of the {expected} that the line of sizes promises{}",
         if found < expected { "; the file is cut off" } else { "" }
@@ -125,7 +125,7 @@ pub enum MatrixMarketError {
         /// Elements promised.
         expected: u64,
     },
-    /// The elements make no matrix.
+    /// The elements do not form a valid matrix.
     #[error(transparent)]
     Matrix(#[from] CsrError),
 }
@@ -133,8 +133,8 @@ pub enum MatrixMarketError {
 /// Reads a matrix.
 ///
 /// # Errors
-/// With the line: a text that is not of the format, a matrix that is not square, an index out of range, a
-/// value that is not finite, too few or too many elements.
+/// With the line: a text in another format, a matrix that is not square, an index out of range, a value that is not
+/// finite, too few or too many elements.
 pub fn read_matrix_market(text: impl BufRead) -> Result<Csr, MatrixMarketError> {
     let mut lines = Lines::new(text);
     let header = lines.next()?.map_or(Ok(""), |line| line.text())?;
@@ -192,12 +192,12 @@ fn sizes(lines: &mut Lines<impl BufRead>) -> Result<(u64, u64), MatrixMarketErro
     Ok((rows, expected))
 }
 
-/// A line for a message, cut where it is long.
+/// A line for a message, shortened if long.
 fn shown(line: &str) -> String {
     line.trim().chars().take(80).collect()
 }
 
-/// What the header says.
+/// The contents of the header.
 struct Kind {
     pattern: bool,
     integer: bool,

@@ -8,13 +8,13 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `csr` | what is a matrix before a format is chosen? |
-//! | `matrix_market`, `npz`, `synthetic` | where does it come from? |
+//! | `matrix_market`, `npz`, `synthetic` | which sources are there? |
 //! | `statistics` | how long are its rows, and what would each format take? |
 //! | `layout` | how is it cut into parts and blocks? |
 //! | `choose` | which layout, by modelled bytes? |
 //! | `hybrid` | what do the kernels read? |
 //! | `operator`, `host`, `kernels` | y = A x on a device |
-//! | `symmetric` | the same by the upper triangle alone |
+//! | `symmetric` | the same from the upper triangle alone |
 
 mod choose;
 mod csr;
@@ -30,11 +30,11 @@ mod symmetric;
 mod synthetic;
 
 pub(crate) use choose::add_seconds;
-pub use choose::{Candidate, Choice, FormatChoice, FormatName, Wish};
+pub use choose::{Candidate, FormatChoice, FormatName, FormatRanking, FormatRequest};
 pub use csr::{Csr, CsrError};
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};
 pub use kernels::plans_by_vectors;
-pub use layout::{Cut, Format, Layout, PartLayout, StorageKind, Target};
+pub use layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
 pub use matrix_market::{MatrixMarketError, read_matrix_market};
 pub use npz::{NpzError, Triangle, read_npz, read_npz_vector};
 pub use operator::{SparseError, SparseOperator};

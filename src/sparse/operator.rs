@@ -1,12 +1,12 @@
-//! y = A x on a device: the type that solvers multiply a sparse matrix with.
+//! y = A x on a device: the sparse operator used by solvers.
 //!
-//! On the CPU rows are shared out by non-zeros and multiplied as they stand in compressed rows; where kernels run, the
-//! matrix is stored as its layout says and multiplied by the text generated for that. Several vectors are multiplied
-//! with one pass over the matrix on either. Sums are in f64 and in a fixed order. Half of a symmetric matrix is the exception:
-//! [`super::symmetric`] multiplies one vector at a time, its sums being integers.
+//! On the CPU the compressed rows are divided by non-zeros and multiplied directly; on devices that run kernels, the
+//! matrix is stored in its layout and multiplied by the text generated for it. Both multiply several vectors in one pass
+//! over the matrix. Sums are in f64 and in a fixed order. Half of a symmetric matrix is the exception:
+//! [`super::symmetric`] multiplies one vector at a time, with integer sums.
 
 use super::Csr;
-use super::choose::{Choice, FormatName, Wish};
+use super::choose::{FormatName, FormatRanking, FormatRequest};
 use super::host;
 use super::hybrid::{LayoutError, Stored};
 use super::kernels::Kernels;
@@ -19,7 +19,7 @@ use eigenforge_templates::{Cost, TextError};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Vectors that one pass over the matrix may serve.
+/// Most vectors in one pass over the matrix.
 pub(super) const MOST_VECTORS: usize = 8;
 
 /// Why a matrix could not be put on a device.
@@ -31,7 +31,7 @@ pub enum SparseError {
     /// The text could not be made.
     #[error(transparent)]
     Text(#[from] TextError),
-    /// The device refused.
+    /// A device error.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
@@ -53,29 +53,34 @@ enum Engine {
 }
 
 impl SparseOperator {
-    /// The matrix in the layout that the model likes best for this device and wish.
+    /// The matrix in the layout that the model ranks first for this device and request.
     ///
     /// # Errors
-    /// The device's: too little memory, kernels that do not compile.
-    pub fn new(name: &str, matrix: Arc<Csr>, wish: Wish, device: &Device) -> Result<SparseOperator, SparseError> {
+    /// Device errors: too little memory, kernels that do not compile.
+    pub fn new(
+        name: &str,
+        matrix: Arc<Csr>,
+        wish: FormatRequest,
+        device: &Device,
+    ) -> Result<SparseOperator, SparseError> {
         if !device.runs_kernels() && wish.format != Some(FormatName::Symmetric) {
             return Ok(SparseOperator::on_cpu(matrix, device));
         }
         let statistics = RowStatistics::of(&matrix);
-        let choice = Choice::new(&matrix, &statistics, Target::of(device), wish);
+        let choice = FormatRanking::new(&matrix, &statistics, Target::of(device), wish);
         SparseOperator::with_layout(name, matrix, &choice.best().layout, wish, device)
     }
 
-    /// The matrix in a layout of one's own. The CPU uses only that of a symmetric half; else it multiplies the rows as they
-    /// stand.
+    /// The matrix in a given layout. The CPU uses it only for a symmetric half; otherwise it multiplies the compressed
+    /// rows.
     ///
     /// # Errors
-    /// A layout that does not fit the matrix, or the device's.
+    /// The layout does not fit the matrix; device errors.
     pub fn with_layout(
         name: &str,
         matrix: Arc<Csr>,
         layout: &Layout,
-        wish: Wish,
+        wish: FormatRequest,
         device: &Device,
     ) -> Result<SparseOperator, SparseError> {
         if !device.runs_kernels() {
@@ -91,10 +96,10 @@ impl SparseOperator {
         SparseOperator::with_stored(&matrix, stored, device)
     }
 
-    /// A matrix that is stored already, on a device that runs kernels; half of a symmetric one on any.
+    /// A matrix that is already stored, on a device that runs kernels; half of a symmetric one on any device.
     ///
     /// # Errors
-    /// The device's.
+    /// Device errors.
     pub fn with_stored(matrix: &Csr, stored: Stored, device: &Device) -> Result<SparseOperator, SparseError> {
         device.check_work(&format!("one multiply of {}", stored.plan.name), stored.plan.cost().flops)?;
         let (rows, diagonal) = (matrix.rows(), diagonal(matrix));
@@ -124,7 +129,7 @@ impl SparseOperator {
         }
     }
 
-    /// y_j = A x_j where nobody asks for x_j·y_j: need not wait for the device.
+    /// y_j = A x_j without x_j·y_j: need not wait for the device.
     ///
     /// # Errors
     /// Vectors of another length or device.
@@ -132,7 +137,7 @@ impl SparseOperator {
         self.run(x, y, false).map(drop)
     }
 
-    /// The plan, where kernels run, and of a symmetric half everywhere.
+    /// The plan, on devices that run kernels; for a symmetric half on any device.
     pub fn plan(&self) -> Option<&SparsePlan> {
         match &self.engine {
             Engine::Half(half) => Some(&half.plan),

@@ -1,7 +1,7 @@
-//! How long are the rows of a matrix, and where do their non-zeros lie? What a format is chosen by.
+//! Statistics of a matrix's rows, from which a format is chosen.
 //!
-//! In: a [`Csr`]. Out: numbers of non-zeros a row, as a histogram and its summary, and the bytes that the formats of
-//! Mahmoud, Hoffmann and Reza (2018, section 4.1) would take with 8-byte values and 4-byte columns.
+//! In: a [`Csr`]. Out: non-zeros per row, as a histogram and its summary, and the bytes of the formats of Mahmoud,
+//! Hoffmann and Reza (2018, section 4.1) with 8-byte values and 4-byte columns.
 
 use super::Csr;
 use super::hybrid::SYMMETRY;
@@ -19,7 +19,7 @@ pub struct RowStatistics {
     pub shortest: u32,
     /// Longest row.
     pub longest: u32,
-    /// Non-zeros a row.
+    /// Mean number of non-zeros per row.
     pub mean: f64,
     /// Standard deviation of the row length.
     pub deviation: f64,
@@ -33,7 +33,7 @@ pub struct RowStatistics {
 }
 
 impl RowStatistics {
-    /// Counts.
+    /// Counts the rows of a matrix.
     pub fn of(matrix: &Csr) -> RowStatistics {
         let length = |row: usize| (matrix.row_start()[row + 1] - matrix.row_start()[row]) as usize;
         let longest = (0..matrix.rows()).into_par_iter().map(length).max().unwrap_or(0);
@@ -81,9 +81,9 @@ pub struct FormatBytes {
     pub bytes: u64,
 }
 
-/// CSR, ELLPACK, sliced ELLPACK of 32 rows as they stand, and the hybrid at `boundary`, as the paper counts them (Table
-/// 8); for the hybrid start and end of each tail are included. Of a symmetric matrix also its upper triangle in CSR, with the
-/// 64-bit sums that its multiply needs.
+/// CSR, ELLPACK, sliced ELLPACK of 32 rows in order, and the hybrid at `boundary`, counted as in the paper (Table 8); the
+/// hybrid includes start and end of each tail. For a symmetric matrix also its upper triangle in CSR, with the 64-bit
+/// sums of its multiply.
 pub fn memory_table(matrix: &Csr, statistics: &RowStatistics, boundary: u32) -> Vec<FormatBytes> {
     let (rows, non_zeros) = (statistics.rows as u64, statistics.non_zeros);
     let slices = matrix.row_start().windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<u64>>();

@@ -1,7 +1,7 @@
-//! y = A x of a symmetric matrix by its upper triangle alone, in 64-bit fixed point: on the CPU and by generated kernels,
-//! with the same bits on either, whatever the order and the number of threads.
+//! y = A x of a symmetric matrix from its upper triangle, in 64-bit fixed point: on the CPU and by generated kernels,
+//! with the same bits on both for any order and number of threads.
 //!
-//! In: a [`Stored`] half. Out: y, and x·y if it is asked for. The arithmetic, its error and the kernels:
+//! In: a [`Stored`] half. Out: y, and x·y if requested. The arithmetic, its error and the kernels:
 //! `templates/src/sparse/symmetric.rs`. Several vectors are multiplied one after the other.
 
 use super::hybrid::{Columns, Stored, Values};
@@ -14,13 +14,13 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows whose share of x·y is added on the CPU at once.
+/// Rows whose x·y is summed at a time on the CPU.
 const CHUNK: usize = 1024;
 
 /// Half of a matrix on a device.
 pub(super) struct Half {
     pub(super) plan: SparsePlan,
-    /// Where kernels run.
+    /// Only on devices that run kernels.
     pub(super) diagonal: Option<Arc<Buffer<f64>>>,
     /// ‖A‖_∞.
     norm: f64,
@@ -32,7 +32,7 @@ enum Engine {
     Kernels { kernel: Kernel, launches: Vec<Launch>, tables: Tables, work: Mutex<Work> },
 }
 
-/// What a product needs beside the matrix.
+/// Scratch memory of a product.
 struct Work {
     most: Buffer<u64>,
     sums: Buffer<u64>,
@@ -89,7 +89,7 @@ impl Half {
                 }
                 _ => {
                     let count = partials.len() as i64;
-                    arguments.read("partials", partials).i64("count", count).write("x_dot_y", dot)
+                    arguments.read("partials", partials).i64("count", count).i64("place", 0).write("x_dot_y", dot)
                 }
             };
             kernel.launch(launch, arguments)?;
@@ -98,7 +98,7 @@ impl Half {
     }
 }
 
-/// Units of the integer sums: 2^k and 2^-k, k as `scale_of` in symmetric.cu.jinja has it.
+/// Units of the integer sums: 2^k and 2^-k, with k from `scale_of` in symmetric.cu.jinja.
 fn scale_of(bound: f64) -> Option<(f64, f64)> {
     // Infinite and undefined ones too.
     if bound.is_nan() || bound >= 2f64.powi(1023) {
@@ -171,7 +171,7 @@ fn add_products<T: Scalar, V: Copy + Into<f64> + Sync, C: Copy + Into<u32> + Syn
 mod tests {
     use super::*;
 
-    /// bound · 2^k < 2^62, at least half of that, as far as powers of two go.
+    /// bound · 2^k < 2^62, and at least half of that, as far as powers of two allow.
     #[test]
     fn the_scale_leaves_no_bit_unused() {
         for bound in [1.0, 1.5, 2.0 - f64::EPSILON, 3e300, 7e-200, f64::from_bits(0x7FDF_FFFF_FFFF_FFFF)] {

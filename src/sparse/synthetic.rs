@@ -6,14 +6,14 @@
 //! | 32,768 | 21,463,040 non-zeros (Table 3, all ten matrices), 655 a row on average | 9,660,000 to 9,680,000, 1 % dense |
 //! | 1,048,576 | 30 a row on average | 19 a row on average (the paper prints no statistics of these) |
 //!
-//! Within a region every position is as likely to hold a non-zero as any other, so rows differ in length: a row's number is
-//! binomial, and the numbers of all rows come to the total. For 32,768 rows that gives a mean of 950, a deviation of 29 and a
-//! longest row of about 1,070, where Table 3 has 1,060 to 1,079; ELLPACK then takes 13 % more than CSR (Table 5: 402.41 against
-//! 356.44 MiB, 12.9 %). Table 5's sliced ELLPACK, 398.12 MiB, is of slices whose height the paper does not give; with 32 rows
-//! a slice it is 6 % more than CSR here.
+//! Within a region every position is equally likely to hold a non-zero, so rows differ in length: row lengths are
+//! binomial, with a fixed total. For 32,768 rows that gives a mean of 950, a deviation of 29 and a longest row of about
+//! 1,070, where Table 3 has 1,060 to 1,079; ELLPACK then takes 13 % more than CSR (Table 5: 402.41 against 356.44 MiB,
+//! 12.9 %). Table 5's sliced ELLPACK, 398.12 MiB, has slices whose height the paper does not give; with 32 rows per slice
+//! it is 6 % more than CSR here.
 //!
 //! Columns are drawn without repetition, values uniform in [-1, 1). The matrix is not symmetric: it is for multiplies
-//! only. The same seed gives the same matrix on every machine: nothing but sums, products and quotients of doubles is used.
+//! only. The same seed gives the same matrix on every machine: only sums, products and quotients of doubles are used.
 
 use super::{Csr, CsrError};
 use eigenforge_runtime::seeded;
@@ -24,7 +24,7 @@ use std::str::FromStr;
 /// A synthetic matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Synthetic {
-    /// Rows, and columns.
+    /// Number of rows and of columns.
     pub rows: u32,
     /// Columns of the reference region.
     pub reference_columns: u32,
@@ -32,11 +32,11 @@ pub struct Synthetic {
     pub reference: u64,
     /// Non-zeros of all rows in the expansion region.
     pub expansion: u64,
-    /// Of the random numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// What a synthetic matrix may be called.
+/// An invalid name of a synthetic matrix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' names no matrix; expected FILE.mtx, FILE.npz, FILE.toml with [ci], synthetic:32768:SEED or synthetic:1048576:SEED, SEED a \
@@ -62,7 +62,7 @@ impl Synthetic {
         }
     }
 
-    /// Makes it.
+    /// Builds the matrix.
     ///
     /// # Errors
     /// More non-zeros than a region has positions.
@@ -89,13 +89,13 @@ impl Synthetic {
         Csr::new(row_start, columns, values)
     }
 
-    /// Non-zeros of each row in a region of so many columns: binomial, and `total` together.
+    /// Non-zeros of each row in a region of this many columns: binomial, with the sum `total`.
     fn lengths(&self, total: u64, columns: u32, purpose: u64) -> Vec<u32> {
         let positions = u64::from(self.rows) * u64::from(columns);
         let law = Binomial::new(columns, total as f64 / (positions.max(1)) as f64);
         let mut lengths: Vec<u32> =
             (0..self.rows).into_par_iter().map(|row| law.draw(&mut self.random(row, purpose))).collect();
-        // What is missing or too much, a few of a thousand, is taken up by rows at random, one each.
+        // The excess or deficit, a few per thousand, is spread over random rows, one each.
         let mut found: u64 = lengths.iter().copied().map(u64::from).sum();
         let mut random = self.random(0, purpose + 2);
         while found != total {
@@ -115,18 +115,18 @@ impl Synthetic {
     }
 }
 
-/// Successes of so many trials, drawn as a sum over groups of trials that have few each.
+/// Number of successes in this many trials, drawn as a sum over groups of trials with few each.
 struct Binomial {
     groups: u32,
-    /// Of a whole group, and of the last.
+    /// A whole group, and the last one.
     group: Trials,
     last: Trials,
-    /// Whether failures are what is drawn.
+    /// Whether failures are drawn instead.
     turned: bool,
     trials: u32,
 }
 
-/// A group of trials, by inversion: from no success on, each number's probability follows from the one before.
+/// A group of trials, by inversion: each probability follows from the previous one.
 struct Trials {
     trials: u32,
     /// p / (1 − p), and the probability of no success.
@@ -134,7 +134,7 @@ struct Trials {
     none: f64,
 }
 
-/// Mean successes of a group at most: e^-16 is far from the smallest double.
+/// Most mean successes of a group: e^-16 is far from the smallest double.
 const OF_GROUP: f64 = 16.0;
 
 impl Binomial {
@@ -170,7 +170,7 @@ impl Trials {
     }
 }
 
-/// Numbers from a hash of a counter, a range of it a row.
+/// Numbers from a hash of a counter, with one range per row.
 struct Random {
     seed: u64,
     next: u64,
@@ -288,7 +288,7 @@ mod tests {
         assert!((0..500).any(|row| left(row) < 9) && (0..500).any(|row| left(row) > 17), "rows differ");
         assert_eq!(matrix, small.matrix().unwrap());
         assert_ne!(matrix, Synthetic { seed: 5, ..small }.matrix().unwrap());
-        // Every column of the expansion region is as likely as the others: 5.5 rows a column on average.
+        // Every column of the expansion region is as likely as the others: 5.5 rows per column on average.
         let mut counts = [0u32; 500];
         matrix.columns().iter().for_each(|column| counts[*column as usize] += 1);
         assert!(counts[50..].iter().all(|count| *count < 20), "{counts:?}");

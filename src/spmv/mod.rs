@@ -11,7 +11,8 @@ pub use report::{Other, SpmvReport, TimedCandidate, table};
 
 use crate::input::MatrixFileError;
 use crate::sparse::{
-    Candidate, Choice, Csr, Layout, LayoutError, RowStatistics, SparseError, SparseOperator, Target, Wish, memory_table,
+    Candidate, Csr, FormatRanking, FormatRequest, Layout, LayoutError, RowStatistics, SparseError, SparseOperator,
+    Target, memory_table,
 };
 use eigenforge_runtime::timing::{copy_bandwidth, median};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector, seeded};
@@ -33,7 +34,7 @@ const RACE_SAMPLES: usize = 5;
 #[derive(Clone, Copy, Debug)]
 pub struct SpmvOptions {
     /// Format, vectors, precision.
-    pub wish: Wish,
+    pub wish: FormatRequest,
     /// Whether a card chooses among candidates by time.
     pub race: bool,
     /// Timed samples.
@@ -113,7 +114,7 @@ pub fn run(
 ) -> Result<SpmvReport, SpmvError> {
     let matrix = Arc::new(matrix);
     let statistics = RowStatistics::of(&matrix);
-    let choice = Choice::new(&matrix, &statistics, Target::of(device), options.wish);
+    let choice = FormatRanking::new(&matrix, &statistics, Target::of(device), options.wish);
     let wish = options.wish;
     let problem = Problem::new(&matrix, wish, device)?;
 
@@ -181,7 +182,7 @@ const PRECISION: Precision = Precision { relative: 1e-12, absolute: 0.0 };
 /// A matrix with its vectors and the plain product.
 struct Problem<'a> {
     matrix: &'a Arc<Csr>,
-    wish: Wish,
+    wish: FormatRequest,
     device: &'a Device,
     host: Vec<f64>,
     /// A x of the first vector, and Σ |A x| of each row.
@@ -190,7 +191,7 @@ struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    fn new(matrix: &'a Arc<Csr>, wish: Wish, device: &'a Device) -> Result<Problem<'a>, SpmvError> {
+    fn new(matrix: &'a Arc<Csr>, wish: FormatRequest, device: &'a Device) -> Result<Problem<'a>, SpmvError> {
         let n = matrix.rows();
         let host = seeded::vector(n, seeded::SEED_X);
         let x = (0..u64::from(wish.vectors)).map(|v| match v {
@@ -271,7 +272,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Times the model's best candidates, then the quickest with other numbers of lanes and threads.
-    fn race(&self, name: &str, choice: &Choice) -> Result<(Vec<TimedCandidate>, Candidate), SpmvError> {
+    fn race(&self, name: &str, choice: &FormatRanking) -> Result<(Vec<TimedCandidate>, Candidate), SpmvError> {
         let most = WORTH_TIMING * choice.best().milliseconds;
         let near = choice.candidates.iter().filter(|candidate| candidate.milliseconds <= most).take(MOST_TIMED);
         let (mut timed, mut quickest) = (vec![], None::<(f64, Candidate)>);
@@ -363,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_report_of_the_cpu_has_times_and_the_memory_of_every_format() {
-        let options = SpmvOptions { wish: Wish::default(), race: true, repeats: 3 };
+        let options = SpmvOptions { wish: FormatRequest::default(), race: true, repeats: 3 };
         let run = |peers: &Peers<'_>| run("small", small(), &options, &Device::cpu(), Some(peers));
         let report = run(&peer(0.0)).unwrap();
         assert!(report.milliseconds > 0.0 && report.multiple_of_floor > 0.0 && report.gb_per_second > 0.0);
@@ -379,7 +380,7 @@ mod tests {
     fn a_wrong_product_is_an_error() {
         let matrix = Arc::new(small());
         let device = Device::cpu();
-        let problem = Problem::new(&matrix, Wish::default(), &device).unwrap();
+        let problem = Problem::new(&matrix, FormatRequest::default(), &device).unwrap();
         let mut y: Vec<f64> = problem.exact.iter().map(|(y, _)| *y).collect();
         problem.agree("right", &y, PRECISION).unwrap();
         let kept = y[17];

@@ -1,7 +1,8 @@
-//! Elements or strengths in the layout of a plan, as they stand in memory: no labels, 8 bytes a number.
+//! Elements or strengths in the layout of a plan, as in memory: no labels, 8 bytes per number.
 //!
 //! Little-endian: `EIGENSU3`, then u32 version (1), kind (0 elements, 1 strengths), N_max, channels (bit 0 pn, 1 pp, 2 nn), u64
-//! numbers a channel, and the f64 of each channel in this order. The layout is [`super::plan`]'s; version 1 stands for it.
+//! numbers per channel, and the f64 of each channel in this order. The layout is [`super::plan`]'s; version 1 identifies
+//! it.
 
 use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
@@ -16,7 +17,7 @@ const VERSION: u32 = 1;
 /// Bytes before the first number.
 const HEADER: u64 = 32;
 
-/// What the numbers are.
+/// The kind of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// u, see [`super::elements`].
@@ -26,7 +27,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As messages have it.
+    /// Its name in messages.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Elements => "elements",
@@ -35,14 +36,14 @@ impl Kind {
     }
 }
 
-/// Whether a file begins as these do.
+/// Whether a file begins like these.
 pub fn recognised(path: &Path) -> bool {
     let mut start = [0; 8];
     let opened = InputFile::open(path, FileKind::INTERACTION);
     opened.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }
 
-/// What stands before the numbers.
+/// The bytes before the numbers.
 pub(super) fn header(plan: &Plan, kind: Kind, channels: &[Channel]) -> [u8; HEADER as usize] {
     let bits = channels.iter().fold(0u32, |bits, channel| bits | 1 << (*channel as u32));
     let mut header = [0; HEADER as usize];
@@ -59,12 +60,12 @@ pub(super) fn size(plan: &Plan, channels: usize) -> u64 {
     HEADER + 8 * (channels * plan.length) as u64
 }
 
-/// Where the numbers of a group begin, of the channel that is the `at`-th of the file.
+/// Position of a group's numbers in the file's `at`-th channel.
 pub(super) fn position(plan: &Plan, group: &Group, at: usize) -> u64 {
     HEADER + 8 * (at * plan.length + group.start) as u64
 }
 
-/// Numbers as they stand in a file.
+/// Numbers as file bytes.
 pub(super) fn bytes_of(numbers: &[f64]) -> Vec<u8> {
     let mut bytes = vec![0; 8 * numbers.len()];
     bytes.chunks_exact_mut(8).zip(numbers).for_each(|(bytes, number)| bytes.copy_from_slice(&number.to_le_bytes()));
@@ -80,7 +81,7 @@ pub(super) fn numbers_of(bytes: &[u8]) -> Vec<f64> {
 ///
 /// # Errors
 ///
-/// What the writer says.
+/// I/O errors.
 pub fn write(out: &mut dyn Write, plan: &Plan, kind: Kind, numbers: &ByChannel) -> std::io::Result<()> {
     out.write_all(&header(plan, kind, &numbers.channels()))?;
     numbers.vectors.iter().try_for_each(|(_, vector)| out.write_all(&bytes_of(vector)))
@@ -90,18 +91,18 @@ pub fn write(out: &mut dyn Write, plan: &Plan, kind: Kind, numbers: &ByChannel) 
 ///
 /// # Errors
 ///
-/// A header that says something else, a file that is shorter or longer than it, a number that is not finite.
+/// A different header, a file shorter or longer than its header says, a number that is not finite.
 pub fn read(path: &Path, plan: &Plan, kind: Kind) -> Result<ByChannel, TableError> {
     whole(plan, &BinaryFile::open(path, plan, kind)?)
 }
 
-/// A file whose groups are read when they are needed.
+/// A file whose groups are read on demand.
 #[derive(Debug)]
 pub struct BinaryFile {
     path: PathBuf,
     file: InputFile,
     channels: Vec<Channel>,
-    /// Numbers a channel.
+    /// Numbers per channel.
     length: usize,
 }
 
@@ -110,7 +111,7 @@ impl BinaryFile {
     ///
     /// # Errors
     ///
-    /// A header that says something else, a file that is shorter or longer than it.
+    /// A different header, a file shorter or longer than its header says.
     pub fn open(path: &Path, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
         let failed = |source| TableError::Read { path: path.to_path_buf(), source };
         let mut file = InputFile::open(path, FileKind::INTERACTION).map_err(failed)?;
@@ -167,7 +168,7 @@ impl Source for BinaryFile {
         0
     }
 
-    fn manner(&self) -> &'static str {
+    fn describe(&self) -> &'static str {
         "read group by group"
     }
 }

@@ -16,7 +16,7 @@ use super::table_cache::TableCache;
 use super::tables::{OrbitalTable, orbital_tables};
 use eigenforge_su3::{Coupler, LabelError, SquareTable};
 
-/// |nR lR, (nr lr S) j; J⟩, J apart.
+/// |nR lR, (nr lr S) j; J⟩ without J.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RelativeState {
     /// Quanta and angular momentum of the centre of mass.
@@ -27,7 +27,7 @@ pub struct RelativeState {
     pub l: u32,
     /// Spin.
     pub s: u32,
-    /// Of l and S.
+    /// Coupling of l and S.
     pub j: u32,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Brackets {
 impl Brackets {
     pub fn new(coupler: &Coupler, cache: &TableCache, quanta: u32) -> Brackets {
         let squares = orbital_tables(coupler, cache, quanta);
-        // Of each pair W^f by L, then W^i.
+        // For each pair W^f by L, then W^i.
         let of_pairs = squares.chunks_exact(2 * (quanta as usize + 1)).map(|tables| &tables[..tables.len() / 2]);
         let ordered = |squares: &[SquareTable]| {
             squares.iter().map(|table| OrbitalTable::new(table, |row| (row.l1, row.l2))).collect()
@@ -90,11 +90,11 @@ impl Brackets {
         states
     }
 
-    /// At [jj state][relative state] for the jj states of some of the pairs with N quanta, pair by pair.
+    /// At [jj state][relative state] for the jj states of the given pairs with N quanta, pair by pair.
     ///
     /// # Errors
     ///
-    /// Angular momenta beyond what the symbols serve.
+    /// Angular momenta beyond the range of the symbols.
     pub fn to_relative(
         &self,
         coupler: &Coupler,

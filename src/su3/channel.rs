@@ -1,11 +1,11 @@
-//! Pairs of nucleons, and one vector a pair.
+//! Pairs of nucleons, and one vector per pair.
 
 use super::csv::TableError;
 use super::plan::Plan;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Which nucleons.
+/// The kind of nucleons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Channel {
@@ -21,7 +21,7 @@ impl Channel {
     /// In the order of files.
     pub const ALL: [Channel; 3] = [Channel::Pn, Channel::Pp, Channel::Nn];
 
-    /// As files have it.
+    /// Its name in files.
     pub fn word(self) -> &'static str {
         match self {
             Channel::Pn => "pn",
@@ -30,23 +30,23 @@ impl Channel {
         }
     }
 
-    /// From a file's word.
+    /// From its name in files.
     pub fn from_word(word: &str) -> Option<Channel> {
         Channel::ALL.into_iter().find(|channel| channel.word() == word)
     }
 }
 
-/// A vector in the layout of a plan for each channel that a file has, channels in the order of [`Channel::ALL`].
+/// One vector in the layout of a plan for each channel of a file, channels in the order of [`Channel::ALL`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct ByChannel {
     /// The channels and their vectors.
     pub vectors: Vec<(Channel, Vec<f64>)>,
-    /// Rows of the file beyond N_max, left out.
+    /// Rows of the file beyond N_max, which are ignored.
     pub left_out: usize,
 }
 
 impl ByChannel {
-    /// What a table of labels gave: a vector for each channel that occurs, `largest` quanta in any row.
+    /// From a table of labels: a vector for each channel that occurs; `largest` is the most quanta in any row.
     ///
     /// # Errors
     ///

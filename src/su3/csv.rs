@@ -1,14 +1,14 @@
 //! Tables of labels and values as comma-separated text, read strictly.
 //!
-//! In: a path and the columns that must be there. Out: rows, one at a time, whose fields say line, column, what was expected
-//! and what was found when they cannot be read. Every line ends with a line feed. Lines that begin with `#` may stand before
-//! the header; `# rows = N` among them is a promise, by which a file that was cut between two lines is found out.
+//! In: a path and the required columns. Out: rows, one at a time, whose field errors say line, column, what was expected
+//! and what was found. Every line ends with a line feed. Lines that begin with `#` may precede the header; `# rows = N`
+//! among them is a promise that reveals a file truncated between two lines.
 
 use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-/// A label of ten digits is a slip of the pen, and no space has a quantum number beyond this.
+/// Largest accepted label: a label of ten digits is a typing error, and no space has a quantum number beyond this.
 pub const LARGEST_LABEL: u32 = 10_000;
 
 /// Why a table cannot be used.
@@ -19,7 +19,7 @@ pub enum TableError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// An I/O error.
         source: std::io::Error,
     },
     /// A column is not in the header.
@@ -32,7 +32,7 @@ pub enum TableError {
         /// The header.
         found: String,
     },
-    /// A column stands twice in the header.
+    /// A column appears twice in the header.
     #[error("{}: the column `{column}` stands twice in the header", path.display())]
     ColumnTwice {
         /// The file.
@@ -45,7 +45,7 @@ pub enum TableError {
     Fields {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
         /// Fields of the header.
         expected: usize,
@@ -57,36 +57,36 @@ pub enum TableError {
     Field {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
         /// Name of the column.
         column: String,
-        /// What is allowed.
+        /// The accepted values.
         expected: String,
         /// The text.
         found: String,
     },
-    /// Labels that belong together do not.
+    /// Labels that do not fit together.
     #[error("{}, line {line}: {reason}", path.display())]
     Labels {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
         /// What is wrong with them.
         reason: String,
     },
-    /// A row has come before.
+    /// A row appears twice.
     #[error("{}, line {line}: {labels} stands twice; expected each once", path.display())]
     Twice {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
         /// The labels.
         labels: String,
     },
-    /// A row does not come at all.
+    /// A row is missing.
     #[error(
         "{}: {count} of {of} rows of channel {channel} are missing, the first {labels}; N_max = {n_max} needs every state with \
          na + nb <= {} and na, nb <= {}", path.display(), n_max + 2, n_max + 1
@@ -96,11 +96,11 @@ pub enum TableError {
         path: PathBuf,
         /// pn, pp or nn.
         channel: &'static str,
-        /// How many.
+        /// Number of missing rows.
         count: usize,
-        /// Of how many.
+        /// Number of required rows.
         of: usize,
-        /// Labels of the first.
+        /// Labels of the first missing row.
         labels: String,
         /// N_max.
         n_max: u32,
@@ -118,24 +118,24 @@ pub enum TableError {
         /// The largest na + nb.
         found: u32,
     },
-    /// The header of a binary file says something else than is needed.
+    /// The header of a binary file differs from what is needed.
     #[error("{}, {what}: expected {expected}, found {found}", path.display())]
     Binary {
         /// The file.
         path: PathBuf,
-        /// Which entry.
+        /// Name of the entry.
         what: String,
         /// What is needed.
         expected: u64,
         /// What it says.
         found: u64,
     },
-    /// A binary file is not what it should be.
+    /// The content of a binary file is invalid.
     #[error("{}: {reason}", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// Where, what was expected and found.
+        /// The place, what was expected and what was found.
         reason: String,
     },
     /// NaN or infinity in a binary file.
@@ -148,7 +148,7 @@ pub enum TableError {
         /// Position in the layout.
         at: usize,
     },
-    /// Another number of rows than was promised.
+    /// The number of rows differs from the promise.
     #[error("{}: {found} rows instead of the {expected} that its line `# rows = {expected}` promises", path.display())]
     Rows {
         /// The file.
@@ -172,7 +172,7 @@ pub struct Reader {
     lines: Lines<BufReader<InputFile>>,
     header: String,
     names: Vec<String>,
-    /// Position in a line of each column asked for.
+    /// Position in a line of each requested column.
     positions: Vec<usize>,
     width: usize,
     line: String,
@@ -189,7 +189,7 @@ pub struct Row<'a> {
 }
 
 impl Reader {
-    /// Opens a file; `columns` must be in its header, in any order; others are passed over.
+    /// Opens a file; `columns` must be in its header, in any order; others are ignored.
     ///
     /// # Errors
     ///
@@ -226,7 +226,7 @@ impl Reader {
         Ok(Reader { path, lines, names, positions, width, line, number, fields, header, rows, promised })
     }
 
-    /// Asks for one more column; `None` if the header has none of this name. Its index is that of the next column.
+    /// Requests one more column; `None` if the header has none of this name. Its index is that of the next column.
     pub fn also(&mut self, column: &str) -> Option<usize> {
         let position = self.header.split(',').position(|name| name.trim() == column)?;
         self.positions.push(position);
@@ -253,8 +253,8 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, a line has another number of fields than the header, or there are fewer or more lines than
-    /// the file promises.
+    /// The file cannot be read, a line has another number of fields than the header, or the number of lines differs from
+    /// the file's promise.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, TableError> {
         let read = |source| TableError::Read { path: self.path.clone(), source };
         let Some(line) = self.lines.next_filled().map_err(read)? else { return self.finish() };
@@ -275,7 +275,7 @@ impl Reader {
         Ok(Some(Row { reader: self }))
     }
 
-    /// The end, if all rows came that were promised.
+    /// The end, after checking that all promised rows came.
     fn finish(&self) -> Result<Option<Row<'_>>, TableError> {
         match self.promised {
             Some(expected) if expected != self.rows => {
@@ -302,7 +302,7 @@ impl Row<'_> {
         self.reader.number
     }
 
-    /// Text of the `index`-th column asked for.
+    /// Text of the `index`-th requested column.
     pub fn text(&self, index: usize) -> &str {
         let (start, end) = self.reader.fields[self.reader.positions[index]];
         self.reader.line[start..end].trim()
@@ -361,13 +361,13 @@ impl Row<'_> {
         }
     }
 
-    /// The error of labels that do not belong together.
+    /// The error of labels that do not fit together.
     pub fn labels(&self, reason: impl ToString) -> TableError {
         let (path, line) = (self.reader.path.clone(), self.reader.number);
         TableError::Labels { path, line, reason: reason.to_string() }
     }
 
-    /// The error of a row that has come before.
+    /// The error of a repeated row.
     pub fn twice(&self, labels: String) -> TableError {
         TableError::Twice { path: self.reader.path.clone(), line: self.reader.number, labels }
     }

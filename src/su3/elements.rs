@@ -1,8 +1,8 @@
 //! Two-body matrix elements as a table of labels.
 //!
-//! Columns: `channel,na,nb,nc,nd,la,twoja,lb,twojb,lc,twojc,ld,twojd,J,value`, one row an element, both orders of every pair,
-//! bra and ket. The value is u: V for a proton and a neutron, √((1+δab)(1+δcd)) V of normalised states for two of a kind, in
-//! any unit of energy; radial functions positive at infinity.
+//! Columns: `channel,na,nb,nc,nd,la,twoja,lb,twojb,lc,twojc,ld,twojd,J,value`, one row per element, both orders of every
+//! pair, bra and ket. The value is u: V for a proton and a neutron, √((1+δab)(1+δcd)) V of normalised states for two of a
+//! kind, in any unit of energy; radial functions positive at infinity.
 
 use super::channel::{ByChannel, Channel};
 use super::csv::{Reader, Row, TableError};
@@ -16,11 +16,11 @@ use std::path::Path;
 pub const COLUMNS: [&str; 15] =
     ["channel", "na", "nb", "nc", "nd", "la", "twoja", "lb", "twojb", "lc", "twojc", "ld", "twojd", "J", "value"];
 
-/// Reads the elements of a plan's space; elements beyond it are left out.
+/// Reads the elements of a plan's space; elements beyond it are ignored.
 ///
 /// # Errors
 ///
-/// A field or label that is none, an element twice or missing, a file that ends below N_max.
+/// An invalid field or label, an element twice or missing, a file that ends below N_max.
 pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     let mut reader = Reader::open(path, &COLUMNS)?;
     let states = StateIndex::new(plan);
@@ -64,7 +64,7 @@ pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
 ///
 /// # Errors
 ///
-/// What the writer says.
+/// I/O errors.
 pub fn write_header(out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "{}", COLUMNS.join(","))
 }
@@ -73,7 +73,7 @@ pub fn write_header(out: &mut dyn Write) -> std::io::Result<()> {
 ///
 /// # Errors
 ///
-/// What the writer says.
+/// I/O errors.
 pub fn write(out: &mut dyn Write, group: &Group, channels: &[Channel], vectors: &[Vec<f64>]) -> std::io::Result<()> {
     for (at, [bra, ket], j, left, right) in places_of(group) {
         for (channel, vector) in channels.iter().zip(vectors) {
@@ -137,7 +137,7 @@ pub(super) fn channel(row: &Row, index: usize) -> Result<Channel, TableError> {
     Channel::from_word(row.text(index)).ok_or_else(|| row.wrong(index, "pn, pp or nn"))
 }
 
-/// na, nb, nc, nd from a column on.
+/// na, nb, nc, nd from a column onwards.
 pub(super) fn pairs(row: &Row, index: usize) -> Result<[ShellPair; 2], TableError> {
     Ok([
         ShellPair { a: row.label(index)?, b: row.label(index + 1)? },
@@ -145,7 +145,7 @@ pub(super) fn pairs(row: &Row, index: usize) -> Result<[ShellPair; 2], TableErro
     ])
 }
 
-/// l, 2j, l, 2j from a column on, each checked against its shell.
+/// l, 2j, l, 2j from a column onwards, each checked against its shell.
 fn state(row: &Row, pair: ShellPair, index: usize) -> Result<JjState, TableError> {
     let orbit = |n: u32, index: usize| {
         let (l, two_j) = (row.label(index)?, row.label(index + 1)?);
@@ -180,7 +180,7 @@ impl StateIndex {
         StateIndex { positions: keys.map(|key| (key, of(key))).collect() }
     }
 
-    /// Where an element stands; `None` beyond the space.
+    /// The position of an element; `None` beyond the space.
     pub fn place(&self, plan: &Plan, [bra, ket]: [ShellPair; 2], [left, right]: [JjState; 2], j: u32) -> Option<usize> {
         let row = *self.positions.get(&(bra, j))?.get(&left)?;
         let column = *self.positions.get(&(ket, j))?.get(&right)?;

@@ -1,6 +1,7 @@
-//! Exchange symmetry: parts of an interaction that vanish are not transformed.
+//! Exchange symmetry: vanishing parts of an interaction are not transformed.
 //!
-//! In: elements of a group (or strengths). Out: what [`super::forward_group`] makes of them, from fewer quadruples. Any u is the
+//! In: elements of a group (or strengths). Out: the result of [`super::forward_group`], from fewer quadruples. Any u is
+//! the
 //! sum of four parts, even or odd under the exchange of a and b, and of c and d,
 //!
 //! ```text
@@ -18,7 +19,7 @@ use super::transform::{forward_group, inverse_group};
 /// (s, t) of the parts.
 const PARTS: [[f64; 2]; 4] = [[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]];
 
-/// Strengths of a group from its elements, of one channel; W⁰ of the group must be taken up.
+/// Strengths of a group from its elements, for one channel; W⁰ of the group must be loaded.
 pub fn forward(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) {
     let halves = Halves::new(group);
     let parts = halves.parts_of_elements(elements);
@@ -48,25 +49,25 @@ pub fn inverse(group: &Group, tables: &Tables, strengths: &[f64], elements: &mut
     }
 }
 
-/// A group, and the one of its quadruples with na ≤ nb and nc ≤ nd.
+/// A group, and the group of its quadruples with na ≤ nb and nc ≤ nd.
 struct Halves<'a> {
     group: &'a Group,
     half: Group,
-    /// Of each pair of the half.
+    /// Each pair of the half.
     bras: Vec<Exchanged>,
     kets: Vec<Exchanged>,
 }
 
 /// A pair with na ≤ nb in its two orders.
 struct Exchanged {
-    /// Places among the pairs of the group: as it is, and exchanged.
+    /// Positions among the pairs of the group: unchanged, and exchanged.
     places: [usize; 2],
-    /// By J, of each state: its place in the exchanged pair, and −(−1)^{ja+jb−J}.
+    /// By J, for each state: its position in the exchanged pair, and −(−1)^{ja+jb−J}.
     states: Vec<Vec<(usize, f64)>>,
 }
 
-/// Where one of `all` stands. What the exchange brings forth is always there: both orders of a pair are in every group, and
-/// contain the same irreps; no input changes that.
+/// Position in `all`. The exchanged item is always present: both orders of a pair are in every group and contain the same
+/// irreps, for any input.
 fn found<T: Ord + std::fmt::Debug>(all: &[T], wanted: &T, what: &str) -> usize {
     all.binary_search(wanted).unwrap_or_else(|_| unreachable!("the exchange of {wanted:?} has no {what}"))
 }
@@ -86,7 +87,7 @@ impl Exchanged {
         Exchanged { places: [place(pair), place(pair.exchanged())], states: (0..=pair.j_max()).map(of_j).collect() }
     }
 
-    /// Orders to visit: all, or those that are pairs of their own.
+    /// Orders to visit: all, or only the distinct ones.
     fn orders(&self, all: bool) -> usize {
         if all || self.places[0] != self.places[1] { 2 } else { 1 }
     }
@@ -121,7 +122,7 @@ impl<'a> Halves<'a> {
         PARTS.into_iter().filter_map(of).collect()
     }
 
-    /// Calls `visit(place, place in the half, sign)` for the elements that the exchanges take one of the half to.
+    /// Calls `visit(place, place in the half, sign)` for the elements that the exchanges map an element of the half to.
     fn for_elements(&self, [s, t]: [f64; 2], all: bool, mut visit: impl FnMut(usize, usize, f64)) {
         for (at, quadruple) in self.half.quadruples.iter().enumerate() {
             let (bra, ket) = (&self.bras[at / self.kets.len()], &self.kets[at % self.kets.len()]);

@@ -1,32 +1,32 @@
-//! Pieces of work through three threads: one reads what comes next, one works, one writes what is done.
+//! A pipeline of three threads: one reads the next piece, one works, one writes finished pieces.
 //!
-//! In: the bytes that each piece takes while it is under way, the bytes that all of them may take, and what to do. Out: every piece
-//! read, worked on and written, each in its turn, or the first error. A piece is read only when there is room for it beside those
-//! that are under way, so a small memory makes the three take turns; the numbers are the same either way.
+//! In: the bytes of each piece while it is in progress, the limit for all of them, and the functions. Out: every piece
+//! read, processed and written in order, or the first error. A piece is read only when it fits beside those in progress,
+//! so with little memory the three take turns; the numbers are the same either way.
 
 use std::sync::mpsc::channel;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// How it went.
+/// Statistics of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Flow {
-    /// Pieces that were worked on, and written.
+    /// Pieces that were processed and written.
     pub pieces: usize,
-    /// Seconds of what comes before the first piece.
+    /// Seconds of `begin`.
     pub beginning: f64,
-    /// Seconds of reading, without waiting for room.
+    /// Seconds of reading, without waiting for memory.
     pub reading: f64,
     /// Seconds of writing, without waiting for work.
     pub writing: f64,
 }
 
-/// Does pieces 0, 1, …: `read` and `write` on threads of their own, `work` on this one. `begin` has this thread first, while
-/// pieces are read already; `work` is handed what it gives. After each piece `stop` is asked whether to end; what was worked on is
-/// written even then, and where an error ends it.
+/// Processes pieces 0, 1, …: `read` and `write` on threads of their own, `work` on this one. `begin` runs first on this
+/// thread, while pieces are already being read; its result is passed to `work`. After each piece `stop` is asked whether
+/// to end; finished pieces are written even then, and after an error.
 ///
 /// # Errors
-/// Of `begin` or `work`, else of `write`, else of `read`.
+/// Errors of `begin` or `work`, else of `write`, else of `read`.
 pub fn through<I: Send, O: Send, E: Send, W>(
     bytes: &[u64],
     limit: u64,
@@ -68,7 +68,7 @@ pub fn through<I: Send, O: Send, E: Send, W>(
             Ok(seconds)
         });
         let mut flow = Flow::default();
-        // Both ends of the channels are let go of in it, so that the threads end.
+        // Both ends of the channels are dropped here, so that the threads end.
         let worked = (|| {
             let _closing = Closing(room);
             let (inputs, to_write) = (inputs, to_write);
@@ -96,7 +96,7 @@ pub fn through<I: Send, O: Send, E: Send, W>(
     })
 }
 
-/// Bytes for the pieces under way.
+/// Memory budget of pieces in progress.
 struct Room {
     limit: u64,
     state: Mutex<State>,
@@ -117,7 +117,7 @@ impl Room {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for room; false if there will be none any more. A piece that is larger than all the room has it alone.
+    /// Waits for memory; false if the run is ending. A piece larger than the limit runs alone.
     fn take(&self, bytes: u64) -> bool {
         let full = |state: &mut State| !state.closed && state.taken > 0 && state.taken + bytes > self.limit;
         let mut state = self.changed.wait_while(self.state(), full).unwrap_or_else(PoisonError::into_inner);
@@ -131,7 +131,7 @@ impl Room {
     }
 }
 
-/// Ends the waiting for room, however its thread ends.
+/// Ends the waiting for memory, however its thread ends.
 struct Closing<'a>(&'a Room);
 
 impl Drop for Closing<'_> {
@@ -167,12 +167,12 @@ mod tests {
             let flow = through(&bytes, limit, read, || Ok(()), work, write, || false).unwrap();
             assert_eq!((flow.pieces, written), (7, (0..7).map(|at| 11 * at).collect()));
             assert!(most.load(SeqCst) <= limit.max(5), "{limit}: {most:?}");
-            // Where there is room, the next is read before the last is written.
+            // With enough memory, the next piece is read before the last is written.
             assert!(limit < 100 || most.load(SeqCst) > 5, "{most:?}");
         }
     }
 
-    /// Each thread's error comes out, and ends the others; what was worked on before is written.
+    /// Each thread's error is returned and ends the others; earlier finished pieces are written.
     #[test]
     fn errors_of_every_thread_surface() {
         for (place, limit) in
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// Whoever asks for an end gets it after the piece at hand, which is written.
+    /// A stop takes effect after the current piece, which is written.
     #[test]
     fn a_stop_loses_no_piece() {
         let (done, mut written) = (AtomicU64::new(0), 0);

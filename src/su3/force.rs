@@ -1,4 +1,4 @@
-//! Nucleon–nucleon forces computed here: sums of Gaussians, central with exchange, spin–orbit and tensor; Minnesota among them.
+//! Nucleon–nucleon forces as sums of Gaussians: central with exchange, spin–orbit and tensor, including Minnesota.
 //!
 //! In: a TOML file with `[force]`. Out: an interaction of relative motion. Strengths in MeV, lengths in fm, r = |r1 − r2|:
 //!
@@ -23,13 +23,13 @@ use eigenforge_runtime::input_file::{FileKind, read_text};
 use serde::Deserialize;
 use std::path::Path;
 
-/// ħ²/m of a nucleon in MeV fm², as Thompson, LeMere and Tang have it.
+/// ħ²/m of a nucleon in MeV fm², the value of Thompson, LeMere and Tang.
 const HBAR_SQUARED_OVER_M: f64 = 41.47;
 
-/// Each has a table of integrals by radial numbers and L.
+/// Limit, because each has a table of integrals by radial numbers and L.
 const MOST_GAUSSIANS: usize = 1_000;
 
-/// Whether a file is read as a force: by its ending.
+/// Whether a file is a force, judged by its ending.
 pub fn recognised(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "toml")
 }
@@ -47,7 +47,7 @@ struct ForceFile {
 pub struct Force {
     /// ħω in MeV.
     pub hw: f64,
-    /// Minnesota's exchange parameter u, if that force is in it.
+    /// Minnesota's exchange parameter u, if that force is included.
     pub minnesota: Option<Minnesota>,
     /// Central Gaussians.
     #[serde(default)]
@@ -102,7 +102,7 @@ fn hbar_squared_over_m() -> f64 {
     HBAR_SQUARED_OVER_M
 }
 
-/// Why a force cannot be had.
+/// Why a force cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ForceError {
     /// The file cannot be read.
@@ -110,10 +110,10 @@ pub enum ForceError {
     Read {
         /// The file.
         path: String,
-        /// What the system says.
+        /// An I/O error.
         source: std::io::Error,
     },
-    /// The text is no force.
+    /// The text is not a force.
     #[error(
         "{path}: {source}\nexpected [force] with hw and some of minnesota = {{ u = 1.0 }}, central, spin_orbit, tensor = \
          [{{ strength = -50.0, range = 1.5, wigner = 1.0, majorana = 0.0 }}]"
@@ -121,22 +121,22 @@ pub enum ForceError {
     Toml {
         /// The file.
         path: String,
-        /// The parser's words.
+        /// The parser's error.
         source: Box<toml::de::Error>,
     },
-    /// A parameter that has no meaning.
+    /// An invalid parameter.
     #[error("{path}: {what}: expected {expected}, found {found}")]
     Parameter {
         /// The file.
         path: String,
-        /// Which.
+        /// Its name.
         what: String,
-        /// What is allowed.
+        /// The accepted values.
         expected: &'static str,
         /// The value.
         found: f64,
     },
-    /// Nothing acts.
+    /// A force without terms.
     #[error("{path}: [force] has no minnesota, central, spin_orbit or tensor")]
     Empty {
         /// The file.
@@ -148,7 +148,7 @@ pub enum ForceError {
 ///
 /// # Errors
 ///
-/// Text that is no force, parameters without a meaning.
+/// Text that is not a force, invalid parameters.
 pub fn read(path: &Path) -> Result<Force, ForceError> {
     let name = || path.display().to_string();
     let text = read_text(path, FileKind::FORCE).map_err(|source| ForceError::Read { path: name(), source })?;
@@ -235,7 +235,7 @@ impl Force {
 }
 
 impl Minnesota {
-    /// Its three terms.
+    /// Its three Gaussians.
     fn gaussians(self) -> [Gaussian; 3] {
         let (even, exchange) = (self.u / 2.0, (2.0 - self.u) / 2.0);
         let term = |strength: f64, kappa: f64, spin: f64, spin_exchange: f64| Gaussian {
@@ -303,7 +303,7 @@ impl Radial {
             (0..=m).map(|j| g[n][j] - if n > 0 { g[n - 1][j] } else { 0.0 }).sum()
         };
         let beta = f64::from(l + upper[1] + 3) / 2.0;
-        // n! Γ(β) / Γ(n + L + 3/2), and the same for m: the product under the root is of numbers near one.
+        // n! Γ(β) / Γ(n + L + 3/2), and the same for m: the factors under the root are close to one.
         let norm = |n: usize, l: u32| {
             let first = f64::from(l) + 1.5;
             (1..=n).map(|i| i as f64 / (first + i as f64 - 1.0)).product::<f64>() * gamma_ratio(beta, first)

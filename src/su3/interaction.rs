@@ -1,7 +1,7 @@
-//! Which format a file has, and its numbers as a [`Source`].
+//! Detects the format of a file and provides its numbers as a [`Source`].
 //!
-//! In: a path, a plan. Out: what gives elements (or strengths) by group; the beginning of the file says how it is read, the
-//! ending .toml that it is a force.
+//! In: a path, a plan. Out: a source of elements (or strengths) by group; the beginning of the file determines how it is
+//! read, the ending .toml means a force.
 
 use super::csv::TableError;
 use super::force::{self, ForceError};
@@ -17,32 +17,32 @@ use eigenforge_su3::LabelError;
 use rayon::prelude::*;
 use std::path::Path;
 
-/// Why an interaction cannot be had.
+/// Why an interaction cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InteractionError {
-    /// Of a file.
+    /// Error of a file.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Of a force.
+    /// Error of a force.
     #[error(transparent)]
     Force(#[from] ForceError),
-    /// Of the coefficients.
+    /// Error of the coefficients.
     #[error(transparent)]
     Labels(#[from] LabelError),
 }
 
-/// Opens what goes into a transformation.
+/// Opens the input of a transformation.
 ///
 /// # Errors
 ///
-/// A file that is not what its beginning says, does not hold the plan's space, or has numbers that are none.
+/// A file that does not match its beginning, does not cover the plan's space, or has invalid numbers.
 pub fn open(
     path: &Path,
     plan: &Plan,
     direction: Direction,
     cache: &TableCache,
 ) -> Result<Box<dyn Source>, InteractionError> {
-    // What cannot be opened is told as such, and not as a format that is not known.
+    // A file that cannot be opened is reported as such, not as an unknown format.
     InputFile::open(path, FileKind::INTERACTION)
         .map_err(|source| TableError::Read { path: path.to_path_buf(), source })?;
     if binary::recognised(path) {
@@ -72,14 +72,14 @@ fn rotated(interaction: Relative, plan: &Plan, cache: &TableCache) -> Result<Box
     Ok(Box::new(RotatedElements::new(interaction, plan, cache)?))
 }
 
-/// Bytes that one task hashes.
+/// Bytes hashed by one task.
 const HASHED_AT_ONCE: u64 = 8 << 20;
 
-/// A name of a file's content, made on all cores: blake3 of the hashes of its parts of 8 MiB.
+/// A fingerprint of a file's content, computed on all cores: blake3 of the hashes of its parts of 8 MiB.
 ///
 /// # Errors
 ///
-/// A file that cannot be read.
+/// The file cannot be read.
 pub fn fingerprint(path: &Path) -> Result<String, TableError> {
     let _hashing = trace::span("set up", "name the input");
     let failed = |source| TableError::Read { path: path.to_path_buf(), source };

@@ -1,8 +1,9 @@
 //! Tables of SU(3) coefficients and of Wigner symbols: labels in, a column `computed` added.
 //!
-//! In: a file with the columns of [`COEFFICIENT_COLUMNS`], or `type,twoj1,…` for SU(2) symbols (6j: twoj1 to twoj6 row by row,
-//! 9j: twoj1 to twoj9; 3j: twoj1 to twoj3 and the doubled projections in twoj4 to twoj6). Out: every line as it was, with the
-//! value; the largest difference from a column `value`, if there is one. A promise `# rows = N` is kept and written again.
+//! In: a file with the columns of [`COEFFICIENT_COLUMNS`], or `type,twoj1,…` for SU(2) symbols (6j: twoj1 to twoj6 row by
+//! row, 9j: twoj1 to twoj9; 3j: twoj1 to twoj3 and the doubled projections in twoj4 to twoj6). Out: every line unchanged
+//! plus the value; the largest difference from a column `value`, if there is one. A promise `# rows = N` is kept and
+//! written again.
 
 use super::csv::{Reader, Row, TableError};
 use eigenforge_su3::{Branching, Coupler, Irrep, LabelError, SignedRoot, wigner_3j, wigner_6j, wigner_9j};
@@ -23,35 +24,35 @@ const COMPUTED: &str = "computed";
 
 /// A table with its new column.
 #[derive(Debug)]
-pub struct Computed {
+pub struct LabelTable {
     /// The text of the file to write.
     pub text: String,
     /// Number of rows.
     pub rows: usize,
     /// max |computed − value|, if the file has a column `value`.
     pub difference: Option<f64>,
-    /// The largest measured deviation from orthonormality of any block used; of symbols 0.
+    /// The largest measured deviation from orthonormality of any block used; 0 for symbols.
     pub defect: f64,
 }
 
-/// A line, the value that it states and the one that it asks for.
+/// A line, its stated value and the requested one.
 struct Line {
     text: String,
     stated: Option<f64>,
     computed: f64,
 }
 
-/// Adds coefficients to a table of labels; `memory` bytes may be taken by the branching tables of one row's irreps.
+/// Adds coefficients to a table of labels; the branching tables of one row's irreps may take `memory` bytes.
 ///
 /// # Errors
 ///
 /// A file that cannot be read, labels that name no coefficient, irreps whose tables do not fit; all rows are checked.
-pub fn coefficients(path: &Path, memory: u64) -> Result<Computed, TableError> {
+pub fn coefficients(path: &Path, memory: u64) -> Result<LabelTable, TableError> {
     let mut reader = open(path, &COEFFICIENT_COLUMNS)?;
     let value = reader.also("value");
     let header = reader.header().to_string();
     let mut lines = Vec::new();
-    // Rows by irreps and L3: a block serves them all.
+    // Rows by irreps and L3: one block serves them all.
     let mut blocks: HashMap<([Irrep; 3], u32), Vec<Request>> = HashMap::new();
     while let Some(row) = reader.next_row()? {
         let (key, request) = request(&row, lines.len())?;
@@ -80,14 +81,14 @@ pub fn coefficients(path: &Path, memory: u64) -> Result<Computed, TableError> {
             lines[index].computed = value;
         }
     }
-    Ok(Computed::new(reader.promised(), &header, &lines, defect))
+    Ok(LabelTable::new(reader.promised(), &header, &lines, defect))
 }
 
 /// One row of a table of coefficients.
 struct Request {
     /// Position among the rows.
     index: usize,
-    /// Line of the file.
+    /// Line number in the file.
     number: usize,
     /// κ and L.
     states: [[u32; 2]; 3],
@@ -105,7 +106,7 @@ fn request(row: &Row, index: usize) -> Result<(([Irrep; 3], u32), Request), Tabl
     Ok(((irreps, states[2][1]), request))
 }
 
-/// Refuses irreps whose tables do not fit, before they are made.
+/// Refuses irreps whose tables do not fit, before they are computed.
 fn check_memory(row: &Row, [first, second, _]: [Irrep; 3], memory: u64) -> Result<(), TableError> {
     let needed = Branching::bytes(first).saturating_add(Branching::bytes(second));
     if needed <= memory {
@@ -119,12 +120,12 @@ fn check_memory(row: &Row, [first, second, _]: [Irrep; 3], memory: u64) -> Resul
     )))
 }
 
-/// Adds the nearest doubles of Wigner symbols to a table of labels.
+/// Adds Wigner symbols, rounded to the nearest double, to a table of labels.
 ///
 /// # Errors
 ///
 /// A file that cannot be read, an unknown type, labels that name no symbol.
-pub fn symbols(path: &Path) -> Result<Computed, TableError> {
+pub fn symbols(path: &Path) -> Result<LabelTable, TableError> {
     let mut reader = open(path, &SYMBOL_COLUMNS)?;
     let value = reader.also("value");
     let header = reader.header().to_string();
@@ -135,7 +136,7 @@ pub fn symbols(path: &Path) -> Result<Computed, TableError> {
         line.computed = symbol.to_f64();
         lines.push(line);
     }
-    Ok(Computed::new(reader.promised(), &header, &lines, 0.0))
+    Ok(LabelTable::new(reader.promised(), &header, &lines, 0.0))
 }
 
 fn symbol(row: &Row) -> Result<Result<SignedRoot, LabelError>, TableError> {
@@ -175,14 +176,14 @@ impl Line {
     }
 }
 
-impl Computed {
-    fn new(promised: Option<u64>, header: &str, lines: &[Line], defect: f64) -> Computed {
+impl LabelTable {
+    fn new(promised: Option<u64>, header: &str, lines: &[Line], defect: f64) -> LabelTable {
         let promise = promised.map_or_else(String::new, |rows| format!("# rows = {rows}\n"));
         let mut text = format!("{promise}{header},{COMPUTED}\n");
         for line in lines {
             text += &format!("{},{:e}\n", line.text, line.computed);
         }
         let differences = lines.iter().filter_map(|line| Some((line.computed - line.stated?).abs()));
-        Computed { text, rows: lines.len(), difference: differences.reduce(f64::max), defect }
+        LabelTable { text, rows: lines.len(), difference: differences.reduce(f64::max), defect }
     }
 }

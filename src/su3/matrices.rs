@@ -9,7 +9,7 @@ fn product(
     c: &mut [f64],
     shape: [usize; 2],
 ) {
-    // No input reaches this: the plan that makes the slices knows their shapes.
+    // Cannot fail: the plan that makes the slices knows their shapes.
     let (Ok(a), Ok(b), Ok(mut c)) = (a, b, ArrayViewMut2::from_shape(shape, c)) else {
         unreachable!("a slice is shorter than its matrix of a product of shape {shape:?}");
     };

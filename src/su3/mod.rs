@@ -9,25 +9,25 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `space` | which states are there, and how many? |
-//! | `plan` | where does every number stand? |
+//! | `plan` | where is every number? |
 //! | `recoupling`, `tables` | which coefficients does a plan need? |
-//! | `table_cache` | which of them are known from an earlier run? |
+//! | `table_cache` | which of them were computed by an earlier run? |
 //! | `stage`, `transform` | how do elements become strengths, and back? |
-//! | `exchange` | what need not be computed, two nucleons being alike? |
-//! | `paper` | how did the authors do it? |
+//! | `exchange` | what does exchange symmetry save? |
+//! | `paper` | how did the authors compute it? |
 //! | `interaction`, `output` | which format is it? |
-//! | `source`, `work`, `flow`, `partial` | how is it done piece by piece, and gone on with? |
+//! | `source`, `work`, `flow`, `partial` | how is it done piece by piece, and resumed? |
 //! | `team`, `mpi` | how do several processes share it? |
-//! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files hold them? |
+//! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files store them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
 //! | `force` | which interaction do Gaussians make? |
-//! | `summary` | what came out? |
+//! | `summary` | what is the result? |
 //! | `label_table` | what is the value of a coefficient that a table names? |
 //!
 //! The paper's eq. 7 is a sum over all labels at once for every strength, 1.4 · 10¹⁴ operations at N_max = 14. Each of its
 //! factors depends on a few labels only and is an orthogonal matrix between them, so the sum is a chain of matrix products,
-//! 1.1 · 10¹⁰ operations: jj → LS, J → S0, W^f, W^i, W⁰ (see [`forward`]). Two places of the equation as printed do not hold
-//! for ordinary matrix elements: 2J+1 must stand for its root, and normalised elements of identical nucleons are
+//! 1.1 · 10¹⁰ operations: jj → LS, J → S0, W^f, W^i, W⁰ (see [`forward`]). Two places of the printed equation do not hold
+//! for ordinary matrix elements: 2J+1 must be replaced by its root, and normalised elements of identical nucleons are
 //! multiplied by √(1+δ), not divided.
 
 pub mod binary;

@@ -1,11 +1,11 @@
-//! A [`team`](super::team) of MPI processes: rank 0 is the master, the others work. With the feature `mpi`.
+//! A [`team`](super::team) of MPI processes: rank 0 is the master, the others are workers. Requires the feature `mpi`.
 //!
-//! A report is a message of bytes (RON: what it is, shares of the summary) and, for each group that is done, one of 8-byte numbers a
-//! channel; an order is the numbers of the groups of a portion, none to go home.
+//! A report is a message of bytes (RON: its kind, shares of the summary) and, for each finished group, one message of
+//! 8-byte numbers per channel; an order lists the groups of a portion, and an empty list ends the worker.
 
 use super::summary::Share;
 use super::team::{Master, Report, TeamError, Worker};
-use super::work::Finished;
+use super::work::FinishedGroup;
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
@@ -17,7 +17,7 @@ pub struct Processes {
     _universe: Universe,
 }
 
-/// What goes before the numbers.
+/// The message before the numbers.
 #[derive(Serialize, Deserialize)]
 enum Head {
     Ready,
@@ -33,18 +33,18 @@ struct HeadOfGroup {
 }
 
 impl Processes {
-    /// Joins them; `None` if MPI cannot be started, or was before.
+    /// Joins the processes; `None` if MPI cannot be started, or was started before.
     pub fn join() -> Option<Processes> {
         let universe = mpi::initialize()?;
         Some(Processes { world: universe.world(), _universe: universe })
     }
 
-    /// This process's number.
+    /// This process's rank.
     pub fn rank(&self) -> usize {
         self.world.rank() as usize
     }
 
-    /// How many there are.
+    /// Number of processes.
     pub fn size(&self) -> usize {
         self.world.size() as usize
     }
@@ -70,7 +70,7 @@ impl Master for Processes {
                 let from = self.world.process_at_rank(rank);
                 let of = |HeadOfGroup { group, defect, shares }| {
                     let vectors = shares.iter().map(|_| from.receive_vec::<f64>().0).collect();
-                    Finished { group, vectors, defect, shares }
+                    FinishedGroup { group, vectors, defect, shares }
                 };
                 Report::Finished(groups.into_iter().map(of).collect())
             }
@@ -92,7 +92,7 @@ impl Worker for Processes {
             Report::Failed(reason) => (Head::Failed(reason), Vec::new()),
             Report::Finished(finished) => {
                 let mut all = Vec::new();
-                let of = |Finished { group, vectors, defect, shares }| {
+                let of = |FinishedGroup { group, vectors, defect, shares }| {
                     all.extend(vectors);
                     HeadOfGroup { group, defect, shares }
                 };

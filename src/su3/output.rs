@@ -1,7 +1,7 @@
-//! Formats of what comes out.
+//! Output formats.
 //!
-//! In: a complete result. Out: a file in the format that its name or the user says. Tables of labels and the recoupler's layout
-//! are written group by group; an H2 file runs through J first, so its elements are held.
+//! In: a complete result. Out: a file in the format given by its name or the user. Tables of labels and the recoupler's
+//! layout are written group by group; an H2 file is ordered by J first, so its elements are held in memory.
 
 use super::binary::{self, Kind};
 use super::channel::{ByChannel, Channel};
@@ -19,20 +19,20 @@ pub enum Format {
     Labels,
     /// 8-byte numbers in the layout of the plan.
     Binary,
-    /// LSU3shell's, of strengths.
+    /// LSU3shell's format, for strengths.
     Recoupler,
-    /// MFDn's, of elements; records if the name ends in .bin.
+    /// MFDn's format, for elements; records if the name ends in .bin.
     H2(Version),
 }
 
-/// All numbers of a source, each of them finite.
+/// All numbers of a source, checked to be finite.
 fn all(plan: &Plan, source: &dyn Source) -> io::Result<ByChannel> {
     let numbers = whole(plan, source).map_err(io::Error::other)?;
     numbers.vectors.iter().try_for_each(|(channel, vector)| check_finite(&[*channel], std::slice::from_ref(vector)))?;
     Ok(numbers)
 }
 
-/// Refuses numbers that overflowed when they were made: a force of 1e308 MeV has elements beyond doubles.
+/// Refuses numbers that overflowed: a force of 1e308 MeV has elements beyond doubles.
 fn check_finite(channels: &[Channel], vectors: &[Vec<f64>]) -> io::Result<()> {
     let infinite = |(_, vector): &(&Channel, &Vec<f64>)| vector.iter().any(|number| !number.is_finite());
     match channels.iter().zip(vectors).find(infinite) {
@@ -45,7 +45,7 @@ fn check_finite(channels: &[Channel], vectors: &[Vec<f64>]) -> io::Result<()> {
 }
 
 impl Format {
-    /// The names by which the command knows them.
+    /// Their names in the command.
     pub const WORDS: [(&'static str, Format); 6] = [
         ("labels", Format::Labels),
         ("binary", Format::Binary),
@@ -55,7 +55,8 @@ impl Format {
         ("h2-15200", Format::H2(Version::V15200)),
     ];
 
-    /// What a file's name says: .bin binary, .recoupler the recoupler's layout, .dat H2 15099 for elements, else labels.
+    /// The format implied by a file name: .bin binary, .recoupler the recoupler's layout, .dat H2 15099 for elements,
+    /// else labels.
     pub fn of_name(path: &Path, kind: Kind) -> Format {
         match (path.extension().and_then(|ending| ending.to_str()), kind) {
             (Some("bin"), _) => Format::Binary,
@@ -65,7 +66,7 @@ impl Format {
         }
     }
 
-    /// What it holds, if not either.
+    /// The only kind it can hold, if there is one.
     pub fn kind(self) -> Option<Kind> {
         match self {
             Format::Labels | Format::Binary => None,
@@ -79,11 +80,11 @@ impl Format {
         Format::WORDS.iter().find(|(_, format)| *format == self).map_or("", |(word, _)| word)
     }
 
-    /// Writes everything that a source has.
+    /// Writes all numbers of a source.
     ///
     /// # Errors
     ///
-    /// What the writer or the source says; numbers that the format does not hold.
+    /// Errors of the writer or the source; numbers that the format cannot hold.
     pub fn write(
         self,
         out: &mut dyn Write,

@@ -1,14 +1,14 @@
-//! The transformation as published: Algorithm 4 of Oberhuber et al. (2021), one sum over all labels a strength.
+//! The transformation as published: Algorithm 4 of Oberhuber et al. (2021), one sum over all labels per strength.
 //!
-//! In and out as of [`super::forward`], which does the same 10³ to 10⁴ times cheaper; this one is what it is measured and checked
-//! against. Every matrix element meets every tensor of its quadruple:
+//! Same input and output as [`super::forward`], which is 10³ to 10⁴ times cheaper; this one is for comparison and checks.
+//! Every matrix element meets every tensor of its quadruple:
 //!
 //! ```text
 //! C += (−1)^{Sf+Si+S0+J+1} Ŝ0 (2J+1) {Lf Li S0; Si Sf J} A_f A_i u Σ_{κf κi} W^f W^i W⁰(κf Lf κi Li; κ0 ρ0)
 //! ```
-//! for each element (la ja lb jb, lc jc ld jd, J), tensor (λf μf) (λi μi) (λ0 μ0), spins, Lf and Li. Line 13 of the algorithm as
-//! printed loads (λ0 μ0) from the index of W^f, and the element and the phases of the ket are missing in line 25; eq. 7 has 2J+1
-//! under a root. Here they are as they must be.
+//! for each element (la ja lb jb, lc jc ld jd, J), tensor (λf μf) (λi μi) (λ0 μ0), spins, Lf and Li. Line 13 of the
+//! printed algorithm loads (λ0 μ0) from the index of W^f, and the element and the phases of the ket are missing in line
+//! 25; eq. 7 has 2J+1 under a root. They are corrected here.
 
 use super::plan::{Group, Plan, Product, SPINS, spins_of};
 use super::tables::{PairTables, Tables};
@@ -27,7 +27,7 @@ pub fn forward(plan: &Plan, tables: &Tables, elements: &[f64]) -> (Vec<f64>, u64
     (strengths, terms)
 }
 
-/// Those of one group.
+/// The same for one group.
 pub fn forward_group(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) -> u64 {
     let terms = AtomicU64::new(0);
     let mut slices = Vec::with_capacity(group.products.len());
@@ -43,7 +43,7 @@ pub fn forward_group(group: &Group, tables: &Tables, elements: &[f64], strengths
     terms.into_inner()
 }
 
-/// All strengths of two irreps; gives the number of terms.
+/// All strengths of two irreps; returns the number of terms.
 fn tensors(group: &Group, product: &Product, tables: &Tables, elements: &[f64], strengths: &mut [f64]) -> u64 {
     let squares = &tables.products[&[product.bra_irrep(), product.ket_irrep()]];
     let mut terms = 0;
@@ -93,7 +93,7 @@ struct LsPart {
 }
 
 impl OfJ<'_> {
-    /// Adds the elements' terms; gives their number.
+    /// Adds the elements' terms; returns their number.
     fn add(&self, u: &[f64], columns: usize, sums: &mut [f64]) -> u64 {
         let [sf, si, _] = SPINS[self.spin];
         let (left, right) = (parts(self.pairs[0], self.j, sf), parts(self.pairs[1], self.j, si));

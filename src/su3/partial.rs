@@ -1,17 +1,18 @@
-//! A result as it grows on disk, group by group, so that a killed run goes on where it was.
+//! A result that grows on disk group by group, so that a killed run can resume.
 //!
-//! In: groups that are done. Out: `OUT.partial`, a file of [`super::binary`] whose groups are filled in, and `OUT.partial.done`,
-//! one RON line a group that stands in it: its place in the plan, blake3 of its numbers, its shares of the summary, and a seal of
-//! the line. The numbers are on the disk before their line is. The first line is a name of the run made of everything that
-//! determines the numbers (input, N_max, direction, version); under another name, or with a line or a group altered, the work is
-//! done again. Groups that a full disk does not take are held in memory, and written as soon as it does.
+//! In: finished groups. Out: `OUT.partial`, a file of [`super::binary`] whose groups are filled in, and
+//! `OUT.partial.done`, one RON line per finished group: its position in the plan, blake3 of its numbers, its shares of
+//! the summary, and a seal of the line. The numbers are on disk before their line is. The first line identifies the run
+//! by everything that determines the numbers (input, N_max, direction, version); under another name, or with a line or a
+//! group altered, the work is repeated. Groups that a full disk does not accept are held in memory, and written as soon
+//! as possible.
 
 use super::binary::{self, BinaryFile, Kind};
 use super::channel::Channel;
 use super::csv::TableError;
 use super::plan::Plan;
 use super::summary::Share;
-use super::work::Finished;
+use super::work::FinishedGroup;
 use eigenforge_runtime::{say, say_once, trace};
 use rayon::prelude::*;
 use rustix::fs::OFlags;
@@ -22,33 +23,33 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Of the journal: 2 since its lines are sealed.
+/// Version of the journal: 2 since its lines are sealed.
 const SCHEMA: u32 = 2;
-/// Bytes of groups that are held while the disk does not take them.
+/// Most bytes of groups held while the disk does not accept them.
 const HELD: usize = 4 << 30;
 
-/// A result in the making.
+/// A result in progress.
 #[derive(Debug)]
 pub struct Partial {
     path: PathBuf,
     file: File,
     journal: File,
     channels: Vec<Channel>,
-    known: BTreeMap<usize, Known>,
+    known: BTreeMap<usize, KnownGroup>,
     /// The journal's first line.
     name: String,
-    /// Groups that are done and not on the disk: their numbers, channel by channel.
+    /// Finished groups not yet on disk: their numbers, channel by channel.
     held: BTreeMap<usize, Vec<Vec<u8>>>,
-    /// What was said last about a disk that does not take them.
+    /// The last reported fault of the disk.
     fault: Option<String>,
 }
 
-/// What is said of a group that stands.
+/// The journal's record of a finished group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Known {
+pub struct KnownGroup {
     /// The largest deviation from orthogonality of its W⁰.
     pub defect: f64,
-    /// Of each channel.
+    /// Share of each channel.
     pub shares: Vec<Share>,
 }
 
@@ -57,7 +58,7 @@ pub struct Known {
 struct Entry {
     group: usize,
     blake3: String,
-    known: Known,
+    known: KnownGroup,
 }
 
 /// What determines the numbers.
@@ -65,20 +66,20 @@ struct Entry {
 pub struct Run<'a> {
     /// The space.
     pub plan: &'a Plan,
-    /// What the numbers are.
+    /// The kind of numbers.
     pub kind: Kind,
     /// The channels.
     pub channels: &'a [Channel],
-    /// A name of the input and of how it is transformed.
+    /// Identifies the input and the transformation.
     pub name: String,
 }
 
 impl Partial {
-    /// Goes on with what `output` has of this run, or begins it.
+    /// Resumes this run from `output`, or begins it.
     ///
     /// # Errors
     ///
-    /// Files that cannot be made, read or written.
+    /// Files that cannot be created, read or written.
     pub fn open(output: &Path, run: &Run) -> io::Result<Partial> {
         let path = beside(output, ".partial");
         let journal_path = beside(output, ".partial.done");
@@ -101,7 +102,7 @@ impl Partial {
         Ok(partial)
     }
 
-    /// Takes up the groups of the journal whose numbers are whole; false if it is of another run.
+    /// Reads the journal's groups whose numbers are intact; false if it belongs to another run.
     fn recover(&mut self, run: &Run, text: &str) -> io::Result<bool> {
         let mut lines = text.lines();
         let mut header = [0; 32];
@@ -125,7 +126,7 @@ impl Partial {
                 _ => altered += 1,
             }
         }
-        // The last line may end in its middle, where a process was killed.
+        // The last line may be cut, if a process was killed.
         altered -= usize::from(altered > 0 && !text.ends_with('\n'));
         if altered > 0 {
             let path = self.path.display();
@@ -148,8 +149,8 @@ impl Partial {
         self.journal.write_all((self.name.clone() + "\n").as_bytes())
     }
 
-    /// Groups that stand in it, in their order.
-    pub fn known(&self) -> &BTreeMap<usize, Known> {
+    /// The finished groups, in order.
+    pub fn known(&self) -> &BTreeMap<usize, KnownGroup> {
         &self.known
     }
 
@@ -158,23 +159,23 @@ impl Partial {
         &self.path
     }
 
-    /// How many groups stand on the disk.
+    /// Number of groups on disk.
     pub fn standing(&self) -> usize {
         self.known.len() - self.held.len()
     }
 
-    /// Writes groups, and then that they stand. What the disk does not take is held and tried again with the next; standard error
-    /// says so.
+    /// Writes groups, and then their journal lines. Groups that the disk does not accept are held and retried with the
+    /// next; standard error says so.
     ///
     /// # Errors
     ///
-    /// What the file system says, once 4 GiB are held.
-    pub fn put(&mut self, plan: &Plan, finished: Vec<Finished>) -> io::Result<()> {
-        let bytes = |Finished { group, vectors, defect, shares }: Finished| {
+    /// An I/O error, once 4 GiB are held.
+    pub fn put(&mut self, plan: &Plan, finished: Vec<FinishedGroup>) -> io::Result<()> {
+        let bytes = |FinishedGroup { group, vectors, defect, shares }: FinishedGroup| {
             let bytes: Vec<Vec<u8>> = vectors.iter().map(|vector| binary::bytes_of(vector)).collect();
-            (group, bytes, Known { defect, shares })
+            (group, bytes, KnownGroup { defect, shares })
         };
-        let done: Vec<(usize, Vec<Vec<u8>>, Known)> = finished.into_par_iter().map(bytes).collect();
+        let done: Vec<(usize, Vec<Vec<u8>>, KnownGroup)> = finished.into_par_iter().map(bytes).collect();
         for (group, bytes, known) in done {
             self.held.insert(group, bytes);
             self.known.insert(group, known);
@@ -192,14 +193,14 @@ impl Partial {
         Ok(())
     }
 
-    /// Writes what is held, and then that it stands.
+    /// Writes held groups, and then their journal lines.
     ///
     /// # Errors
     ///
-    /// What the file system says.
+    /// An I/O error.
     pub fn write_held(&mut self, plan: &Plan) -> io::Result<()> {
         let _writing = trace::span("report", "write groups");
-        // Each group has a place of its own in the file.
+        // Each group has its own range of the file.
         let write = |(group, vectors): (&usize, &Vec<Vec<u8>>)| -> io::Result<String> {
             for (at, bytes) in vectors.iter().enumerate() {
                 self.file.write_all_at(bytes, binary::position(plan, &plan.groups[*group], at))?;
@@ -211,7 +212,7 @@ impl Partial {
         let end = self.journal.metadata()?.len();
         let written = self.journal.write_all(lines.as_bytes()).and_then(|()| self.journal.sync_data());
         if let Err(error) = written {
-            // Half of them would be there twice.
+            // Remove what was written of a failed batch, which would be there twice.
             self.journal.set_len(end)?;
             self.journal.seek(SeekFrom::Start(end))?;
             return Err(error);
@@ -223,11 +224,11 @@ impl Partial {
         Ok(())
     }
 
-    /// The numbers of a group, a vector a channel.
+    /// The numbers of a group, a vector per channel.
     ///
     /// # Errors
     ///
-    /// What the file system says.
+    /// An I/O error.
     pub fn group(&mut self, plan: &Plan, group: usize) -> io::Result<Vec<Vec<f64>>> {
         Ok(self.bytes(plan, group)?.iter().map(|bytes| binary::numbers_of(bytes)).collect())
     }
@@ -236,7 +237,7 @@ impl Partial {
     ///
     /// # Errors
     ///
-    /// A file that was changed meanwhile.
+    /// The file was changed meanwhile.
     pub fn source(&self, plan: &Plan, kind: Kind) -> Result<BinaryFile, TableError> {
         BinaryFile::open(&self.path, plan, kind)
     }
@@ -256,29 +257,29 @@ impl Partial {
         Ok(vectors)
     }
 
-    /// Makes the file, which must be complete, the result.
+    /// Turns the file, which must be complete, into the result.
     ///
     /// # Errors
     ///
-    /// What the file system says.
+    /// An I/O error.
     pub fn publish(self, output: &Path) -> io::Result<()> {
         self.file.sync_all()?;
         std::fs::rename(&self.path, output)?;
         std::fs::remove_file(beside(output, ".partial.done"))
     }
 
-    /// Removes it, once the result stands in another format.
+    /// Removes the file once the result exists in another format.
     ///
     /// # Errors
     ///
-    /// What the file system says.
+    /// An I/O error.
     pub fn discard(self, output: &Path) -> io::Result<()> {
         std::fs::remove_file(&self.path)?;
         std::fs::remove_file(beside(output, ".partial.done"))
     }
 }
 
-/// For reading and writing, made if it is not there. What is no file of its own is refused, or a stranger's file would be written.
+/// Opens for reading and writing, creating it if needed. A link is refused, because it could overwrite another file.
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let refused = |what| io::Error::other(format!("{} is {what}; remove it, or name another output", path.display()));
@@ -312,18 +313,18 @@ fn hash(vectors: &[Vec<u8>]) -> String {
 /// Between a line's entry and its seal.
 const SEAL: &str = " // blake3 ";
 
-fn line(name: &str, group: usize, blake3: String, known: &Known) -> io::Result<String> {
+fn line(name: &str, group: usize, blake3: String, known: &KnownGroup) -> io::Result<String> {
     let entry = ron::to_string(&Entry { group, blake3, known: known.clone() }).map_err(io::Error::other)?;
     let seal = seal(name, &entry);
     Ok(format!("{entry}{SEAL}{seal}\n"))
 }
 
-/// Of an entry in the journal of this run.
+/// Seal of an entry in this run's journal.
 fn seal(name: &str, entry: &str) -> String {
     hash(&[name.as_bytes().to_vec(), entry.as_bytes().to_vec()])
 }
 
-/// The entry of a line in which no byte was changed.
+/// The entry of an unchanged line.
 fn unsealed(name: &str, line: &str) -> Option<Entry> {
     let (entry, found) = line.rsplit_once(SEAL)?;
     (seal(name, entry) == found).then(|| ron::from_str(entry).ok()).flatten()
@@ -334,15 +335,16 @@ mod tests {
     use super::super::space::Space;
     use super::*;
 
-    fn finished(plan: &Plan, group: usize, factor: f64) -> Finished {
+    fn finished(plan: &Plan, group: usize, factor: f64) -> FinishedGroup {
         let of = &plan.groups[group];
         let vectors: Vec<Vec<f64>> =
             [1.0, -3.0].map(|scale| (0..of.length).map(|i| factor * scale / (i + 7) as f64).collect()).into();
         let shares = vectors.iter().map(|vector| Share::new(of, vector, vector)).collect();
-        Finished { group, vectors, defect: 0.1 / (group + 1) as f64, shares }
+        FinishedGroup { group, vectors, defect: 0.1 / (group + 1) as f64, shares }
     }
 
-    /// What stands is known again with the same bits; another run, a torn line, altered numbers and a short file are not trusted.
+    /// Finished groups are recovered with the same bits; another run, a torn line, altered numbers and a short file are
+    /// not trusted.
     #[test]
     fn only_whole_groups_of_the_same_run_are_taken_up() {
         let plan = Plan::new(Space { n_max: 1 });
@@ -383,7 +385,7 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
-    /// Whatever byte of the journal or of the numbers is changed: its group, or all of them, are done again.
+    /// Whatever byte of the journal or of the numbers is changed: its group, or all of them, are computed again.
     #[test]
     fn a_change_anywhere_is_refused() {
         let plan = Plan::new(Space { n_max: 1 });
@@ -422,7 +424,7 @@ mod tests {
         assert_eq!(found(), known);
     }
 
-    /// Groups that the disk does not take are held, tried again, and stand when it does.
+    /// Groups that the disk does not accept are held, retried, and saved when it does.
     #[test]
     fn a_disk_that_takes_nothing_for_a_while_loses_nothing() {
         let plan = Plan::new(Space { n_max: 1 });

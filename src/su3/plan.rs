@@ -1,11 +1,12 @@
-//! Where every number of a transformation stands: plain data, for the CPU here and for generated kernels alike.
+//! The layout of a transformation's numbers: plain data, for the CPU code and for generated kernels.
 //!
 //! In: a [`Space`]. Out: groups of constant (na + nb, nc + nd), which the transformation never mixes. In a group
 //!
-//! * matrix elements stand by quadruple of shells (bra pair, then ket pair), by J, then row-major [bra state][ket state];
-//! * strengths stand by (λf μf), (λi μi), S0, then row-major [(λ0 μ0) κ0 ρ0][bra pair][ket pair][(Sf, Si)].
+//! * matrix elements are ordered by quadruple of shells (bra pair, then ket pair), by J, then row-major [bra state][ket
+//!   state];
+//! * strengths are ordered by (λf μf), (λi μi), S0, then row-major [(λ0 μ0) κ0 ρ0][bra pair][ket pair][(Sf, Si)].
 //!
-//! Both take the same number of places, for the transformation is square. A channel is one such vector.
+//! Both have the same number of entries, because the transformation is square. A channel is one such vector.
 
 use super::space::{ShellPair, Space};
 use eigenforge_su3::{Irrep, product};
@@ -142,7 +143,7 @@ impl Plan {
         Space { n_max: self.n_max }
     }
 
-    /// Place of the group with bra and ket exchanged.
+    /// Position of the group with bra and ket exchanged.
     pub fn adjoint(&self, group: &Group) -> Option<usize> {
         let key = (group.ket_quanta, group.bra_quanta);
         self.groups.binary_search_by_key(&key, |group| (group.bra_quanta, group.ket_quanta)).ok()

@@ -1,9 +1,10 @@
 //! Strengths in the layout of LSU3shell's recoupled operators.
 //!
-//! In: strengths of a group. Out: for each tensor a line `na nb nd nc   1 λf μf 2Sf   1 λi μi 2Si   ρ0max λ0 μ0 2S0` (the irreps of
-//! creators and of annihilators with their multiplicity 1, (λi μi) as the annihilators have it), then for κ0 = 1, …, and in it
-//! ρ0 = 1, …, ρ0max, a line `C_pp C_nn C_pn`. Tensors whose strengths are all zero are left out, as that code does. The operator
-//! and the phases are those of [`super::forward`]: two of a kind with ¼ in front and all orders of shells.
+//! In: strengths of a group. Out: for each tensor a line `na nb nd nc   1 λf μf 2Sf   1 λi μi 2Si   ρ0max λ0 μ0 2S0` (the
+//! irreps of creators and of annihilators with their multiplicity 1, (λi μi) as the annihilators have it), then for κ0 =
+//! 1, …, and within it ρ0 = 1, …, ρ0max, a line `C_pp C_nn C_pn`. Tensors whose strengths are all zero are left out, as
+//! in that code. The operator and the phases are those of [`super::forward`]: two of a kind with a factor ¼ and all
+//! orders of shells.
 
 use super::channel::Channel;
 use super::plan::{Group, SPINS, spins_of, tensor_labels};
@@ -16,7 +17,7 @@ const COLUMNS: [Channel; 3] = [Channel::Pp, Channel::Nn, Channel::Pn];
 ///
 /// # Errors
 ///
-/// What the writer says; a channel that is not there.
+/// I/O errors; a missing channel.
 pub fn write(out: &mut dyn Write, group: &Group, channels: &[Channel], vectors: &[Vec<f64>]) -> io::Result<()> {
     let missing = |channel: &Channel| {
         let reason = format!("the recoupler's layout has pp, nn and pn; there is no {}", channel.word());
@@ -49,7 +50,7 @@ fn write_quadruple(out: &mut dyn Write, group: &Group, [b, k]: [usize; 2], colum
                 let [sf, si, _] = SPINS[*spin];
                 let at = (bra_at * product.kets.len() + ket_at) * block.spins + position;
                 let place = |row: usize| product.offset + block.offset + row * block.columns + at;
-                // Rows of one (λ0 μ0) stand together, κ0 by κ0, ρ0 within: the order of the layout.
+                // Rows of one (λ0 μ0) are contiguous, by κ0 and then by ρ0: the order of the layout.
                 for rows in (0..labels.len()).collect::<Vec<_>>().chunk_by(|a, b| labels[*a].0 == labels[*b].0) {
                     if rows.iter().all(|row| columns.iter().all(|vector| vector[place(*row)] == 0.0)) {
                         continue;

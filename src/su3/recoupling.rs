@@ -22,7 +22,7 @@ use eigenforge_su3::{LabelError, Symbols};
 pub struct Recoupling {
     /// LS states by S, then L; within one (la, lb) ascending.
     pub groups: Vec<LsGroup>,
-    /// Of each LS state: position of a jj state and A, the jj states of its (la, lb).
+    /// For each LS state: positions of jj states and A, for the jj states of its (la, lb).
     pub terms: Vec<Vec<(u32, f64)>>,
 }
 
@@ -44,14 +44,14 @@ impl Recoupling {
     ///
     /// # Errors
     ///
-    /// Angular momenta beyond what the symbols serve.
+    /// Angular momenta beyond the range of the symbols.
     pub fn new(symbols: &Symbols, pair: ShellPair, j: u32) -> Result<Recoupling, LabelError> {
         let states = pair.jj_states(j);
         let (mut groups, mut terms) = (Vec::new(), Vec::new());
         for s in [0, 1] {
             for l in j.abs_diff(s)..=j + s {
                 let orbital = pair.orbital_pairs(l);
-                // J = 0, S = 1 has L = 1 only: |J−S| … J+S is that.
+                // For J = 0, S = 1 only L = 1 is possible: |J−S| … J+S contains just that.
                 if orbital.is_empty() {
                     continue;
                 }
@@ -85,7 +85,7 @@ impl SpinFactors {
     ///
     /// # Errors
     ///
-    /// Angular momenta beyond what the symbols serve.
+    /// Angular momenta beyond the range of the symbols.
     pub fn new(symbols: &Symbols, l_max: u32) -> Result<SpinFactors, LabelError> {
         let mut factors = SpinFactors { values: Vec::new(), l_max };
         factors.values = vec![0.0; factors.at(SPINS.len(), 0, 0, 0)];
@@ -104,7 +104,7 @@ impl SpinFactors {
         Ok(factors)
     }
 
-    /// The factor of [`SPINS`]\[spin\]; zero where a triangle is open.
+    /// The factor of [`SPINS`]\[spin\]; zero if a triangle condition fails.
     pub fn get(&self, spin: usize, lf: u32, li: u32, j: u32) -> f64 {
         self.values[self.at(spin, lf, li, j)]
     }

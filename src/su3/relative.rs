@@ -1,4 +1,4 @@
-//! Interactions in the oscillator basis of relative motion, `# RELATIVE LSJT` files, taken to two-body elements.
+//! Interactions in the oscillator basis of relative motion, `# RELATIVE LSJT` files, converted to two-body elements.
 //!
 //! In: isoscalar scalar elements ⟨N' L' S J T|V|N L S J T⟩ (header `version`, `J0 g0 T0min T0max mode`, `Nmax Jmax`; lines
 //! `T0 N' L' S' J' T' N L S J T value`, half of a symmetric matrix, radial functions positive at the origin, MeV). Out: u of
@@ -7,9 +7,9 @@
 //! ```text
 //! u = M_N V_rel M_N'ᵀ,   M of `brackets`;   pn: T from L + S + T odd;   pp, nn: twice the part of T = 1
 //! ```
-//! V_rel keeps the centre of mass, S and J, so a row of it has few elements; the second product is taken between states that
-//! the exchange of the nucleons does not bring forth from one another, and T = 0 and 1 apart: an eighth of the work of the whole.
-//! Elements with J beyond the file's J_max are zero.
+//! V_rel conserves the centre of mass, S and J, so each of its rows has few elements; the second product is computed only
+//! between states that the exchange of the nucleons does not relate, and for T = 0 and 1 separately: an eighth of the
+//! full work. Elements with J beyond the file's J_max are zero.
 
 use super::brackets::{Brackets, RelativeState};
 use super::channel::{ByChannel, Channel};
@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-/// Whether a file begins as these do, with a line `# RELATIVE LSJT`.
+/// Whether a file begins like these, with a line `# RELATIVE LSJT`.
 pub fn recognised(path: &Path) -> bool {
     let mut start = [0; 10];
     let opened = InputFile::open(path, FileKind::INTERACTION);
@@ -48,8 +48,8 @@ pub struct Relative {
 ///
 /// # Errors
 ///
-/// A line that does not have its fields, labels that do not belong together or lie beyond the header's, an element twice with
-/// two values, parts that are not isoscalar.
+/// A line with wrong fields, labels that do not fit together or exceed the header's limits, an element with two values,
+/// parts that are not isoscalar.
 pub fn read(path: &Path) -> Result<Relative, TableError> {
     let unreadable = |source| TableError::Read { path: path.to_path_buf(), source };
     let fault = |line: usize, reason: String| TableError::Labels { path: path.to_path_buf(), line, reason };
@@ -114,20 +114,20 @@ pub fn read(path: &Path) -> Result<Relative, TableError> {
     }
 }
 
-/// Quanta and J beyond which a header is a slip of the pen.
+/// Quanta and J beyond which a header is a typing error.
 const MOST_QUANTA: u32 = 1000;
 /// Elements that any header may promise.
 const NAMED: u64 = 100_000;
 /// Characters of the shortest line: twelve of one digit.
 const SHORTEST_LINE: u64 = 24;
 
-/// Refuses a header whose elements the file cannot hold, before they are counted one by one.
+/// Refuses a header whose elements cannot fit in the file, before counting them one by one.
 fn check_promise(quanta_max: u32, j_max: u32, bytes: u64) -> Result<(), String> {
     if quanta_max > MOST_QUANTA || j_max > MOST_QUANTA + 1 {
         let limits = format!("Nmax up to {MOST_QUANTA} and Jmax up to {}", MOST_QUANTA + 1);
         return Err(format!("expected {limits}, found {quanta_max} and {j_max}"));
     }
-    // Half of the elements of a symmetric matrix stand in a file. Up to some number the missing ones are named.
+    // Half of the elements of a symmetric matrix are in a file. Up to some number the missing ones are listed.
     let most = NAMED + bytes / SHORTEST_LINE * 2;
     match keys(quanta_max, j_max).nth(most as usize) {
         None => Ok(()),
@@ -137,7 +137,7 @@ fn check_promise(quanta_max: u32, j_max: u32, bytes: u64) -> Result<(), String> 
     }
 }
 
-/// (N', L', N, L, S, J) of all elements, both orders; T is that which makes L + S + T odd.
+/// (N', L', N, L, S, J) of all elements, both orders; T makes L + S + T odd.
 fn keys(quanta_max: u32, j_max: u32) -> impl Iterator<Item = [u32; 6]> {
     let states = move |n: u32, s: u32, j: u32| momenta(n).filter(move |l| l.abs_diff(s) <= j && j <= l + s);
     let spins = (0..=j_max).flat_map(|j| [0, 1].map(|s| (s, j)));
@@ -181,7 +181,8 @@ fn element(words: &[&str], limits: &Relative) -> Result<Element, String> {
 }
 
 impl Relative {
-    /// From ⟨N' L' S J|V|N L S J⟩ with radial functions positive at infinity, for all antisymmetric states up to some quanta.
+    /// From ⟨N' L' S J|V|N L S J⟩ with radial functions positive at infinity, for all antisymmetric states up to
+    /// `quanta_max`.
     pub fn of_formula(quanta_max: u32, value: impl Fn([u32; 2], [u32; 2], u32, u32) -> f64) -> Relative {
         let j_max = quanta_max + 1;
         let of = |key: [u32; 6]| {
@@ -191,17 +192,17 @@ impl Relative {
         Relative { quanta_max, j_max, values: keys(quanta_max, j_max).map(of).collect() }
     }
 
-    /// ⟨N' L' S J|V|N L S J⟩ with functions positive at infinity, if it is there.
+    /// ⟨N' L' S J|V|N L S J⟩ with functions positive at infinity, if present.
     pub fn element(&self, bra: [u32; 2], ket: [u32; 2], s: u32, j: u32) -> Option<f64> {
         self.values.get(&[bra[0], bra[1], ket[0], ket[1], s, j]).copied()
     }
 
-    /// Labels that no line has.
+    /// Labels without a line.
     fn missing(&self) -> Vec<[u32; 6]> {
         keys(self.quanta_max, self.j_max).filter(|key| !self.values.contains_key(key)).collect()
     }
 
-    /// Whether it holds all that N_max needs.
+    /// Whether it covers everything that N_max needs.
     pub fn reaches(&self, plan: &Plan) -> bool {
         self.quanta_max >= plan.space().quanta_max()
     }
@@ -210,10 +211,10 @@ impl Relative {
     ///
     /// # Errors
     ///
-    /// Angular momenta beyond what the symbols serve.
+    /// Angular momenta beyond the range of the symbols.
     pub fn elements(&self, plan: &Plan) -> Result<ByChannel, LabelError> {
         let rotated = RotatedElements::new(self.clone(), plan, &TableCache::off())?;
-        // Numbers that are computed have no file to fail.
+        // Computed numbers have no file that could fail.
         Ok(whole(plan, &rotated).unwrap_or(ByChannel { vectors: Vec::new(), left_out: 0 }))
     }
 
@@ -222,9 +223,9 @@ impl Relative {
     }
 }
 
-/// Two-body elements of an interaction of relative motion, a group at a time.
+/// Two-body elements of an interaction of relative motion, one group at a time.
 ///
-/// Exactly symmetric: what the exchange of a and b, of c and d, or of bra and ket brings forth is copied, not computed.
+/// Exactly symmetric: elements related by exchange of a and b, of c and d, or of bra and ket are copied, not computed.
 #[derive(Debug)]
 pub struct RotatedElements {
     relative: Relative,
@@ -232,16 +233,16 @@ pub struct RotatedElements {
     bases: Vec<Vec<Basis>>,
 }
 
-/// jj states of some quanta and one J in relative motion, isospin 0 and 1 apart.
+/// jj states of given quanta and J in relative motion, with isospin 0 and 1 separate.
 #[derive(Debug)]
 struct Basis {
     /// By T: relative states with L + S + T odd.
     states: [Vec<RelativeState>; 2],
     /// By T, at [row][relative state].
     matrices: [Vec<f64>; 2],
-    /// Number of jj states taken once: those with (na la ja) before or at (nb lb jb).
+    /// Number of distinct jj states: those with (na la ja) before or at (nb lb jb).
     rows: usize,
-    /// Every state of every pair of shells: its row, and by T the sign it has it with.
+    /// Every state of every pair of shells: its row, and its sign for each T.
     places: Vec<Vec<(usize, [f64; 2])>>,
 }
 
@@ -250,7 +251,7 @@ impl RotatedElements {
     ///
     /// # Errors
     ///
-    /// Angular momenta beyond what the symbols serve.
+    /// Angular momenta beyond the range of the symbols.
     pub fn new(relative: Relative, plan: &Plan, cache: &TableCache) -> Result<RotatedElements, LabelError> {
         let coupler = Coupler::new();
         let quanta: Vec<u32> = (0..=plan.space().quanta_max()).collect();
@@ -330,7 +331,7 @@ impl Source for RotatedElements {
         8 * numbers as u64
     }
 
-    fn manner(&self) -> &'static str {
+    fn describe(&self) -> &'static str {
         "rotated from relative motion group by group"
     }
 }

@@ -1,13 +1,14 @@
-//! Elements or strengths, a group of quadruples at a time, from wherever they are.
+//! Elements or strengths, one group of quadruples at a time, from any source.
 //!
-//! In: a group of the plan. Out: its numbers, a vector a channel. What does not fit into memory at once is read or computed when
-//! its turn comes: [`super::binary`] files by position, relative motion by rotation; tables of text are held.
+//! In: a group of the plan. Out: its numbers, one vector per channel. What does not fit into memory at once is read or
+//! computed on demand: [`super::binary`] files by position, relative motion by rotation; tables of text are held in
+//! memory.
 
 use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
 use super::plan::{Group, Plan};
 
-/// Gives numbers by group.
+/// A source of numbers by group.
 pub trait Source: Sync {
     /// The channels, in the order of the vectors.
     fn channels(&self) -> Vec<Channel>;
@@ -16,19 +17,19 @@ pub trait Source: Sync {
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, a number that is not finite.
+    /// The file cannot be read, or a number is not finite.
     fn group(&self, group: &Group) -> Result<Vec<Vec<f64>>, TableError>;
 
-    /// Rows beyond N_max that were left out.
+    /// Rows beyond N_max, which are ignored.
     fn left_out(&self) -> usize {
         0
     }
 
-    /// Bytes held all the time.
+    /// Bytes held permanently.
     fn resident(&self) -> u64;
 
-    /// How the numbers come, in words.
-    fn manner(&self) -> &'static str;
+    /// How the numbers are obtained, in words.
+    fn describe(&self) -> &'static str;
 }
 
 impl Source for ByChannel {
@@ -48,7 +49,7 @@ impl Source for ByChannel {
         self.vectors.iter().map(|(_, vector)| 8 * vector.len() as u64).sum()
     }
 
-    fn manner(&self) -> &'static str {
+    fn describe(&self) -> &'static str {
         "held in memory"
     }
 }
@@ -57,7 +58,7 @@ impl Source for ByChannel {
 ///
 /// # Errors
 ///
-/// Those of the source.
+/// Errors of the source.
 pub fn whole(plan: &Plan, source: &dyn Source) -> Result<ByChannel, TableError> {
     let channels = source.channels();
     let mut vectors = vec![Vec::with_capacity(plan.length); channels.len()];

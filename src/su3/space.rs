@@ -1,8 +1,8 @@
 //! Two nucleons in the harmonic oscillator: shells, pairs of shells, jj-coupled states, and how many there are.
 //!
-//! In: N_max. Out: the space that the counts of Oberhuber et al. (2021), tables 1 and 2, belong to: shells n ≤ N_max + 1,
-//! pairs with na + nb ≤ N_max + 2 (two nucleons above a filled s shell may hold two quanta more than N_max), both orders of a
-//! pair. A state is |na la ja, nb lb jb; J⟩ with l = n, n − 2, …, j = l ± ½; bra and ket agree in J and parity.
+//! In: N_max. Out: the space counted in Oberhuber et al. (2021), tables 1 and 2: shells n ≤ N_max + 1, pairs with na + nb
+//! ≤ N_max + 2 (two nucleons above a filled s shell may hold two quanta more than N_max), both orders of a pair. A state
+//! is |na la ja, nb lb jb; J⟩ with l = n, n − 2, …, j = l ± ½; bra and ket agree in J and parity.
 
 use eigenforge_su3::Irrep;
 
@@ -15,7 +15,7 @@ pub struct ShellPair {
     pub b: u32,
 }
 
-/// A jj-coupled state of a pair of shells, J apart.
+/// A jj-coupled state of a pair of shells, without J.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JjState {
     /// la.
@@ -36,7 +36,7 @@ pub struct Space {
 }
 
 impl JjState {
-    /// The state with a and b exchanged, its sign apart.
+    /// The state with a and b exchanged, without its sign.
     pub fn exchanged(self) -> JjState {
         JjState { la: self.lb, two_ja: self.two_jb, lb: self.la, two_jb: self.two_ja }
     }
@@ -106,7 +106,7 @@ impl Space {
         self.n_max + 2
     }
 
-    /// Whether a pair of shells is within.
+    /// Whether a pair of shells is in the space.
     pub fn contains(self, pair: ShellPair) -> bool {
         pair.a <= self.shell_max() && pair.b <= self.shell_max() && pair.quanta() <= self.quanta_max()
     }
@@ -139,7 +139,7 @@ impl Space {
     }
 }
 
-/// Sizes of a space; elements and strengths are of one of the channels pn, pp, nn.
+/// Sizes of a space; elements and strengths are counted for one of the channels pn, pp, nn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     /// N_max.
@@ -164,7 +164,7 @@ pub struct Counts {
 mod tests {
     use super::*;
 
-    /// Oberhuber et al. (2021), section 5: inputs for N_max = 8, 10, 12, 14; three numbers (pp, nn, pn) an element.
+    /// Oberhuber et al. (2021), section 5: inputs for N_max = 8, 10, 12, 14; three numbers (pp, nn, pn) per element.
     #[test]
     fn the_papers_four_counts() {
         let counted = [8, 10, 12, 14].map(|n_max| 3 * Space { n_max }.counts().elements);

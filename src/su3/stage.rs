@@ -1,14 +1,14 @@
-//! One quadruple of shells: jj elements ↔ elements between irreps, still uncoupled.
+//! One quadruple of shells: jj elements ↔ elements between irreps, not yet coupled.
 //!
-//! In: u^J of a quadruple. Out: Z_{Sf Si S0}[(λf μf) κf Lf; (λi μi) κi Li] = W^f Y W^iᵀ with Y of [`super::recoupling`]; and
-//! the transpose of both steps. Every step is orthogonal when the elements are taken times √(2J+1).
+//! In: u^J of a quadruple. Out: Z_{Sf Si S0}[(λf μf) κf Lf; (λi μi) κi Li] = W^f Y W^iᵀ with Y of [`super::recoupling`];
+//! and the transpose of both steps. Every step is orthogonal if the elements are multiplied by √(2J+1).
 
 use super::matrices::{multiply, multiply_by_transpose, transpose_multiply};
 use super::plan::{Quadruple, SPINS};
 use super::recoupling::{LsGroup, Recoupling};
 use super::tables::{PairTables, Tables};
 
-/// Where Y and Z of a quadruple keep each (spin, Lf, Li).
+/// Positions of each (spin, Lf, Li) in Y and Z of a quadruple.
 #[derive(Debug)]
 pub(super) struct SpinLayout {
     /// At [(spin · (L_max + 1) + Lf) · 5 + Li + 2 − Lf].
@@ -113,7 +113,7 @@ pub(super) fn inverse(
         for (f, i) in groups(left, right) {
             for_spins(f, i, |spin| {
                 let Some(source) = layout.offset(spin, f.l, i.l) else { return };
-                // The transpose of 2J+1 times the factor, divided by 2J+1 since √(2J+1) u is what is rotated.
+                // The transpose of 2J+1 times the factor, divided by 2J+1 because √(2J+1) u is rotated.
                 let factor = tables.spins.get(spin, f.l, i.l, block.j);
                 for row in 0..f.length {
                     let y = &z[source + row * i.length..][..i.length];
@@ -130,7 +130,7 @@ fn groups<'a>(left: &'a Recoupling, right: &'a Recoupling) -> impl Iterator<Item
     left.groups.iter().flat_map(|f| right.groups.iter().map(|i| (*f, *i)))
 }
 
-/// The spins of (Sf, Si) that |Lf − Li| allows.
+/// The spins of (Sf, Si) allowed by |Lf − Li|.
 fn for_spins(f: LsGroup, i: LsGroup, mut visit: impl FnMut(usize)) {
     for (spin, [sf, si, s0]) in SPINS.into_iter().enumerate() {
         if [sf, si] == [f.s, i.s] && f.l.abs_diff(i.l) <= s0 {
@@ -139,7 +139,7 @@ fn for_spins(f: LsGroup, i: LsGroup, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// x = A V Aᵀ; LS and jj states of a pair and J are equally many.
+/// x = A V Aᵀ; a pair and J have as many LS as jj states.
 fn to_ls(left: &Recoupling, right: &Recoupling, v: &[f64], columns: usize, x: &mut Vec<f64>) {
     x.clear();
     x.resize(v.len(), 0.0);

@@ -107,16 +107,16 @@ pub(super) fn for_each_row<'a>(group: &'a Group, mut visit: impl FnMut(usize, Te
 ///
 /// # Errors
 ///
-/// What the writer says.
+/// I/O errors.
 pub fn write_header(out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "{}", COLUMNS.join(","))
 }
 
-/// Writes a group quadruple by quadruple, channels of one quadruple together, then by spins, irreps, κ0 and ρ0.
+/// Writes a group quadruple by quadruple, the channels of one quadruple together, then by spins, irreps, κ0 and ρ0.
 ///
 /// # Errors
 ///
-/// What the writer says.
+/// I/O errors.
 pub fn write(out: &mut dyn Write, group: &Group, channels: &[Channel], vectors: &[Vec<f64>]) -> std::io::Result<()> {
     let labels: Vec<LabelsOf> = group.products.iter().map(LabelsOf::new).collect();
     for (b, bra) in group.bras.iter().enumerate() {
@@ -155,14 +155,14 @@ fn write_product(
     Ok(())
 }
 
-/// The column of a [`super::plan::TensorBlock`]; `None` where a pair does not contain the irrep.
+/// The column of a [`super::plan::TensorBlock`]; `None` if a pair does not contain the irrep.
 fn column(product: &Product, [b, k]: [usize; 2], spin: usize) -> Option<usize> {
     let spins = spins_of(SPINS[spin][2]);
     let (bra, ket) = (product.bras.binary_search(&b).ok()?, product.kets.binary_search(&k).ok()?);
     Some((bra * product.kets.len() + ket) * spins.len() + spins.iter().position(|s| *s == spin)?)
 }
 
-/// Labels of the rows of a product's three blocks, and back.
+/// Labels of the rows of a product's three blocks, and the reverse lookup.
 struct LabelsOf {
     by_s0: [Vec<(Irrep, u32, u32)>; 3],
 }
@@ -173,11 +173,11 @@ impl LabelsOf {
     }
 }
 
-/// Reads the strengths of a plan's space; strengths beyond it are left out.
+/// Reads the strengths of a plan's space; strengths beyond it are ignored.
 ///
 /// # Errors
 ///
-/// A field or label that is none, a strength twice or missing, a file that ends below N_max.
+/// An invalid field or label, a strength twice or missing, a file that ends below N_max.
 pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     let mut reader = Reader::open(path, &COLUMNS)?;
     let mut labels: HashMap<[Irrep; 2], LabelsOf> = HashMap::new();
@@ -232,7 +232,7 @@ fn complete(path: &Path, plan: &Plan, channel: Channel, vector: &[f64]) -> Resul
     })
 }
 
-/// Where a strength stands; `None` for labels that no tensor has.
+/// Position of a strength; `None` for labels of no tensor.
 fn place(plan: &Plan, cache: &mut HashMap<[Irrep; 2], LabelsOf>, label: &Label) -> Option<usize> {
     let [f, i, zero] = label.irreps;
     let [bra, ket] = label.pairs;

@@ -1,8 +1,8 @@
-//! What a transformation did: norms, the largest tensors, where the norm sits.
+//! Summary of a transformation: norms, the largest tensors, the distribution of the norm.
 //!
 //! In: elements and strengths of a group, then all groups' shares. Out: Σ (2J+1) u² and Σ C², which are equal (the map is
-//! orthogonal), the latter also by S0 and by (λ0 μ0), and the largest strengths. Shares are added in the order of the groups,
-//! whoever computed them, so that the sums have the same bits.
+//! orthogonal), the latter also by S0 and by (λ0 μ0), and the largest strengths. Shares are added in the order of the
+//! groups, whoever computed them, so that the sums have the same bits.
 
 use super::channel::Channel;
 use super::plan::{Group, Plan};
@@ -14,27 +14,27 @@ use std::fmt;
 /// Strengths and irreps shown.
 const SHOWN: usize = 8;
 
-/// Of all channels.
+/// Summary of all channels.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
     /// N_max.
     pub n_max: u32,
-    /// Elements a channel, and strengths.
+    /// Elements per channel, and strengths.
     pub elements: usize,
-    /// Coefficients W⁰ taken up, computed or read.
+    /// Coefficients W⁰ used, computed or read.
     pub w0: usize,
     /// The largest measured deviation of a coefficient matrix from orthogonality.
     pub defect: f64,
-    /// Rows of the input beyond N_max, left out.
+    /// Rows of the input beyond N_max, which are ignored.
     pub left_out: usize,
-    /// pn, pp, nn as the file has them.
+    /// pn, pp, nn, as in the file.
     pub channels: Vec<ChannelSummary>,
 }
 
-/// Of one channel.
+/// Summary of one channel.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChannelSummary {
-    /// Which.
+    /// The channel.
     pub channel: Channel,
     /// Σ (2J+1) u².
     pub norm_of_elements: f64,
@@ -68,7 +68,7 @@ pub struct Strength {
     pub value: f64,
 }
 
-/// What one group adds to one channel.
+/// The contribution of one group to one channel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     norm_of_elements: f64,
@@ -78,7 +78,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// Of elements and strengths, both from the group's start.
+    /// From elements and strengths, both relative to the group's start.
     pub fn new(group: &Group, elements: &[f64], strengths: &[f64]) -> Share {
         let mut norm_by_s0 = [0.0; 3];
         let mut by_irrep: BTreeMap<(u32, u32), f64> = BTreeMap::new();
@@ -104,7 +104,7 @@ impl Share {
     }
 }
 
-/// Keeps the largest, the first of equal ones.
+/// Keeps the largest strengths; the first of equal ones.
 fn take_largest<'a>(row: &TensorRow<'a>, values: &[f64], largest: &mut Vec<(f64, TensorRow<'a>, usize)>) {
     for (column, value) in values.iter().enumerate() {
         let smallest = if largest.len() < SHOWN { 0.0 } else { largest.last().map_or(0.0, |(value, ..)| value.abs()) };
@@ -127,7 +127,7 @@ fn norm_of_elements(group: &Group, u: &[f64]) -> f64 {
 }
 
 impl Summary {
-    /// From the shares of all groups in their order, each with one of every channel.
+    /// From the shares of all groups in order, each with one entry per channel.
     pub fn new<'a>(plan: &Plan, channels: &[Channel], shares: impl Iterator<Item = &'a [Share]>) -> Summary {
         let mut sums: Vec<ChannelSummary> = channels.iter().map(|channel| ChannelSummary::empty(*channel)).collect();
         for shares in shares {
@@ -138,14 +138,14 @@ impl Summary {
     }
 }
 
-/// Numbers so large that their squares are none.
+/// Numbers too large to be squared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
     "{what} of channel {channel} overflows (the largest strength is {largest:e}): expected elements whose squares and sums stay \
      below 1e308; scale the interaction down"
 )]
 pub struct Overflow {
-    /// Which sum.
+    /// Name of the sum.
     pub what: &'static str,
     /// pn, pp or nn.
     pub channel: &'static str,
@@ -154,7 +154,7 @@ pub struct Overflow {
 }
 
 impl Summary {
-    /// Refuses sums that are infinite, or no number: what was transformed has overflowed, or what is told of it has.
+    /// Refuses infinite or NaN sums: the transformation or its summary has overflowed.
     ///
     /// # Errors
     ///

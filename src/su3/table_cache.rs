@@ -1,14 +1,15 @@
-//! Coupling coefficients kept on disk, under a name made of what determines them.
+//! Coupling coefficients cached on disk, under a name derived from what determines them.
 //!
-//! In: pairs of irreps with their range of L3. Out: their square tables, read if a file has them whole, else computed and kept.
+//! In: pairs of irreps with their range of L3. Out: their square tables, read if a file has them intact, otherwise
+//! computed and cached.
 //!
 //! key = blake3(schema, [`SquareTable::VERSION`], every λ1 μ1 λ2 μ2 L3_max, in 4 little-endian bytes each)
 //!
-//! A file is `su3-tables/<name>-<key16>.table` in the folder of the kernel cache: `EIGENSU3`, u32 schema, key (32 bytes), u64
-//! numbers, blake3 of the key and of what follows (32 bytes), then for each table its defect and its values, 8-byte little-endian. It is
-//! written beside and renamed; of two programs that make the same one wins and both are right. A short, torn or altered file
-//! is computed again and replaced; a folder that cannot be written is no error, one that others may write to is left aside. W⁰ of
-//! quanta (N_f, N_i) serves every N_max.
+//! A file is `su3-tables/<name>-<key16>.table` in the folder of the kernel cache: `EIGENSU3`, u32 schema, key (32 bytes),
+//! u64 numbers, blake3 of the key and of what follows (32 bytes), then for each table its defect and its values, 8-byte
+//! little-endian. It is written beside and renamed; if two programs make the same one, one wins and both are right. A
+//! short, torn or altered file is computed again and replaced. A folder that cannot be written is not an error; one that
+//! others may write to is not used. W⁰ of quanta (N_f, N_i) serves every N_max.
 
 use eigenforge_runtime::jit::{CacheFolder, Settings};
 use eigenforge_runtime::private::{self, Trust};
@@ -26,7 +27,7 @@ const SCHEMA: u32 = 1;
 const HEADER: usize = 8 + 4 + 32 + 8 + 32;
 const ENDING: &str = "table";
 
-/// Two irreps whose tables of L3 = 0, …, `l3_max` are wanted.
+/// Two irreps whose tables of L3 = 0, …, `l3_max` are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Factors {
     /// (λ1 μ1), (λ2 μ2).
@@ -35,7 +36,7 @@ pub struct Factors {
     pub l3_max: u32,
 }
 
-/// The folder, and what became of it so far.
+/// The folder, and counts of its use.
 #[derive(Debug, Default)]
 pub struct TableCache {
     folder: Option<PathBuf>,
@@ -45,14 +46,14 @@ pub struct TableCache {
     damaged: AtomicUsize,
 }
 
-/// What a cache did.
+/// Counts of a cache's use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Served {
+pub struct CacheCounts {
     /// Files read.
     pub read: usize,
-    /// Tables' files computed, whether kept or not.
+    /// Files computed, whether cached or not.
     pub made: usize,
-    /// Those among them whose file was there and damaged.
+    /// Computed files whose cached version was damaged.
     pub damaged: usize,
 }
 
@@ -70,7 +71,7 @@ pub struct TableFile {
 }
 
 impl TableCache {
-    /// In the folder `su3-tables` of the kernel cache, up to its limit; none where others may write to it. Writes nothing.
+    /// In the folder `su3-tables` of the kernel cache, up to its limit; off if others may write to it. Writes nothing.
     pub fn open(settings: &Settings) -> TableCache {
         let CacheFolder::At(root) = &settings.cache else { return TableCache::off() };
         let folder = root.join("su3-tables");
@@ -81,20 +82,20 @@ impl TableCache {
         TableCache::at(folder, settings.cache_limit)
     }
 
-    /// In a folder, up to so many bytes.
+    /// In a folder, up to `limit` bytes.
     pub fn at(folder: PathBuf, limit: u64) -> TableCache {
         TableCache { folder: Some(folder), limit, ..TableCache::default() }
     }
 
-    /// That keeps nothing.
+    /// A cache that stores nothing.
     pub fn off() -> TableCache {
         TableCache::default()
     }
 
-    /// What it has done.
-    pub fn served(&self) -> Served {
+    /// The counts so far.
+    pub fn served(&self) -> CacheCounts {
         let [read, made, damaged] = [&self.read, &self.made, &self.damaged].map(|count| count.load(Ordering::Relaxed));
-        Served { read, made, damaged }
+        CacheCounts { read, made, damaged }
     }
 
     /// The tables of `factors`, L3 ascending for each, from the file of this name and content or computed on all cores.
@@ -125,7 +126,7 @@ impl TableCache {
         tables
     }
 
-    /// The folder; `None` when nothing is kept.
+    /// The folder; `None` when nothing is cached.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
@@ -134,7 +135,7 @@ impl TableCache {
     ///
     /// # Errors
     ///
-    /// A folder that is there and cannot be read.
+    /// The folder exists but cannot be read.
     pub fn list(&self) -> io::Result<Vec<TableFile>> {
         let Some(folder) = &self.folder else { return Ok(Vec::new()) };
         let listing = match std::fs::read_dir(folder) {
@@ -148,11 +149,11 @@ impl TableCache {
         Ok(files)
     }
 
-    /// Reads every file and checks every byte; the path and what is wrong.
+    /// Reads every file and checks every byte; returns paths and faults.
     ///
     /// # Errors
     ///
-    /// A folder that is there and cannot be read.
+    /// The folder exists but cannot be read.
     pub fn verify(&self) -> io::Result<Vec<(PathBuf, Option<String>)>> {
         let check = |file: TableFile| {
             let fault = stored_key(&file.path).and_then(|key| check(&file.path, &key)).err();
@@ -161,18 +162,18 @@ impl TableCache {
         Ok(self.list()?.into_iter().map(check).collect())
     }
 
-    /// Removes all; gives their number and bytes.
+    /// Removes all files; returns their number and bytes.
     ///
     /// # Errors
     ///
-    /// A file that cannot be removed.
+    /// A file cannot be removed.
     pub fn clear(&self) -> io::Result<(usize, u64)> {
         let files = self.list()?;
         files.iter().try_for_each(|file| std::fs::remove_file(&file.path))?;
         Ok((files.len(), files.iter().map(|file| file.bytes).sum()))
     }
 
-    /// Removes what was used least recently until the limit is kept. A run calls it when it ends.
+    /// Removes the least recently used files until the cache is within its limit. Called at the end of a run.
     pub fn evict(&self) {
         let Ok(mut files) = self.list() else { return };
         files.sort_by_key(|file| file.unused);
@@ -241,7 +242,7 @@ fn publish(path: &Path, key: &blake3::Hash, payload: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The content of a whole file of this key. Its length is known before anything is read.
+/// The content of an intact file of this key. Its length is known before anything is read.
 fn read(path: &Path, key: &blake3::Hash, factors: &[Factors]) -> Result<Vec<u8>, String> {
     let (mut file, header, bytes) = open(path, key)?;
     let of = |of: &Factors| (0..=of.l3_max).map(|l3| 1 + SquareTable::places(of.irreps, l3)).sum::<usize>();
@@ -254,7 +255,7 @@ fn read(path: &Path, key: &blake3::Hash, factors: &[Factors]) -> Result<Vec<u8>,
     if header[HEADER - 32..] == *seal(key, &payload).as_bytes() { Ok(payload) } else { Err(ALTERED.into()) }
 }
 
-/// Whether every byte of a file of this key is as it was written. Holds no more of it than a piece.
+/// Checks every byte of a file of this key, piece by piece.
 fn check(path: &Path, key: &blake3::Hash) -> Result<(), String> {
     let (file, header, _) = open(path, key)?;
     let mut hasher = blake3::Hasher::new();
@@ -264,7 +265,7 @@ fn check(path: &Path, key: &blake3::Hash) -> Result<(), String> {
 
 const ALTERED: &str = "its key or content is altered";
 
-/// A file behind its header, which must be of this key and of the file's length, and its bytes.
+/// Opens a file and skips its header, which must have this key and the file's length; returns its bytes.
 fn open(path: &Path, key: &blake3::Hash) -> Result<(File, [u8; HEADER], u64), String> {
     let mut file = Trust::own().open(path).map_err(|error| error.to_string())?;
     let bytes = file.metadata().map_err(|error| error.to_string())?.len();
@@ -278,7 +279,7 @@ fn open(path: &Path, key: &blake3::Hash) -> Result<(File, [u8; HEADER], u64), St
     Ok((file, header, bytes))
 }
 
-/// The key in a header, which must be that of the name.
+/// The key in a header, which must match the name.
 fn stored_key(path: &Path) -> Result<blake3::Hash, String> {
     let mut header = [0; 44];
     let mut file = Trust::own().open(path).map_err(|error| error.to_string())?;
@@ -304,7 +305,7 @@ mod tests {
         vec![of(2, 2), of(0, 3)]
     }
 
-    /// A file gives the very numbers back; whatever is done to one of its bytes, or to its length, is noticed and mended.
+    /// A file returns exactly the same numbers; any change of a byte or of its length is detected and repaired.
     #[test]
     fn a_damaged_file_is_made_again() {
         let folder = tempfile::tempdir().unwrap();
@@ -315,9 +316,9 @@ mod tests {
             (cache.served(), tables.into_iter().flat_map(|table| table.values).collect::<Vec<f64>>())
         };
         let (served, made) = get();
-        assert_eq!(served, Served { read: 0, made: 1, damaged: 0 });
+        assert_eq!(served, CacheCounts { read: 0, made: 1, damaged: 0 });
         assert!(made.len() > 100);
-        assert_eq!(get(), (Served { read: 1, made: 0, damaged: 0 }, made.clone()));
+        assert_eq!(get(), (CacheCounts { read: 1, made: 0, damaged: 0 }, made.clone()));
         let cache = TableCache::at(folder.path().into(), u64::MAX);
         let path = cache.list().unwrap().remove(0).path;
         let good = std::fs::read(&path).unwrap();
@@ -332,7 +333,7 @@ mod tests {
         for bytes in cases {
             std::fs::write(&path, &bytes).unwrap();
             assert!(cache.verify().unwrap()[0].1.is_some());
-            assert_eq!(get(), (Served { read: 0, made: 1, damaged: 1 }, made.clone()));
+            assert_eq!(get(), (CacheCounts { read: 0, made: 1, damaged: 1 }, made.clone()));
             assert_eq!(std::fs::read(&path).unwrap(), good);
         }
         assert_eq!(cache.verify().unwrap()[0].1, None);

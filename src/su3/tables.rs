@@ -1,7 +1,8 @@
-//! All coefficients of a transformation, computed once and kept in the [`TableCache`].
+//! All coefficients of a transformation, computed once and stored in the [`TableCache`].
 //!
-//! In: a [`Plan`]; the groups of it that are worked on. Out: jj → LS matrices of every pair of shells, W^f of every bra pair and W^i of every ket pair as square
-//! orthogonal matrices a total L, W⁰ of every product of irreps as square orthogonal matrices an S0, on all cores.
+//! In: a [`Plan`] and the groups being processed. Out: jj → LS matrices of every pair of shells, W^f of every bra pair
+//! and W^i of every ket pair as square orthogonal matrices per total L, W⁰ of every product of irreps as square
+//! orthogonal matrices per S0, on all cores.
 //!
 //! ```text
 //! W^f = ⟨(na 0) la; (nb 0) lb ‖ (λf μf) κf Lf⟩,  W^i = ⟨(0 nd) ld; (0 nc) lc ‖ (λi μi) κi Li⟩,
@@ -20,7 +21,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub struct Tables {
     pub(super) pairs: HashMap<ShellPair, PairTables>,
-    /// Of the groups asked for last, at most.
+    /// Products of the groups loaded last.
     pub(super) products: HashMap<[Irrep; 2], Vec<SquareTable>>,
     pub(super) spins: SpinFactors,
     coupler: Coupler,
@@ -61,11 +62,11 @@ impl Tables {
     /// Angular momenta beyond what the exact sums serve.
     pub fn new(plan: &Plan) -> Result<Tables, LabelError> {
         let mut tables = Tables::of_pairs(plan, TableCache::off())?;
-        tables.take_up(&plan.groups.iter().collect::<Vec<_>>());
+        tables.load_groups(&plan.groups.iter().collect::<Vec<_>>());
         Ok(tables)
     }
 
-    /// Those of the pairs of shells, without W⁰.
+    /// The coefficients of the pairs of shells, without W⁰.
     ///
     /// # Errors
     ///
@@ -92,8 +93,8 @@ impl Tables {
         Ok(Tables { pairs, products: HashMap::new(), spins, coupler, cache, defect, w0: 0 })
     }
 
-    /// Takes up W⁰ of some groups in place of those it holds; (λf μf) and (λi μi) tell their group.
-    pub fn take_up(&mut self, groups: &[&Group]) {
+    /// Loads W⁰ of some groups, replacing those loaded before; (λf μf) and (λi μi) determine their group.
+    pub fn load_groups(&mut self, groups: &[&Group]) {
         self.products.clear();
         let (coupler, cache) = (&self.coupler, &self.cache);
         let made: Vec<Vec<SquareTable>> = groups.par_iter().map(|group| w0_tables(coupler, cache, group)).collect();
@@ -108,7 +109,7 @@ impl Tables {
         }
     }
 
-    /// The largest deviation of a group's W⁰, which must be taken up.
+    /// The largest deviation of a loaded group's W⁰.
     pub fn defect_of(&self, group: &Group) -> f64 {
         let tables =
             group.products.iter().flat_map(|product| &self.products[&[product.bra_irrep(), product.ket_irrep()]]);
@@ -120,7 +121,7 @@ impl Tables {
         self.pairs.len()
     }
 
-    /// Bytes of the coefficients of pairs, which are held all the time.
+    /// Bytes of the coefficients of pairs, which are held permanently.
     pub fn resident(&self) -> u64 {
         let orbital = |tables: &[OrbitalTable]| tables.iter().map(|table| 8 * table.values.len()).sum::<usize>();
         let of_pair = |pair: &PairTables| {
@@ -130,12 +131,12 @@ impl Tables {
         self.pairs.values().map(of_pair).sum::<usize>() as u64
     }
 
-    /// What makes them.
+    /// The coupler that computes them.
     pub fn coupler(&self) -> &Coupler {
         &self.coupler
     }
 
-    /// Where tables are kept.
+    /// The cache of tables.
     pub fn cache(&self) -> &TableCache {
         &self.cache
     }
@@ -144,7 +145,7 @@ impl Tables {
 /// The largest rank of a tensor's spin.
 const S0_MAX: u32 = 2;
 
-/// W⁰ of a group's products: which they are follows from its quanta alone, whatever the N_max.
+/// W⁰ of a group's products, which are determined by its quanta alone, for any N_max.
 fn w0_tables(coupler: &Coupler, cache: &TableCache, group: &Group) -> Vec<SquareTable> {
     let factors = group.products.iter().map(|product| [product.bra_irrep(), product.ket_irrep()]);
     let factors: Vec<Factors> = factors.map(|irreps| Factors { irreps, l3_max: S0_MAX }).collect();

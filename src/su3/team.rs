@@ -1,37 +1,38 @@
-//! Groups of quadruples dealt out to workers: the master–worker scheme of Oberhuber et al. (2021), whatever carries the words.
+//! Distribution of groups of quadruples to workers: the master–worker scheme of Oberhuber et al. (2021), over any
+//! transport.
 //!
-//! In: the portions of groups that are wanted. Out: each done by one worker, handed to the master as it comes. The master deals
-//! the portions with the most work first and gives whoever reports the next one, so nobody waits for long; a group's numbers do not
-//! depend on who computes it or with what, and sums over groups are taken in the order of the plan, so any number of workers
-//! gives the same bits. On CPUs a portion is a group ([`by_work`]); on devices it is larger ([`portions`]), as each has a text of its
-//! own to compile and one launch does all of it.
+//! In: the requested portions of groups. Out: each done by one worker and passed to the master when it is ready. The
+//! master assigns the portions with the most work first and gives the next one to each worker that reports, so no worker
+//! waits for long; a group's numbers do not depend on who computes it, and sums over groups are taken in the order of the
+//! plan, so any number of workers gives the same bits. On CPUs a portion is one group ([`by_work`]); on devices it is
+//! larger ([`portions`]), because each has its own text to compile and one launch does all of it.
 
 use super::plan::Plan;
-use super::work::{DeviceWorkError, Finished, bytes_of, pieces};
+use super::work::{DeviceWorkError, FinishedGroup, bytes_of, pieces};
 
-/// What a worker says.
+/// A worker's report.
 #[derive(Debug)]
 pub enum Report {
-    /// That it is there.
+    /// It is ready.
     Ready,
     /// The groups of a portion.
-    Finished(Vec<Finished>),
-    /// Why it cannot go on.
+    Finished(Vec<FinishedGroup>),
+    /// Why it failed.
     Failed(String),
 }
 
 /// Why a team did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum TeamError {
-    /// A worker's words.
+    /// A worker failed.
     #[error("worker {worker}: {reason}")]
     Worker {
         /// Its number.
         worker: usize,
-        /// What it said.
+        /// Its message.
         reason: String,
     },
-    /// The results cannot be kept.
+    /// The results cannot be saved.
     #[error(transparent)]
     Keep(#[from] std::io::Error),
     /// The connection.
@@ -44,18 +45,18 @@ pub trait Master {
     /// Number of workers.
     fn workers(&self) -> usize;
 
-    /// The next report, whoever it is from.
+    /// The next report from any worker.
     ///
     /// # Errors
     ///
-    /// Of the connection.
+    /// Errors of the connection.
     fn receive(&mut self) -> Result<(usize, Report), TeamError>;
 
-    /// Gives a worker a portion; `None` sends it home.
+    /// Assigns a portion to a worker; `None` ends the worker.
     ///
     /// # Errors
     ///
-    /// Of the connection.
+    /// Errors of the connection.
     fn send(&mut self, worker: usize, portion: Option<&[usize]>) -> Result<(), TeamError>;
 }
 
@@ -65,27 +66,27 @@ pub trait Worker {
     ///
     /// # Errors
     ///
-    /// Of the connection.
+    /// Errors of the connection.
     fn report(&mut self, report: Report) -> Result<(), TeamError>;
 
-    /// The next portion.
+    /// Receives the next portion.
     ///
     /// # Errors
     ///
-    /// Of the connection.
+    /// Errors of the connection.
     fn next(&mut self) -> Result<Option<Vec<usize>>, TeamError>;
 }
 
-/// Deals `portions`; `keep` gets the groups of each as it is done. After a failure nobody gets another portion, and all are sent
-/// home.
+/// Assigns `portions`; `keep` gets the groups of each when it is done. After a failure no more portions are assigned, and
+/// all workers are ended.
 ///
 /// # Errors
 ///
-/// Those of a worker, of `keep`, or of the connection.
+/// Errors of a worker, of `keep`, or of the connection.
 pub fn deal(
     master: &mut dyn Master,
     portions: Vec<Vec<usize>>,
-    mut keep: impl FnMut(Vec<Finished>) -> std::io::Result<()>,
+    mut keep: impl FnMut(Vec<FinishedGroup>) -> std::io::Result<()>,
 ) -> Result<(), TeamError> {
     let mut portions = portions.into_iter();
     let mut failed = None;
@@ -105,14 +106,14 @@ pub fn deal(
     failed.map_or(Ok(()), Err)
 }
 
-/// Works until sent home; `done` does a portion.
+/// Works until ended; `done` computes a portion.
 ///
 /// # Errors
 ///
-/// Of the connection; what goes wrong in the work is reported to the master.
+/// Errors of the connection; errors of the work are reported to the master.
 pub fn work(
     worker: &mut dyn Worker,
-    mut done: impl FnMut(&[usize]) -> Result<Vec<Finished>, DeviceWorkError>,
+    mut done: impl FnMut(&[usize]) -> Result<Vec<FinishedGroup>, DeviceWorkError>,
 ) -> Result<(), TeamError> {
     worker.report(Report::Ready)?;
     while let Some(portion) = worker.next()? {
@@ -125,11 +126,11 @@ pub fn work(
     Ok(())
 }
 
-/// Portions that a worker with a device takes, about: few texts to compile, and nobody waits long for the last.
+/// Approximate number of portions per worker with a device: few texts to compile, and a short wait for the last.
 const PORTIONS_A_WORKER: u64 = 3;
 
-/// Portions of about equal numbers for workers with devices, none of more than `bytes` unless it is one group, those with the most
-/// first.
+/// Portions of about equal numbers for workers with devices, none larger than `bytes` unless it is a single group, those
+/// with the most work first.
 pub fn portions(
     plan: &Plan,
     groups: impl Iterator<Item = usize>,
@@ -145,7 +146,7 @@ pub fn portions(
     portions
 }
 
-/// Portions of a group each, those with the most multiplications first.
+/// Portions of one group each, those with the most multiplications first.
 pub fn by_work(plan: &Plan, groups: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
     let work = |group: &usize| -> u64 {
         let blocks = plan.groups[*group].products.iter().flat_map(|product| &product.tensors);
@@ -165,7 +166,7 @@ mod tests {
     use super::super::space::Space;
     use super::super::table_cache::TableCache;
     use super::super::tables::Tables;
-    use super::super::work::{Algorithm, Direction, Job, Spent};
+    use super::super::work::{Algorithm, Direction, Job, WorkTimes};
     use super::*;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -209,7 +210,7 @@ mod tests {
     fn job<'a>(plan: &'a Plan, source: &'a dyn Source) -> Job<'a> {
         let tables = Tables::of_pairs(plan, TableCache::off()).expect("small labels");
         let (direction, algorithm) = (Direction::Forward, Algorithm::Factorised);
-        Job { plan, source, tables, direction, algorithm, spent: Spent::default() }
+        Job { plan, source, tables, direction, algorithm, spent: WorkTimes::default() }
     }
 
     fn by_team(
@@ -217,7 +218,7 @@ mod tests {
         source: &dyn Source,
         workers: usize,
         dealt: Vec<Vec<usize>>,
-    ) -> Result<Vec<Finished>, TeamError> {
+    ) -> Result<Vec<FinishedGroup>, TeamError> {
         let (to_master, reports) = channel();
         let mut done = Vec::new();
         std::thread::scope(|scope| {
@@ -284,7 +285,7 @@ mod tests {
             0
         }
 
-        fn manner(&self) -> &'static str {
+        fn describe(&self) -> &'static str {
             "torn"
         }
     }

@@ -1,16 +1,16 @@
 //! The factorised transformation of two-body matrix elements into strengths of SU(3) × SU(2) tensors, and back.
 //!
 //! In: u^J of every quadruple of shells, in the layout of a [`Plan`]; u = V for a proton and a neutron, u =
-//! √((1+δab)(1+δcd)) V for normalised states of two protons or two neutrons; radial functions positive at infinity. Out: the
-//! strengths C of
+//! √((1+δab)(1+δcd)) V for normalised states of two protons or two neutrons; radial functions positive at infinity. Out:
+//! the strengths C of
 //!
 //! ```text
 //! V = Σ C(na nb (λf μf) nc nd (λi μi) (λ0 μ0) Sf Si S0 κ0 ρ0) [[a†(na 0) × a†(nb 0)]^{(λf μf) Sf} × [ã(0 nd) × ã(0 nc)]^{(λi μi) Si}]^{ρ0 (λ0 μ0)}_{κ0 (S0 S0) 0}
 //! ```
-//! with ¼ in front for identical nucleons (Oberhuber et al. 2021, eq. 3). Their eq. 7 is one sum; here it is three products
-//! with orthogonal matrices, each over the labels it needs: jj → LS and J → S0, W^f and W^i a quadruple ([`super::stage`]),
-//! then for each (λf μf), (λi μi), S0 one product C = W⁰ Z over the columns of all quadruples that contain both irreps.
-//! √(2J+1) u → C is orthogonal, so the inverse is the transpose and Σ C² = Σ (2J+1) u².
+//! with a factor ¼ for identical nucleons (Oberhuber et al. 2021, eq. 3). Their eq. 7 is one sum; here it is three
+//! products with orthogonal matrices, each over the labels it needs: jj → LS and J → S0, W^f and W^i per quadruple
+//! ([`super::stage`]), then for each (λf μf), (λi μi), S0 one product C = W⁰ Z over the columns of all quadruples that
+//! contain both irreps. √(2J+1) u → C is orthogonal, so the inverse is the transpose and Σ C² = Σ (2J+1) u².
 
 use super::matrices::{multiply, transpose_multiply};
 use super::plan::{Group, Plan, Product, spins_of};
@@ -19,7 +19,7 @@ use super::tables::{PairTables, Tables};
 use eigenforge_su3::{Irrep, SquareTable};
 use rayon::prelude::*;
 
-/// Strengths of a group from its elements, of one channel; W⁰ of the group must be taken up.
+/// Strengths of a group from its elements, for one channel; W⁰ of the group must be loaded.
 pub fn forward_group(group: &Group, tables: &Tables, elements: &[f64], strengths: &mut [f64]) {
     GroupTables::new(group, tables).forward(elements, strengths);
 }
@@ -49,7 +49,7 @@ pub fn inverse(plan: &Plan, tables: &Tables, strengths: &[f64]) -> Vec<f64> {
     elements
 }
 
-/// A vector cut at the groups' starts.
+/// A vector split at the groups' starts.
 fn by_group<'a>(plan: &Plan, mut rest: &'a mut [f64]) -> Vec<&'a mut [f64]> {
     let mut slices = Vec::with_capacity(plan.groups.len());
     for group in &plan.groups {
@@ -60,7 +60,7 @@ fn by_group<'a>(plan: &Plan, mut rest: &'a mut [f64]) -> Vec<&'a mut [f64]> {
     slices
 }
 
-/// What the quadruples of a group read.
+/// The tables for the quadruples of a group.
 struct GroupTables<'a> {
     group: &'a Group,
     tables: &'a Tables,
@@ -149,7 +149,7 @@ impl<'a> GroupTables<'a> {
         &self.tables.products[&[product.bra_irrep(), product.ket_irrep()]]
     }
 
-    /// Calls `visit(place in Z of the product, quadruple, place in Z of the quadruple)` for all numbers of one S0.
+    /// Calls `visit(index in Z of the product, quadruple, index in Z of the quadruple)` for all numbers of one S0.
     fn for_each(&self, product: &Product, table: &SquareTable, mut visit: impl FnMut(usize, usize, usize)) {
         let spins = spins_of(table.l3);
         let columns = product.bras.len() * product.kets.len() * spins.len();

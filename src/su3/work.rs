@@ -1,7 +1,8 @@
-//! The work on some groups of quadruples: numbers in, coefficients, numbers out, and what to say of them.
+//! The work on some groups of quadruples: input numbers, coefficients, output numbers, and their summary.
 //!
-//! In: a [`Source`], which groups. Out: their strengths (or elements) with their shares of the [`Summary`]. A group needs nothing
-//! of another, so they may be done in pieces that fit into memory, in any order, by any process: the bits are the same.
+//! In: a [`Source`], and the groups. Out: their strengths (or elements) with their shares of the [`Summary`]. Groups are
+//! independent, so they may be processed in pieces that fit into memory, in any order, by any process: the bits are the
+//! same.
 //!
 //! [`Summary`]: super::Summary
 
@@ -27,12 +28,12 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// What goes in.
+    /// The kind of the input.
     pub fn input(self) -> binary::Kind {
         if self == Direction::Forward { binary::Kind::Elements } else { binary::Kind::Strengths }
     }
 
-    /// What comes out.
+    /// The kind of the output.
     pub fn output(self) -> binary::Kind {
         if self == Direction::Forward { binary::Kind::Strengths } else { binary::Kind::Elements }
     }
@@ -57,7 +58,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// The words of a model file and of `--algorithm`.
+    /// Their names in model files and in `--algorithm`.
     pub const WORDS: [(&'static str, Algorithm); 2] =
         [("factorised", Algorithm::Factorised), ("paper", Algorithm::Paper)];
 }
@@ -68,19 +69,19 @@ pub struct Job<'a> {
     pub plan: &'a Plan,
     /// The input.
     pub source: &'a dyn Source,
-    /// Coefficients of the pairs of shells; W⁰ is taken up as needed.
+    /// Coefficients of the pairs of shells; W⁰ is loaded as needed.
     pub tables: Tables,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// How.
+    /// The algorithm.
     pub algorithm: Algorithm,
-    /// Where the time went.
-    pub spent: Spent,
+    /// Time per stage.
+    pub spent: WorkTimes,
 }
 
 /// Wall-clock seconds by stage, and counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spent {
+pub struct WorkTimes {
     /// Reading or computing the input.
     pub input: f64,
     /// W⁰.
@@ -91,40 +92,40 @@ pub struct Spent {
     pub terms: u64,
 }
 
-/// A group that is done.
+/// A finished group.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
-    /// Which.
+pub struct FinishedGroup {
+    /// Its number.
     pub group: usize,
-    /// Its numbers, a vector a channel.
+    /// Its numbers, a vector per channel.
     pub vectors: Vec<Vec<f64>>,
     /// The largest deviation from orthogonality of its W⁰.
     pub defect: f64,
-    /// Of each channel.
+    /// Share of each channel.
     pub shares: Vec<Share>,
 }
 
 impl Job<'_> {
-    /// Does some groups of the plan, on all cores.
+    /// Transforms some groups of the plan, on all cores.
     ///
     /// # Errors
     ///
-    /// Those of the source.
-    pub fn work(&mut self, groups: &[usize]) -> Result<Vec<Finished>, TableError> {
+    /// Errors of the source.
+    pub fn work(&mut self, groups: &[usize]) -> Result<Vec<FinishedGroup>, TableError> {
         let started = Instant::now();
         let inputs = read(self.plan, self.source, groups)?;
         self.spent.input += started.elapsed().as_secs_f64();
         Ok(self.work_on(groups, &inputs))
     }
 
-    /// The same of numbers that are there.
-    pub fn work_on(&mut self, groups: &[usize], inputs: &[Vec<Vec<f64>>]) -> Vec<Finished> {
+    /// The same from given numbers.
+    pub fn work_on(&mut self, groups: &[usize], inputs: &[Vec<Vec<f64>>]) -> Vec<FinishedGroup> {
         let of: Vec<&Group> = groups.iter().map(|at| &self.plan.groups[*at]).collect();
         let mut clock = Instant::now();
         let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64();
-        self.tables.take_up(&of);
+        self.tables.load_groups(&of);
         self.spent.tables += lap();
-        let done: Vec<(Finished, u64)> = groups
+        let done: Vec<(FinishedGroup, u64)> = groups
             .par_iter()
             .zip(inputs)
             .map(|(at, input)| {
@@ -138,13 +139,13 @@ impl Job<'_> {
         done.into_iter().map(|(finished, _)| finished).collect()
     }
 
-    fn finished(&self, at: usize, input: &[Vec<f64>], vectors: Vec<Vec<f64>>, defect: f64) -> Finished {
+    fn finished(&self, at: usize, input: &[Vec<f64>], vectors: Vec<Vec<f64>>, defect: f64) -> FinishedGroup {
         let (group, pairs) = (&self.plan.groups[at], input.par_iter().zip(&vectors));
         let shares = pairs.map(|(input, output)| self.direction.share(group, input, output)).collect();
-        Finished { group: at, vectors, defect, shares }
+        FinishedGroup { group: at, vectors, defect, shares }
     }
 
-    /// Every channel; one that equals an earlier one, as nn does pp without Coulomb's force, is copied.
+    /// Transforms every channel; one that equals an earlier one, as nn equals pp without the Coulomb force, is copied.
     fn transform(&self, group: &Group, input: &[Vec<f64>]) -> (Vec<Vec<f64>>, u64) {
         let first_like: Vec<usize> =
             (0..input.len()).map(|at| (0..at).find(|other| input[*other] == input[at]).unwrap_or(at)).collect();
@@ -169,24 +170,24 @@ impl Job<'_> {
     }
 }
 
-/// Numbers of some groups: of each a vector a channel.
+/// Numbers of some groups: for each, one vector per channel.
 ///
 /// # Errors
 ///
-/// Those of the source.
+/// Errors of the source.
 pub fn read(plan: &Plan, source: &dyn Source, groups: &[usize]) -> Result<Vec<Vec<Vec<f64>>>, TableError> {
     let _reading = trace::span("set up", "read the input");
     groups.par_iter().map(|at| source.group(&plan.groups[*at])).collect()
 }
 
 /// Some groups of a plan on a device, as a plan of their own with one set of kernels, portion by portion.
-pub struct OnDevice {
+pub struct DeviceWork {
     portions: Vec<Vec<usize>>,
     channels: device::Channels,
     vectors: device::DeviceVectors,
 }
 
-/// What can be made for [`OnDevice`] before there is a device, of all channels.
+/// Prepares what [`DeviceWork`] needs before there is a device, for all channels.
 pub fn layouts(
     plan: &Plan,
     tables: &Tables,
@@ -198,23 +199,23 @@ pub fn layouts(
     let way = way_of(direction, algorithm);
     let part = device::part_of(plan, &portions.concat());
     let layouts = || device::Layouts::new(&part, tables, channels, way, &ranges(portions));
-    (way != device::Direction::Paper).then(layouts)
+    (way != device::TransformKind::Paper).then(layouts)
 }
 
-/// Whether a device does groups in several portions; else it takes all at once.
+/// Whether a device processes groups in several portions; otherwise all at once.
 pub fn has_portions(direction: Direction, algorithm: Algorithm) -> bool {
     (direction, algorithm) == (Direction::Forward, Algorithm::Factorised)
 }
 
-fn way_of(direction: Direction, algorithm: Algorithm) -> device::Direction {
+fn way_of(direction: Direction, algorithm: Algorithm) -> device::TransformKind {
     match (direction, algorithm) {
-        (Direction::Inverse, _) => device::Direction::Inverse,
-        (Direction::Forward, Algorithm::Factorised) => device::Direction::Forward,
-        (Direction::Forward, Algorithm::Paper) => device::Direction::Paper,
+        (Direction::Inverse, _) => device::TransformKind::Inverse,
+        (Direction::Forward, Algorithm::Factorised) => device::TransformKind::Forward,
+        (Direction::Forward, Algorithm::Paper) => device::TransformKind::Paper,
     }
 }
 
-/// Portions that stand one after another, by place.
+/// Consecutive portions, as index ranges.
 fn ranges(portions: &[Vec<usize>]) -> Vec<Range<usize>> {
     let mut end = 0;
     let mut range = |portion: &Vec<usize>| {
@@ -224,23 +225,24 @@ fn ranges(portions: &[Vec<usize>]) -> Vec<Range<usize>> {
     portions.iter().map(&mut range).collect()
 }
 
-impl OnDevice {
-    /// Compiles kernels and makes W⁰ for these groups. `layouts` are those of an earlier [`layouts`], if they are of the same.
+impl DeviceWork {
+    /// Compiles kernels and computes W⁰ for these groups. `layouts` come from an earlier call of [`layouts`] and are used
+    /// if they match.
     ///
     /// # Errors
     ///
-    /// Memory that the device does not have, with the numbers.
+    /// Not enough device memory, with the numbers.
     pub fn new(
         job: &mut Job,
         portions: &[Vec<usize>],
         layouts: Option<device::Layouts>,
         device: &Device,
-    ) -> Result<OnDevice, DeviceTransformError> {
+    ) -> Result<DeviceWork, DeviceTransformError> {
         let started = Instant::now();
         let groups = portions.concat();
         let (part, way) = (device::part_of(job.plan, &groups), way_of(job.direction, job.algorithm));
-        if way == device::Direction::Paper {
-            job.tables.take_up(&groups.iter().map(|at| &job.plan.groups[*at]).collect::<Vec<_>>());
+        if way == device::TransformKind::Paper {
+            job.tables.load_groups(&groups.iter().map(|at| &job.plan.groups[*at]).collect::<Vec<_>>());
         }
         let count = job.source.channels().len();
         let channels =
@@ -248,20 +250,20 @@ impl OnDevice {
         let vectors = channels.vectors()?;
         job.spent.tables += started.elapsed().as_secs_f64();
         let portions = if channels.portions() == portions.len() { portions.to_vec() } else { vec![groups] };
-        Ok(OnDevice { portions, channels, vectors })
+        Ok(DeviceWork { portions, channels, vectors })
     }
 
-    /// Does a portion.
+    /// Transforms a portion.
     ///
     /// # Errors
     ///
-    /// A device that fails.
+    /// The device fails.
     pub fn portion(
         &mut self,
         job: &mut Job,
         portion: usize,
         inputs: &[Vec<Vec<f64>>],
-    ) -> Result<Vec<Finished>, DeviceTransformError> {
+    ) -> Result<Vec<FinishedGroup>, DeviceTransformError> {
         let started = Instant::now();
         let outputs = self.channels.portion(portion, &mut self.vectors, inputs)?;
         let before: usize = self.portions[..portion].iter().map(Vec::len).sum();
@@ -275,12 +277,12 @@ impl OnDevice {
     }
 }
 
-/// Does some groups of the plan on a device, all at once, as a plan of their own.
+/// Transforms some groups of the plan on a device, all at once, as a plan of their own.
 ///
 /// # Errors
 ///
-/// Those of the source; memory that the device does not have, with the numbers.
-pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec<Finished>, DeviceWorkError> {
+/// Errors of the source; not enough device memory, with the numbers.
+pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec<FinishedGroup>, DeviceWorkError> {
     let (plan, source) = (job.plan, job.source);
     // The compiler keeps one core busy for each file; the others read.
     let (ready, input, reading) = std::thread::scope(|scope| {
@@ -288,7 +290,7 @@ pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec
             let (started, input) = (Instant::now(), read(plan, source, groups));
             (input, started.elapsed().as_secs_f64())
         });
-        let ready = OnDevice::new(job, &[groups.to_vec()], None, device);
+        let ready = DeviceWork::new(job, &[groups.to_vec()], None, device);
         let (input, seconds) = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (ready, input, seconds)
     });
@@ -296,13 +298,13 @@ pub fn on_device(job: &mut Job, groups: &[usize], device: &Device) -> Result<Vec
     Ok(ready?.portion(job, 0, &input?)?)
 }
 
-/// Why a device did not do its groups.
+/// Why a device could not process its groups.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceWorkError {
-    /// The input.
+    /// Error of the input.
     #[error(transparent)]
     Source(#[from] TableError),
-    /// The device.
+    /// Error of the device.
     #[error(transparent)]
     Device(#[from] DeviceTransformError),
 }
@@ -313,12 +315,12 @@ pub fn w0_of(group: &Group) -> u64 {
     tensors.map(|block| (block.rows * block.rows) as u64).sum()
 }
 
-/// Bytes that a group takes while it is worked on: input, output and intermediate numbers, and W⁰.
+/// Bytes of a group in progress: input, output and intermediate numbers, and W⁰.
 pub fn bytes_of(group: &Group, channels: usize) -> u64 {
     8 * (4 * (channels * group.length) as u64 + 2 * group.length as u64 + w0_of(group))
 }
 
-/// Groups that are worked on together: consecutive ones of `wanted` up to so many bytes, each group at least by itself.
+/// Groups processed together: consecutive ones of `wanted` up to a limit in bytes, at least one group each.
 pub fn pieces(plan: &Plan, wanted: impl Iterator<Item = usize>, channels: usize, bytes: u64) -> Vec<Vec<usize>> {
     let (mut pieces, mut held): (Vec<Vec<usize>>, u64) = (Vec::new(), 0);
     for at in wanted {
@@ -342,7 +344,8 @@ mod tests {
     use super::super::space::Space;
     use super::*;
 
-    /// A device gives the same bits for one portion, for several and for a portion a group; near those of the CPU.
+    /// A device gives the same bits for one portion, for several and for one portion per group; close to those of the
+    /// CPU.
     #[test]
     fn portions_do_not_change_the_bits() {
         use super::super::TableCache;
@@ -352,9 +355,9 @@ mod tests {
         let source = ByChannel { vectors: vec![(Channel::Pn, vector(1)), (Channel::Pp, vector(2))], left_out: 0 };
         let job = |direction| {
             let (tables, algorithm) = (Tables::of_pairs(&plan, TableCache::off()).unwrap(), Algorithm::Factorised);
-            Job { plan: &plan, source: &source, tables, direction, algorithm, spent: Spent::default() }
+            Job { plan: &plan, source: &source, tables, direction, algorithm, spent: WorkTimes::default() }
         };
-        // Not all of the groups, as in a run that goes on.
+        // Not all of the groups, as in a resumed run.
         let groups: Vec<usize> = (0..plan.groups.len()).filter(|at| *at != 2).collect();
         for device in eigenforge_runtime::testing::kernel_devices(eigenforge_runtime::simulate::Schedule::Forward) {
             for direction in [Direction::Forward, Direction::Inverse] {
@@ -373,12 +376,12 @@ mod tests {
                     let portions: Vec<Vec<usize>> = groups.chunks(most).map(<[usize]>::to_vec).collect();
                     let mut job = job(direction);
                     let ready = layouts(&plan, &job.tables, 2, direction, job.algorithm, &portions);
-                    let mut ours = OnDevice::new(&mut job, &portions, ready, &device).unwrap();
+                    let mut ours = DeviceWork::new(&mut job, &portions, ready, &device).unwrap();
                     let mut one = |at: usize| {
                         let inputs = read(&plan, &source, &portions[at]).unwrap();
                         ours.portion(&mut job, at, &inputs).unwrap()
                     };
-                    let found: Vec<Finished> = (0..portions.len()).flat_map(&mut one).collect();
+                    let found: Vec<FinishedGroup> = (0..portions.len()).flat_map(&mut one).collect();
                     assert_eq!(found, whole, "{most} groups a portion");
                 }
             }

@@ -1,13 +1,13 @@
-//! Does the plan have every field that its template names?
+//! Checks that the plan has every field that its template uses.
 //!
-//! In: a template and the plan as the engine sees it. Out: nothing, or the first field that is missing, with the line and
-//! the fields there are. All branches are looked at, also those that this plan does not take; the fields of list elements
-//! (`group.flip` in a loop over `groups`) are known only where a loop runs, so those come out of the rendering itself.
+//! In: a template and the plan as the engine sees it. Out: nothing, or the first missing field, with the line and the
+//! available fields. All branches are checked, also those that this plan does not take; the fields of list elements
+//! (`group.flip` in a loop over `groups`) are known only where a loop runs, so those are found while rendering.
 
 use crate::text::TextError;
 use minijinja::{Template, Value};
 
-/// An error for the first field, in the order of the template's lines, that no branch could find in the plan.
+/// Returns an error for the first field, in the order of the template's lines, that is missing from the plan.
 pub(crate) fn check(name: &'static str, template: &Template, plan: &Value) -> Result<(), TextError> {
     let source = template.source();
     let missing =
@@ -19,7 +19,7 @@ pub(crate) fn check(name: &'static str, template: &Template, plan: &Value) -> Re
     }
 }
 
-/// What the engine refused while rendering, with the field where it is one that is missing.
+/// The engine's error while rendering, with the missing field if that is the cause.
 pub(crate) fn explain(name: &'static str, source: &str, plan: &Value, refused: minijinja::Error) -> TextError {
     let line = refused.line().unwrap_or(0);
     let named = paths(source.lines().nth(line.saturating_sub(1)).unwrap_or_default());
@@ -33,7 +33,7 @@ pub(crate) fn explain(name: &'static str, source: &str, plan: &Value, refused: m
     }
 }
 
-/// Where a dotted path ends early: the last part that is there, and the fields it has.
+/// Where a dotted path ends early: the last existing part, and its fields.
 fn missing(source: &str, plan: &Value, path: &str) -> Option<(String, Vec<String>)> {
     let mut at = String::new();
     let mut value = plan.clone();
@@ -42,7 +42,7 @@ fn missing(source: &str, plan: &Value, path: &str) -> Option<(String, Vec<String
         let next = if depth == 0 { next.or_else(|| element(source, plan, part)) } else { next };
         match next {
             Some(next) => value = next,
-            // The name of a loop without elements, of a macro's argument: nothing is known of it.
+            // The name of a loop without elements, or of a macro's argument: nothing is known of it.
             None if depth == 0 && is_bound(source, part) => return None,
             None => {
                 let place = if at.is_empty() { "the plan".into() } else { format!("`{at}`") };
@@ -59,7 +59,7 @@ fn fields(value: &Value) -> Vec<String> {
     if value.kind() == minijinja::value::ValueKind::Map { names.map(|name| name.to_string()).collect() } else { vec![] }
 }
 
-/// The first element of the list that `name` runs over.
+/// The first element of the list that the loop variable `name` runs over.
 fn element(source: &str, plan: &Value, name: &str) -> Option<Value> {
     let list = source.split(&format!("for {name} in ")).nth(1)?;
     let path = list.split(|c: char| !is_part(c)).next()?;
@@ -71,7 +71,7 @@ fn element(source: &str, plan: &Value, name: &str) -> Option<Value> {
     list.get_item(&Value::from(0)).ok().filter(|value| !value.is_undefined())
 }
 
-/// Whether the template itself gives the name a meaning, or it is not a name of the template at all.
+/// Whether the template itself defines the name, or it is not a name of the template at all.
 fn is_bound(source: &str, name: &str) -> bool {
     let bound = [format!("for {name} in "), format!("set {name} ")];
     let argument = |line: &str| line.contains(" macro ") && paths(line).contains(&name);
@@ -99,7 +99,7 @@ fn paths(text: &str) -> Vec<&str> {
     text.split(|c| !is_part(c)).filter(|path| path.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')).collect()
 }
 
-/// The first line that names the path; 0 where none does as a whole.
+/// The first line that contains the path; 0 if none contains all of it.
 fn line_of(source: &str, path: &str) -> usize {
     let names = |line: &str| {
         paths(line)

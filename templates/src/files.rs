@@ -1,4 +1,4 @@
-//! The CUDA templates, which are compiled into this crate, by their names in `templates/cuda`: a folder a family.
+//! The CUDA templates, compiled into this crate, by their names in `templates/cuda`: one folder per family.
 
 /// A template.
 #[derive(Clone, Copy, Debug)]
@@ -12,12 +12,12 @@ pub struct Template {
 macro_rules! templates {
     ($list:ident: $($constant:ident = $name:literal,)*) => {
         $(pub(crate) const $constant: Template = Template { name: $name, source: include_str!(concat!("../cuda/", $name)) };)*
-        /// All of them.
+        /// All templates.
         pub(crate) const $list: &[Template] = &[$($constant),*];
     };
 }
 
-// Whole files: a text is made of one of these.
+// Whole files: each text is made from one of these.
 templates!(WHOLE:
     AVERAGES = "exact/averages.cu.jinja",
     GENERAL = "exact/general.cu.jinja",
@@ -37,7 +37,7 @@ templates!(WHOLE:
     VECTOR_PROGRAM = "vector_program.cu.jinja",
 );
 
-// What may stand within one.
+// Parts that may be included in one.
 templates!(PARTS:
     STATES = "exact/states.cu.jinja",
     KRONECKER_TILES = "exact/kronecker_tiles.cu.jinja",
@@ -47,4 +47,5 @@ templates!(PARTS:
     EIGENPAIRS_TRANSFORMED = "eigen/eigenpairs_transformed.cu.jinja",
     EIGENPAIRS_TRIDIAGONAL = "eigen/eigenpairs_tridiagonal.cu.jinja",
     PRELUDE = "prelude.cuh",
+    MULTIPLY_FINISH = "multiply_finish.cuh",
 );

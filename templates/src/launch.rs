@@ -1,6 +1,6 @@
-//! What the plan says of each launch: kernel, grid, block, dynamic shared memory, and every parameter by name.
+//! The plan of each launch: kernel, grid, block, dynamic shared memory, and every parameter by name.
 //!
-//! A plan yields one [`Launch`] a kernel, in order. The text's own declaration is compared with it
+//! A plan yields one [`Launch`] per kernel, in order. It is checked against the text's own declaration
 //! ([`crate::signature::Signature::check`]), and so are the arguments of each launch, before anything runs.
 
 use serde::{Deserialize, Serialize};
@@ -47,14 +47,14 @@ impl Element {
         }
     }
 
-    /// The element that a CUDA type of the generated texts is.
+    /// The element type for a CUDA type of the generated texts.
     pub fn of_cuda(name: &str) -> Option<Element> {
         let all = [Element::U16, Element::U32, Element::U64, Element::F32, Element::F64];
         all.into_iter().find(|element| element.cuda() == name)
     }
 }
 
-/// What a kernel or program does with a vector or table.
+/// How a kernel or program uses a vector or table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Access {
     /// Read, never written.
@@ -65,7 +65,7 @@ pub enum Access {
     InOut,
 }
 
-/// Type of a number that is passed by value.
+/// Type of a number passed by value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Number {
     /// `i64`.
@@ -96,16 +96,16 @@ impl Number {
     }
 }
 
-/// What is passed for a parameter.
+/// The kind of argument for a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ParameterKind {
     /// The address of a vector or table.
     Memory {
         /// Type of its elements.
         element: Element,
-        /// What the kernel does with it.
+        /// How the kernel uses it.
         access: Access,
-        /// Elements that the kernel may touch; what is passed has at least as many.
+        /// Elements that the kernel may access; the argument has at least as many.
         len: u64,
     },
     /// A number.
@@ -117,7 +117,7 @@ pub enum ParameterKind {
 pub struct Parameter {
     /// Its name in the text.
     pub name: String,
-    /// What is passed for it.
+    /// The kind of its argument.
     pub kind: ParameterKind,
 }
 
@@ -173,7 +173,7 @@ pub struct Launch {
     pub block: u32,
     /// Dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
-    /// Whether its blocks wait for each other: a device that cannot hold all of them at once refuses it.
+    /// Whether its blocks wait for each other: a device that cannot hold all of them at once refuses the launch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub together: bool,
     /// The parameters, in the order of the declaration.
@@ -181,7 +181,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// A launch of `blocks` blocks along the first axis; an error where CUDA has no such grid or block.
+    /// A launch of `blocks` blocks along the first axis; an error if it exceeds CUDA's limits.
     pub fn new(
         entry: impl Into<String>,
         blocks: u64,
@@ -206,7 +206,7 @@ impl Launch {
         Ok(launch)
     }
 
-    /// Compares grid and block with what CUDA allows anywhere. A grid without blocks is none of the faults.
+    /// Checks grid and block against CUDA's general limits. An empty grid is allowed.
     pub fn check_shape(&self) -> Result<(), LaunchError> {
         for ((blocks, limit), axis) in self.grid.iter().zip(MOST_BLOCKS).zip(['x', 'y', 'z']) {
             if *blocks > limit {
@@ -216,7 +216,7 @@ impl Launch {
         self.check_threads(MOST_THREADS, "CUDA")
     }
 
-    /// Compares the block with the most threads that `by` allows.
+    /// Checks the block against the limit that `by` sets.
     pub fn check_threads(&self, limit: u32, by: &'static str) -> Result<(), LaunchError> {
         if (1..=limit).contains(&self.block) {
             return Ok(());
@@ -224,7 +224,7 @@ impl Launch {
         Err(LaunchError::Threads { entry: self.entry.clone(), threads: self.block, limit, by })
     }
 
-    /// Compares dynamic and `fixed` (declared in the text) shared memory of a block with what the device has, in bytes.
+    /// Checks dynamic plus `fixed` (declared in the text) shared memory of a block against the device's limit, in bytes.
     pub fn check_shared(&self, fixed: u64, limit: u64) -> Result<(), LaunchError> {
         let dynamic = u64::from(self.shared_bytes);
         if dynamic + fixed <= limit {
@@ -247,7 +247,7 @@ pub enum LaunchError {
         entry: String,
         /// `x`, `y` or `z`.
         axis: char,
-        /// What the plan asks for.
+        /// Blocks in the plan.
         blocks: u64,
         /// What CUDA allows.
         limit: u32,
@@ -261,9 +261,9 @@ pub enum LaunchError {
         entry: String,
         /// Threads of a block.
         threads: u32,
-        /// The most there may be.
+        /// The limit.
         limit: u32,
-        /// Who says so.
+        /// The origin of the limit.
         by: &'static str,
     },
     /// Too much shared memory.
@@ -278,10 +278,10 @@ pub enum LaunchError {
         dynamic: u64,
         /// Bytes that the text declares.
         fixed: u64,
-        /// Bytes that a block may have.
+        /// Bytes available to a block.
         limit: u64,
     },
-    /// The text declares another number of parameters.
+    /// The text declares a different number of parameters.
     #[error(
         "kernel {entry}: the plan passes {planned} parameters and the text declares {declared}: template and plan disagree"
     )]
@@ -293,7 +293,7 @@ pub enum LaunchError {
         /// Parameters of the text.
         declared: usize,
     },
-    /// The text declares another parameter.
+    /// The text declares a different parameter.
     #[error(
         "kernel {entry}, parameter {position}: the plan passes `{planned}` and the text declares `{declared}`: template and \
          plan disagree"
@@ -301,13 +301,32 @@ pub enum LaunchError {
     Parameter {
         /// The kernel.
         entry: String,
-        /// Which one, from 1.
+        /// Its position, from 1.
         position: usize,
-        /// As the plan has it.
+        /// In the plan.
         planned: String,
-        /// As the text has it.
+        /// In the text.
         declared: String,
     },
+}
+
+/// Threads of each block that adds partial sums.
+const FINISH_THREADS: u32 = 1024;
+
+/// The launch of `multiply_finish` (`multiply_finish.cuh`): `vectors` blocks add `partials` numbers, as many for each vector, into
+/// `places` results.
+///
+/// # Errors
+/// More blocks than a launch takes.
+pub fn multiply_finish(vectors: u64, partials: u64, places: u64) -> Result<Launch, LaunchError> {
+    let access = if places > vectors { Access::InOut } else { Access::Out };
+    let parameters = vec![
+        Parameter::table("partials", Element::F64, partials),
+        Parameter::number("count", Number::I64),
+        Parameter::number("place", Number::I64),
+        Parameter::memory("x_dot_y", Element::F64, access, places),
+    ];
+    Launch::new("multiply_finish", vectors, FINISH_THREADS, 0, parameters)
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! Which template line made a generated line?
+//! Finds the template line of a generated line.
 //!
-//! In: a generated text and a line of it. Out: file and line under `templates/cuda`. The text itself carries no marks: the
-//! fixed parts of the templates' lines are looked for in the generated line, the longest match counts, and among equals
-//! the one that goes on where the lines above left off.
+//! In: a generated text and a line of it. Out: file and line under `templates/cuda`. The text itself has no marks: the
+//! fixed parts of the templates' lines are searched in the generated line; the longest match counts, and among equals the
+//! one that continues from the lines above.
 
 use crate::files::{PARTS, PRELUDE, Template, WHOLE};
 use std::fmt;
 
-/// A match of fewer visible characters, such as a brace, says nothing.
+/// A match of fewer visible characters, such as a brace, is ignored.
 const TELLING: usize = 6;
-/// Lines with this many visible characters in common tell which template a text was made of.
+/// Lines with this many visible characters in common identify the template of a text.
 const DISTINCT: usize = 24;
 
 /// A line of a template.
@@ -19,7 +19,7 @@ pub struct TemplateLine {
     pub file: &'static str,
     /// The line, from 1.
     pub line: usize,
-    /// Whether the generated line is this one; else it stands below it and was put together from the plan.
+    /// Whether the generated line is this one; otherwise it is below it and was built from the plan.
     pub exact: bool,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for TemplateLine {
 }
 
 impl TemplateLine {
-    /// Where line `line` (from 1) of a generated text comes from; `None` where nothing above it is of a template.
+    /// Origin of line `line` (from 1) of a generated text; `None` if nothing above it comes from a template.
     pub fn of(text: &str, line: usize) -> Option<TemplateLine> {
         let lines: Vec<&str> = text.lines().collect();
         let patterns = |template: &Template| Pattern::all(template.name, template.source).collect::<Vec<_>>();
@@ -41,7 +41,7 @@ impl TemplateLine {
         // A text has parts of its own family, and the prelude.
         let family = |name: &'static str| name.split_once('/').map(|(family, _)| family);
         let own = patterns_in_use.first().map(|pattern| family(pattern.file));
-        let parts = PARTS.iter().filter(|part| part.name == PRELUDE.name || own == Some(family(part.name)));
+        let parts = PARTS.iter().filter(|part| !part.name.contains('/') || own == Some(family(part.name)));
         patterns_in_use.extend(parts.map(patterns).filter(|part| common(part) > 0).flatten());
         let best = |at: usize| -> Vec<&Pattern> {
             let score = |pattern: &&Pattern| lines.get(at).map_or(0, |line| pattern.score(line));
@@ -80,7 +80,7 @@ struct Pattern {
     file: &'static str,
     line: usize,
     parts: Vec<&'static str>,
-    /// A part may be left out: it stands in a branch.
+    /// Whether a part may be missing because it is in a branch.
     branches: bool,
 }
 
@@ -104,7 +104,7 @@ impl Pattern {
         })
     }
 
-    /// Visible characters of the parts that the line has in the same order; 0 if it is not of this pattern.
+    /// Visible characters of the parts that the line has in the same order; 0 if it does not match.
     fn score(&self, line: &str) -> usize {
         let line = line.trim();
         let (first, last) = (self.parts[0], self.parts[self.parts.len() - 1]);
@@ -182,17 +182,19 @@ mod tests {
             ),
             (
                 "if (threadIdx.x == 0) x_dot_y[",
-                "exact/general.cu.jinja",
-                "    if (threadIdx.x == 0) x_dot_y[place] = sum;",
+                "multiply_finish.cuh",
+                "    if (threadIdx.x == 0) x_dot_y[place + blockIdx.x] = sum;",
             ),
         ] {
             let (found, line) = origin(&text, start);
             assert_eq!((found.file, line, found.exact), (file, template, true), "{start}");
         }
-        // The line stands twice in the template, in two kernels: the place goes by the lines above.
-        let at = text.lines().position(|line| line.contains("sum += partials[k]")).unwrap();
-        let finish = TemplateLine::of(&text, at).unwrap();
-        assert_eq!(source(finish.file).lines().nth(finish.line).unwrap().trim(), text.lines().nth(at).unwrap().trim());
+        // A line that other templates have too.
+        let at =
+            text.lines().position(|line| line.contains("if (threadIdx.x == 0) partials[blockIdx.x] = total;")).unwrap();
+        let (file, line) = ("exact/general.cu.jinja", text.lines().nth(at).unwrap().trim());
+        let total = TemplateLine::of(&text, at + 1).unwrap();
+        assert_eq!((total.file, source(total.file).lines().nth(total.line - 1).unwrap().trim()), (file, line));
     }
 
     #[test]
@@ -212,7 +214,7 @@ mod tests {
         let products = crate::dmrg::GroupedProductsPlan::new("dmrg").text().unwrap().text;
         let eigenpairs = crate::eigen::EigenpairsPlan::new("dmrg").text().unwrap().text;
         for (text, files) in [
-            (general(), &["exact/general.cu.jinja", "exact/states.cu.jinja", "prelude.cuh"][..]),
+            (general(), &["exact/general.cu.jinja", "exact/states.cu.jinja", "multiply_finish.cuh", "prelude.cuh"][..]),
             (text, &["vector_program.cu.jinja", "prelude.cuh"]),
             (products, &["dmrg/grouped_products.cu.jinja", "dmrg/product_records.cu.jinja", "prelude.cuh"]),
             (
@@ -226,7 +228,7 @@ mod tests {
                 ],
             ),
         ] {
-            // Each look goes through all templates.
+            // Each search goes through all templates.
             let lines = (1..=text.lines().count()).step_by(text.lines().count() / 64 + 1);
             let found: Vec<TemplateLine> = lines.clone().filter_map(|line| TemplateLine::of(&text, line)).collect();
             assert!(found.iter().filter(|origin| origin.exact).count() > lines.count() / 2);

@@ -1,9 +1,9 @@
-//! The number type of vectors and values, a parameter of the whole path.
+//! The number type of vectors and values, a parameter of the whole pipeline.
 
 use crate::launch::Element;
 use serde::{Deserialize, Serialize};
 
-/// Number type of vectors and matrix elements. Sums are always taken in f64.
+/// Number type of vectors and matrix elements. Sums are always in f64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ScalarType {
     /// IEEE double precision.

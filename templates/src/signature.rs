@@ -1,24 +1,24 @@
-//! What a kernel's declaration in a CUDA text says of its parameters: read from the text itself, so that a launch can be
-//! compared with what will really run, and an edited text with the one it takes the place of.
+//! The parameters declared by a kernel in a CUDA text: read from the text itself, so that a launch can be checked against
+//! what will run, and an edited text against the one it replaces.
 
 use crate::launch::{Access, Element, Launch, LaunchError, ParameterKind};
 use std::fmt;
 
-/// One parameter as the CUDA text declares it.
+/// One parameter as declared in the CUDA text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     /// Its name.
     pub name: String,
-    /// What may be passed for it.
+    /// The kind of its argument.
     pub kind: DeclaredKind,
 }
 
-/// What may be passed for a parameter.
+/// The kind of argument for a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeclaredKind {
     /// An address.
     Pointer {
-        /// Type of an element as the text spells it: `double`, `real`, `u32`.
+        /// Type of an element as spelled in the text: `double`, `real`, `u32`.
         element: String,
         /// Whether the kernel may only read it.
         constant: bool,
@@ -38,17 +38,17 @@ impl fmt::Display for Declared {
     }
 }
 
-/// A kernel's declaration with its names resolved: what `typedef double real` and `__launch_bounds__(THREADS)` mean.
+/// A kernel's declaration with its names resolved, such as `typedef double real` and `__launch_bounds__(THREADS)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// The parameters; with each pointer the element it points to, where that is one of ours.
+    /// The parameters; for each pointer its element type, if it is one of ours.
     pub parameters: Vec<(Declared, Option<Element>)>,
-    /// Most threads of a block, where the text says so in a way that is understood: a product of numbers and constants.
+    /// Most threads of a block, if the text states it in a form that is understood: a product of numbers and constants.
     pub threads: Option<u32>,
 }
 
 impl Signature {
-    /// Of the kernel `entry`; `None` where the text has no such kernel.
+    /// The signature of the kernel `entry`; `None` if the text has no such kernel.
     pub fn read(text: &str, entry: &str) -> Option<Signature> {
         let code = without_comments(text);
         let (start, parameters) = find(&code, entry)?;
@@ -66,8 +66,8 @@ impl Signature {
         Some(Signature { parameters, threads })
     }
 
-    /// Compares the plan's parameters with the declared ones: number, names, types, and what is `const`; and the block
-    /// with the launch bounds.
+    /// Checks the plan's parameters against the declared ones: number, names, types, and what is `const`; and the block
+    /// against the launch bounds.
     pub fn check(&self, launch: &Launch) -> Result<(), LaunchError> {
         let (planned, declared) = (launch.parameters.len(), self.parameters.len());
         if planned != declared {
@@ -94,17 +94,17 @@ impl Signature {
     }
 }
 
-/// The parameters of the `extern "C"` kernel `entry`; `None` where the text has no such kernel.
+/// The parameters of the `extern "C"` kernel `entry`; `None` if the text has no such kernel.
 pub fn declared(text: &str, entry: &str) -> Option<Vec<Declared>> {
     find(&without_comments(text), entry).map(|(_, parameters)| parameters)
 }
 
-/// What `typedef TYPE name;` says of a name, else the name itself.
+/// The type of `typedef TYPE name;`, or the name itself.
 fn plain_type(code: &str, name: &str) -> String {
     let typedef = code.split("typedef ").skip(1).filter_map(|rest| rest.split(';').next()?.rsplit_once(' '));
     let found = typedef.filter(|(_, own)| *own == name).map(|(meaning, _)| meaning.trim()).next();
     match found {
-        // The integer names of the prelude are typedefs too, and are what elements are called by.
+        // The integer names of the prelude are typedefs too, but elements are named by them.
         Some(meaning) if Element::of_cuda(name).is_none() => meaning.into(),
         _ => name.into(),
     }
@@ -133,7 +133,7 @@ fn constant<'a>(code: &'a str, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value.trim())
 }
 
-/// Where the kernel's name stands in its definition, and its parameters.
+/// Position of the kernel's name in its definition, and its parameters.
 fn find(code: &str, entry: &str) -> Option<(usize, Vec<Declared>)> {
     let mut from = 0;
     while let Some(found) = code[from..].find(entry) {
@@ -159,7 +159,7 @@ pub fn kernels(text: &str) -> Vec<String> {
         if word != "extern" || words.next_if_eq(&"\"C\"").is_none() || words.next_if_eq(&"__global__").is_none() {
             continue;
         }
-        // `void __launch_bounds__(256, 4) name(parameters)`: the name is the last word before a parenthesis of its own.
+        // `void __launch_bounds__(256, 4) name(parameters)`: the name is the last word before its own parenthesis.
         let mut head = String::new();
         while !head.contains('{') && !head.contains(';') {
             let Some(word) = words.next() else { break };
@@ -178,7 +178,7 @@ pub fn kernels(text: &str) -> Vec<String> {
     found
 }
 
-/// The text with blanks in place of its comments.
+/// The text with blanks instead of its comments.
 fn without_comments(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;

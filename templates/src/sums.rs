@@ -1,8 +1,8 @@
-//! How many blocks share a sum, whatever the card.
+//! How many blocks share a sum, on every card.
 //!
-//! A kernel that adds up a vector adds in an order that the number of its blocks decides. So that number depends on the length alone:
-//! every card, and the simulation, has the same bits (docs/inspecting.md, "The same bits on a card"). Measured rates never
-//! change it. A card of fewer multiprocessors takes the blocks in more rounds.
+//! A kernel that sums a vector adds in an order that depends on its number of blocks. Therefore that number depends on
+//! the length alone: every card, and the simulation, gives the same bits (docs/inspecting.md, "The same bits on a GPU").
+//! Measured rates never change it. A card with fewer multiprocessors takes the blocks in more rounds.
 
-/// Multiprocessors that blocks are made for: an H200's.
+/// Multiprocessors for which the number of blocks is chosen: an H200's.
 pub(crate) const MULTIPROCESSORS: u32 = 132;

@@ -1,15 +1,15 @@
-//! Plan → text: the template environment and what every generated file carries.
+//! Plan → text: the template environment and the common parts of generated files.
 //!
-//! Templates are minijinja with delimiters that leave CUDA's braces alone: `<% for … %>`, `${value}`, `<# comment #>`;
-//! an undefined variable is an error. The prelude (`cuda/prelude.cuh`) is put in front, so the text needs no header.
+//! Templates are minijinja with delimiters that do not clash with CUDA's braces: `<% for … %>`, `${value}`, `<# comment
+//! #>`; an undefined variable is an error. The prelude (`cuda/prelude.cuh`) is prepended, so the text needs no header.
 
 use crate::fields;
-use crate::files::Template;
+use crate::files::{self, Template};
 use crate::launch::{Element, Parameter};
 use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 use serde::{Deserialize, Serialize};
 
-/// The least work of one launch: what a perfect kernel would still have to do.
+/// The minimal work of one launch: what a perfect kernel would still have to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Floating-point operations (an addition or a multiplication is one).
@@ -28,11 +28,11 @@ impl std::ops::Add for Cost {
 /// One generated CUDA file: a pure function of its plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelText {
-    /// A name a person can read; also the name of the cache folder.
+    /// A readable name; also the name of the cache folder.
     pub name: String,
-    /// The whole CUDA text, prelude included, without any `#include`.
+    /// The whole CUDA text, including the prelude, without any `#include`.
     pub text: String,
-    /// The plan it came from, as RON.
+    /// The plan as RON.
     pub plan: String,
     /// The names of its `extern "C"` kernels.
     pub entries: Vec<String>,
@@ -50,7 +50,7 @@ pub struct ElementFunctionText {
 }
 
 impl ElementFunctionText {
-    /// A diagonal of so many rows that is stored: `diagonal(i, stored_diagonal)`.
+    /// A stored diagonal of `rows` rows: `diagonal(i, stored_diagonal)`.
     pub fn stored_diagonal(rows: u64) -> ElementFunctionText {
         let parameter = Parameter::table("stored_diagonal", Element::F64, rows);
         let source = format!(
@@ -62,10 +62,10 @@ impl ElementFunctionText {
     }
 }
 
-/// A template and its plan do not fit together.
+/// A template and its plan do not match.
 #[derive(Debug, thiserror::Error)]
 pub enum TextError {
-    /// The template names a field that the plan does not have.
+    /// The template uses a field that the plan does not have.
     #[error(
         "template {template}, line {line}: `{field}` is not in the plan; {place} has {}. The plan and the template \
          disagree, which is a fault of eigenforge: please report it",
@@ -76,40 +76,40 @@ pub enum TextError {
         template: &'static str,
         /// Line in it, from 1.
         line: usize,
-        /// The field as the template names it.
+        /// The field as named in the template.
         field: String,
-        /// What should have it.
+        /// What should have the field.
         place: String,
-        /// The fields that this has.
+        /// The available fields.
         known: Vec<String>,
     },
-    /// The template engine refused, with its own account.
+    /// The template engine failed, with its message.
     #[error(
         "template {template}, line {line}: {source}; the template is at fault, and so eigenforge: please report it"
     )]
     Template {
         /// File name of the template.
         template: &'static str,
-        /// Line in it, from 1; 0 where the engine names none.
+        /// Line in it, from 1; 0 if unknown.
         line: usize,
-        /// What the engine said.
+        /// The engine's error.
         #[source]
         source: minijinja::Error,
     },
 }
 
-/// The prelude that starts every generated file: integer names, warp and block sums, bit tricks.
+/// The prelude of every generated file: integer names, warp and block sums, bit operations.
 pub const PRELUDE: &str = crate::files::PRELUDE.source;
 
-/// Stands where generated lines go on after a `#line` that pointed into the user's file; [`render`] puts the number in.
+/// Marks where generated lines continue after a `#line` into the user's file; [`render`] inserts the number.
 pub(crate) const RESUME_LINES: &str = "#line RESUME";
 
-/// A plan as RON, the form that is kept beside its text: a line a field, a line a flip mask or statement.
+/// A plan as RON, as stored beside its text: one line per field, flip mask or statement.
 pub fn ron<P: Serialize>(plan: &P) -> String {
     ron_of_depth(plan, 2)
 }
 
-/// The same with other levels, all that is deeper on one line: for plans with long lists of small records.
+/// The same with the given depth, everything deeper on one line: for plans with long lists of small records.
 pub fn ron_of_depth<P: Serialize>(plan: &P, depth: usize) -> String {
     let pretty = ron::ser::PrettyConfig::default().depth_limit(depth);
     ron::ser::to_string_pretty(plan, pretty).expect("plans are plain data")
@@ -120,7 +120,7 @@ pub fn render<P: Serialize>(template: Template, plan: &P) -> Result<String, Text
     Ok(number_resumed_lines(&fragment(template, plan)?))
 }
 
-/// Renders a part of a file, to be put into another template.
+/// Renders a part of a file, for inclusion in another template.
 pub fn fragment<P: Serialize>(template: Template, plan: &P) -> Result<String, TextError> {
     let Template { name: template, source } = template;
     let fail = |source: minijinja::Error| TextError::Template { template, line: source.line().unwrap_or(0), source };
@@ -136,6 +136,8 @@ pub fn fragment<P: Serialize>(template: Template, plan: &P) -> Result<String, Te
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     environment.set_keep_trailing_newline(true);
+    let Template { name: finish, source: finish_source } = files::MULTIPLY_FINISH;
+    environment.add_template(finish, finish_source).map_err(fail)?;
     environment.add_template(template, source).map_err(fail)?;
     let compiled = environment.get_template(template).map_err(fail)?;
     let plan = Value::from_serialize(plan);
@@ -143,12 +145,12 @@ pub fn fragment<P: Serialize>(template: Template, plan: &P) -> Result<String, Te
     compiled.render(&plan).map_err(|refused| fields::explain(template, source, &plan, refused))
 }
 
-/// Puts line numbers to the places where generated lines go on after a user's.
+/// Inserts line numbers where generated lines continue after a user's.
 pub(crate) fn number_resumed_lines(text: &str) -> String {
     let mut numbered = String::with_capacity(text.len());
     for (k, line) in text.split_inclusive('\n').enumerate() {
         if line.trim_end() == RESUME_LINES {
-            // The directive names the line after itself, counted from 1.
+            // The directive numbers the line after itself, from 1.
             numbered.push_str(&format!("#line {} \"kernel.cu\"\n", k + 2));
         } else {
             numbered.push_str(line);

@@ -102,7 +102,7 @@ fn rows_of_the_larger_molecules() {
         let (up, down) = integrals.spins();
         let space = Space::full(integrals.orbitals, up, down).unwrap();
         let operator = DirectFullCi::new(&integrals, &space, &Device::cpu()).unwrap();
-        let rows = ci::Hamiltonian::new(&integrals, &space, 0.0).unwrap();
+        let rows = ci::CiHamiltonian::new(&integrals, &space, 0.0).unwrap();
         let x = vector(operator.dimension(), 8);
         let (y, _) = product(&operator, &x);
         for row in (0..y.len()).step_by(997) {

@@ -205,9 +205,9 @@ fn energies_of_the_reference_data_without_a_matrix() {
             let integrals = data::integrals(&case.id);
             let space = Space::full(case.norb, case.n_alpha, case.n_beta).unwrap();
             let states = case.fci_roots.len().min(2).min(space.len() as usize);
-            let solve = ci::Solve::new(&integrals, &space).storage(Storage::Direct).states(states).certify(false);
+            let solve = ci::CiSolve::new(&integrals, &space).storage(Storage::Direct).states(states).certify(false);
             let found = solve.run(&device).unwrap();
-            assert_eq!(found.how().storage, "direct", "{}", case.id);
+            assert_eq!(found.storage_used().storage, "direct", "{}", case.id);
             for (found, expected) in found.energies().iter().zip(&case.fci_roots) {
                 assert!((found - expected).abs() < 1e-9, "{}: {found} instead of {expected}", case.id);
             }

@@ -2,7 +2,7 @@
 //! EIGENFORGE_TEST_DEVICE=cuda, on the GPU; with a stored matrix and straight from the integrals.
 
 use super::data;
-use eigenforge::ci::{Integrals, Solution, Solve, Space, Storage, count};
+use eigenforge::ci::{CiSolution, CiSolve, Integrals, Space, Storage, count};
 use eigenforge::runtime::Device;
 use eigenforge::runtime::solvers::StopReason;
 use eigenforge::runtime::testing::card;
@@ -25,7 +25,7 @@ fn check(what: &str, integrals: &Integrals, space: &Space, expected: &[f64]) {
     let states = expected.len().min(space.len() as usize);
     for (device, storage) in ways(space, states) {
         let what = format!("{what}, {storage:?} on {}", device.name());
-        let solve = Solve::new(integrals, space).storage(storage).states(states);
+        let solve = CiSolve::new(integrals, space).storage(storage).states(states);
         let solution = solve.run(&device).unwrap_or_else(|error| panic!("{what}: {error}"));
         assert!(matches!(solution.stop(), StopReason::Converged | StopReason::Dense), "{what}: {:?}", solution.stop());
         compare(&what, &solution, &expected[..states]);
@@ -33,7 +33,7 @@ fn check(what: &str, integrals: &Integrals, space: &Space, expected: &[f64]) {
 }
 
 #[track_caller]
-fn compare(what: &str, solution: &Solution, expected: &[f64]) {
+fn compare(what: &str, solution: &CiSolution, expected: &[f64]) {
     for (found, expected) in solution.energies().iter().zip(expected) {
         assert!((found - expected).abs() < 1e-9, "{what}: {found} instead of {expected}");
     }
@@ -110,7 +110,7 @@ fn degenerate_roots_are_complete() {
         let there = case.fci_roots.iter().filter(|root| (*root - last).abs() < 1e-7).count();
         for (device, storage) in ways(&space, 1) {
             let what = format!("{id}, {storage:?} on {}", device.name());
-            let solution = Solve::new(&integrals, &space).storage(storage).states(states).run(&device).unwrap();
+            let solution = CiSolve::new(&integrals, &space).storage(storage).states(states).run(&device).unwrap();
             compare(&what, &solution, &case.fci_roots[..states]);
             let level = solution.eigenpairs().levels.last().unwrap();
             assert!(there > level.returned, "{what}: the case cuts no multiplet");

@@ -5,7 +5,7 @@ use super::data;
 use super::random::Random;
 use eigenforge::ci::density::one_body;
 use eigenforge::ci::integrals::pair;
-use eigenforge::ci::{Integrals, LoweringError, OneElectron, Solve, Space, Storage, electrons};
+use eigenforge::ci::{CiSolve, Integrals, LoweringError, OneElectron, Space, Storage, electrons};
 use eigenforge::exact::{Hamiltonian, Prepared};
 use eigenforge::prelude::*;
 use eigenforge::runtime::LinearOperator;
@@ -84,7 +84,7 @@ fn exact_diagonalisation_and_configuration_interaction_of_one_operator() {
         let integrals = lower(&operator, (case.n_alpha, case.n_beta));
         let space = Space::full(integrals.orbitals, case.n_alpha, case.n_beta).unwrap();
         for storage in [Storage::Direct, Storage::Stored] {
-            let solve = Solve::new(&integrals, &space).storage(storage).states(states);
+            let solve = CiSolve::new(&integrals, &space).storage(storage).states(states);
             compare(&format!("{storage:?}"), solve.run(&Device::cpu()).unwrap().energies());
         }
     }
@@ -137,7 +137,7 @@ fn a_hubbard_ring_in_rotated_orbitals_has_the_energy_of_the_bethe_ansatz() {
     let operator = rotated_hubbard(6, 1.0, 4.0, &rotation(6, &mut Random(5)));
     let integrals = lower(&operator, (3, 3));
     let space = Space::full(6, 3, 3).unwrap();
-    let found = Solve::new(&integrals, &space).run(&Device::cpu()).unwrap().energies()[0];
+    let found = CiSolve::new(&integrals, &space).run(&Device::cpu()).unwrap().energies()[0];
     assert!((found + 3.6687061788729776).abs() < 1e-8, "{found}");
 }
 
@@ -163,7 +163,7 @@ fn the_slope_of_the_energy_in_a_field_is_the_dipole() {
     let space = Space::full(integrals.orbitals, up, down).unwrap();
     let energy = |field: f64| {
         let integrals = lower(&in_field(&integrals, field, &dipole), (up, down));
-        let solution = Solve::new(&integrals, &space).tolerance(1e-10).run(&Device::cpu()).unwrap();
+        let solution = CiSolve::new(&integrals, &space).tolerance(1e-10).run(&Device::cpu()).unwrap();
         (solution.energies()[0], solution.vector(0).unwrap())
     };
     let step = 1e-4;
@@ -320,7 +320,7 @@ fn a_diagonal_from_integral_tables() {
     let exact = Lobpcg::new(&model).states(2).run(&Device::cpu()).unwrap();
     let lowered = lower(&operator, (3, 3));
     let space = Space::full(6, 3, 3).unwrap();
-    let ci = Solve::new(&lowered, &space).states(2).run(&Device::cpu()).unwrap();
+    let ci = CiSolve::new(&lowered, &space).states(2).run(&Device::cpu()).unwrap();
     for (exact, ci) in exact.energies().iter().zip(ci.energies()) {
         assert!((exact - ci).abs() < 1e-8, "{exact} {ci}");
     }

@@ -3,7 +3,7 @@
 
 use super::data;
 use super::random::Random;
-use eigenforge::ci::{self, Integrals, OnTheFly, OnTheFlyError, Solve, Space, Storage};
+use eigenforge::ci::{self, CiSolve, Integrals, OnTheFly, OnTheFlyError, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::runtime::{Device, LinearOperator};
@@ -99,7 +99,7 @@ fn lists_run_on_the_cpu_and_are_refused_where_kernels_run() {
     for device in kernel_devices(Schedule::Forward) {
         let error = OnTheFly::new(&integrals, &space, &device).map(drop).unwrap_err();
         assert!(matches!(error, OnTheFlyError::List { rows: 409 }), "{error}");
-        let solve = Solve::new(&integrals, &space).storage(Storage::Direct);
+        let solve = CiSolve::new(&integrals, &space).storage(Storage::Direct);
         assert!(solve.run(&device).unwrap_err().to_string().contains("a list of 409 determinants"));
     }
 }
@@ -122,9 +122,9 @@ fn energies_by_level_of_the_reference_data_without_a_matrix() {
                 let whole = Space::excitations(case.norb, case.n_alpha, case.n_beta, truncated.level).unwrap();
                 let irrep = whole.reference_irrep(&integrals.irreps).unwrap();
                 let space = whole.in_irrep(&integrals.irreps, irrep).unwrap();
-                let solve = Solve::new(&integrals, &space).storage(Storage::Direct).certify(false);
+                let solve = CiSolve::new(&integrals, &space).storage(Storage::Direct).certify(false);
                 let found = solve.run(&device).unwrap();
-                assert_eq!(found.how().storage, "direct", "{}", case.id);
+                assert_eq!(found.storage_used().storage, "direct", "{}", case.id);
                 let (found, expected, level) = (found.energies()[0], truncated.energy, truncated.level);
                 assert!((found - expected).abs() < 1e-9, "{}, {level}: {found} instead of {expected}", case.id);
                 solved += 1;

@@ -4,14 +4,14 @@ use super::oracle;
 use super::random::Random;
 use eigenforge::ci::slater_condon::element;
 use eigenforge::ci::strings::Word;
-use eigenforge::ci::{self, Hamiltonian, Integrals, MatrixError, Space};
+use eigenforge::ci::{self, CiHamiltonian, Integrals, MatrixError, Space};
 
 /// Every element of the matrix is the oracle's, and none above the threshold is missing. Returns the non-zeros.
 fn check(integrals: &Integrals, space: &Space, what: &str) -> u64 {
     let matrix = ci::matrix(integrals, space, 1e-12).unwrap();
     assert_eq!(matrix.rows() as u64, space.len(), "{what}");
     matrix.check_symmetric(1e-12).unwrap();
-    let hamiltonian = Hamiltonian::new(integrals, space, 1e-12).unwrap();
+    let hamiltonian = CiHamiltonian::new(integrals, space, 1e-12).unwrap();
     for row in 0..space.len() {
         let determinant = space.determinant(row);
         assert_eq!(space.row(determinant.0, determinant.1), Some(row), "{what}");

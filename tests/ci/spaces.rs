@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use eigenforge::ci::slater_condon::element;
-use eigenforge::ci::{self, Hamiltonian, Integrals, MatrixError, Space, count};
+use eigenforge::ci::{self, CiHamiltonian, Integrals, MatrixError, Space, count};
 
 #[test]
 fn rows_are_ordered_and_numbered_both_ways() {
@@ -66,7 +66,7 @@ fn rows_among_many_strings() {
     let mut random = Random(65_536);
     let integrals = random.integrals(19, 9, 1);
     let space = Space::full(19, 9, 1).unwrap();
-    let hamiltonian = Hamiltonian::new(&integrals, &space, 0.0).unwrap();
+    let hamiltonian = CiHamiltonian::new(&integrals, &space, 0.0).unwrap();
     for row in [0, 65_536 * 19 + 7, 92_377 * 19 + 18, random.below(92_378 * 19) as u64] {
         let determinant = space.determinant(row);
         let mut columns = Vec::new();

@@ -1,7 +1,7 @@
 //! The `eigenforge` command as a user runs it: standard output, standard error, exit codes, files.
 
 use super::gallery::root;
-use eigenforge::report::RunReport;
+use eigenforge::report::Outcome;
 use eigenforge::runtime::testing;
 use serde_json::Value;
 use std::path::Path;
@@ -46,12 +46,12 @@ pub fn failed(output: &Output) -> i32 {
     code
 }
 
-fn solved(arguments: &[&str]) -> RunReport {
+fn solved(arguments: &[&str]) -> Outcome {
     let arguments: Vec<&str> =
         ["solve"].iter().chain(arguments).copied().chain(["--device", "cpu", "--json"]).collect();
     let output = run(&arguments);
     assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
-    RunReport::from_json(stdout(&output)).unwrap()
+    Outcome::from_json(stdout(&output)).unwrap()
 }
 
 #[test]
@@ -66,15 +66,15 @@ fn json_is_one_object_with_the_promised_fields() {
     for field in ["device", "kernels", "seconds", "seed", "tolerance", "versions", "sector"] {
         assert!(!value[field].is_null(), "{field}");
     }
-    let report = RunReport::from_json(stdout(&output)).unwrap();
+    let report = Outcome::from_json(stdout(&output)).unwrap();
     // tests/data/spins.json, kagome2x2_pbc
     for (found, expected) in
         report.energies.iter().zip([-5.444875216971853, -5.328392404516178, -5.298236540155665, -5.298236540155662])
     {
         assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
     }
-    assert_eq!(report.multiplicities, [1, 1, 2, 2]);
-    assert_eq!(report.observables.n_up, None, "spins have no densities");
+    assert_eq!(report.spectrum().unwrap().multiplicities, [1, 1, 2, 2]);
+    assert_eq!(report.observables.averages.get("n_up"), None, "spins have no densities");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn the_cpu_in_place_of_a_gpu_is_explained_where_there_is_a_driver() {
     let arguments = ["solve", "examples/hubbard_edges.toml", "--device", "auto", "--json"];
     let output = command(&arguments).env("EIGENFORGE_NVRTC", "/no/such/nvrtc").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let report = RunReport::from_json(stdout(&output)).unwrap();
+    let report = Outcome::from_json(stdout(&output)).unwrap();
     assert!(report.device.contains("threads"), "{}", report.device);
     let lines: Vec<String> =
         stderr(&output).lines().filter(|l| l.contains("using the CPU: ")).map(Into::into).collect();
@@ -130,10 +130,14 @@ fn the_simulated_device_solves() {
     {
         let output = run(&["solve", model, "--device", "sim:random:3", "--solver", solver, "--json"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let report = RunReport::from_json(stdout(&output)).unwrap();
-        assert_eq!((report.solver.as_str(), report.dimension, report.stop.as_str()), (solver, 784, "converged"));
+        let report = Outcome::from_json(stdout(&output)).unwrap();
+        assert_eq!((report.solver.as_str(), report.dimension(), report.stop.as_str()), (solver, 784, "converged"));
         assert!((report.energies[0] - cpu.energies[0]).abs() < 1e-9, "{:?} is not {:?}", report.energies, cpu.energies);
-        assert!(report.residuals[0] <= report.tolerance * report.norm, "{:?}", report.residuals);
+        assert!(
+            report.spectrum().unwrap().residuals[0] <= report.tolerance * report.norm,
+            "{:?}",
+            report.spectrum().unwrap().residuals
+        );
         for part in ["simulation of the CUDA text", "random order, seed 3"] {
             assert!(report.device.contains(part), "{}", report.device);
         }
@@ -210,7 +214,11 @@ fn the_solvers_agree() {
         let report = solved(&["examples/hubbard_disordered.toml", "--solver", solver, "--tolerance", "1e-9"]);
         assert_eq!(report.solver, solver);
         let limit = 1e-9 * report.norm;
-        assert!(report.residuals.iter().all(|residual| *residual <= limit), "{solver}: {:?}", report.residuals);
+        assert!(
+            report.spectrum().unwrap().residuals.iter().all(|residual| *residual <= limit),
+            "{solver}: {:?}",
+            report.spectrum().unwrap().residuals
+        );
         report.energies
     };
     let lobpcg = by("lobpcg");
@@ -294,7 +302,7 @@ fn output_writes_the_report_the_picture_and_on_request_the_vectors() {
         std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     assert_eq!(names, ["convergence.svg", "report.json", "vectors.npz"]);
-    assert_eq!(RunReport::from_json(&std::fs::read_to_string(out.join("report.json")).unwrap()).unwrap(), report);
+    assert_eq!(Outcome::from_json(&std::fs::read_to_string(out.join("report.json")).unwrap()).unwrap(), report);
 
     // The vectors are those of the energies: ⟨v|n_up|v⟩ from the file is the density in the report.
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("vectors.npz")).unwrap()).unwrap();
@@ -307,12 +315,12 @@ fn output_writes_the_report_the_picture_and_on_request_the_vectors() {
         (0..4900).filter(occupied).map(|index| vectors[[0, index]].powi(2)).sum()
     };
     for site in 0..8 {
-        let expected = report.observables.n_up.as_ref().unwrap()[site];
+        let expected = report.observables.averages.sites("n_up").unwrap()[site];
         assert!(
             (density(site, &up, &|index| index % 70) - expected).abs() < 1e-9,
             "site {site}: the up index runs fastest"
         );
-        let expected = report.observables.n_dn.as_ref().unwrap()[site];
+        let expected = report.observables.averages.sites("n_dn").unwrap()[site];
         assert!((density(site, &down, &|index| index / 70) - expected).abs() < 1e-9, "site {site}");
     }
 }
@@ -333,7 +341,7 @@ fn an_output_folder_that_cannot_be_made_loses_nothing_of_what_was_found() {
         below.to_str().unwrap(),
     ]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(RunReport::from_json(stdout(&output)).is_ok(), "the result is printed all the same");
+    assert!(Outcome::from_json(stdout(&output)).is_ok(), "the result is printed all the same");
     assert!(stderr(&output).contains("output folder"), "{}", stderr(&output));
 }
 
@@ -400,9 +408,9 @@ fn a_killed_run_resumes_to_the_same_energy() {
 
     let output = run(&[&arguments[..], &["--resume", "--json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let resumed = RunReport::from_json(stdout(&output)).unwrap();
+    let resumed = Outcome::from_json(stdout(&output)).unwrap();
     // tests/data/spins.json, heis_ring16
     assert!((resumed.energies[0] - -7.142296360616797).abs() < 1e-9, "{}", resumed.energies[0]);
     // The tolerance is a share of the norm, which is at most that of 16 bonds with |S·S| ≤ 3/4.
-    assert!(resumed.residuals[0] <= 1e-10 * 12.0, "{:?}", resumed.residuals);
+    assert!(resumed.spectrum().unwrap().residuals[0] <= 1e-10 * 12.0, "{:?}", resumed.spectrum().unwrap().residuals);
 }

@@ -2,7 +2,7 @@
 
 use super::command::{command, run, stderr, stdout};
 use super::gallery::root;
-use eigenforge::report::RunReport;
+use eigenforge::report::Outcome;
 use eigenforge::runtime::testing::card_or_skip;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -60,14 +60,14 @@ fn covered(outer: &Span<'_>, all: &[Span<'_>]) -> f64 {
     sum
 }
 
-fn solve(folder: &Path, model: &str, options: &[&str]) -> (Value, RunReport, String) {
+fn solve(folder: &Path, model: &str, options: &[&str]) -> (Value, Outcome, String) {
     let file = folder.join("trace.json");
     let arguments =
         [&["solve", model, "--device", "cpu", "--json", "--trace", file.to_str().unwrap()], options].concat();
     let output = run(&arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let json = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-    (json, RunReport::from_json(stdout(&output)).unwrap(), stderr(&output))
+    (json, Outcome::from_json(stdout(&output)).unwrap(), stderr(&output))
 }
 
 #[test]
@@ -98,8 +98,9 @@ fn spans_nest() {
     // The main search and the certification's number theirs alike; the last of the main search is the report's.
     let iterations: Vec<&Value> =
         all.iter().filter(|span| span.name == "iteration").map(|span| &span.json["args"]).collect();
-    assert!(iterations.len() >= report.history.len() - 1);
-    let last = report.history.last().unwrap();
+    let history = &report.spectrum().unwrap().history;
+    assert!(iterations.len() >= history.len() - 1);
+    let last = history.last().unwrap();
     let found = iterations.iter().find(|args| args["iteration"].as_u64() == Some(last.iteration as u64)).unwrap();
     assert_eq!((found["energy"].as_f64(), found["residual"].as_f64()), (Some(last.energy), Some(last.residual)));
 }
@@ -207,7 +208,7 @@ fn a_trace_that_cannot_be_written_loses_nothing_of_what_was_found() {
     let output = run(&arguments);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        RunReport::from_json(stdout(&output)).is_ok() && stderr(&output).contains("output folder"),
+        Outcome::from_json(stdout(&output)).is_ok() && stderr(&output).contains("output folder"),
         "{}",
         stderr(&output)
     );
@@ -295,7 +296,7 @@ fn a_profiler_that_is_not_there_does_no_harm() {
     for path in ["", "/no/such/library.so", "README.md"] {
         let output = command(&arguments).env("NVTX_INJECTION64_PATH", path).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{path}: {}", stderr(&output));
-        let energies = |output| RunReport::from_json(stdout(output)).unwrap().energies;
+        let energies = |output| Outcome::from_json(stdout(output)).unwrap().energies;
         assert_eq!(energies(&output), energies(&plain));
     }
 }

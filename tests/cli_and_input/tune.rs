@@ -1,7 +1,7 @@
 //! `eigenforge tune`: what is refused, and on a card what is timed, kept, taken by later runs and reported.
 
 use super::command::{command, run, stderr, stdout};
-use eigenforge::report::RunReport;
+use eigenforge::report::Outcome;
 use eigenforge::runtime::testing::card_or_skip;
 use serde_json::Value;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn there_is_nothing_to_tune_where_nothing_is_generated() {
 fn a_run_without_generated_kernels_has_no_shape() {
     let output = run(&["solve", "examples/hubbard_edges.toml", "--device", "cpu", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(RunReport::from_json(stdout(&output)).unwrap().shape, None);
+    assert_eq!(Outcome::from_json(stdout(&output)).unwrap().lattice().unwrap().shape, None);
 }
 
 /// Runs the command with a cache of this test's own.

@@ -2,14 +2,14 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Checkpoint, Found, Mode, Options, run};
+use eigenforge::dmrg::{Chain, Checkpoint, DmrgResult, Mode, Options, run};
 use eigenforge::exact::{Dense, Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
 use eigenforge::operator::Operator;
 use eigenforge::runtime::Device;
 
-fn levels(found: &Found) -> Vec<f64> {
+fn levels(found: &DmrgResult) -> Vec<f64> {
     std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect()
 }
 
@@ -22,7 +22,7 @@ fn exact(operator: &Operator, sector: Sector, states: usize) -> Vec<f64> {
     found.unwrap().energies()[..states].to_vec()
 }
 
-fn compare(name: &str, operator: &Operator, sector: Sector, order: Option<Vec<usize>>, weights: &[f64]) -> Found {
+fn compare(name: &str, operator: &Operator, sector: Sector, order: Option<Vec<usize>>, weights: &[f64]) -> DmrgResult {
     let targets = weights.len();
     let expected = exact(operator, sector, targets);
     let chain = Chain::new(operator, sector, order).unwrap();
@@ -110,7 +110,7 @@ fn few_states_go_to_whom_the_weights_give_them() {
         run(&chain, &options, None, |_| {}).unwrap()
     };
     let (of_lowest, of_highest) = (with([98.0, 1.0, 1.0]), with([1.0, 1.0, 98.0]));
-    let error = |found: &Found, state: usize| levels(found)[state] - expected[state];
+    let error = |found: &DmrgResult, state: usize| levels(found)[state] - expected[state];
     assert!(error(&of_lowest, 0) > 0.0 && error(&of_highest, 2) > 0.0, "truncated: bounds from above");
     assert!(error(&of_lowest, 0) < 0.5 * error(&of_highest, 0), "{:?}", (levels(&of_lowest), levels(&of_highest)));
     assert!(error(&of_highest, 2) < 0.5 * error(&of_lowest, 2), "{:?}", (levels(&of_lowest), levels(&of_highest)));

@@ -6,6 +6,8 @@ use eigenforge::dmrg::{Chain, Options, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
+use eigenforge::observable::read::{Names, read};
+use eigenforge::observable::{Averages, SiteKind};
 use eigenforge::runtime::Device;
 
 #[test]
@@ -19,35 +21,23 @@ fn densities_and_moments_of_disordered_chains() {
     let order = vec![4, 2, 0, 1, 3, 5];
     let chain = Chain::new(&operator, sector, Some(order.clone())).unwrap();
     let found = run(&chain, &Options { tolerance: 1e-11, ..Options::default() }, None, |_| {}).unwrap();
-    for (position, site) in order.into_iter().enumerate() {
-        let densities = found.sites[position].densities.clone().unwrap();
-        let (up, down, double) = (densities[0], densities[1], found.sites[position].pairs.unwrap());
-        let expected = [
-            exact.n_up.as_ref().unwrap()[site],
-            exact.n_dn.as_ref().unwrap()[site],
-            exact.double_occupancy.as_ref().unwrap()[site],
-        ];
-        for (found, expected) in [up, down, double].iter().zip(expected) {
-            assert!((found - expected).abs() < 1e-6, "site {site}: {found} is not {expected}");
-        }
-        assert!((found.sites[position].sz - exact.sz[site]).abs() < 1e-6);
-    }
+    near(&found.averages, &exact, &["n_up", "n_dn", "double_occupancy", "sz"]);
     let lattice = Lattice::chain(7).open();
     let operator = xxz(&lattice, &[1.0; 6], &[1.0; 6], &random.numbers(7), &[0.0; 7]).spin(2);
     let model = Model::new(operator.clone(), Sector::Spins { two_sz: 2 }).unwrap();
     let exact = Lanczos::new(&model).tolerance(1e-10).run(&Device::cpu()).unwrap().observables().unwrap();
     let chain = Chain::new(&operator, Sector::Spins { two_sz: 2 }, None).unwrap();
     let found = run(&chain, &Options { tolerance: 1e-11, ..Options::default() }, None, |_| {}).unwrap();
-    for (found, expected) in found.sites.iter().zip(&exact.sz) {
-        assert!((found.sz - expected).abs() < 1e-6, "{} is not {expected}", found.sz);
-    }
+    near(&found.averages, &exact, &["sz"]);
 }
 
-fn near(name: &str, found: &[Vec<f64>], order: &[usize], expected: impl Fn(usize, usize) -> f64) {
-    for (row, i) in found.iter().zip(order) {
-        for (found, j) in row.iter().zip(order) {
-            let expected = expected(*i, *j);
-            assert!((found - expected).abs() < 1e-6, "{name} of {i} and {j}: {found} is not {expected}");
+/// The averages of these names agree, site by site of the lattice.
+fn near(found: &Averages, expected: &Averages, names: &[&str]) {
+    for name in names {
+        let (found, expected) = (found.get(name).unwrap().values(), expected.get(name).unwrap().values());
+        assert_eq!(found.len(), expected.len(), "{name}");
+        for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            assert!((found - expected).abs() < 1e-6, "{name}, number {k}: {found} is not {expected}");
         }
     }
 }
@@ -62,16 +52,62 @@ fn correlations_of_every_pair_of_sites() {
     for (operator, sector) in [(operator, sector), (spins, Sector::Spins { two_sz: 2 })] {
         let model = Model::new(operator.clone(), sector).unwrap();
         let exact = Lanczos::new(&model).tolerance(1e-10).run(&Device::cpu()).unwrap().observables().unwrap();
-        let order = vec![4, 2, 0, 1, 3, 5];
-        let chain = Chain::new(&operator, sector, Some(order.clone())).unwrap();
+        let chain = Chain::new(&operator, sector, Some(vec![4, 2, 0, 1, 3, 5])).unwrap();
         let options = Options { tolerance: 1e-11, correlations: true, ..Options::default() };
-        let found = run(&chain, &options, None, |_| {}).unwrap().correlations.unwrap();
-        near("SzSz", found.szsz.as_ref().unwrap(), &order, |i, j| exact.szsz[[i, j]]);
-        near("S.S", found.sdots.as_ref().unwrap(), &order, |i, j| exact.sdots[[i, j]]);
-        match (&found.nn, &exact.nn) {
-            (Some(found), Some(exact)) => near("nn", found, &order, |i, j| exact[[i, j]]),
-            (found, exact) => assert!(found.is_none() && exact.is_none()),
+        let found = run(&chain, &options, None, |_| {}).unwrap().averages;
+        near(&found, &exact, &["szsz", "sdots"]);
+        assert_eq!(found.get("nn").is_some(), exact.get("nn").is_some());
+        if exact.get("nn").is_some() {
+            near(&found, &exact, &["nn"]);
         }
+    }
+}
+
+/// Operators of one, two, three and four sites, whole and by site, Hermitian and not, in the lowest states of a ring of electrons and
+/// of an open chain of spins 1, along an order that is not that of the lattice: as exact diagonalisation has them.
+#[test]
+fn observables_of_any_number_of_sites_are_those_of_exact_diagonalisation() {
+    let mut random = Random::new(9);
+    let ring = Lattice::chain(6).periodic();
+    let electrons = hubbard(&ring, &[1.0; 6], &[3.0; 6], &random.numbers(6), 0.0, &[0.5; 6]);
+    let open = Lattice::chain(5).open();
+    let spins = xxz(&open, &[1.0; 4], &[0.8; 4], &random.numbers(5), &[0.3; 5]).spin(2);
+    let of_electrons = [
+        ("current", "sum(<i, j> in bonds; cdag(i, Up) * c(j, Up))"),
+        ("energy_u", "sum(i in sites; 3.0 * n(i, Up) * n(i, Down))"),
+        ("string", "(n(0) - 1.0) * (n(1) - 1.0) * (n(2) - 1.0) * (n(3) - 1.0)"),
+        ("pair", "cdag(i, Up) * cdag(i, Down) * c(j, Down) * c(j, Up)"),
+        ("assisted", "cdag(i, Up) * c(0, Up) * n(3, Down)"),
+        ("ring", "cdag(0, Up) * c(1, Up) * cdag(3, Down) * c(2, Down)"),
+        ("flip", "sp(0) * sm(4) + 2.0 * sz(1)"),
+        ("none", "cdag(0, Up) * c(1, Down)"),
+    ];
+    let of_spins = [
+        ("quadrupole", "sz(i) * sz(i) - 2.0 / 3.0"),
+        ("four", "sp(0) * sp(0) * sm(2) * sm(2) + sz(1) * sz(3)"),
+        ("chain", "sum(<i, j> in bonds; sdots(i, j) * sdots(i, j))"),
+        ("cross", "sz(i) * sp(1) * sm(j)"),
+    ];
+    let kinds = [SiteKind::Electrons, SiteKind::Moments { two_s: 2 }];
+    let sectors = [Sector::Fermions { up: 3, down: 2 }, Sector::Spins { two_sz: 2 }];
+    let texts: [&[(&str, &str)]; 2] = [&of_electrons, &of_spins];
+    for (k, (operator, lattice)) in [(electrons, &ring), (spins, &open)].into_iter().enumerate() {
+        let sites = lattice.sites().len();
+        let names = Names { kind: kinds[k], sites, lattice: Some(lattice), parameters: Vec::new() };
+        let observables: Vec<_> = texts[k].iter().map(|(name, text)| read(name, text, &names).unwrap()).collect();
+        let model = Model::new(operator.clone(), sectors[k]).unwrap();
+        let exact = Lanczos::new(&model).states(2).tolerance(1e-11).run(&Device::cpu()).unwrap();
+        let mut order: Vec<usize> = (0..sites).rev().collect();
+        order.swap(0, 2);
+        let chain = Chain::new(&operator, sectors[k], Some(order)).unwrap();
+        let options = Options { tolerance: 1e-12, targets: 2, observables: observables.clone(), ..Options::default() };
+        let found = run(&chain, &options, None, |_| {}).unwrap();
+        assert_eq!(found.state_averages.len(), 2);
+        for (state, averages) in found.state_averages.iter().enumerate() {
+            let expected = exact.state_averages(state, &observables).unwrap();
+            near(averages, &expected, &texts[k].iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        }
+        assert_eq!(found.averages.get(texts[k][0].0), found.state_averages[0].get(texts[k][0].0));
     }
 }
 
@@ -96,11 +132,18 @@ fn one_particle_density_matrices_are_those_of_filled_orbitals() {
     let order = vec![4, 2, 7, 0, 1, 3, 6, 5];
     let chain = Chain::new(&operator, Sector::Fermions { up: 3, down: 5 }, Some(order.clone())).unwrap();
     let options = Options { tolerance: 1e-11, correlations: true, ..Options::default() };
-    let found = run(&chain, &options, None, |_| {}).unwrap().correlations.unwrap();
-    let modes = found.cdag_c.unwrap();
-    assert_eq!(modes.len(), 2);
-    near("c†↑ c↑", &modes[0], &order, |i, j| filled(i, j, 3));
-    near("c†↓ c↓", &modes[1], &order, |i, j| filled(i, j, 5));
+    let found = run(&chain, &options, None, |_| {}).unwrap().averages;
+    for (name, electrons) in [("cdag_c_up", 3), ("cdag_c_dn", 5)] {
+        let found = found.pairs(name).unwrap();
+        for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let expected = filled(i, j, electrons);
+            assert!(
+                (found[[i, j]] - expected).abs() < 1e-6,
+                "{name} of {i} and {j}: {} is not {expected}",
+                found[[i, j]]
+            );
+        }
+    }
 }
 
 /// The weights of a cut add up to 1, their charges differ by what a kept state may hold, and of a sector without any

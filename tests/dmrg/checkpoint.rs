@@ -1,7 +1,7 @@
 //! Runs that end early and go on; folders that belong to another run.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, Found, Options, run};
+use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, DmrgResult, Options, run};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::xxz;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn the_folder_of_another_model_is_refused_whether_or_not_to_resume() {
     }
 }
 
-fn levels(found: &Found) -> Vec<f64> {
+fn levels(found: &DmrgResult) -> Vec<f64> {
     std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, Found, Mode, Options, QuantumNumbers, StartVectors, run};
+use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, DmrgResult, Mode, Options, QuantumNumbers, StartVectors, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard, xxz};
@@ -23,7 +23,7 @@ fn options(states: usize, sweeps: usize) -> Options {
     Options { states: vec![states], sweeps, mode: Mode::Infinite, tolerance: 1e-10, ..Options::default() }
 }
 
-fn grown(operator: &Operator, numbers: impl Into<QuantumNumbers>, options: &Options) -> Found {
+fn grown(operator: &Operator, numbers: impl Into<QuantumNumbers>, options: &Options) -> DmrgResult {
     run(&Chain::new(operator, numbers, None).unwrap(), options, None, |_| {}).unwrap()
 }
 
@@ -153,8 +153,8 @@ fn one_site_sweeps_give_a_variational_energy_of_the_kept_width() {
     // ⟨H⟩ from the two-point correlations is the energy that is reported.
     let options = Options { correlations: true, polish: true, ..options(24, 20) };
     let found = run(&chain, &options, None, |_| {}).unwrap();
-    let sdots = found.correlations.unwrap().sdots.unwrap();
-    let sum: f64 = (0..31).map(|i| sdots[i][i + 1]).sum();
+    let sdots = found.averages.pairs("sdots").unwrap();
+    let sum: f64 = (0..31).map(|i| sdots[[i, i + 1]]).sum();
     assert!((sum - found.energy).abs() < 1e-9, "{sum} is not {}", found.energy);
     let many = polished(128, Mode::Finite);
     assert!((many.energy - exact).abs() < 1e-9 && many.variance.unwrap().abs() < 1e-9, "{}", many.energy);

@@ -2,13 +2,13 @@
 //! numbers to the last bit.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::bounded::Bounded;
+use eigenforge::dmrg::bounded_host::BoundedHostEngine;
 use eigenforge::dmrg::engine::Engine;
-use eigenforge::dmrg::memory::{self, Asked, Budget, MemoryPlan, Usage};
-use eigenforge::dmrg::refine::MemoryHeld;
-use eigenforge::dmrg::resident::{Limits, Resident};
+use eigenforge::dmrg::memory::{self, Budget, MemoryPlan, MemoryRequest, Usage};
+use eigenforge::dmrg::refine::MemoryUse;
+use eigenforge::dmrg::resident::{DeviceEngine, MemoryLimits};
 use eigenforge::dmrg::sweep::Sweeper;
-use eigenforge::dmrg::{Chain, DmrgError, Found, Options, run, run_on};
+use eigenforge::dmrg::{Chain, DmrgError, DmrgResult, Options, run, run_on};
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::DeviceError;
@@ -40,7 +40,7 @@ fn device() -> Option<Device> {
 }
 
 /// What was taken of the memory where it computed is what was planned when the sectors were known, to 5 %.
-fn keeps_to_its_plan(name: &str, found: &Found) -> MemoryHeld {
+fn keeps_to_its_plan(name: &str, found: &DmrgResult) -> MemoryUse {
     let held = found.memory.unwrap();
     assert!(held.plan.measured, "{name}: the plan is made again when the sectors are known");
     let ratio = held.taken as f64 / held.plan.reserved as f64;
@@ -82,14 +82,14 @@ fn what_is_taken_of_a_device_is_what_was_planned_and_nothing_leaves() {
         let few = Options { states: vec![states / 2, states], sweeps: 4, noise: Some(vec![0.0]), ..Options::default() };
         // One sweep from a random state does not show the sectors of the ground state yet: it foresees by far too little.
         for options in if device.is_cuda() { vec![options(states), few] } else { vec![few] } {
-            let engine = Resident::new(&device).unwrap();
+            let engine = DeviceEngine::new(&device).unwrap();
             keeps_to_its_plan(name, &run_on(engine, &chain, &options, None, |_| {}).unwrap());
         }
     }
 }
 
 /// Energy of every sweep, and what is read off the state, in bits.
-fn bits(found: &Found) -> Vec<u64> {
+fn bits(found: &DmrgResult) -> Vec<u64> {
     let sweeps = found.sweeps.iter().map(|sweep| sweep.energy);
     let cuts = found.cuts.iter().map(|cut| cut.entropy);
     sweeps.chain([found.energy, found.variance.unwrap()]).chain(cuts).map(f64::to_bits).collect()
@@ -104,12 +104,12 @@ fn numbers_that_were_on_disk_are_the_same_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let (name, chain, options) = ("Heisenberg", moments(40, 1), options(96));
     let roomy = run(&chain, &options, None, |_| {}).unwrap();
-    let MemoryHeld { plan, peak: whole, .. } = roomy.memory.unwrap();
+    let MemoryUse { plan, peak: whole, .. } = roomy.memory.unwrap();
     // Half of what the blocks and states would take.
     let limit = whole.memory - (plan.blocks + plan.kept) / 2;
-    let engine = Bounded::within(limit, folder.path().into());
+    let engine = BoundedHostEngine::within(limit, folder.path().into());
     let tight = run_on(engine, &chain, &options, None, |_| {}).unwrap();
-    let MemoryHeld { plan, peak: held, .. } = tight.memory.unwrap();
+    let MemoryUse { plan, peak: held, .. } = tight.memory.unwrap();
     println!("{name} within {limit}: {plan:?}, held {held:?}");
     assert!(held.disk > (whole.memory - limit) / 2 && held.memory <= limit, "{name}: {held:?} of {whole:?}");
     assert_eq!(bits(&tight), bits(&roomy), "{name}");
@@ -121,11 +121,11 @@ fn a_scratch_folder_that_is_not_there_and_memory_for_no_bond_are_said() {
     let (chain, options) = (moments(40, 1), options(96));
     let plan = run(&chain, &options, None, |_| {}).unwrap().memory.unwrap().plan;
     let limit = plan.whole - (plan.blocks + plan.kept) / 2;
-    let nowhere = Bounded::within(limit, "/no/such/folder".into());
+    let nowhere = BoundedHostEngine::within(limit, "/no/such/folder".into());
     let error = run_on(nowhere, &chain, &options, None, |_| {}).unwrap_err();
     assert!(matches!(error, DmrgError::Scratch { .. }), "{error}");
     assert!(error.to_string().contains("`scratch`"), "{error}");
-    let little = Bounded::within(plan.vectors / 100, std::env::temp_dir());
+    let little = BoundedHostEngine::within(plan.vectors / 100, std::env::temp_dir());
     match run_on(little, &chain, &options, None, |_| {}).unwrap_err() {
         DmrgError::Memory { needed, free, states } => {
             assert!(needed > free && (1..96).contains(&states), "{needed} {free} {states}")
@@ -139,21 +139,21 @@ fn a_scratch_folder_that_is_not_there_and_memory_for_no_bond_are_said() {
 fn swept(device: &Device, chain: &Chain, (memory, host): (u64, u64), clears: bool) -> Option<(Vec<u64>, Usage)> {
     let (states, sweeps) = if device.is_cuda() { (100, 4) } else { (6, 1) };
     let scratch = tempfile::tempdir().unwrap();
-    let limits = Limits { memory, host, scratch: scratch.path().into() };
-    let mut engine = Resident::within(device, limits).unwrap();
+    let limits = MemoryLimits { memory, host, scratch: scratch.path().into() };
+    let mut engine = DeviceEngine::within(device, limits).unwrap();
     // As many vectors in each of them, so that they take the same steps.
     let options = Options { states: vec![states], ..Options::default() };
     let everything = Budget { memory: u64::MAX, ..engine.limits() };
-    let plan = memory::first_plan(chain, Asked::first(&options, states, 5, 6), everything).unwrap();
+    let plan = memory::first_plan(chain, MemoryRequest::first(&options, states, 5, 6), everything).unwrap();
     let full = |error: DmrgError| assert!(matches!(error, DmrgError::Device(DeviceError::Memory { .. })), "{error}");
-    engine.hold_to(&MemoryPlan { reserved: memory, ..plan }).map_err(full).ok()?;
+    engine.apply_plan(&MemoryPlan { reserved: memory, ..plan }).map_err(full).ok()?;
     let plan = options.plan(5);
     let mut sweeper = Sweeper::random(engine, chain, 4, 1).map_err(full).ok()?;
     let mut energies = Vec::new();
-    for (p, grows) in (0..sweeps).flat_map(|_| Sweeper::<Resident>::path(chain.sites)) {
+    for (p, grows) in (0..sweeps).flat_map(|_| Sweeper::<DeviceEngine>::path(chain.sites)) {
         energies.push(sweeper.step(p, grows, &plan).map_err(full).ok()?.energy.to_bits());
         if clears {
-            sweeper.engine().pool().clear().unwrap();
+            sweeper.engine().pool().evict_all().unwrap();
         }
     }
     let (usage, pool) = (sweeper.engine().usage(), sweeper.engine().pool());

@@ -2,7 +2,7 @@
 //! CPU's records, over poisoned outputs, twice with the same bits.
 
 use eigenforge::dmrg::device::{DeviceBuffers, Loads, Products};
-use eigenforge::dmrg::records::{self, Action, Buffers, Group, Operand, Record, Space, Stage};
+use eigenforge::dmrg::records::{self, Action, Buffers, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use eigenforge::runtime::seeded;
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::{card, simulated};
@@ -32,7 +32,14 @@ fn devices(schedule: Schedule) -> Vec<Device> {
     card().or_else(|| simulated(schedule, Checks::Every)).into_iter().collect()
 }
 
-const SPACES: [Space; 6] = [Space::Left, Space::LeftSum, Space::Right, Space::RightSum, Space::Input, Space::Between];
+const SPACES: [OperandSpace; 6] = [
+    OperandSpace::Left,
+    OperandSpace::LeftSum,
+    OperandSpace::Right,
+    OperandSpace::RightSum,
+    OperandSpace::Input,
+    OperandSpace::Between,
+];
 /// Elements of each buffer.
 const LENGTH: usize = 120_000;
 
@@ -67,14 +74,14 @@ fn record(random: &mut Random, rows: usize, columns: usize, most: usize) -> Reco
 }
 
 /// Groups of up to `most` rows and columns with gaps between them, one of them without records.
-fn stage(random: &mut Random, groups: usize, most: usize) -> Stage {
-    let mut stage = Stage::default();
+fn stage(random: &mut Random, groups: usize, most: usize) -> RecordStage {
+    let mut stage = RecordStage::default();
     for number in 0..groups {
         stage.length += random.to(3) * random.to(70);
         let (rows, columns) = (1 + random.to(most - 1), 1 + random.to(most - 1));
         let count = if number == 1 { 0 } else { 1 + random.to(6) };
         let records = (0..count).map(|_| record(random, rows, columns, most)).collect();
-        stage.groups.push(Group { offset: stage.length, length: rows * columns, records });
+        stage.groups.push(RecordGroup { offset: stage.length, length: rows * columns, records });
         stage.length += rows * columns;
     }
     stage.length += 11;
@@ -83,7 +90,7 @@ fn stage(random: &mut Random, groups: usize, most: usize) -> Stage {
 
 /// Runs a stage over NaN on the device and compares it with the CPU's.
 #[track_caller]
-fn compare(products: &Products, stage: &Stage) {
+fn compare(products: &Products, stage: &RecordStage) {
     let device = products.device();
     let data: Vec<Vec<f64>> = (0..6).map(|seed| seeded::vector(LENGTH, seed)).collect();
     let (mut on_host, mut on_device) = (Buffers::default(), DeviceBuffers::default());
@@ -150,7 +157,7 @@ fn sizes_at_the_edges_of_tiles_with_every_transposition() {
             &[(1, 1, 1), (16, 64, 16), (17, 33, 15), (65, 1, 18), (1, 70, 33), (129, 17, 17)]
         };
         for &(rows, columns, inner) in sizes {
-            let mut stage = Stage::default();
+            let mut stage = RecordStage::default();
             for (a_transposed, b_transposed) in [(false, false), (false, true), (true, false), (true, true)] {
                 let operand = |space, rows: usize, columns: usize, transposed: bool| Operand {
                     space,
@@ -158,11 +165,15 @@ fn sizes_at_the_edges_of_tiles_with_every_transposition() {
                     stride: if transposed { columns } else { rows } + 1,
                     transposed,
                 };
-                let a = operand(Space::Left, rows, inner, a_transposed);
-                let b = operand(Space::Input, inner, columns, b_transposed);
+                let a = operand(OperandSpace::Left, rows, inner, a_transposed);
+                let b = operand(OperandSpace::Input, inner, columns, b_transposed);
                 let action = Action::Product { a, b, inner };
                 let record = Record { action, coefficient: -0.5, first: 0, stride: rows, rows, columns };
-                stage.groups.push(Group { offset: stage.length, length: rows * columns, records: vec![record; 2] });
+                stage.groups.push(RecordGroup {
+                    offset: stage.length,
+                    length: rows * columns,
+                    records: vec![record; 2],
+                });
                 stage.length += rows * columns;
             }
             for loads in [Loads::Carried, Loads::Streamed] {
@@ -190,7 +201,7 @@ fn a_stage_of_a_few_blocks_under_memcheck() {
         for loads in [Loads::Carried, Loads::Streamed] {
             let products = Products::new(&device).unwrap().always(loads).unwrap();
             compare(&products, &stage(&mut Random(5), 5, 70));
-            compare(&products, &Stage { groups: vec![], length: 300 });
+            compare(&products, &RecordStage { groups: vec![], length: 300 });
         }
     }
 }
@@ -199,11 +210,11 @@ fn a_stage_of_a_few_blocks_under_memcheck() {
 fn what_does_not_fit_is_refused_by_name() {
     let Some(device) = devices(Schedule::Forward).into_iter().next() else { return };
     let products = Products::new(&device).unwrap();
-    let a = Operand { space: Space::Left, offset: 0, stride: 4, transposed: false };
+    let a = Operand { space: OperandSpace::Left, offset: 0, stride: 4, transposed: false };
     let record =
         |rows, stride| Record { action: Action::Copy { a }, coefficient: 1.0, first: 2, stride, rows, columns: 3 };
-    let stage = |records| Stage { groups: vec![Group { offset: 0, length: 16, records }], length: 16 };
-    let refused = |stage: Stage| products.prepare(&stage).map(drop).unwrap_err().to_string();
+    let stage = |records| RecordStage { groups: vec![RecordGroup { offset: 0, length: 16, records }], length: 16 };
+    let refused = |stage: RecordStage| products.prepare(&stage).map(drop).unwrap_err().to_string();
     let message = refused(stage(vec![record(2, 4), record(3, 4)]));
     assert!(message.contains("record 1 of group 0") && message.contains("3 x 3 from element 2"), "{message}");
     let message = refused(stage(vec![record(2, 4), record(2, 8)]));
@@ -213,7 +224,7 @@ fn what_does_not_fit_is_refused_by_name() {
     assert!(refused(outside).contains("group 0"));
     let prepared = products.prepare(&stage(vec![record(2, 4)])).unwrap();
     let (short, mut output) = (device.zeros::<f64>(9).unwrap(), device.zeros::<f64>(16).unwrap());
-    let buffers = DeviceBuffers::default().with(Space::Left, &short);
+    let buffers = DeviceBuffers::default().with(OperandSpace::Left, &short);
     let message = products.run(&prepared, &buffers, &mut output).unwrap_err().to_string();
     assert!(message.contains("the vector left") && message.contains("at least 10"), "{message}");
     let plan = GroupedProductsPlan { slab: 24, ..GroupedProductsPlan::new("dmrg") };

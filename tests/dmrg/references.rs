@@ -1,7 +1,7 @@
 //! Energies of exact solutions and of a converged other program, with entropies of a third.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Found, Options, run};
+use eigenforge::dmrg::{Chain, DmrgResult, Options, run};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
 use eigenforge::operator::Operator;
@@ -47,7 +47,7 @@ impl Case {
     }
 }
 
-fn found(id: &str, states: usize) -> (Case, Found) {
+fn found(id: &str, states: usize) -> (Case, DmrgResult) {
     let file: File = serde_json::from_str(&super::data("references.json")).unwrap();
     let case = file.cases.into_iter().find(|case| case.id == id).unwrap();
     let (operator, sector) = case.operator();

@@ -3,7 +3,7 @@
 //! Residuals are taken here with a multiply of the test's own call, not from the solver's account.
 
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Hamiltonian, Observables};
+use eigenforge::exact::{Hamiltonian, averages_on_host};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge::operator::build::{c, cdag, electron_sdots, n};
@@ -168,15 +168,18 @@ pub struct Averages {
 /// Observables of the ground multiplet; what a kind of model does not have stays empty.
 pub fn averages(model: &Model, solved: &Solved) -> Averages {
     let multiplet: Vec<&[f64]> = solved.ground.iter().map(Vec::as_slice).collect();
-    let found = Observables::of(model, &multiplet).expect("observables");
-    let rows = |matrix: ndarray::Array2<f64>| matrix.rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>();
+    let found = averages_on_host(model, &multiplet, &model.standard_observables()).expect("observables");
+    let list = |name: &str| found.sites(name).map(|values| values.to_vec()).unwrap_or_default();
+    let rows = |name: &str| -> Vec<Vec<f64>> {
+        found.pairs(name).map(|matrix| matrix.rows().into_iter().map(|row| row.to_vec()).collect()).unwrap_or_default()
+    };
     Averages {
-        n_up: found.n_up.unwrap_or_default(),
-        n_dn: found.n_dn.unwrap_or_default(),
-        double_occupancy: found.double_occupancy.unwrap_or_default(),
-        sz: found.sz,
-        szsz: rows(found.szsz),
-        nn: found.nn.map(rows).unwrap_or_default(),
-        sdots: rows(found.sdots),
+        n_up: list("n_up"),
+        n_dn: list("n_dn"),
+        double_occupancy: list("double_occupancy"),
+        sz: list("sz"),
+        szsz: rows("szsz"),
+        nn: rows("nn"),
+        sdots: rows("sdots"),
     }
 }

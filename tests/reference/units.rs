@@ -4,7 +4,7 @@
 //! sector added: −μN with μ = 2e7, a field, charging and exchange energies of all pairs, numbers.
 
 use eigenforge::basis::Sector;
-use eigenforge::exact::{Lobpcg, Observables, Solution, Solve};
+use eigenforge::exact::{Lobpcg, Solution, Solve};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge::operator::build::{n, sz};
@@ -62,8 +62,9 @@ fn found(model: &Model, solver: Solver, states: usize) -> Found {
     let solution = Solve::new(model, solver).states(states).run(&Device::cpu()).expect("a solvable model");
     let stop = if solver == Solver::Dense { StopReason::Dense } else { StopReason::Converged };
     assert_eq!(solution.stop(), stop, "{solver:?}: {:?}", solution.eigenpairs().notes);
-    let Observables { n_up, double_occupancy, sz, szsz, .. } = solution.observables().expect("averages");
-    let lists = [n_up.unwrap_or_default(), double_occupancy.unwrap_or_default(), sz, szsz.into_iter().collect()];
+    let averages = solution.observables().expect("averages");
+    let list = |name: &str| averages.get(name).map(|average| average.values()).unwrap_or_default();
+    let lists = ["n_up", "double_occupancy", "sz", "szsz"].map(list);
     for (energy, value) in solution.energies().iter().zip(&solution.eigenpairs().values) {
         assert_eq!(*energy, value + model.constant());
     }

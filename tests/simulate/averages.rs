@@ -5,7 +5,9 @@ use super::devices;
 use super::gallery::small_problems;
 use super::multiply::start;
 use super::shapes::{hubbard, spins};
-use eigenforge::exact::{Model, Observables};
+use eigenforge::exact::{Model, averages_of, averages_on_host};
+use eigenforge::observable::{Averages, Observable};
+use eigenforge::operator::build;
 use eigenforge::runtime::Vector;
 
 fn normalised(model: &Model, salt: usize) -> Vec<f64> {
@@ -14,19 +16,30 @@ fn normalised(model: &Model, salt: usize) -> Vec<f64> {
     values.iter().map(|v| v / norm).collect()
 }
 
-fn numbers(found: &Observables) -> Vec<f64> {
-    let lists = [&found.n_up, &found.n_dn, &found.double_occupancy].into_iter().flatten().flatten();
-    let matrices = found.szsz.iter().chain(&found.sdots).chain(found.nn.iter().flatten());
-    lists.chain(&found.sz).chain(matrices).copied().collect()
+fn numbers(found: &Averages) -> Vec<f64> {
+    found.iter().flat_map(|(_, average)| average.values()).collect()
+}
+
+/// The standard observables, and two of more sites.
+fn observables(model: &Model) -> Vec<Observable> {
+    let sites = model.sites();
+    let mut list = model.standard_observables();
+    let fermions = model.basis().species().is_some();
+    let z = if fermions { build::electron_sz } else { build::sz };
+    let flip = if fermions { build::electron_sdots } else { build::sdots };
+    list.push(Observable::whole("three", z(0) * z(1 % sites) * z(2 % sites)));
+    list.push(Observable::whole("four", flip(0, 1 % sites) * flip(2 % sites, 3 % sites)));
+    list
 }
 
 fn check(model: &Model) {
     let vectors = [0, 1].map(|salt| normalised(model, salt));
-    let expected = numbers(&Observables::of(model, &vectors.each_ref().map(Vec::as_slice)).unwrap());
+    let expected =
+        numbers(&averages_on_host(model, &vectors.each_ref().map(Vec::as_slice), &observables(model)).unwrap());
     let mut bits: Option<Vec<u64>> = None;
     for device in devices() {
         let given: Vec<Vector<f64>> = vectors.iter().map(|vector| device.upload(vector).unwrap()).collect();
-        let found = Observables::of_vectors(model, &given.iter().collect::<Vec<_>>(), &device);
+        let found = averages_of(model, &given.iter().collect::<Vec<_>>(), &device, &observables(model));
         let found = numbers(&found.unwrap_or_else(|error| panic!("{}: {error}", model.name())));
         for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
             assert!((found - expected).abs() < 1e-12, "{} number {k}: {found}, expected {expected}", model.name());

@@ -3,7 +3,7 @@
 use super::matrices::random;
 use super::symmetric::symmetric;
 use eigenforge::sparse::{
-    Choice, Columns, Csr, Format, FormatName, RowStatistics, Stored, Synthetic, Target, Values, Wish,
+    Columns, Csr, Format, FormatName, FormatRanking, FormatRequest, RowStatistics, Stored, Synthetic, Target, Values,
 };
 use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
@@ -19,8 +19,8 @@ fn paper_like() -> Csr {
         .unwrap()
 }
 
-fn choose(matrix: &Csr, target: Target, wish: Wish) -> Choice {
-    Choice::new(matrix, &RowStatistics::of(matrix), target, wish)
+fn choose(matrix: &Csr, target: Target, wish: FormatRequest) -> FormatRanking {
+    FormatRanking::new(matrix, &RowStatistics::of(matrix), target, wish)
 }
 
 #[test]
@@ -29,14 +29,14 @@ fn dense_columns_on_the_left_go_to_windows_and_uniform_ones_do_not() {
     let part =
         Synthetic { rows: 400_000, reference_columns: 40_000, reference: 12_000_000, expansion: 7_600_000, seed: 1 };
     let target = Target::all_of(Card { multiprocessors: 52, shared_bytes: 160 << 10, ..Card::H200 });
-    let choice = choose(&part.matrix().unwrap(), target, Wish::default());
+    let choice = choose(&part.matrix().unwrap(), target, FormatRequest::default());
     let Format::Panels { width, windows } = choice.best().format else { panic!("{}", choice.reason) };
     let staged = u64::from(width) * u64::from(windows);
     assert!((15_000..60_000).contains(&staged), "{}", choice.reason);
     assert!(choice.reason.contains("shared memory"), "{}", choice.reason);
     // Columns all over a long x: no window holds enough of them.
     let uniform = random(60_000, 3, |_| 5);
-    let choice = choose(&uniform, SMALL_CARD, Wish::default());
+    let choice = choose(&uniform, SMALL_CARD, FormatRequest::default());
     assert!(choice.best().layout.parts.iter().all(|part| part.staged == 0), "{}", choice.reason);
 }
 
@@ -45,7 +45,7 @@ fn a_boundary_is_where_every_row_still_has_non_zeros_or_what_was_asked_for() {
     let matrix = paper_like();
     let (statistics, mut boundaries) = (RowStatistics::of(&matrix), vec![]);
     assert!(statistics.shortest < 40 && statistics.longest > 60, "rows of different lengths");
-    let wish = |boundary| Wish { format: Some(FormatName::Hybrid), boundary, ..Wish::default() };
+    let wish = |boundary| FormatRequest { format: Some(FormatName::Hybrid), boundary, ..FormatRequest::default() };
     for candidate in choose(&matrix, Target::H200, wish(None)).candidates {
         let Format::Hybrid { boundary } = candidate.format else { panic!("{candidate:?}") };
         // No boundary that is worth trying pads, but that of ELLPACK alone.
@@ -67,21 +67,21 @@ fn a_boundary_is_where_every_row_still_has_non_zeros_or_what_was_asked_for() {
 #[test]
 fn a_hybrid_s_boundary_is_not_that_of_a_few_long_rows() {
     let matrix = random(40_000, 5, |row| if row % 1000 == 7 { 3_000 } else { 20 + row % 3 });
-    let wish = Wish { format: Some(FormatName::Hybrid), ..Wish::default() };
+    let wish = FormatRequest { format: Some(FormatName::Hybrid), ..FormatRequest::default() };
     let choice = choose(&matrix, Target::H200, wish);
     let Format::Hybrid { boundary } = choice.best().format else { panic!("{}", choice.reason) };
     assert!((1..=20).contains(&boundary), "{}", choice.reason);
     let longest = choice.candidates.iter().find(|candidate| candidate.format == Format::Hybrid { boundary: 3_000 });
     assert!(longest.is_none_or(|all| all.milliseconds > 20.0 * choice.best().milliseconds), "{}", choice.reason);
     // And of all formats none that pads so.
-    let free = choose(&matrix, Target::H200, Wish::default());
+    let free = choose(&matrix, Target::H200, FormatRequest::default());
     assert!(free.best().bytes < 2 * 12 * matrix.non_zeros(), "{}", free.reason);
 }
 
 #[test]
 fn narrow_columns_are_stored_narrow() {
     let words = |matrix: &Csr, format| {
-        let choice = choose(matrix, Target::H200, Wish { format: Some(format), ..Wish::default() });
+        let choice = choose(matrix, Target::H200, FormatRequest { format: Some(format), ..FormatRequest::default() });
         choice.best().layout.parts.iter().map(|part| part.columns).collect::<Vec<_>>()
     };
     assert_eq!(words(&random(65_536, 1, |_| 2), FormatName::Csr), [ColumnWord::Absolute16]);
@@ -107,7 +107,7 @@ fn narrow_columns_are_stored_narrow() {
 fn nothing_is_lost_in_a_format() {
     let matrix = paper_like();
     let sum: f64 = matrix.values().iter().sum();
-    for candidate in choose(&matrix, SMALL_CARD, Wish::default()).candidates {
+    for candidate in choose(&matrix, SMALL_CARD, FormatRequest::default()).candidates {
         let stored = Stored::new("lossless", &matrix, &candidate.layout, ScalarType::F64, ScalarType::F64).unwrap();
         let what = candidate.format.to_string();
         assert_eq!(stored.plan.non_zeros(), matrix.non_zeros(), "{what}");
@@ -133,12 +133,12 @@ fn nothing_is_lost_in_a_format() {
     }
 }
 
-/// Half of a symmetric matrix takes half of the bytes and an atomic add an element: it is the quicker of the two where memory is slow
-/// beside L2, and not on an H200.
+/// Half of a symmetric matrix takes half of the bytes and an atomic add per element: it is faster where memory is slow
+/// compared with L2, and not on an H200.
 #[test]
 fn a_card_of_slow_memory_takes_half_of_a_symmetric_matrix_and_an_h200_does_not() {
     let matrix = symmetric(30_000, 5, |_| 40);
-    let format = |card: Card| choose(&matrix, Target::all_of(card), Wish::default()).best().format;
+    let format = |card: Card| choose(&matrix, Target::all_of(card), FormatRequest::default()).best().format;
     assert_ne!(format(Card::H200), Format::Symmetric);
     let slow = Card { memory_rate: Card::H200.memory_rate / 20.0, ..Card::H200 };
     assert_eq!(format(slow), Format::Symmetric);

@@ -5,8 +5,8 @@ use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
 use eigenforge::sparse::{
-    Choice, Columns, Csr, Cut, FormatName, Layout, LayoutError, PartLayout, RowStatistics, SparseOperator, StorageKind,
-    Stored, Target, Values, Wish, start_word,
+    Columns, Csr, FormatName, FormatRanking, FormatRequest, Layout, LayoutError, PartLayout, RowCut, RowStatistics,
+    SparseOperator, StorageKind, Stored, Target, Values, start_word,
 };
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::IndexWord;
@@ -47,11 +47,12 @@ fn check<T: Scalar>(operator: &SparseOperator, matrix: &Csr, vectors: usize, pre
     }
 }
 
-fn part(cut: Cut, storage: StorageKind, columns: ColumnWord, lanes: u32, pack: u32) -> PartLayout {
+fn part(cut: RowCut, storage: StorageKind, columns: ColumnWord, lanes: u32, pack: u32) -> PartLayout {
     PartLayout::new(cut, storage, columns, lanes, pack)
 }
 
-const WISH: Wish = Wish { format: None, boundary: None, vectors: 1, scalar: ScalarType::F64, values: ScalarType::F64 };
+const WISH: FormatRequest =
+    FormatRequest { format: None, boundary: None, vectors: 1, scalar: ScalarType::F64, values: ScalarType::F64 };
 const F64: f64 = 1e-13;
 
 #[test]
@@ -84,7 +85,7 @@ fn the_choice_of_every_format_multiplies_every_shape() {
         for (name, matrix) in shapes(20) {
             let statistics = RowStatistics::of(&matrix);
             for format in [None, Some(FormatName::Hybrid), Some(FormatName::Csr), Some(FormatName::SlicedEll)] {
-                let choice = Choice::new(&matrix, &statistics, Target::H200, Wish { format, ..WISH });
+                let choice = FormatRanking::new(&matrix, &statistics, Target::H200, FormatRequest { format, ..WISH });
                 let layout = &choice.best().layout;
                 let what = format!("{name}: {}", choice.reason);
                 let operator = SparseOperator::with_layout("shape", Arc::new(matrix.clone()), layout, WISH, &device);
@@ -107,21 +108,21 @@ fn layouts() -> Vec<(String, Layout)> {
         for (shift, storage) in [StorageKind::Ell, StorageKind::SlicedEll, StorageKind::Csr].into_iter().enumerate() {
             let (word, pack) = (words[(number + shift) % 3], packs[(number / 3 + number + shift) % 3]);
             let name = format!("{storage:?} {word:?}, {lanes} lanes x {pack}");
-            add(name, vec![part(Cut::End, storage, word, lanes, pack)], 64, 128);
+            add(name, vec![part(RowCut::End, storage, word, lanes, pack)], 64, 128);
         }
     }
     // The hybrid with its columns staged, and panels with a rest.
     for (lanes, tail) in [(8, 32), (1, 4)] {
-        let ell = PartLayout { staged: 301, ..part(Cut::Entries(9), StorageKind::Ell, Absolute16, lanes, 2) };
-        let csr = part(Cut::End, StorageKind::Csr, Delta16, tail, 1);
+        let ell = PartLayout { staged: 301, ..part(RowCut::Entries(9), StorageKind::Ell, Absolute16, lanes, 2) };
+        let csr = part(RowCut::End, StorageKind::Csr, Delta16, tail, 1);
         add(format!("hybrid of {lanes} and {tail} lanes"), vec![ell, csr], 96, 96);
     }
     let window = |end, first_column, storage, word| PartLayout {
         first_column,
         staged: end - first_column,
-        ..part(Cut::Column(end), storage, word, 4, 2)
+        ..part(RowCut::Column(end), storage, word, 4, 2)
     };
-    let rest = PartLayout { first_column: 200, ..part(Cut::End, StorageKind::SlicedEll, Absolute32, 2, 1) };
+    let rest = PartLayout { first_column: 200, ..part(RowCut::End, StorageKind::SlicedEll, Absolute32, 2, 1) };
     let first = window(100, 0, StorageKind::SlicedEll, Absolute16);
     let panels = vec![first, window(200, 100, StorageKind::Csr, Delta16), rest];
     add("panels and a rest".into(), panels, 128, 192);
@@ -151,16 +152,16 @@ fn layouts_of_several() -> Vec<(String, Layout)> {
             let (word, pack) =
                 ([Absolute16, Absolute32, Delta16][(number + shift) % 3], [1, 2, 4][(2 * number + shift) % 3]);
             for shared in [false, true] {
-                let part = PartLayout { shared_by_pairs: shared, ..part(Cut::End, storage, word, lanes, pack) };
+                let part = PartLayout { shared_by_pairs: shared, ..part(RowCut::End, storage, word, lanes, pack) };
                 let layout = Layout { parts: vec![part], threads: 64, blocks: 3, most_rows: 64 };
                 layouts.push((format!("{storage:?} {word:?}, {lanes} lanes x {pack}, shared {shared}"), layout));
             }
         }
     }
     for (lanes, residues) in [(4, 2), (8, 2), (2, 4), (16, 8), (1, 2)] {
-        let cut = Cut::Column(37);
+        let cut = RowCut::Column(37);
         let window = PartLayout { staged: 37, residues, ..part(cut, StorageKind::SlicedEll, Absolute16, lanes, 2) };
-        let rest = part(Cut::End, StorageKind::SlicedEll, Absolute32, lanes.max(4), 1);
+        let rest = part(RowCut::End, StorageKind::SlicedEll, Absolute32, lanes.max(4), 1);
         let rest = PartLayout { first_column: 37, shared_by_pairs: true, ..rest };
         let layout = Layout { parts: vec![window, rest], threads: 64, blocks: 3, most_rows: 64 };
         layouts.push((format!("window of {lanes} lanes and {residues} residues"), layout));
@@ -213,7 +214,7 @@ fn memcheck_one_kernel_of_each_kind() {
 fn columns_are_taken_in_turns() {
     let matrix = random(64, 12, |_| 40);
     for (lanes, pack) in [(4u32, 1u32), (8, 2), (8, 1), (16, 1)] {
-        let cut = part(Cut::End, StorageKind::Ell, ColumnWord::Absolute16, lanes, pack);
+        let cut = part(RowCut::End, StorageKind::Ell, ColumnWord::Absolute16, lanes, pack);
         let conflicts = |residues| {
             let part = PartLayout { staged: 64, residues, ..cut };
             let layout = Layout { parts: vec![part], threads: 32, blocks: 1, most_rows: 64 };
@@ -281,8 +282,8 @@ fn single_precision_is_that_of_what_is_stored() {
     let matrix = Arc::new(random(140, 7, |row| row % 30));
     let layout = Layout {
         parts: vec![
-            part(Cut::Entries(8), StorageKind::Ell, ColumnWord::Absolute16, 2, 4),
-            part(Cut::End, StorageKind::Csr, ColumnWord::Absolute32, 8, 2),
+            part(RowCut::Entries(8), StorageKind::Ell, ColumnWord::Absolute16, 2, 4),
+            part(RowCut::End, StorageKind::Csr, ColumnWord::Absolute32, 8, 2),
         ],
         threads: 64,
         blocks: 3,
@@ -290,11 +291,11 @@ fn single_precision_is_that_of_what_is_stored() {
     };
     for device in kernel_devices(Schedule::Forward) {
         // f32 values of f64 vectors: each value is rounded once.
-        let wish = Wish { values: ScalarType::F32, ..WISH };
+        let wish = FormatRequest { values: ScalarType::F32, ..WISH };
         let operator = SparseOperator::with_layout("single", matrix.clone(), &layout, wish, &device).unwrap();
         check::<f64>(&operator, &matrix, 1, 6e-8, "f32 values");
         // Both in f32; sums are still in f64, so that y is rounded once beside.
-        let wish = Wish { scalar: ScalarType::F32, ..wish };
+        let wish = FormatRequest { scalar: ScalarType::F32, ..wish };
         let operator = SparseOperator::with_layout("single", matrix.clone(), &layout, wish, &device).unwrap();
         check::<f32>(&operator, &matrix, 1, 6e-8, "f32 throughout");
         check::<f32>(&operator, &matrix, 2, 6e-8, "two of f32 throughout");
@@ -305,13 +306,13 @@ fn single_precision_is_that_of_what_is_stored() {
 fn the_rounding_of_f32_values_is_there_to_be_seen() {
     let matrix = Arc::new(random(64, 8, |_| 9));
     let layout = Layout {
-        parts: vec![part(Cut::End, StorageKind::Csr, ColumnWord::Absolute16, 4, 1)],
+        parts: vec![part(RowCut::End, StorageKind::Csr, ColumnWord::Absolute16, 4, 1)],
         threads: 32,
         blocks: 1,
         most_rows: 64,
     };
     for device in kernel_devices(Schedule::Forward) {
-        let wish = Wish { values: ScalarType::F32, ..WISH };
+        let wish = FormatRequest { values: ScalarType::F32, ..WISH };
         let operator = SparseOperator::with_layout("seen", matrix.clone(), &layout, wish, &device).unwrap();
         let x = vector(64, 0);
         let mut y: Vector<f64> = device.zeros(64).unwrap();
@@ -326,7 +327,7 @@ fn the_rounding_of_f32_values_is_there_to_be_seen() {
 #[test]
 fn a_layout_that_does_not_fit_is_refused() {
     let far = Csr::new(vec![0, 2, 2, 2], vec![0, 2], vec![1.0; 2]).unwrap();
-    let window = PartLayout { staged: 2, ..part(Cut::End, StorageKind::Csr, ColumnWord::Absolute16, 1, 1) };
+    let window = PartLayout { staged: 2, ..part(RowCut::End, StorageKind::Csr, ColumnWord::Absolute16, 1, 1) };
     let layout = |part| Layout { parts: vec![part], threads: 32, blocks: 1, most_rows: 32 };
     let stored = |part| Stored::new("far", &far, &layout(part), ScalarType::F64, ScalarType::F64);
     assert!(matches!(stored(window), Err(LayoutError::Window { row: 0, column: 2, first: 0, end: 2 })));
@@ -336,13 +337,13 @@ fn a_layout_that_does_not_fit_is_refused() {
             && stored(PartLayout { pack: 3, lanes: 1, ..lanes }).is_err()
     );
     let wide = random(70_000, 1, |row| if row == 9 { 2 } else { 0 });
-    let narrow = layout(part(Cut::End, StorageKind::Csr, ColumnWord::Delta16, 1, 1));
+    let narrow = layout(part(RowCut::End, StorageKind::Csr, ColumnWord::Delta16, 1, 1));
     let mut columns = vec![0u64; 70_001];
     columns[1..].fill(2);
     let apart = Csr::new(columns, vec![3, 69_000], vec![1.0; 2]).unwrap();
     let refused = Stored::new("apart", &apart, &narrow, ScalarType::F64, ScalarType::F64).unwrap_err();
     assert!(refused.to_string().contains("column 69000 does not fit 16 bits, counted from 3"), "{refused}");
-    let absolute = layout(part(Cut::End, StorageKind::Csr, ColumnWord::Absolute16, 1, 1));
+    let absolute = layout(part(RowCut::End, StorageKind::Csr, ColumnWord::Absolute16, 1, 1));
     assert!(Stored::new("wide", &apart, &absolute, ScalarType::F64, ScalarType::F64).is_err());
     assert_eq!(wide.non_zeros(), 2);
 }

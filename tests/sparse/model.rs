@@ -2,11 +2,11 @@
 //! gathers take.
 
 use super::matrices::random;
-use eigenforge::sparse::{Choice, Csr, Format, FormatName, RowStatistics, Target, Wish};
+use eigenforge::sparse::{Csr, Format, FormatName, FormatRanking, FormatRequest, RowStatistics, Target};
 
-fn choose(matrix: &Csr, format: FormatName) -> Choice {
-    let wish = Wish { format: Some(format), ..Wish::default() };
-    Choice::new(matrix, &RowStatistics::of(matrix), Target::H200, wish)
+fn choose(matrix: &Csr, format: FormatName) -> FormatRanking {
+    let wish = FormatRequest { format: Some(format), ..FormatRequest::default() };
+    FormatRanking::new(matrix, &RowStatistics::of(matrix), Target::H200, wish)
 }
 
 /// Most rows have 9 to 39 non-zeros anywhere, every hundredth 300: ELLPACK of the longest would store eleven zeros for each of

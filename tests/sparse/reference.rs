@@ -6,7 +6,7 @@ use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::solvers::{SolveOptions, Solver, solve};
 use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::runtime::{Device, LinearOperator, Vector};
-use eigenforge::sparse::{Csr, FormatName, SparseOperator, Triangle, Wish, read_npz, read_npz_vector};
+use eigenforge::sparse::{Csr, FormatName, FormatRequest, SparseOperator, Triangle, read_npz, read_npz_vector};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,10 +53,10 @@ fn products_of_real_matrices() {
         let (x, y) = (read_npz_vector(&file, "x").unwrap(), read_npz_vector(&file, "y").unwrap());
         let devices = std::iter::once(Device::cpu()).chain(kernel_devices(Schedule::Forward));
         for device in devices {
-            let operator = SparseOperator::new(name, matrix.clone(), Wish::default(), &device).unwrap();
+            let operator = SparseOperator::new(name, matrix.clone(), FormatRequest::default(), &device).unwrap();
             let error = error_of(&operator, &x, &y);
             assert!(error < 1e-15, "{name} on {}: {error:e}", device.name());
-            let wish = Wish { format: Some(FormatName::Symmetric), ..Wish::default() };
+            let wish = FormatRequest { format: Some(FormatName::Symmetric), ..FormatRequest::default() };
             let half = SparseOperator::new(name, matrix.clone(), wish, &device).unwrap();
             let error = error_of(&half, &x, &y);
             assert!(error < 1e-15, "half of {name} on {}: {error:e}", device.name());
@@ -65,7 +65,7 @@ fn products_of_real_matrices() {
         let spoiled: Vec<f64> =
             matrix.values().iter().enumerate().map(|(k, v)| if k == 5_000 { 0.0 } else { *v }).collect();
         let spoiled = Csr::new(matrix.row_start().to_vec(), matrix.columns().to_vec(), spoiled).unwrap();
-        let operator = SparseOperator::new(name, Arc::new(spoiled), Wish::default(), &Device::cpu()).unwrap();
+        let operator = SparseOperator::new(name, Arc::new(spoiled), FormatRequest::default(), &Device::cpu()).unwrap();
         assert!(error_of(&operator, &x, &y) > 1e-15, "{name}");
     }
 }
@@ -74,7 +74,7 @@ fn products_of_real_matrices() {
 fn the_lowest_eigenvalue_of_water() {
     let file = file("H2O_sto3g_0.96_det_levfull");
     let matrix = Arc::new(read_npz(&file, Triangle::Full).unwrap());
-    let operator = SparseOperator::new("water", matrix, Wish::default(), &Device::cpu()).unwrap();
+    let operator = SparseOperator::new("water", matrix, FormatRequest::default(), &Device::cpu()).unwrap();
     let options = SolveOptions { tolerance: 1e-8, certify: false, ..SolveOptions::default() };
     let found = solve::<f64>(&operator, Solver::Lobpcg, &options).unwrap();
     let expected = read_npz_vector(&file, "eigenvalues").unwrap()[0];

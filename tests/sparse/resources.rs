@@ -4,7 +4,7 @@
 use super::symmetric::symmetric;
 use eigenforge::path::footprints;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
-use eigenforge::sparse::{Choice, FormatName, RowStatistics, Stored, Synthetic, Target, Wish};
+use eigenforge::sparse::{FormatName, FormatRanking, FormatRequest, RowStatistics, Stored, Synthetic, Target};
 use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 
@@ -20,8 +20,8 @@ fn the_kernels_of_every_format_fit_the_card() {
     let disassembler = Disassembler::find(&settings).ok();
     // Half of a symmetric matrix.
     let half = symmetric(2048, 4, |_| 60);
-    let wish = Wish { format: Some(FormatName::Symmetric), ..Wish::default() };
-    let layout = &Choice::new(&half, &RowStatistics::of(&half), Target::H200, wish).best().layout.clone();
+    let wish = FormatRequest { format: Some(FormatName::Symmetric), ..FormatRequest::default() };
+    let layout = &FormatRanking::new(&half, &RowStatistics::of(&half), Target::H200, wish).best().layout.clone();
     let plan = Stored::new("footprint", &half, layout, ScalarType::F64, ScalarType::F64).unwrap().plan;
     let cubin =
         jit.compile(&plan.text().unwrap(), Arch::from_capability(9, 0)).unwrap_or_else(|error| panic!("{error}"));
@@ -33,7 +33,7 @@ fn the_kernels_of_every_format_fit_the_card() {
     let matrix = Synthetic { rows: 4096, reference_columns: 409, reference: 327_680, expansion: 150_000, seed: 3 };
     let matrix = matrix.matrix().unwrap();
     let target = Target::all_of(Card { multiprocessors: 16, shared_bytes: 28 << 10, ..Card::H200 });
-    let choice = Choice::new(&matrix, &RowStatistics::of(&matrix), target, Wish::default());
+    let choice = FormatRanking::new(&matrix, &RowStatistics::of(&matrix), target, FormatRequest::default());
     let mut seen = std::collections::BTreeSet::new();
     for candidate in choice.candidates.iter().filter(|candidate| seen.insert(candidate.format.word())) {
         for vectors in [1, 4] {

@@ -5,8 +5,8 @@ use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
 use eigenforge::sparse::{
-    Choice, Csr, Cut, Format, FormatName, Layout, LayoutError, PartLayout, RowStatistics, SparseError, SparseOperator,
-    StorageKind, Stored, Target, Wish,
+    Csr, Format, FormatName, FormatRanking, FormatRequest, Layout, LayoutError, PartLayout, RowCut, RowStatistics,
+    SparseError, SparseOperator, StorageKind, Stored, Target,
 };
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::signature::Signature;
@@ -14,7 +14,7 @@ use eigenforge_templates::sparse::{ColumnWord, Storage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const WISH: Wish = Wish {
+const WISH: FormatRequest = FormatRequest {
     format: Some(FormatName::Symmetric),
     boundary: None,
     vectors: 1,
@@ -64,7 +64,7 @@ fn layouts() -> Vec<Layout> {
     let words = [ColumnWord::Absolute16, ColumnWord::Absolute32];
     let layout = |(number, lanes): (usize, u32)| {
         let pack = [1, 2, 4][number % 3];
-        let part = PartLayout::new(Cut::End, StorageKind::UpperCsr, words[number / 2 % 2], lanes, pack);
+        let part = PartLayout::new(RowCut::End, StorageKind::UpperCsr, words[number / 2 % 2], lanes, pack);
         Layout { parts: vec![part], threads: [64, 96, 256][number % 3], blocks: 3, most_rows: 128 }
     };
     lanes.into_iter().enumerate().map(layout).collect()
@@ -190,7 +190,7 @@ fn several_vectors_and_single_precision() {
     let rounded = Csr::new(matrix.row_start().to_vec(), matrix.columns().to_vec(), rounded).unwrap();
     for device in kernel_devices(Schedule::Forward).into_iter().chain([Device::cpu()]) {
         let what = device.name();
-        let wish = Wish { values: ScalarType::F32, ..WISH };
+        let wish = FormatRequest { values: ScalarType::F32, ..WISH };
         let operator = SparseOperator::new("single", matrix.clone(), wish, &device).unwrap();
         let x: Vec<Vec<f64>> = (0..3).map(|v| vector(140, v)).collect();
         let there: Vec<Vector<f64>> = x.iter().map(|x| device.upload(x).unwrap()).collect();
@@ -204,7 +204,7 @@ fn several_vectors_and_single_precision() {
             assert!(off > 1e-9, "{what}: {off:e}: the values were not stored in f32");
         }
         // Vectors of f32 too: y is rounded once beside.
-        let wish = Wish { scalar: ScalarType::F32, ..wish };
+        let wish = FormatRequest { scalar: ScalarType::F32, ..wish };
         let operator = SparseOperator::new("single", matrix.clone(), wish, &device).unwrap();
         let x: Vec<f64> = x[0].iter().map(|x| f64::from(*x as f32)).collect();
         let (y, dot) = multiply::<f32>(&operator, &x);
@@ -236,9 +236,9 @@ fn a_matrix_that_is_not_symmetric_is_refused_with_the_first_pair() {
 fn half_is_taken_where_nothing_else_fits() {
     let matrix = symmetric(2000, 12, |_| 20);
     let statistics = RowStatistics::of(&matrix);
-    let wish = Wish { format: None, ..WISH };
+    let wish = FormatRequest { format: None, ..WISH };
     let with = |matrix: &Csr, free_bytes| {
-        Choice::new(matrix, &RowStatistics::of(matrix), Target { free_bytes, ..Target::H200 }, wish)
+        FormatRanking::new(matrix, &RowStatistics::of(matrix), Target { free_bytes, ..Target::H200 }, wish)
     };
     let (all, vectors) = (with(&matrix, 1 << 30), 2 * 8 * 2000);
     assert!(all.candidates.iter().all(|candidate| candidate.format != Format::Symmetric), "{}", all.reason);

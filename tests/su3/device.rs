@@ -8,7 +8,7 @@ use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::kernel_devices;
 use eigenforge::su3::device::{
-    DeviceCoefficients, DevicePaper, DeviceTransform, Direction, memory_plan, part_of, transform,
+    DeviceCoefficients, DevicePaper, DeviceTransform, TransformKind, memory_plan, part_of, transform,
 };
 use eigenforge::su3::space::Space;
 use eigenforge::su3::{ByChannel, Channel, Plan, Tables, forward, inverse};
@@ -86,7 +86,7 @@ fn a_part_of_a_plan_on_the_device() {
         |x: &[f64]| groups.iter().map(group).flat_map(|g| x[g.start..][..g.length].to_vec()).collect::<Vec<_>>();
     for device in kernel_devices(Schedule::Forward) {
         let input = ByChannel { vectors: vec![(Channel::Pn, gather(&u))], left_out: 0 };
-        let found = transform(&plan, &tables, &input, Direction::Forward, &device).unwrap();
+        let found = transform(&plan, &tables, &input, TransformKind::Forward, &device).unwrap();
         assert!(difference(&found.vectors[0].1, &gather(&all)) < 1e-13);
         let memory = memory_plan(&plan, 1, &device);
         assert_eq!((memory.channels, memory.vectors), (1, 16 * plan.length as u64));

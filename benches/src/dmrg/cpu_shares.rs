@@ -6,8 +6,8 @@
 use super::DmrgBenchError;
 use super::projection::{Case, agree};
 use eigenforge::dmrg::device::{DeviceBuffers, Products};
-use eigenforge::dmrg::records::{Space, Stage};
-use eigenforge::dmrg::resident::{Held, Limits, Multiplier, Multiply, Pool};
+use eigenforge::dmrg::records::{OperandSpace, RecordStage};
+use eigenforge::dmrg::resident::{MemoryLimits, Multiplier, Multiply, Pool, ResidentBuffer};
 use eigenforge::dmrg::superblock::Superblock;
 use eigenforge::dmrg::{CpuShare, Strategy};
 use eigenforge_runtime::timing::median;
@@ -21,9 +21,9 @@ struct Loaded<'a> {
     device: &'a Device,
     pool: Arc<Pool>,
     superblock: Superblock,
-    operators: Vec<(Space, Held)>,
-    x: Held,
-    y: Held,
+    operators: Vec<(OperandSpace, ResidentBuffer)>,
+    x: ResidentBuffer,
+    y: ResidentBuffer,
 }
 
 /// What a share came to.
@@ -37,12 +37,12 @@ impl<'a> Loaded<'a> {
     fn new(case: &'a Case, device: &'a Device) -> Result<Option<Loaded<'a>>, DmrgBenchError> {
         let [first, second] = case.stages.as_slice() else { return Ok(None) };
         let superblock = Superblock { first: first.clone(), second: second.clone() };
-        let pool = Pool::new(device, Limits::of(device, None, None, std::env::temp_dir()))?;
+        let pool = Pool::new(device, MemoryLimits::of(device, None, None, std::env::temp_dir()))?;
         let (mut operators, mut x) = (Vec::new(), None);
         for (space, data) in &case.data {
             let held = pool.upload(data)?;
             match space {
-                Space::Input => x = Some(held),
+                OperandSpace::Input => x = Some(held),
                 _ => operators.push((*space, held)),
             }
         }
@@ -81,7 +81,7 @@ pub fn tables(shares: &[CpuShare], device: &Device, repeats: usize, out: &mut dy
     for (faithful, hubbard) in [(true, false), (true, true), (false, false), (false, true)] {
         let case = if hubbard { Case::hubbard(14, faithful) } else { Case::heisenberg(26, faithful) }?;
         let Some(mut loaded) = Loaded::new(&case, device)? else { continue };
-        let flops: f64 = case.stages.iter().map(Stage::flops).sum();
+        let flops: f64 = case.stages.iter().map(RecordStage::flops).sum();
         writeln!(out, "\n{}: {flops:.3e} flop, {} threads", case.name, rayon::current_num_threads())?;
         writeln!(
             out,

@@ -13,8 +13,8 @@ use eigenforge::dmrg::bond::Frame;
 use eigenforge::dmrg::chain::Chain;
 use eigenforge::dmrg::enlarged::{EnlargedOperators, OperatorBlock};
 use eigenforge::dmrg::environment::{BlockOperator, DenseBlock, Environment};
-use eigenforge::dmrg::host::Host;
-use eigenforge::dmrg::records::{Buffers, Space, Stage, run};
+use eigenforge::dmrg::host::HostEngine;
+use eigenforge::dmrg::records::{Buffers, OperandSpace, RecordStage, run};
 use eigenforge::dmrg::superblock::Superblock;
 
 /// The bond in the middle of a chain, between blocks that keep all their states.
@@ -37,7 +37,8 @@ pub struct Projection {
 
 impl Projection {
     /// The spaces of `operators`, in order.
-    pub const SPACES: [Space; 4] = [Space::Left, Space::LeftSum, Space::Right, Space::RightSum];
+    pub const SPACES: [OperandSpace; 4] =
+        [OperandSpace::Left, OperandSpace::LeftSum, OperandSpace::Right, OperandSpace::RightSum];
 
     /// Operators as the CPU's records read them.
     pub fn buffers(&self) -> Buffers<'_> {
@@ -85,7 +86,7 @@ impl<'a> FullBond<'a> {
     }
 
     fn enlarged(&self) -> Result<(EnlargedOperators, EnlargedOperators), DmrgError> {
-        let (chain, frame, engine) = (self.chain, &self.frame, Host::default());
+        let (chain, frame, engine) = (self.chain, &self.frame, HostEngine::default());
         let (mut of_left, mut of_right) = (vec![1; frame.left.sectors.len()], vec![1; frame.right.sectors.len()]);
         for sector in &frame.layout.sectors {
             (of_left[sector.left], of_right[sector.right]) = (sector.columns, sector.rows);
@@ -107,7 +108,7 @@ fn grown(chain: &Chain, side: Side, sites: usize) -> Result<Environment, DmrgErr
         };
         let enlarged = chain.enlarge(side, &block.sectors, p);
         let widths = vec![1; enlarged.sectors.len()];
-        let operators = chain.operators(&Host::default(), &chain.sum, side, p, &block, &enlarged, &widths)?;
+        let operators = chain.operators(&HostEngine::default(), &chain.sum, side, p, &block, &enlarged, &widths)?;
         let identity = Chain::identity(&chain.sum, side, p);
         let operators = dense(side, &operators, &enlarged.sectors, &block.data, identity);
         block = environment(operators, enlarged.sectors, identity);
@@ -139,7 +140,7 @@ fn dense(
     identity: Option<usize>,
 ) -> EnlargedOperators {
     let (own, space) = side.spaces();
-    let (mut blocks, mut forming) = (operators.blocks.clone(), Stage::default());
+    let (mut blocks, mut forming) = (operators.blocks.clone(), RecordStage::default());
     for (_, list) in blocks.iter_mut().enumerate().filter(|(b, _)| identity != Some(*b)) {
         for block in list.iter_mut().flatten() {
             block.sum(sectors, space, &mut forming);

@@ -10,7 +10,7 @@ use crate::vendor::{self, VendorStrategy};
 use crate::{median, seeded};
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::device::{DeviceBuffers, LibraryProducts, Loads, Products};
-use eigenforge::dmrg::records::{Action, Group, Operand, Record, Space, Stage};
+use eigenforge::dmrg::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use eigenforge::dmrg::{Chain, Strategy};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
@@ -22,9 +22,9 @@ pub struct Case {
     /// For people.
     pub name: String,
     /// One stage, or two of which the second reads what the first writes.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<RecordStage>,
     /// Matrices by space.
-    pub data: Vec<(Space, Vec<f64>)>,
+    pub data: Vec<(OperandSpace, Vec<f64>)>,
     /// What the paper's run of this case did, if it is one.
     pub paper: Option<PaperRun>,
 }
@@ -49,7 +49,7 @@ const UNIFORM: usize = 10_000_000;
 
 impl Case {
     fn flops(&self) -> f64 {
-        self.stages.iter().map(Stage::flops).sum()
+        self.stages.iter().map(RecordStage::flops).sum()
     }
 
     /// The paper's superblock of a Heisenberg chain of `sites`.
@@ -81,8 +81,8 @@ impl Case {
             true => (bond.faithful()?, "the paper's records", Some(run)),
             false => (bond.planned()?, "planned", None),
         };
-        let mut data: Vec<(Space, Vec<f64>)> = Projection::SPACES.into_iter().zip(operators).collect();
-        data.push((Space::Input, seeded::vector(superblock.second.length, seeded::SEED_X)));
+        let mut data: Vec<(OperandSpace, Vec<f64>)> = Projection::SPACES.into_iter().zip(operators).collect();
+        data.push((OperandSpace::Input, seeded::vector(superblock.second.length, seeded::SEED_X)));
         data.retain(|(_, data)| !data.is_empty());
         Ok(Case { name: format!("{name}, {how}"), stages: vec![superblock.first, superblock.second], data, paper })
     }
@@ -93,12 +93,14 @@ impl Case {
             Action::Product { inner, .. } => record.rows.max(record.columns).max(inner) < SMALL,
             _ => false,
         };
-        let part = |stage: &Stage| {
-            let kept =
-                |group: &Group| Group { records: group.records.iter().filter(small).copied().collect(), ..*group };
-            let mut groups: Vec<Group> = stage.groups.iter().map(kept).collect();
+        let part = |stage: &RecordStage| {
+            let kept = |group: &RecordGroup| RecordGroup {
+                records: group.records.iter().filter(small).copied().collect(),
+                ..*group
+            };
+            let mut groups: Vec<RecordGroup> = stage.groups.iter().map(kept).collect();
             groups.retain(|group| !group.records.is_empty());
-            Stage { groups, length: stage.length }
+            RecordStage { groups, length: stage.length }
         };
         let stages = self.stages.iter().map(part).collect();
         Case { name: format!("{}, blocks below {SMALL}", self.name), stages, data: self.data.clone(), paper: None }
@@ -110,8 +112,8 @@ impl Case {
         let operand = |space, which: usize| Operand { space, offset: which * area, stride: n, transposed: false };
         let record = |which: usize| Record {
             action: Action::Product {
-                a: operand(Space::Left, which % count),
-                b: operand(Space::Input, which / 4),
+                a: operand(OperandSpace::Left, which % count),
+                b: operand(OperandSpace::Input, which / 4),
                 inner: n,
             },
             coefficient: 1.0,
@@ -120,11 +122,14 @@ impl Case {
             rows: n,
             columns: n,
         };
-        let group =
-            |g: usize| Group { offset: g * area, length: area, records: (0..4).map(|k| record(4 * g + k)).collect() };
-        let stage = Stage { groups: (0..count).map(group).collect(), length: count * area };
-        let data =
-            [(Space::Left, 3), (Space::Input, 4)].map(|(space, seed)| (space, seeded::vector(count * area, seed)));
+        let group = |g: usize| RecordGroup {
+            offset: g * area,
+            length: area,
+            records: (0..4).map(|k| record(4 * g + k)).collect(),
+        };
+        let stage = RecordStage { groups: (0..count).map(group).collect(), length: count * area };
+        let data = [(OperandSpace::Left, 3), (OperandSpace::Input, 4)]
+            .map(|(space, seed)| (space, seeded::vector(count * area, seed)));
         Case {
             name: format!("{count} blocks of {n}, four products each"),
             stages: vec![stage],
@@ -178,7 +183,7 @@ fn times<S>(
     let mut pass = || match (&mut *outputs, prepared) {
         ([between, y], [first, second]) => {
             run(first, buffers, between)?;
-            run(second, &buffers.with(Space::Between, between), y)
+            run(second, &buffers.with(OperandSpace::Between, between), y)
         }
         ([y, ..], [only, ..]) => run(only, buffers, y),
         _ => Ok(()),
@@ -225,8 +230,8 @@ pub fn table(
         agree(case, strategy.name(), &found, &expected, size)?;
         writeln!(out, "{}", row(strategy.name(), time))?;
     }
-    let stages: Vec<&Stage> = case.stages.iter().collect();
-    let data: Vec<(Space, &[f64])> = case.data.iter().map(|(space, data)| (*space, data.as_slice())).collect();
+    let stages: Vec<&RecordStage> = case.stages.iter().collect();
+    let data: Vec<(OperandSpace, &[f64])> = case.data.iter().map(|(space, data)| (*space, data.as_slice())).collect();
     for strategy in VendorStrategy::ALL.into_iter().filter(|_| device.is_cuda()) {
         let found = match vendor::products(&stages, &data, strategy, ordinal, repeats) {
             Ok(found) => found,

@@ -6,7 +6,7 @@
 //! weights, and energies in units from 1e-12 to 1e12. They are what sweeps end in the wrong state of. The other side is the
 //! `solve` of the same text without `[dmrg]`. A case that went wrong is printed as its model file.
 
-use eigenforge::dmrg::{Found, Stop, run};
+use eigenforge::dmrg::{DmrgResult, SweepStop, run};
 use eigenforge::exact::{Dense, Lanczos, Model};
 use eigenforge::input::{DmrgFile, SectorSpec};
 use eigenforge_runtime::seeded::element;
@@ -213,8 +213,8 @@ pub fn compare(text: &str) -> Result<Outcome, DmrgBenchError> {
     Ok(Outcome { verdict, error, restarted: !found.restarts.is_empty(), warnings: found.warnings })
 }
 
-fn is_converged(found: &Found) -> bool {
-    found.stop == Stop::Converged && found.excited.iter().all(|state| state.stop == Stop::Converged)
+fn is_converged(found: &DmrgResult) -> bool {
+    found.stop == SweepStop::Converged && found.excited.iter().all(|state| state.stop == SweepStop::Converged)
 }
 
 /// The lowest energies by exact diagonalisation; `None` if there are fewer states, or it did not converge.

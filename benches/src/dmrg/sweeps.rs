@@ -8,9 +8,9 @@ use super::DmrgBenchError;
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::engine::Engine;
 use eigenforge::dmrg::forecast::Forecast;
-use eigenforge::dmrg::host::Host;
+use eigenforge::dmrg::host::HostEngine;
 use eigenforge::dmrg::options::START_STATES;
-use eigenforge::dmrg::resident::Resident;
+use eigenforge::dmrg::resident::DeviceEngine;
 use eigenforge::dmrg::sweep::{BondRecord, Sweeper};
 use eigenforge::dmrg::{Chain, CpuShare, DmrgError, Options, Strategy};
 use eigenforge::lattice::Lattice;
@@ -188,13 +188,13 @@ pub fn command(
         if device.runs_kernels() {
             let none = [CpuShare::default()];
             for share in if shares.is_empty() { &none } else { shares } {
-                let mut engine = Resident::new(device)?;
-                engine.take_up(Strategy::Planned, *share)?;
+                let mut engine = DeviceEngine::new(device)?;
+                engine.configure(Strategy::Planned, *share)?;
                 let name = if shares.is_empty() { "card".into() } else { format!("card, cpu_share {share}") };
                 line(&name, forecast.card.unwrap_or(f64::NAN), sweeps(engine, case, seconds)?)?;
             }
         }
-        line("cpu", forecast.cpu, sweeps(Host::default(), case, seconds)?)?;
+        line("cpu", forecast.cpu, sweeps(HostEngine::default(), case, seconds)?)?;
     }
     Ok(())
 }

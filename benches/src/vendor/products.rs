@@ -8,7 +8,7 @@ use super::blas::{Blas, Numbers};
 use super::device::{Buffer, Context};
 use super::{VendorError, median};
 use eigenforge::dmrg::device::library;
-use eigenforge::dmrg::records::{SPACES, Space, Stage};
+use eigenforge::dmrg::records::{OperandSpace, RecordStage, SPACES};
 use eigenforge_runtime::{MatrixCall, MatrixPlace};
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn of(stage: &Stage) -> Result<Calls, VendorError> {
+    fn of(stage: &RecordStage) -> Result<Calls, VendorError> {
         let unsupported = |_| VendorError::Unsupported { what: "a multiple of 1" };
         let (blocks, covered) = library::calls(stage).map_err(unsupported)?;
         Ok(Calls { blocks, covered })
@@ -95,7 +95,7 @@ struct Setup {
 }
 
 impl Setup {
-    fn new(stages: &[&Stage], data: &[(Space, &[f64])]) -> Result<Setup, VendorError> {
+    fn new(stages: &[&RecordStage], data: &[(OperandSpace, &[f64])]) -> Result<Setup, VendorError> {
         let mut spaces = (0..SPACES).map(|_| Buffer::zeros(1)).collect::<Result<Vec<Buffer<f64>>, _>>()?;
         for (space, data) in data {
             spaces[*space as usize] = Buffer::upload(data)?;
@@ -106,7 +106,7 @@ impl Setup {
 
     /// Address of a matrix on the device.
     fn at(&self, place: &MatrixPlace) -> *const f64 {
-        match place.source == Space::Between as usize {
+        match place.source == OperandSpace::Between as usize {
             true => self.outputs[0].element(place.first),
             false => self.spaces[place.source].element(place.first),
         }
@@ -168,8 +168,8 @@ impl Setup {
 /// # Errors
 /// A library that is missing, a card that is too small, a record that cuBLAS has no routine for.
 pub fn products(
-    stages: &[&Stage],
-    data: &[(Space, &[f64])],
+    stages: &[&RecordStage],
+    data: &[(OperandSpace, &[f64])],
     strategy: VendorStrategy,
     ordinal: usize,
     repeats: usize,

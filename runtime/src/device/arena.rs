@@ -1,18 +1,18 @@
-//! Memory of a device that is reserved in one piece, and vectors that are parts of it.
+//! A pool of device memory reserved in one piece, and vectors that are parts of it.
 //!
-//! In: a limit, and how much of it is reserved now. Out: vectors whose memory is free for others when they are dropped.
-//! Everything that a device is asked for happens in one order, so memory may be given out again at once. On a card an
-//! arena is one range of addresses that grows in place; on the CPU, in simulation, on a card without virtual memory and with
-//! `EIGENFORGE_ARENA=separate` (by which compute-sanitizer sees the end of every vector) each vector has memory of its own, and
-//! only the counting is the same.
+//! In: a limit, and how much of it is reserved now. Out: vectors whose memory can be reused when they are dropped.
+//! Operations on a device run in order, so memory may be reused at once. On a card an arena is one range of addresses
+//! that grows in place; on the CPU, in simulation, on a card without virtual memory and with `EIGENFORGE_ARENA=separate`
+//! (with which compute-sanitizer sees the end of every vector) each vector has memory of its own, and only the accounting
+//! is the same.
 
 use super::mapping::Mapping;
 use super::{Device, Vector};
 use crate::error::Result;
-use crate::stretches::Stretches;
+use crate::free_list::FreeList;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes to which vectors are aligned, and of which their lengths are multiples.
+/// Alignment of vectors in bytes; their lengths are multiples of it.
 const ALIGNED: u64 = 256;
 
 /// Reserved memory. Clones share it.
@@ -28,13 +28,13 @@ struct Inner {
 }
 
 struct State {
-    line: Stretches,
+    line: FreeList,
     mapping: Option<Mapping>,
-    /// The most bytes that were taken at a time.
+    /// Peak bytes in use.
     peak: u64,
 }
 
-/// A part that somebody holds.
+/// A part in use.
 pub(super) struct Piece {
     inner: Arc<Inner>,
     first: u64,
@@ -54,55 +54,55 @@ impl Drop for Piece {
 }
 
 impl Arena {
-    /// Of at most `limit` bytes, of which none are reserved yet.
+    /// An arena of at most `limit` bytes, none reserved yet.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn new(device: &Device, limit: u64) -> Result<Arena> {
         let separate = std::env::var("EIGENFORGE_ARENA").is_ok_and(|how| how == "separate");
         let mapping = match device {
             Device::Cuda(cuda) if !separate => Mapping::new(cuda, limit)?,
             _ => None,
         };
-        let state = Mutex::new(State { line: Stretches::default(), mapping, peak: 0 });
+        let state = Mutex::new(State { line: FreeList::default(), mapping, peak: 0 });
         Ok(Arena { inner: Arc::new(Inner { device: device.clone(), limit, state }) })
     }
 
-    /// Bytes that it may have.
+    /// The limit in bytes.
     pub fn limit(&self) -> u64 {
         self.inner.limit
     }
 
-    /// Bytes that it has.
+    /// Reserved bytes.
     pub fn reserved(&self) -> u64 {
         self.inner.state().line.end()
     }
 
-    /// Bytes that vectors hold.
+    /// Bytes in use by vectors.
     pub fn held(&self) -> u64 {
         self.inner.state().line.taken()
     }
 
-    /// The most bytes that vectors held at a time.
+    /// Peak bytes in use by vectors.
     pub fn peak(&self) -> u64 {
         self.inner.state().peak
     }
 
-    /// Reserves what is missing of so many bytes, or of the limit.
+    /// Reserves up to `bytes` bytes in all, or up to the limit.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn reserve(&self, bytes: u64) -> Result<()> {
         let mut state = self.inner.state();
         let more = bytes.min(self.inner.limit).saturating_sub(state.line.end());
         self.grow(&mut state, more)
     }
 
-    /// Reserves more, so that a vector of `len` numbers can be taken, by at least `step` bytes as far as that goes; `false` where it
-    /// would be more than `most` bytes in all.
+    /// Reserves enough more for a vector of `len` numbers, at least `step` bytes if possible; `false` if the total would
+    /// exceed `most` bytes.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn reserve_for(&self, len: usize, step: u64, most: u64) -> Result<bool> {
         let mut state = self.inner.state();
         let more = state.line.missing(rounded(len));
@@ -130,11 +130,11 @@ impl Arena {
         Ok(())
     }
 
-    /// A vector of `len` numbers, if there is a part that is long enough, at the end of what is free or at its beginning; what
-    /// they are is not said, and on the CPU and in simulation they are NaN.
+    /// A vector of `len` numbers, if a long enough part is free, at the end or the beginning of the free space. It is not
+    /// initialised; on the CPU and in simulation it is filled with NaN.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn take(&self, len: usize, at_the_end: bool) -> Result<Option<Vector<f64>>> {
         let bytes = rounded(len);
         let mut state = self.inner.state();

@@ -1,4 +1,4 @@
-//! The named arguments of a launch, and their comparison with the plan's parameters before anything runs.
+//! The named arguments of a launch, and their check against the plan's parameters before anything runs.
 
 use super::{Device, OnDevice};
 use crate::error::{DeviceError, Result};
@@ -45,7 +45,7 @@ fn four(bytes: [u8; 4]) -> [u8; 8] {
 }
 
 impl<'a> Arguments<'a> {
-    /// None yet.
+    /// No arguments yet.
     pub fn new() -> Arguments<'a> {
         Arguments { given: Vec::with_capacity(16) }
     }
@@ -100,7 +100,8 @@ impl<'a> Arguments<'a> {
         self.given.iter_mut().map(|(_, value)| value)
     }
 
-    /// Compares number, names, types, access, lengths and device with the plan; `mine` tells the kernel's own device.
+    /// Checks number, names, types, access, lengths and device against the plan; `mine` identifies the kernel's own
+    /// device.
     pub(super) fn check(&self, launch: &Launch, mine: impl Fn(&Device) -> bool) -> Result<()> {
         if self.given.len() != launch.parameters.len() {
             let names = |names: Vec<&str>| format!("{} ({})", names.len(), names.join(", "));

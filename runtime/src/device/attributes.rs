@@ -8,7 +8,7 @@ use cudarc::driver::sys::CUdevice_attribute::{self, *};
 pub struct CardAttributes {
     /// Multiprocessors.
     pub multiprocessors: u32,
-    /// Shared memory that a block may have, in bytes.
+    /// Shared memory that a block may request, in bytes.
     pub shared_bytes: u32,
     /// Shared memory of a multiprocessor, in bytes.
     pub shared_bytes_of_all: u32,
@@ -18,9 +18,9 @@ pub struct CardAttributes {
     pub memory_bytes: u64,
     /// Highest clock, in hertz.
     pub clock: Option<f64>,
-    /// Bytes a second of device memory, by its clock and the width of its bus.
+    /// Bytes per second of device memory, by its clock and the width of its bus.
     pub peak_memory_rate: Option<f64>,
-    /// Operations a second in double precision: a multiplication and an addition a clock and unit, tensor cores left out.
+    /// Double-precision operations per second: one multiply-add per clock and unit, without tensor cores.
     pub fp64_rate: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ impl Cuda {
         let bus = number(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
         let memory_clock = number(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
         let ratio = number(CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO);
-        // Units of single precision of a multiprocessor: 64 of Volta, Turing and the A100, else 128.
+        // Single-precision units per multiprocessor: 64 for Volta, Turing and the A100, else 128.
         let units = if [70, 72, 75, 80].contains(&self.arch().0) { 64.0 } else { 128.0 };
         let multiprocessors = self.multiprocessors();
         // 48 KiB are every card's.

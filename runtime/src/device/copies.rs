@@ -1,8 +1,8 @@
-//! Copies between a device's memory and fixed host memory beside its kernels, on a stream of their own.
+//! Copies between device memory and pinned host memory, on a stream of their own beside the kernels.
 //!
-//! A [`Transfer`] owns both ends until it is finished, so neither can be read, written or freed too early. It begins when everything
-//! that was asked of the device before it is done, and what is asked later does not wait for it. On the CPU and in
-//! simulation a copy is done at once.
+//! A [`Transfer`] owns both ends until it is finished, so neither can be read, written or freed too early. It begins when
+//! all work queued on the device before is done; work queued later does not wait for it. On the CPU and in simulation a
+//! copy is done at once.
 
 use super::cuda::{Cuda, driver};
 use super::{Device, Pinned, Vector};
@@ -35,7 +35,7 @@ unsafe impl Sync for Stream {}
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.cuda.context().enter().is_ok() {
-            // SAFETY: nobody else holds the stream; what it still does is finished by the driver first.
+            // SAFETY: nobody else holds the stream; the driver finishes its remaining work first.
             let _ = unsafe { result::stream::destroy(self.stream) };
         }
     }
@@ -53,7 +53,7 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// What a stream has been asked for so far.
+    /// Records the work queued on a stream so far.
     fn record(cuda: &Arc<Cuda>, stream: sys::CUstream) -> Result<Event> {
         let event =
             result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(driver("cuEventCreate"))?;
@@ -87,7 +87,7 @@ impl Stream {
         Ok(Stream { stream, cuda: cuda.clone() })
     }
 
-    /// Queues `copy` behind everything that the device has been asked for.
+    /// Queues `copy` after everything queued on the device.
     fn queue(&self, copy: impl FnOnce(sys::CUstream) -> Result<()>) -> Result<Event> {
         let context = self.cuda.context();
         context.enter()?;
@@ -121,7 +121,7 @@ impl Copies {
     /// For vectors of this device.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn new(device: &Device) -> Result<Copies> {
         let stream = match device {
             Device::Cuda(cuda) => Some(Stream::new(cuda)?),
@@ -130,10 +130,10 @@ impl Copies {
         Ok(Copies { device: device.clone(), stream })
     }
 
-    /// Copies the first `len` elements of a vector to host memory.
+    /// Starts copying the first `len` elements of a vector to host memory.
     ///
     /// # Errors
-    /// More elements than there are; a vector of another device.
+    /// Too many elements; a vector of another device.
     pub fn to_host(&self, vector: Vector<f64>, mut pinned: Pinned, len: usize) -> Result<Transfer> {
         check(&self.device, &vector, &pinned, len)?;
         let (Some(stream), Some(address)) = (&self.stream, vector.address()) else {
@@ -150,10 +150,10 @@ impl Copies {
         Ok(Transfer { ends: Some((vector, pinned)), done: Some(done) })
     }
 
-    /// Copies `len` numbers to the front of a vector.
+    /// Starts copying `len` numbers to the front of a vector.
     ///
     /// # Errors
-    /// Those of [`Copies::to_host`].
+    /// See [`Copies::to_host`].
     pub fn to_device(&self, pinned: Pinned, mut vector: Vector<f64>, len: usize) -> Result<Transfer> {
         check(&self.device, &vector, &pinned, len)?;
         let (Some(stream), Some(address)) = (&self.stream, vector.address()) else {
@@ -169,10 +169,10 @@ impl Copies {
 }
 
 impl Transfer {
-    /// Waits, and gives both ends back.
+    /// Waits, and returns both ends.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn finish(mut self) -> Result<(Vector<f64>, Pinned)> {
         self.wait()?;
         self.ends.take().ok_or_else(|| DeviceError::Arguments {
@@ -182,10 +182,10 @@ impl Transfer {
         })
     }
 
-    /// A copy of the first `len` numbers as they are at the end.
+    /// A copy of the first `len` numbers after the transfer.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn values(&self, len: usize) -> Result<Vec<f64>> {
         self.wait()?;
         Ok(self.ends.as_ref().map_or_else(Vec::new, |(_, pinned)| pinned[..len].to_vec()))
@@ -198,7 +198,7 @@ impl Transfer {
 
 impl Drop for Transfer {
     fn drop(&mut self) {
-        // Memory may be used again only when the copy is done; a device that fails has given it up.
+        // Memory may be reused only when the copy is done; a failed device has released it.
         let _ = self.wait();
     }
 }

@@ -1,8 +1,8 @@
 //! One CUDA device through the driver API, loaded at run time: context, stream, memory, modules, events.
 //!
-//! Calls into the driver are here, in `module.rs` (functions and the launch), `mapping.rs` (memory that grows), `staging.rs`
-//! (short copies) and `copies.rs` (a second stream). One stream for kernels, so everything happens
-//! in the order it was asked for. Nothing panics when there is no driver: presence is checked before the first call.
+//! Calls into the driver are here, in `module.rs` (functions and the launch), `mapping.rs` (memory that grows),
+//! `staging.rs` (short copies) and `copies.rs` (a second stream). Kernels use one stream, so they run in the order in
+//! which they were queued. Nothing panics without a driver: its presence is checked before the first call.
 
 use super::kernel::{Engine, Kernel, KernelRecord};
 use super::library::Library;
@@ -32,7 +32,7 @@ pub struct Cuda {
     library: Library,
 }
 
-/// The driver's error with the call that gave it.
+/// The driver's error with the call that returned it.
 pub(super) fn driver(call: impl Into<String>) -> impl FnOnce(DriverError) -> DeviceError {
     |error| {
         let text = |s: Result<&std::ffi::CStr, DriverError>| match s {
@@ -43,12 +43,12 @@ pub(super) fn driver(call: impl Into<String>) -> impl FnOnce(DriverError) -> Dev
     }
 }
 
-/// The primary context and the stream; closed when the last user lets go.
+/// The primary context and the stream; closed when the last user drops it.
 pub(super) struct Context {
     device: sys::CUdevice,
     context: sys::CUcontext,
     pub(super) stream: sys::CUstream,
-    /// Fixed memory for short copies; made by the first.
+    /// Pinned memory for short copies; allocated on first use.
     staging: Mutex<Option<Staging>>,
 }
 
@@ -57,7 +57,7 @@ unsafe impl Send for Context {}
 // SAFETY: as above; the driver locks internally.
 unsafe impl Sync for Context {}
 
-/// Number of cards that the driver has; 0 without a driver.
+/// Number of cards visible to the driver; 0 without a driver.
 pub(super) fn cards() -> usize {
     // SAFETY: only looks for the library.
     if !unsafe { sys::is_culib_present() } || result::init().is_err() {
@@ -90,7 +90,7 @@ impl Context {
         Ok(Context { device, context, stream, staging: Mutex::default() })
     }
 
-    /// The card that it is of.
+    /// The card of this context.
     pub(super) fn device(&self) -> sys::CUdevice {
         self.device
     }
@@ -113,7 +113,7 @@ impl Context {
         unsafe { result::stream::synchronize(self.stream) }.map_err(driver("cuStreamSynchronize"))
     }
 
-    /// Does something with the fixed memory, which is made first where there is none. The context is current.
+    /// Runs `work` with the pinned memory, allocating it first if needed. The context must be current.
     fn staged<R>(&self, work: impl FnOnce(&mut Staging) -> Result<R>) -> Result<R> {
         let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *staging {
@@ -140,8 +140,8 @@ impl Drop for Context {
 }
 
 impl Cuda {
-    /// Opens a device and finds NVRTC. All handles of one card that are alive are the same, so that memory made through
-    /// one may be used through another.
+    /// Opens a device and finds NVRTC. All live handles of one card are the same, so that memory made through one may be
+    /// used through another.
     pub(super) fn open(ordinal: usize) -> Result<Arc<Cuda>> {
         static OPEN: Mutex<BTreeMap<usize, Weak<Cuda>>> = Mutex::new(BTreeMap::new());
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,7 +153,7 @@ impl Cuda {
         Ok(cuda)
     }
 
-    /// Opens a device of its own with the given compiler, cache and options.
+    /// Opens a separate device with the given compiler, cache and options.
     pub(super) fn open_with(ordinal: usize, settings: &Settings) -> Result<Cuda> {
         let context = Arc::new(Context::open(ordinal)?);
         let jit = Jit::with_settings(settings)?;
@@ -184,8 +184,8 @@ impl Cuda {
         self.arch
     }
 
-    /// Whether it has a tensor memory accelerator, which brings parts of matrices to shared memory, and tensor cores in
-    /// double precision that are worth one: compute capability 9.0.
+    /// Whether it has a tensor memory accelerator, which copies parts of matrices to shared memory, and useful
+    /// double-precision tensor cores: compute capability 9.0.
     pub fn has_tensor_memory_accelerator(&self) -> bool {
         self.arch.0 == 90
     }
@@ -195,7 +195,7 @@ impl Cuda {
         self.multiprocessors
     }
 
-    /// Shared memory a block may ask for, in bytes.
+    /// Bytes of shared memory that a block may request.
     pub fn shared_bytes_per_block(&self) -> Result<u32> {
         self.context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
     }
@@ -219,7 +219,7 @@ impl Cuda {
         &self.context
     }
 
-    /// Whether memory of this device may be given to kernels of that module.
+    /// Whether that module's kernels may use memory of this device.
     pub(super) fn owns(&self, module: &Module) -> bool {
         Arc::ptr_eq(&self.context, module.context())
     }
@@ -275,13 +275,13 @@ impl Cuda {
 pub(super) struct DeviceMemory {
     address: u64,
     bytes: usize,
-    /// Whether it is freed here.
+    /// Whether this value frees it.
     owned: bool,
     context: Arc<Context>,
 }
 
 impl DeviceMemory {
-    /// Allocates; refused with the numbers when it would not fit. An empty request still gets an address.
+    /// Allocates; refused with the numbers if it does not fit. An empty request still gets an address.
     pub(super) fn allocate(cuda: &Arc<Cuda>, bytes: usize) -> Result<DeviceMemory> {
         if bytes > 1 << 20 {
             Device::Cuda(cuda.clone()).check_memory("an allocation", bytes as u64)?;
@@ -292,7 +292,7 @@ impl DeviceMemory {
         Ok(DeviceMemory { address, bytes, owned: true, context: cuda.context.clone() })
     }
 
-    /// A part of memory that somebody else frees, and keeps until then.
+    /// A part of memory that its owner keeps alive and frees.
     pub(super) fn lent(cuda: &Arc<Cuda>, address: u64, bytes: usize) -> DeviceMemory {
         DeviceMemory { address, bytes, owned: false, context: cuda.context.clone() }
     }
@@ -340,8 +340,8 @@ impl DeviceMemory {
         Ok(values)
     }
 
-    /// Copies parts from the host, each to where its first element says. Short ones are queued, long ones waited for: later
-    /// kernels see them either way.
+    /// Copies parts from the host, each to the position of its first element. Short ones are queued, long ones waited
+    /// for: later kernels see them either way.
     pub(super) fn write_parts<U: Pod>(&mut self, parts: &[(usize, &[U])]) -> Result<()> {
         self.context.enter()?;
         let mut waits = false;
@@ -402,7 +402,7 @@ impl Drop for DeviceMemory {
     }
 }
 
-/// Host memory whose pages stay where they are.
+/// Pinned host memory.
 pub(super) struct PinnedMemory {
     pointer: *mut f64,
     len: usize,

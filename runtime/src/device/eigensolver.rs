@@ -1,8 +1,8 @@
 //! Eigenvectors of several dense symmetric matrices in device memory, by cuSOLVER's divide and conquer on a card.
 //!
 //! In: column-major matrices inside one vector. Out: their eigenvectors in place, their eigenvalues, ascending, in another.
-//! cuSOLVER does a part of each on the host, so a few threads, each with a stream and workspace of its own, take matrices
-//! from the largest down. Elsewhere faer solves them: a library's code cannot be simulated.
+//! cuSOLVER does a part of each on the host, so a few threads, each with its own stream and workspace, take matrices from
+//! the largest down. Elsewhere faer solves them: a library's code cannot be simulated.
 
 use super::cuda::{Context, Cuda, DeviceMemory, driver};
 use super::{Device, Vector};
@@ -12,7 +12,7 @@ use cudarc::driver::result;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Streams, and host threads that fill them.
+/// Number of streams, and of host threads that feed them.
 const WORKERS: usize = 12;
 
 /// A matrix of `size` × `size`.
@@ -26,7 +26,7 @@ pub struct SymmetricMatrix {
     pub values: usize,
 }
 
-/// Solves many matrices; workspace is kept.
+/// Solves many matrices; keeps its workspace.
 pub struct Eigensolver {
     device: Device,
     workers: Vec<Mutex<Worker>>,
@@ -141,7 +141,7 @@ impl Eigensolver {
     /// Replaces each matrix by its eigenvectors, in the order of the eigenvalues in `values`, ascending. Waits for them.
     ///
     /// # Errors
-    /// A matrix or its values outside the vectors; vectors of another device; a matrix that is not finite.
+    /// A matrix or its values outside the vectors; vectors of another device; a matrix with a value that is not finite.
     pub fn solve(&self, list: &[SymmetricMatrix], matrices: &mut Vector<f64>, values: &mut Vector<f64>) -> Result<()> {
         let outside =
             list.iter().find(|m| m.first + m.size * m.size > matrices.len() || m.values + m.size > values.len());

@@ -1,4 +1,4 @@
-//! Functions of the element index that vector programs may call: an operator's diagonal, a random start.
+//! Functions of the element index that vector programs may call, such as an operator's diagonal or a random start.
 //!
 //! The CUDA text and the host closure are the same function; the parameters of the text are bound here.
 
@@ -31,15 +31,15 @@ pub type HostFunction = Arc<dyn Fn(usize, &mut [f64]) + Send + Sync>;
 pub struct ElementFunction {
     /// Name, CUDA text and parameters.
     pub text: ElementFunctionText,
-    /// One argument a parameter; may be empty on the CPU.
+    /// One argument per parameter; may be empty on the CPU.
     pub arguments: Vec<ElementArgument>,
     /// Writes the values at start, start + 1, … into the slice.
     pub host: HostFunction,
 }
 
 impl ElementFunction {
-    /// A diagonal that is stored on a device that runs kernels; its programs read the memory, and the host's function, which
-    /// nobody calls there, copies it.
+    /// A diagonal stored on a device that runs kernels. Its programs read the memory; the host function, not used there,
+    /// copies it.
     pub fn stored_diagonal(diagonal: Arc<Buffer<f64>>) -> ElementFunction {
         let memory = diagonal.clone();
         let fill = move |start: usize, out: &mut [f64]| match memory.download() {
@@ -80,7 +80,7 @@ pub fn random_start(seed: u64) -> ElementFunction {
     }
 }
 
-/// The host's copy of `random_start`; every operation is exact, so the GPU has the same bits.
+/// The host's copy of `random_start`; every operation is exact, so the GPU produces the same bits.
 fn uniform(seed: u64, index: u64) -> f64 {
     let mut z = (seed ^ 0x5851_f42d_4c95_7f2d)
         .wrapping_mul(0x2545_f491_4f6c_dd1d)

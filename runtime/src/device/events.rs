@@ -1,10 +1,10 @@
-//! When a CUDA device worked on a span: two events around it, read when there are enough of them, on a track of its own.
+//! Times of spans on a CUDA device: two events around each, read in batches, on a separate track.
 //!
-//! Work on a device is done after the call that asks for it has returned, so the host's times say when it was asked for.
-//! While a trace is recorded, events are recorded on the stream before and after a span; their times are differences from
-//! an anchor, an event for which the host waited and whose time on the host's clock is therefore known, to some ten
-//! microseconds. Every [`BATCH`] spans are read together with a new anchor, so that neither clocks drift apart nor the
-//! single precision of `cuEventElapsedTime` is felt. Nothing of this happens without a recording.
+//! Device work ends after the call that queues it has returned, so host times only show when it was queued. While a trace
+//! is recorded, events are recorded on the stream before and after a span; their times are relative to an anchor, an
+//! event that the host waited for and whose host time is therefore known to some ten microseconds. Every [`BATCH`] spans
+//! are read together with a new anchor, so that neither clock drift nor the single precision of `cuEventElapsedTime`
+//! matters. Nothing of this happens without a recording.
 
 use super::Device;
 use super::cuda::{Context, driver};
@@ -13,19 +13,19 @@ use crate::trace::{self, Span, Track, Value};
 use cudarc::driver::{result, sys};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Spans that are read together.
+/// Spans per batch.
 const BATCH: usize = 256;
 
 /// A span of [`Device::span`]: on the host, and on a CUDA device while a trace is recorded.
 #[must_use = "a span lasts as long as it is kept"]
 pub struct DeviceSpan {
-    /// Ends, by being dropped, before the host's does.
+    /// Dropped, and so ended, before the host's span.
     _device: Option<Begun>,
     host: Span,
 }
 
 impl Device {
-    /// Begins a span of work that this device is asked for. See [`trace::span`].
+    /// Begins a span of work queued on this device. See [`trace::span`].
     pub fn span(&self, category: &'static str, name: &str) -> DeviceSpan {
         let host = trace::span(category, name);
         let device = match self {
@@ -43,7 +43,7 @@ impl Device {
 }
 
 impl DeviceSpan {
-    /// Adds what is known only now; see [`Span::note`].
+    /// Adds a value that is known only now; see [`Span::note`].
     pub fn note(&mut self, name: &'static str, value: impl Into<Value>) {
         self.host.note(name, value);
     }
@@ -86,7 +86,7 @@ struct Timeline {
     anchored: f64,
     waiting: Vec<(&'static str, String, Event, Event)>,
     free: Vec<Event>,
-    /// Every event made, to be destroyed in the end.
+    /// Every event created, to be destroyed at the end.
     made: Vec<Event>,
 }
 
@@ -96,12 +96,12 @@ fn timelines() -> MutexGuard<'static, Vec<Timeline>> {
     TIMELINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A trace without a device's times is better than a solve that failed for want of them.
+/// Ignores errors: a trace without device times is better than a failed solve.
 fn with<T>(result: Result<T>) -> Option<T> {
     result.map_err(|error| trace::note(format!("times of the GPU are incomplete: {error}"))).ok()
 }
 
-/// Reads what is left at the end of a recording.
+/// Reads the remaining spans at the end of a recording.
 fn hand_in_all() {
     for mut line in timelines().drain(..) {
         with(line.read());
@@ -114,7 +114,7 @@ impl Timeline {
         let mut timelines = timelines();
         context.enter()?;
         let recording = trace::now().map_or(0, |(number, _)| number);
-        // What another recording has left is of no use to this one.
+        // Spans left from another recording are useless.
         timelines.retain(|line| line.recording == recording);
         let at = match timelines.iter().position(|line| Arc::ptr_eq(&line.context, context)) {
             Some(at) => at,
@@ -155,7 +155,7 @@ impl Timeline {
         Ok(event)
     }
 
-    /// Ties the device's clock to the host's: everything asked for so far is done when this returns.
+    /// Ties the device's clock to the host's, after waiting for all queued work.
     fn anchor_now(&mut self) -> Result<()> {
         // SAFETY: as in `record`.
         unsafe {
@@ -173,7 +173,7 @@ impl Timeline {
         if self.waiting.len() >= BATCH { self.read() } else { Ok(()) }
     }
 
-    /// Hands in the spans that wait, and ties the clocks anew.
+    /// Submits the waiting spans, and ties the clocks again.
     fn read(&mut self) -> Result<()> {
         self.context.enter()?;
         let mut events = Vec::with_capacity(self.waiting.len());

@@ -1,8 +1,8 @@
-//! A generated file, compiled and loaded, and the comparison that stands before each launch.
+//! A generated file, compiled and loaded, and the checks before each launch.
 //!
-//! In: the plan's [`Launch`] and named [`Arguments`]. The launch is compared with the text's own declaration and with what
-//! text, compiled kernel and device allow; the arguments are compared with the launch. Only then something runs, on a
-//! CUDA device (`module`) or on the CPU that stands in for one (`sim`).
+//! In: the plan's [`Launch`] and named [`Arguments`]. The launch is checked against the text's own declaration and the
+//! limits of text, compiled kernel and device; the arguments are checked against the launch. Only then does the kernel
+//! run, on a CUDA device (`module`) or on the CPU that simulates one (`sim`).
 
 use super::module::Module;
 use super::sim::SimKernel;
@@ -14,22 +14,22 @@ use eigenforge_templates::{KernelText, Launch};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the report says of a kernel file.
+/// The report's entry on a kernel file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelRecord {
     /// The file's name.
     pub name: String,
     /// Its key in the cache.
     pub key: String,
-    /// Whether the cubin, or the simulating program, was there already.
+    /// Whether the cubin, or the simulating program, came from the cache.
     pub cached: bool,
-    /// The edited file that ran in place of the generated text.
+    /// The edited file that ran instead of the generated text.
     pub overridden: Option<std::path::PathBuf>,
-    /// The folder that keeps text, plan, log and cubin; or text and programs.
+    /// The folder with text, plan, log and cubin; or text and programs.
     pub folder: Option<std::path::PathBuf>,
     /// Registers, spills and memory of each kernel; empty for a simulation.
     pub resources: Vec<KernelResources>,
-    /// What the report should say, such as a cache that cannot be written.
+    /// A note for the report, such as a cache that cannot be written.
     pub note: Option<String>,
     /// Seconds from text to loaded module.
     pub seconds: f64,
@@ -67,25 +67,25 @@ pub(super) enum Engine {
     Sim(SimKernel),
 }
 
-/// What the text and its compilation say of one kernel.
+/// One kernel's properties from its text and compilation.
 struct Entry {
     signature: Signature,
     limits: Limits,
 }
 
-/// What a device allows one compiled kernel.
+/// The device's limits for one compiled kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Threads of a block, as registers and launch bounds allow.
+    /// Largest number of threads per block, from registers and launch bounds.
     pub threads: u32,
-    /// Bytes of shared memory that the text declares.
+    /// Bytes of shared memory declared in the text.
     pub fixed_shared: u64,
-    /// Bytes of shared memory that a block may have.
+    /// Largest number of bytes of shared memory per block.
     pub shared: u64,
 }
 
 impl Kernel {
-    /// Reads the declarations of all entries; `limits` asks the device about one.
+    /// Reads the declarations of all entries; `limits` returns the device's limits for one.
     pub(super) fn new(
         text: &KernelText,
         engine: Engine,
@@ -110,8 +110,8 @@ impl Kernel {
         &self.loaded.name
     }
 
-    /// Starts a kernel as its plan says. It runs after everything launched before it; on a CUDA device an error of the
-    /// kernel itself comes out of a later call. A grid without blocks is checked and starts nothing.
+    /// Starts a kernel as planned. It runs after everything launched before it; on a CUDA device an error inside the
+    /// kernel is returned by a later call. An empty grid is checked and starts nothing.
     ///
     /// # Errors
     /// Before anything runs, with names and numbers: the text's declaration, grid, block or shared memory do not fit the
@@ -133,8 +133,8 @@ impl Kernel {
         }
     }
 
-    /// Compares a launch with the text's declaration, and its shape with what text, compiled kernel and device allow.
-    /// [`Kernel::launch`] does so each time; before the first, this finds a text that is not its plan's.
+    /// Checks a launch against the text's declaration and the limits of text, compiled kernel and device.
+    /// [`Kernel::launch`] does so each time; calling it earlier finds a text that does not match its plan.
     pub fn check(&self, launch: &Launch) -> Result<()> {
         let Loaded { name, entries, .. } = &*self.loaded;
         let Some(Entry { signature, limits }) = entries.get(&launch.entry) else {

@@ -1,5 +1,6 @@
-//! The kernel files of a device: the text that stands for a name, each text compiled and loaded once, and what the report
-//! says of it. Threads compile different texts at the same time. The same for a card and for the CPU in place of one; how a text is loaded is theirs.
+//! The kernel files of a device: finds the text for a name, compiles and loads each text once, and lists them for the
+//! report. Threads compile different texts at the same time. Cards and simulated devices share this code; each loads
+//! texts in its own way.
 
 use super::kernel::{Kernel, KernelRecord};
 use crate::error::Result;
@@ -21,7 +22,7 @@ struct Loaded {
     places: HashMap<(String, String), usize>,
 }
 
-/// One text: locked while it is compiled, so that other texts may be compiled meanwhile and the same one is not.
+/// One text: locked while it is compiled, so that it is compiled once while other texts compile in parallel.
 #[derive(Default)]
 struct Slot {
     kernel: Mutex<Option<(Kernel, KernelRecord)>>,
@@ -43,7 +44,7 @@ impl Library {
         Library { overrides: Mutex::new(Arc::new(overrides)), loaded: Mutex::default() }
     }
 
-    /// The kernel of a text, or of the edited one that stands in for it; `load` is called for a text that is new.
+    /// The kernel of a text, or of the edited text that replaces it; `load` is called for a new text.
     pub(super) fn kernel(
         &self,
         text: &KernelText,
@@ -61,7 +62,7 @@ impl Library {
         Ok(kernel)
     }
 
-    /// Gives texts their places in the order of first use, before threads compile them in any order.
+    /// Reserves slots for texts in the order of first use, before threads compile them in any order.
     pub(super) fn reserve(&self, texts: &[KernelText]) -> Result<()> {
         let overrides = self.overrides();
         for text in texts {
@@ -75,7 +76,7 @@ impl Library {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Edited texts in place of those loaded from now on.
+    /// Sets the edited texts for kernels loaded from now on.
     pub(super) fn set_overrides(&self, overrides: Overrides) {
         *self.overrides.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(overrides);
     }
@@ -84,7 +85,7 @@ impl Library {
         self.overrides.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What was loaded so far, in the order of first use.
+    /// The kernels loaded so far, in the order of first use.
     pub(super) fn records(&self) -> Vec<KernelRecord> {
         let slots = self.loaded().slots.clone();
         let record = |slot: &Arc<Slot>| {

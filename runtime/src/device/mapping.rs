@@ -1,7 +1,7 @@
-//! A range of a card's addresses whose memory comes as it is needed.
+//! A range of a card's addresses that is backed by memory as needed.
 //!
-//! Addresses are reserved once, for as much as there may ever be; physical memory is mapped to them piece by piece, so what is
-//! there can grow without moving (CUDA's virtual memory management).
+//! Addresses for the largest possible size are reserved once; physical memory is mapped piece by piece, so the memory
+//! grows in place (CUDA's virtual memory management).
 
 use super::cuda::{Context, Cuda, driver};
 use crate::error::Result;
@@ -19,7 +19,7 @@ pub(super) struct Mapping {
     context: Arc<Context>,
 }
 
-/// Physical memory of the card.
+/// Properties of the card's physical memory.
 fn kind(context: &Context) -> sys::CUmemAllocationProp {
     let location =
         sys::CUmemLocation { type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: context.device() };
@@ -38,7 +38,7 @@ fn kind(context: &Context) -> sys::CUmemAllocationProp {
 }
 
 impl Mapping {
-    /// Addresses for `room` bytes; `None` on a card that cannot.
+    /// Reserves addresses for `room` bytes; `None` on a card without virtual memory management.
     pub(super) fn new(cuda: &Arc<Cuda>, room: u64) -> Result<Option<Mapping>> {
         let context = cuda.context().clone();
         let can = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED;
@@ -65,12 +65,12 @@ impl Mapping {
         self.base
     }
 
-    /// Bytes that have memory behind them.
+    /// Mapped bytes.
     pub(super) fn mapped(&self) -> u64 {
         self.mapped as u64
     }
 
-    /// Gives at least so many bytes more memory, as far as addresses go.
+    /// Maps at least `bytes` more bytes, as far as the address range goes.
     pub(super) fn extend(&mut self, bytes: u64) -> Result<()> {
         let bytes = (bytes as usize).next_multiple_of(self.granularity).min(self.room - self.mapped);
         if bytes == 0 {
@@ -110,7 +110,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // Kernels that were asked for may still use it.
+        // Queued kernels may still use it.
         if self.context.enter().is_err() || self.context.synchronize().is_err() {
             return;
         }

@@ -1,9 +1,9 @@
 //! Lists of products and sums of matrices in device memory by cuBLAS, on one stream or several.
 //!
-//! In: calls C = α A B + β C and C = α A + β C of column-major matrices inside vectors, those of one output block in their
-//! order. Out: the blocks. Calls of one block follow each other on one stream, so that no two write one place at once; each
-//! stream has a handle, and so a workspace, of its own, so that the same run gives the same bits. A matrix may also lie in
-//! host memory: it is copied to the card before each call that reads it.
+//! In: calls C = α A B + β C and C = α A + β C of column-major matrices inside vectors, ordered within each output block.
+//! Out: the blocks. Calls of one block follow each other on one stream, so that no two write to one place at once; each
+//! stream has its own handle and workspace, so that a repeated run gives the same bits. A matrix may also be in host
+//! memory: it is copied to the card before each call that reads it.
 
 use super::cuda::{Context, Cuda, DeviceMemory, driver};
 use super::{Device, Pinned, Vector};
@@ -12,16 +12,16 @@ use cudarc::cublas::{result as blas, sys as blas_sys};
 use cudarc::driver::{result, sys};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A matrix of one of the sources of a run.
+/// A matrix inside one of a run's sources.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MatrixPlace {
-    /// Which source.
+    /// Number of the source.
     pub source: usize,
     /// Its first element.
     pub first: usize,
-    /// Elements from a column to the next.
+    /// Elements from one column to the next.
     pub stride: usize,
-    /// Whether its transpose is meant.
+    /// Whether the transpose is meant.
     pub transposed: bool,
 }
 
@@ -38,16 +38,16 @@ pub struct MatrixCall {
     pub alpha: f64,
     /// β.
     pub beta: f64,
-    /// First element of C, from where the output begins.
+    /// First element of C, relative to the output's start.
     pub first: usize,
-    /// Elements from a column of C to the next.
+    /// Elements from one column of C to the next.
     pub stride: usize,
 }
 
-/// Where the matrices of a run lie.
+/// A source of matrices.
 #[derive(Clone, Copy)]
 pub enum MatrixSource<'a> {
-    /// No call reads it.
+    /// Not read by any call.
     Nothing,
     /// In device memory, from this element on.
     Device(&'a Vector<f64>, usize),
@@ -55,10 +55,10 @@ pub enum MatrixSource<'a> {
     Host(&'a Pinned),
 }
 
-/// The calls of one output block, and the stream that runs them.
+/// Number of the stream, and the calls of one output block.
 pub type MatrixBlock = (usize, Vec<MatrixCall>);
 
-/// A stream with a handle of cuBLAS, and room for the two matrices of a call that come from host memory.
+/// A stream with a cuBLAS handle, and memory for a call's two matrices from host memory.
 struct Lane {
     handle: blas_sys::cublasHandle_t,
     stream: sys::CUstream,
@@ -84,13 +84,13 @@ fn wrong(what: &str, expected: String, found: String) -> DeviceError {
     DeviceError::Arguments { what: what.into(), expected, found }
 }
 
-/// A number of cuBLAS's interface.
+/// Converts a number to cuBLAS's integer type.
 fn int(number: usize) -> Result<i32> {
     i32::try_from(number).map_err(|_| wrong("a size of a matrix", "below 2^31".into(), number.to_string()))
 }
 
 impl MatrixPlace {
-    /// Elements from the first to the last of a matrix that is `rows` × `columns` as it is meant.
+    /// Elements from the first to the last of a `rows` × `columns` matrix.
     fn extent(&self, rows: usize, columns: usize) -> usize {
         let (rows, columns) = if self.transposed { (columns, rows) } else { (rows, columns) };
         if rows * columns == 0 { 0 } else { (columns - 1) * self.stride + rows }
@@ -103,7 +103,7 @@ impl MatrixPlace {
 }
 
 impl MatrixCall {
-    /// Elements of each matrix that is read.
+    /// Extent of each matrix that is read.
     pub fn extents(&self) -> [usize; 2] {
         let [m, n, k] = self.size;
         match &self.b {
@@ -125,7 +125,7 @@ impl Lane {
         Ok(Lane { handle, stream, done, staging: [None, None] })
     }
 
-    /// Room for a matrix that comes from host memory.
+    /// Allocates memory for a matrix that comes from host memory.
     fn make_room(&mut self, cuda: &Arc<Cuda>, extents: [usize; 2]) -> Result<()> {
         for (staging, extent) in self.staging.iter_mut().zip(extents) {
             if staging.as_ref().is_none_or(|memory| memory.bytes() < 8 * extent) {
@@ -136,7 +136,7 @@ impl Lane {
         Ok(())
     }
 
-    /// The address of a matrix, after a copy on this stream where it lies in host memory.
+    /// The address of a matrix, after queuing a copy on this stream if it is in host memory.
     fn address(&self, which: usize, place: &MatrixPlace, extent: usize, source: MatrixSource<'_>) -> Result<u64> {
         match source {
             MatrixSource::Nothing => Ok(0),
@@ -152,7 +152,7 @@ impl Lane {
         }
     }
 
-    /// Queues a call; `output` is the address of the element that the call counts from.
+    /// Queues a call; `output` is the address that the call's first element is relative to.
     fn queue(&self, call: &MatrixCall, sources: &[MatrixSource<'_>], output: u64) -> Result<()> {
         let [extent_a, extent_b] = call.extents();
         let a = self.address(0, &call.a, extent_a, sources[call.a.source])? as *const f64;
@@ -189,10 +189,10 @@ impl Lane {
 }
 
 impl MatrixProducts {
-    /// On so many streams of a card.
+    /// Uses this many streams of a card.
     ///
     /// # Errors
-    /// A device that is no card; a machine without cuBLAS.
+    /// The device is not a card; the machine has no cuBLAS.
     pub fn new(device: &Device, streams: usize) -> Result<MatrixProducts> {
         let Device::Cuda(cuda) = device else {
             let (what, expected, found) = ("products of matrices by cuBLAS".into(), "a card".into(), device.name());
@@ -222,13 +222,13 @@ impl MatrixProducts {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues the blocks; `clear` elements of `output` from `first` on are zero before, if there are any.
+    /// Queues the blocks; first zeroes `clear` elements of `output` from `first` on.
     ///
-    /// It starts after everything that was queued on the device before, and what is queued later waits for it. Where a
-    /// source is in host memory it is waited for.
+    /// Starts after everything queued on the device before, and later work waits for it. Waits if a source is in host
+    /// memory.
     ///
     /// # Errors
-    /// A matrix outside its vector; vectors of another device; a stream that there is not; a device that fails.
+    /// A matrix outside its vector; vectors of another device; a stream number out of range; the device fails.
     pub fn run(
         &self,
         blocks: &[MatrixBlock],
@@ -258,12 +258,12 @@ impl MatrixProducts {
                 .try_for_each(|call| lanes[*stream].queue(call, sources, address))
         });
         let joined = wait(context, &lanes, &waits_after(lanes.len()));
-        // Also after a fault: the sources may go as soon as this returns.
+        // Wait even after an error: the caller may drop the sources once this returns.
         let waited = if from_host.is_some() || queued.is_err() { self.device.synchronize() } else { Ok(()) };
         queued.and(joined).and(waited)
     }
 
-    /// Compares every matrix with what holds it; the longest of each operand in host memory, if any is there.
+    /// Checks every matrix against its source; returns the longest extent of each operand in host memory, if any.
     fn check(
         &self,
         blocks: &[MatrixBlock],
@@ -321,7 +321,7 @@ impl MatrixProducts {
     }
 }
 
-/// What is queued in order.
+/// An in-order queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Queue {
     /// The device's stream, on which everything else runs.
@@ -330,24 +330,24 @@ enum Queue {
     Lane(usize),
 }
 
-/// What is queued on `later` from here on starts after everything that is queued on `earlier` so far.
+/// Later work on `later` starts after everything now queued on `earlier`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Wait {
     later: Queue,
     earlier: Queue,
 }
 
-/// Before the products: sources, and an output that is cleared, are written on the device's stream.
+/// Before the products: the device's stream has written the sources and cleared the output.
 fn waits_before(lanes: usize) -> Vec<Wait> {
     (0..lanes).map(|lane| Wait { later: Queue::Lane(lane), earlier: Queue::Device }).collect()
 }
 
-/// After them: the device's stream reads the output, of which each lane wrote its blocks.
+/// After the products: the device's stream reads the output, whose blocks the lanes wrote.
 fn waits_after(lanes: usize) -> Vec<Wait> {
     (0..lanes).map(|lane| Wait { later: Queue::Device, earlier: Queue::Lane(lane) }).collect()
 }
 
-/// Queues waits, each with the event of the lane in it.
+/// Queues waits, each with the event of its lane.
 fn wait(context: &Context, lanes: &[Lane], waits: &[Wait]) -> Result<()> {
     let stream = |queue: Queue| match queue {
         Queue::Device => context.stream,
@@ -393,11 +393,12 @@ mod tests {
         (0..count).map(|_| number()).collect()
     }
 
-    /// Whether all that a run of products reads was written before, by the order of each queue and the waits alone: the sources by
-    /// the device's stream before the products, their output by what the device's stream queues after.
+    /// Whether everything read was written before, considering only the order of each queue and the waits: sources are
+    /// written by the device's stream before the products, and the output is read by later work on the device's stream.
     fn every_read_is_after_its_write(lanes: usize, before: &[Wait], after: &[Wait]) -> bool {
         let place = |queue: Queue| if let Queue::Lane(lane) = queue { lane + 1 } else { 0 };
-        // Of each queue, which writes are over when its next operation starts: bit 0 the sources, bit k + 1 lane k's blocks.
+        // For each queue, the writes that are complete when its next operation starts: bit 0 the sources, bit k + 1 lane
+        // k's blocks.
         let mut over = vec![0u64; lanes + 1];
         let pass = |over: &mut [u64], waits: &[Wait]| {
             waits.iter().for_each(|wait| over[place(wait.later)] |= over[place(wait.earlier)]);
@@ -415,7 +416,7 @@ mod tests {
         for lanes in 1..6 {
             let (before, after) = (waits_before(lanes), waits_after(lanes));
             assert!(every_read_is_after_its_write(lanes, &before, &after), "{lanes} streams");
-            // None of the waits is in vain, so a missing one is seen.
+            // Every wait is needed, so the check detects a missing one.
             for missing in 0..lanes {
                 let without = |waits: &[Wait]| [&waits[..missing], &waits[missing + 1..]].concat();
                 assert!(!every_read_is_after_its_write(lanes, &without(&before), &after), "{lanes} streams, {missing}");

@@ -1,4 +1,4 @@
-//! Tables in device memory, what is free, and the trait by which kernels see memory.
+//! Tables in device memory, free memory, and the trait through which kernels see memory.
 
 use super::{Device, cuda::DeviceMemory};
 use crate::error::{DeviceError, Result};
@@ -6,42 +6,42 @@ use crate::scalar::Pod;
 use eigenforge_templates::launch::Element;
 use std::marker::PhantomData;
 
-/// Bytes free and in all.
+/// Free and total bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Bytes that can be had now.
+    /// Bytes available now.
     pub free: u64,
-    /// Bytes in all.
+    /// Total bytes.
     pub total: u64,
 }
 
-/// A [`super::Vector`] or a [`Buffer`]: what a kernel may be given an address of.
+/// A [`super::Vector`] or a [`Buffer`]: memory whose address a kernel may get.
 pub trait OnDevice: Contents {
     /// Where it lives.
     fn device(&self) -> &Device;
-    /// Type of its elements; `None`: one that no kernel of ours takes.
+    /// Type of its elements; `None` for one that no kernel takes.
     fn element(&self) -> Option<Element>;
     /// Number of elements.
     fn elements(&self) -> usize;
 }
 
-/// The memory behind an [`OnDevice`]. Only types of this crate have it: a launch trusts their addresses.
+/// The memory behind an [`OnDevice`]. Only types of this crate implement it: a launch trusts their addresses.
 pub trait Contents {
     /// Address on the CUDA device; `None` for host memory.
     fn address(&self) -> Option<u64>;
-    /// Appends the bytes of the first `elements` elements of a simulated device's memory; of other memory none.
+    /// Appends the bytes of the first `elements` elements of a simulated device's memory; does nothing for other memory.
     fn append_to(&self, elements: usize, bytes: &mut Vec<u8>);
-    /// Overwrites the first elements of a simulated device's memory; of other memory none.
+    /// Overwrites the first elements of a simulated device's memory; does nothing for other memory.
     fn copy_from_bytes(&mut self, bytes: &[u8]);
 }
 
 /// Elements in the memory of some device.
 pub(super) enum Storage<U: Pod> {
-    /// Of this machine, for the CPU device.
+    /// Host memory of the CPU device.
     Host(Vec<U>),
-    /// Of this machine, for simulated kernels. Nothing else computes on it.
+    /// Host memory for simulated kernels; nothing else computes on it.
     Sim(Vec<U>),
-    /// Of a CUDA device.
+    /// Memory of a CUDA device.
     Cuda(DeviceMemory, PhantomData<U>),
 }
 
@@ -80,7 +80,7 @@ impl<U: Pod> Storage<U> {
         }
     }
 
-    /// Overwrites the first elements; the lengths were compared.
+    /// Overwrites the first elements; the caller has checked the lengths.
     pub(super) fn write(&mut self, values: &[U]) -> Result<()> {
         match self {
             Storage::Host(own) | Storage::Sim(own) => own[..values.len()].copy_from_slice(values),
@@ -91,12 +91,12 @@ impl<U: Pod> Storage<U> {
 }
 
 impl<U: Pod> Storage<U> {
-    /// Overwrites a part, which was compared with the length.
+    /// Overwrites a part; the caller has checked the range.
     pub(super) fn write_part(&mut self, first: usize, values: &[U]) -> Result<()> {
         self.write_parts(&[(first, values)])
     }
 
-    /// Overwrites parts, which were compared with the length.
+    /// Overwrites parts; the caller has checked the ranges.
     pub(super) fn write_parts(&mut self, parts: &[(usize, &[U])]) -> Result<()> {
         match self {
             Storage::Host(own) | Storage::Sim(own) => {
@@ -107,7 +107,7 @@ impl<U: Pod> Storage<U> {
         Ok(())
     }
 
-    /// Copies a part, which was compared with the length.
+    /// Copies a part; the caller has checked the range.
     pub(super) fn read_part(&self, first: usize, values: &mut [U]) -> Result<()> {
         match self {
             Storage::Host(own) | Storage::Sim(own) => values.copy_from_slice(&own[first..][..values.len()]),
@@ -168,7 +168,7 @@ impl<U: Pod> Buffer<U> {
     /// Overwrites the first elements; the others stay.
     ///
     /// # Errors
-    /// More values than elements; a device that fails.
+    /// More values than elements; the device fails.
     pub fn write_first(&mut self, values: &[U]) -> Result<()> {
         if values.len() > self.len {
             return Err(DeviceError::Arguments {
@@ -216,11 +216,11 @@ fn address_space_left(read: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     let limit = line.split_whitespace().next()?.parse::<u64>().ok()?;
     let pages = read("/proc/self/statm")?.split_whitespace().next()?.parse::<u64>().ok()?;
-    // 4 KiB is the page of all but a few AArch64 kernels, where more than is used is counted as free.
+    // 4 KiB is the page size except on a few AArch64 kernels, where this overestimates the free memory.
     Some(limit.saturating_sub(4096 * pages))
 }
 
-/// What the kernel says is available, or the control group's limit if that is lower.
+/// The memory that the operating system reports as available, or the control group's limit if that is lower.
 pub(super) fn host_memory() -> Memory {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let field = |text: &str, name: &str| -> Option<u64> {

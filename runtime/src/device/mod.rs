@@ -1,12 +1,12 @@
-//! Where vectors live and programs run: the CPU (rayon), one CUDA device (driver API, loaded at run time), or the CPU in
-//! place of one, which runs the generated CUDA text itself under checks ([`crate::simulate`]).
+//! Where vectors live and programs run: the CPU (rayon), one CUDA device (driver API, loaded at run time), or a device
+//! simulated on the CPU, which runs the generated CUDA text itself under checks ([`crate::simulate`]).
 //!
 //! A [`Device`] is a cheap handle. [`Vector`]s are solver vectors, [`Buffer`]s are tables of kernels, [`Kernel`]s are
 //! compiled CUDA files; vector programs ([`crate::vector_program::Program`]) run on every kind of device and give the
 //! same numbers up to rounding. Same device, same run: same bits.
 //!
-//! A kernel starts in one place only, [`Kernel::launch`], which compares named [`Arguments`] with the plan's
-//! [`eigenforge_templates::Launch`] and both with the text.
+//! Kernels start in only one place, [`Kernel::launch`], which checks named [`Arguments`] against the plan's
+//! [`eigenforge_templates::Launch`] and both against the text.
 
 mod arena;
 mod arguments;
@@ -43,7 +43,7 @@ pub use kernel::{Kernel, KernelRecord};
 pub use matrix_products::{MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource};
 pub use memory::{Buffer, Memory, OnDevice};
 pub use pinned::Pinned;
-pub use side_copies::{SideCopies, Underway};
+pub use side_copies::{PendingCopy, SideCopies};
 pub use sim::{Checks, Sim};
 pub use tensor_maps::{MappedMatrix, tensor_maps};
 pub use vector::Vector;
@@ -81,14 +81,14 @@ impl Device {
         Ok(Device::best_with_reason().0)
     }
 
-    /// [`Device::best`], and when it is the CPU although there is a CUDA driver, why: no device, no NVRTC, an NVRTC too new
-    /// for the driver. Without a driver there is nothing to explain.
+    /// [`Device::best`], and if it is the CPU although there is a CUDA driver, the reason: no device, no NVRTC, an NVRTC
+    /// too new for the driver. Without a driver there is no reason to give.
     pub fn best_with_reason() -> (Device, Option<String>) {
         match Device::cuda(0) {
             Ok(device) => (device, None),
             Err(error) => {
                 tracing::info!(%error, "no CUDA device: using the CPU");
-                (Device::cpu(), worth_telling(&error))
+                (Device::cpu(), cpu_fallback_reason(&error))
             }
         }
     }
@@ -108,21 +108,21 @@ impl Device {
         cuda::cards()
     }
 
-    /// CUDA device `ordinal` with a compiler, cache and options of its own. Its memory is its own too: vectors of another
+    /// CUDA device `ordinal` with a separate compiler, cache and options. Its memory is separate too: vectors of another
     /// handle of the same card are refused.
     pub fn cuda_with(ordinal: usize, settings: &Settings) -> Result<Device> {
         Ok(Device::Cuda(Arc::new(Cuda::open_with(ordinal, settings)?)))
     }
 
-    /// The CPU in place of a GPU, with the C++ compiler of this machine; threads take turns in the order of `schedule`. It
-    /// starts with the edited texts of `EIGENFORGE_OVERRIDE`.
+    /// A simulated device, with this machine's C++ compiler; threads take turns in the order of `schedule`. It starts
+    /// with the edited texts of `EIGENFORGE_OVERRIDE`.
     pub fn simulated(schedule: Schedule) -> Result<Device> {
         let device = Device::simulated_by(Simulator::find()?, schedule, Checks::First);
         device.set_overrides(Overrides::from_env().map_err(JitError::from)?)?;
         Ok(device)
     }
 
-    /// [`Device::simulated`] with a compiler of one's choice, and with both checks in every launch if so wished.
+    /// [`Device::simulated`] with a given compiler and selectable checks.
     pub fn simulated_by(simulator: Simulator, schedule: Schedule, checks: Checks) -> Device {
         Device::Sim(Arc::new(Sim::new(simulator, schedule, checks)))
     }
@@ -141,7 +141,7 @@ impl Device {
         }
     }
 
-    /// What it is, for the report.
+    /// Description for the report.
     pub fn name(&self) -> String {
         match self {
             Device::Cpu(cpu) => cpu.name(),
@@ -158,17 +158,17 @@ impl Device {
         }
     }
 
-    /// Whether it is a card: its driver, its speed, its memory.
+    /// Whether it is a card.
     pub fn is_cuda(&self) -> bool {
         matches!(self, Device::Cuda(_))
     }
 
-    /// Whether generated kernels run on it: a card, or the CPU in place of one.
+    /// Whether generated kernels run on it: a card or a simulated device.
     pub fn runs_kernels(&self) -> bool {
         matches!(self, Device::Cuda(_) | Device::Sim(_))
     }
 
-    /// Whether both handles are of one device.
+    /// Whether both handles refer to one device.
     pub fn same(&self, other: &Device) -> bool {
         match (self, other) {
             (Device::Cpu(_), Device::Cpu(_)) => true,
@@ -178,7 +178,7 @@ impl Device {
         }
     }
 
-    /// Refuses, with the numbers, what would not fit; nothing is allocated.
+    /// Returns an error, with the numbers, if `needed` bytes do not fit; allocates nothing.
     pub fn check_memory(&self, what: &str, needed: u64) -> Result<()> {
         let Memory { free, total } = self.memory();
         if needed <= free {
@@ -188,7 +188,7 @@ impl Device {
         Err(DeviceError::Memory { what: what.into(), device: self.name(), needed, free, total, fits })
     }
 
-    /// Refuses what a simulation would take too long for: `flops` are those of one multiply. Other devices refuse nothing.
+    /// Refuses problems too large to simulate: `flops` are those of one multiply. Other devices accept everything.
     pub fn check_work(&self, what: &str, flops: f64) -> Result<()> {
         match self {
             Device::Cpu(_) | Device::Cuda(_) => Ok(()),
@@ -208,12 +208,12 @@ impl Device {
         Ok(vector)
     }
 
-    /// Zeros in host memory that this device copies fastest.
+    /// Zeros in the host memory that this device copies fastest.
     pub fn pinned(&self, len: usize) -> Result<Pinned> {
         Pinned::zeros(self, len)
     }
 
-    /// Uniform in [-1, 1), a function of seed and index alone: the same numbers on every device.
+    /// Uniform in [-1, 1), a function of seed and index only: the same numbers on every device.
     pub fn random<T: Scalar>(&self, len: usize, seed: u64) -> Result<Vector<T>> {
         let mut vector = Vector::zeros(self, len)?;
         self.fill_random(&mut vector, seed)?;
@@ -232,7 +232,7 @@ impl Device {
         Buffer::new(self, values)
     }
 
-    /// Compiles a vector program for this device; a program that was compiled before comes from the device's cache.
+    /// Compiles a vector program for this device, or takes it from the device's cache.
     pub fn program(
         &self,
         program: &VectorProgram,
@@ -255,10 +255,10 @@ impl Device {
         }
     }
 
-    /// [`Device::compile`] of several files, each in a thread of its own.
+    /// [`Device::compile`] of several files, each on its own thread.
     ///
     /// # Errors
-    /// Of the first file that fails.
+    /// The error of the first file that fails.
     pub fn compile_all(&self, texts: &[KernelText]) -> Result<Vec<Kernel>> {
         if let Some(library) = self.library() {
             library.reserve(texts)?;
@@ -270,7 +270,7 @@ impl Device {
         })
     }
 
-    /// The kernel files; none where no kernels run.
+    /// The kernel files; `None` where no kernels run.
     fn library(&self) -> Option<&Library> {
         match self {
             Device::Cpu(_) => None,
@@ -279,11 +279,11 @@ impl Device {
         }
     }
 
-    /// Edited texts take the place of generated ones of their names, in every kernel file compiled from now on through any
+    /// From now on, edited texts replace generated ones of the same names in every kernel file compiled through any
     /// handle of this device. A CUDA device starts with those of `EIGENFORGE_OVERRIDE`.
     ///
     /// # Errors
-    /// On the CPU, where no generated text runs.
+    /// The device is the CPU, which runs no generated text.
     pub fn set_overrides(&self, overrides: Overrides) -> Result<()> {
         match self.library() {
             Some(library) => library.set_overrides(overrides),
@@ -292,7 +292,7 @@ impl Device {
         Ok(())
     }
 
-    /// An error when this device runs no generated text, and `EIGENFORGE_OVERRIDE` asks for an edited one.
+    /// An error if this device runs no generated text but `EIGENFORGE_OVERRIDE` names an edited one.
     pub fn check_overrides(&self) -> Result<()> {
         match self.library() {
             Some(_) => Ok(()),
@@ -300,12 +300,12 @@ impl Device {
         }
     }
 
-    /// Whether edited texts may take the place of generated ones.
+    /// Whether edited texts may replace generated ones.
     pub fn has_overrides(&self) -> bool {
         self.library().is_some_and(|library| !library.overrides().is_empty())
     }
 
-    /// A line for each edited text that has stood in for none of the kernel files compiled so far.
+    /// A line for each edited text that has replaced none of the kernel files compiled so far.
     pub fn unused_overrides(&self) -> Vec<String> {
         self.library().map_or_else(Vec::new, |library| library.overrides().unused())
     }
@@ -336,8 +336,8 @@ impl Device {
     }
 }
 
-/// Why CUDA is not used, in one line; nothing where there is no driver.
-fn worth_telling(error: &DeviceError) -> Option<String> {
+/// Why CUDA is not used, in one line; `None` without a driver.
+fn cpu_fallback_reason(error: &DeviceError) -> Option<String> {
     match error {
         DeviceError::NoDriver => None,
         _ => Some(error.to_string().lines().next().unwrap_or_default().to_string()),
@@ -350,14 +350,14 @@ mod tests {
 
     #[test]
     fn the_reason_for_the_cpu_is_one_line_and_none_without_a_driver() {
-        assert_eq!(worth_telling(&DeviceError::NoDriver), None);
+        assert_eq!(cpu_fallback_reason(&DeviceError::NoDriver), None);
         let nvrtc = JitError::DriverTooOld { nvrtc: (13, 5), path: "libnvrtc.so.13".into(), driver: (12, 4) };
-        let reason = worth_telling(&nvrtc.into()).unwrap();
+        let reason = cpu_fallback_reason(&nvrtc.into()).unwrap();
         assert!(reason.contains("NVRTC 13.5") && reason.contains("too new for this driver"), "{reason}");
         let searched = vec!["here".into(), "there".into()];
-        let reason = worth_telling(&JitError::NoNvrtc { searched }.into()).unwrap();
+        let reason = cpu_fallback_reason(&JitError::NoNvrtc { searched }.into()).unwrap();
         assert!(reason.contains("pip install") && reason.lines().count() == 1, "{reason}");
-        let reason = worth_telling(&DeviceError::NoDevice { ordinal: 0, count: 0 }).unwrap();
+        let reason = cpu_fallback_reason(&DeviceError::NoDevice { ordinal: 0, count: 0 }).unwrap();
         assert!(reason.contains("no CUDA device"), "{reason}");
     }
 }

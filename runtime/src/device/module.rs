@@ -1,4 +1,4 @@
-//! A cubin loaded into a CUDA context: its functions, what they allow, and the one place where kernels are launched.
+//! A cubin loaded into a CUDA context: its functions, their limits, and the only place where kernels are launched.
 
 use super::arguments::{Arguments, Value};
 use super::cuda::{Context, driver, load_module, module_function};
@@ -12,18 +12,18 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Shared memory that a kernel may have without asking, what its text declares included, in bytes (CUDA C++ Programming
-/// Guide, compute capability 7.x and later).
+/// Shared memory that a kernel may use without opting in, including what its text declares, in bytes (CUDA C++
+/// Programming Guide, compute capability 7.x and later).
 const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
 
 /// A loaded module with its functions.
 pub(super) struct Module {
     handle: sys::CUmodule,
     functions: HashMap<String, sys::CUfunction>,
-    /// Bytes of shared memory that each function's text declares.
+    /// Bytes of shared memory declared by each function's text.
     declared: HashMap<String, u32>,
-    /// The most dynamic shared memory that each function was allowed so far, in bytes. Threads that launch one function with
-    /// different shapes would else take it from each other between asking and launching.
+    /// The largest dynamic shared memory set for each function so far, in bytes. Otherwise threads that launch one
+    /// function with different shapes could reduce each other's setting before the launch.
     allowed: Mutex<HashMap<String, u32>>,
     context: Arc<Context>,
 }
@@ -60,7 +60,7 @@ impl Module {
         &self.context
     }
 
-    /// What the card allows the kernel `entry`; `shared` is what it gives any block, in bytes.
+    /// The card's limits for the kernel `entry`; `shared` is the card's limit for any block, in bytes.
     pub(super) fn limits(&self, entry: &str, shared: u32) -> Result<Limits> {
         let function = self.function(entry)?;
         self.context.enter()?;
@@ -84,15 +84,15 @@ impl Module {
         })
     }
 
-    /// Puts a launch into the stream. The caller ([`super::Kernel::launch`]) compared it, and its arguments, with the
-    /// text's declaration.
+    /// Puts a launch into the stream. The caller ([`super::Kernel::launch`]) has checked it, and its arguments, against
+    /// the text's declaration.
     pub(super) fn start(&self, launch: &Launch, arguments: &mut Arguments<'_>) -> Result<()> {
         let function = self.function(&launch.entry)?;
         let mut values = Vec::with_capacity(launch.parameters.len());
         for value in arguments.values() {
             values.push(match value {
                 Value::Number(_, bytes) => u64::from_ne_bytes(*bytes),
-                // `check` has seen that it is memory of this device, which has addresses.
+                // `check` has ensured that it is memory of this device, which has addresses.
                 memory => memory.memory().and_then(|memory| memory.address()).unwrap_or_default(),
             });
         }
@@ -121,7 +121,7 @@ impl Module {
         })
     }
 
-    /// Lets a function have as much dynamic shared memory as a launch wants, and never less than a launch before it wanted.
+    /// Raises a function's dynamic shared memory to what a launch needs; never lowers it.
     fn allow(&self, function: sys::CUfunction, launch: &Launch) -> Result<()> {
         let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
         let most = allowed.entry(launch.entry.clone()).or_insert(0);

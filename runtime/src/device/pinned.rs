@@ -1,7 +1,7 @@
-//! Numbers in host memory that a card copies at the full speed of the bus: its pages stay where they are.
+//! Pinned host memory, which a card copies at the full speed of the bus.
 //!
-//! On the CPU and in simulation it is ordinary memory. Pages are fixed when it is made, which takes some tenths of a second a
-//! gigabyte: make it once.
+//! On the CPU and in simulation it is ordinary memory. Allocating it pins its pages, which takes some tenths of a second
+//! per gigabyte: allocate once.
 
 use super::Device;
 use super::cuda::PinnedMemory;

@@ -1,8 +1,8 @@
-//! Copies of parts of a vector to host memory beside the kernels of its device: on a stream of their own.
+//! Copies of parts of a vector to host memory, on a stream of their own beside the device's kernels.
 //!
-//! In: a vector, ranges of its elements, host memory. Out: that memory with the ranges one behind the other, after
-//! [`Underway::wait`]; kernels that are launched in between run at the same time. The copies begin when everything that was
-//! queued before them is done. In simulation and on the CPU they are over at once.
+//! In: a vector, ranges of its elements, host memory. Out: that memory with the ranges one after the other, after
+//! [`PendingCopy::wait`]; kernels launched in between run at the same time. The copies begin when everything queued
+//! before is done. In simulation and on the CPU they finish at once.
 
 use super::cuda::{Context, Cuda, driver};
 use super::{Device, Pinned, Vector};
@@ -19,7 +19,7 @@ pub struct SideCopies {
 struct Lane {
     cuda: Arc<Cuda>,
     stream: sys::CUstream,
-    /// What was queued before the copies is done.
+    /// Recorded after the work queued before the copies.
     ready: sys::CUevent,
 }
 
@@ -28,12 +28,12 @@ unsafe impl Send for Lane {}
 // SAFETY: as above; the driver locks internally, and who waits on the stream waits for everything on it.
 unsafe impl Sync for Lane {}
 
-/// Copies that may not be over. They are waited for before the host memory can be had again.
+/// Copies that may still be running. The host memory is returned only after they finish.
 #[must_use = "the numbers are there after `wait`"]
-pub struct Underway<'a> {
+pub struct PendingCopy<'a> {
     lane: Option<&'a Lane>,
     to: Option<Pinned>,
-    /// Not written while it is copied.
+    /// Borrowed, so that it is not written while it is copied.
     _from: &'a Vector<f64>,
 }
 
@@ -51,7 +51,7 @@ impl Lane {
         self.cuda.context()
     }
 
-    /// The stream waits for what was queued on the device so far.
+    /// Makes the stream wait for the work queued on the device so far.
     fn begin(&self) -> Result<()> {
         self.context().enter()?;
         // SAFETY: event and stream live as long as the lane, the device's stream as long as the context.
@@ -85,7 +85,7 @@ impl SideCopies {
     /// For vectors of a device.
     ///
     /// # Errors
-    /// A driver that refuses.
+    /// The driver refuses.
     pub fn new(device: &Device) -> Result<SideCopies> {
         let lane = match device {
             Device::Cpu(_) | Device::Sim(_) => None,
@@ -94,17 +94,18 @@ impl SideCopies {
         Ok(SideCopies { lane })
     }
 
-    /// Begins to copy ranges of `from`, counted from its element `first` on, to the front of `to`, one behind the other.
+    /// Starts copying ranges of `from`, relative to its element `first`, to the front of `to`, one after the other.
     ///
     /// # Errors
-    /// Ranges beyond the vector, more elements than the host memory has room for; a vector of another device; a driver that refuses.
+    /// Ranges beyond the vector, more elements than the host memory holds; a vector of another device; the driver
+    /// refuses.
     pub fn begin<'a>(
         &'a self,
         from: &'a Vector<f64>,
         first: usize,
         parts: &[Range<usize>],
         mut to: Pinned,
-    ) -> Result<Underway<'a>> {
+    ) -> Result<PendingCopy<'a>> {
         let end = parts.iter().map(|part| part.end).max().unwrap_or(0);
         let count: usize = parts.iter().map(Range::len).sum();
         if count > to.len() || first + end > from.len() || parts.iter().any(|part| part.start > part.end) {
@@ -123,7 +124,7 @@ impl SideCopies {
             for (start, place) in places {
                 from.read_part(start, &mut to[place])?;
             }
-            return Ok(Underway { lane: None, to: Some(to), _from: from });
+            return Ok(PendingCopy { lane: None, to: Some(to), _from: from });
         };
         let address = match (from.device(), from.address()) {
             (Device::Cuda(cuda), Some(address)) if Arc::ptr_eq(cuda, &lane.cuda) => address,
@@ -133,8 +134,8 @@ impl SideCopies {
             }
         };
         lane.begin()?;
-        // From here on whoever drops it waits.
-        let mut underway = Underway { lane: Some(lane), to: Some(to), _from: from };
+        // From here on, dropping it waits.
+        let mut underway = PendingCopy { lane: Some(lane), to: Some(to), _from: from };
         if let Some(to) = &mut underway.to {
             for (start, place) in places {
                 // SAFETY: both ranges were compared above; the host memory is kept until the copies are waited for, the
@@ -147,11 +148,11 @@ impl SideCopies {
     }
 }
 
-impl Underway<'_> {
-    /// The host memory, with the numbers in it.
+impl PendingCopy<'_> {
+    /// Waits, and returns the host memory with the numbers in it.
     ///
     /// # Errors
-    /// A device that failed.
+    /// The device failed.
     pub fn wait(mut self) -> Result<Pinned> {
         let waited = self.lane.take().map_or(Ok(()), Lane::wait);
         match (waited, self.to.take()) {
@@ -166,7 +167,7 @@ impl Underway<'_> {
     }
 }
 
-impl Drop for Underway<'_> {
+impl Drop for PendingCopy<'_> {
     fn drop(&mut self) {
         if self.lane.take().is_some_and(|lane| lane.wait().is_err()) {
             std::mem::forget(self.to.take());

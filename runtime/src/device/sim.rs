@@ -1,8 +1,8 @@
-//! The CPU in place of a GPU: host memory, and the generated text compiled by the C++ compiler ([`crate::simulate`]).
+//! A simulated device: host memory, and the generated text compiled by the C++ compiler ([`crate::simulate`]).
 //!
-//! Everything above a [`super::Kernel`] is the same as on CUDA: the same text, the same launches, the same comparison
-//! before each. A kernel's first launch of each shape runs under both checks and the two must leave the same bytes; the
-//! others run with watched accesses, unless [`Checks::Every`] asks for both.
+//! Everything above a [`super::Kernel`] is the same as on CUDA: the same text, the same launches, the same checks before
+//! each. A kernel's first launch of each shape runs under both checks, which must leave the same bytes; the others run
+//! with watched accesses, unless [`Checks::Every`] requests both.
 
 use super::arguments::{Arguments, Value};
 use super::kernel::{Engine, Kernel, KernelRecord, Limits};
@@ -16,10 +16,11 @@ use eigenforge_templates::{KernelText, Launch};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Seconds that one multiply may be expected to take; the vector updates of an iteration take about as long again.
+/// Limit on the predicted seconds of one multiply; the vector updates of an iteration take about as long again.
 const PATIENCE: f64 = 2.0;
-/// Seconds a floating-point operation of the multiply takes with watched accesses, beside some 10 ms a launch. Measured
-/// on one core of a server's AMD EPYC: 107 ns for the Hubbard ring of 10 sites, 33 ns for the Heisenberg ring of 20.
+/// Seconds per floating-point operation of a multiply with watched accesses, in addition to some 10 ms per launch.
+/// Measured on one core of a server's AMD EPYC: 107 ns for the Hubbard ring of 10 sites, 33 ns for the Heisenberg ring of
+/// 20.
 const SECONDS_A_FLOP: f64 = 1e-7;
 
 /// Which launches run under both checks.
@@ -62,12 +63,12 @@ impl Sim {
         format!("simulation of the CUDA text on the CPU ({}; {})", self.setup.simulator.version(), self.setup.schedule)
     }
 
-    /// Whether memory of this device may be given to that kernel.
+    /// Whether that kernel may use memory of this device.
     pub(super) fn owns(&self, kernel: &SimKernel) -> bool {
         Arc::ptr_eq(&self.setup, &kernel.setup)
     }
 
-    /// Compiles a kernel file, or finds its programs; the same text is compiled once.
+    /// Compiles a kernel file, or finds its programs in the cache; each text is compiled once.
     pub(super) fn kernel(&self, text: &KernelText) -> Result<Kernel> {
         self.library.kernel(text, |chosen| self.load(chosen))
     }
@@ -90,7 +91,7 @@ impl Sim {
             seconds: start.elapsed().as_secs_f64(),
         };
         let engine = Engine::Sim(SimKernel { simulated, setup: self.setup.clone(), checked: Mutex::default() });
-        // Static shared memory is placed by the linker, beside the dynamic part, so it has no part in the limit here.
+        // The linker places static shared memory apart from the dynamic part, so it does not count here.
         let limits = Limits { threads: MOST_THREADS, fixed_shared: 0, shared: u64::from(MOST_SHARED_BYTES) };
         Ok((Kernel::new(text, engine, |_, _| Ok(limits))?, record))
     }
@@ -99,7 +100,7 @@ impl Sim {
         &self.library
     }
 
-    /// Refuses work that would take longer than anybody waits; see [`super::Device::check_work`].
+    /// Refuses work that would take too long; see [`super::Device::check_work`].
     pub(super) fn check_work(&self, what: &str, flops: f64) -> Result<()> {
         let seconds = flops * SECONDS_A_FLOP;
         if seconds <= PATIENCE {
@@ -110,7 +111,7 @@ impl Sim {
 }
 
 impl SimKernel {
-    /// Runs a launch that was compared with its plan. Each buffer has exactly the elements that the plan says.
+    /// Runs a checked launch. Each buffer has exactly the elements of the plan.
     pub(super) fn run(&self, launch: &Launch, arguments: &mut Arguments<'_>) -> Result<()> {
         let mut contents: Vec<Vec<u8>> = Vec::with_capacity(launch.parameters.len());
         for (value, parameter) in arguments.values().zip(&launch.parameters) {
@@ -156,7 +157,7 @@ impl SimKernel {
     }
 }
 
-/// A fault's message with the parameters' names in place of their numbers.
+/// Replaces argument numbers by names in a fault's message.
 fn named(mut error: SimulateError, launch: &Launch) -> DeviceError {
     if let SimulateError::Fault(fault) = &mut error {
         for (k, parameter) in launch.parameters.iter().enumerate().rev() {

@@ -1,27 +1,27 @@
-//! Short copies between host and card through host memory whose pages are fixed.
+//! Short copies between host and card through pinned host memory.
 //!
-//! In: values in ordinary memory. Out: a copy queued on the stream. The values are taken over at once, so nobody waits for
-//! the card: a copy from ordinary memory would be waited for, and a bond of DMRG uploads a dozen tables. The memory is a ring of
-//! parts; one is used again when the card has passed an event behind its last copy. Copies to the host are waited for in any
-//! case, but are quicker to fixed memory.
+//! In: values in ordinary memory. Out: a copy queued on the stream. The values are copied at once, so the host does not
+//! wait for the card, as it would for a copy from ordinary memory; a bond of DMRG uploads a dozen tables. The memory is a
+//! ring of parts; a part is reused once the card has passed an event after its last copy. Copies to the host are always
+//! waited for, but are faster to pinned memory.
 
 use super::cuda::driver;
 use crate::error::Result;
 use cudarc::driver::{result, sys};
 
-/// Bytes of a part of the ring, and of the room for copies to the host.
+/// Bytes of a part of the ring, and of the area for copies to the host.
 pub(super) const PART: usize = 1 << 20;
 /// Parts of the ring.
 const PARTS: usize = 4;
-/// Copies begin at multiples of so many bytes.
+/// Alignment of copies in bytes.
 const ALIGNED: usize = 64;
 
-/// Fixed host memory of one stream.
+/// Pinned host memory of one stream.
 pub(super) struct Staging {
     memory: *mut u8,
-    /// One behind the last copy from each part.
+    /// One event after the last copy from each part.
     passed: Vec<sys::CUevent>,
-    /// The part that is being filled, and how far.
+    /// The part being filled, and how far it is filled.
     part: usize,
     used: usize,
 }
@@ -30,7 +30,7 @@ pub(super) struct Staging {
 unsafe impl Send for Staging {}
 
 impl Staging {
-    /// The ring, and behind it room for copies to the host. The context is current.
+    /// Allocates the ring and the area for copies to the host. The context must be current.
     pub(super) fn new() -> Result<Staging> {
         // SAFETY: the context is current; the memory is freed in `release`.
         let memory = unsafe { result::malloc_host((PARTS + 1) * PART, 0) }.map_err(driver("cuMemHostAlloc"))?;
@@ -42,7 +42,7 @@ impl Staging {
         Ok(ring)
     }
 
-    /// Queues a copy of at most [`PART`] bytes to the card. The context is current.
+    /// Queues a copy of at most [`PART`] bytes to the card. The context must be current.
     ///
     /// # Safety
     /// `from` has `bytes` bytes, and `to` is the address of as many of the stream's context.
@@ -62,7 +62,7 @@ impl Staging {
         queued.result().map_err(driver("cuMemcpyHtoDAsync"))
     }
 
-    /// Goes on to the next part, once the card has read it.
+    /// Moves to the next part, once the card has read it.
     fn next_part(&mut self, stream: sys::CUstream) -> Result<()> {
         // SAFETY: events and stream live until `release`; an event that was never recorded is not waited for.
         unsafe { result::event::record(self.passed[self.part], stream) }.map_err(driver("cuEventRecord"))?;
@@ -71,7 +71,7 @@ impl Staging {
         unsafe { result::event::synchronize(self.passed[self.part]) }.map_err(driver("cuEventSynchronize"))
     }
 
-    /// Copies at most [`PART`] bytes from the card, and waits for them. The context is current.
+    /// Copies at most [`PART`] bytes from the card, and waits. The context must be current.
     ///
     /// # Safety
     /// `from` is the address of `bytes` bytes of the stream's context; `to` has room for them.
@@ -87,7 +87,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Gives memory and events back, with the context current and nothing left on the stream.
+    /// Frees memory and events; the context must be current and the stream idle.
     pub(super) fn release(&mut self) {
         // SAFETY: made in `new`; the caller lets go of this value.
         unsafe {

@@ -1,8 +1,9 @@
 //! Tensor maps: how the tensor memory accelerator of a card (compute capability 9.0 and later) finds panels of a matrix.
 //!
-//! In: column-major matrices of doubles inside vectors. Out: a map of 16 words for each, to be put into device memory; a kernel has
-//! panels of 16 elements of 32 columns brought to shared memory by it, zeros where the matrix ends, pair p of column l at
-//! place p ^ (l & 7) of the column's 128 bytes (CUDA driver API, `cuTensorMapEncodeTiled`, swizzle 128B).
+//! In: column-major matrices of doubles inside vectors. Out: a map of 16 words for each, to be put into device memory; a
+//! kernel uses it to load panels of 16 elements of 32 columns into shared memory, with zeros beyond the matrix, and pair
+//! p of column l at place p ^ (l & 7) of the column's 128 bytes (CUDA driver API, `cuTensorMapEncodeTiled`, swizzle
+//! 128B).
 
 use super::Vector;
 use super::cuda::driver;
@@ -19,13 +20,13 @@ const WORDS: usize = 16;
 pub struct MappedMatrix<'v> {
     /// Where it lies.
     pub vector: &'v Vector<f64>,
-    /// Its first element: even.
+    /// Its first element; must be even.
     pub first: usize,
     /// Rows.
     pub rows: usize,
     /// Columns.
     pub columns: usize,
-    /// Elements from a column to the next: even.
+    /// Elements from one column to the next; must be even.
     pub stride: usize,
 }
 
@@ -78,7 +79,7 @@ impl MappedMatrix<'_> {
     }
 }
 
-/// The words of maps of matrices, in their order.
+/// The map words of matrices, in their order.
 ///
 /// # Errors
 /// A matrix that the accelerator cannot read.

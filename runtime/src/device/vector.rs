@@ -9,7 +9,7 @@ use eigenforge_templates::launch::Element;
 use rayon::prelude::*;
 use std::marker::PhantomData;
 
-/// Elements a thread copies at a time.
+/// Elements that a thread copies at a time.
 const COPY: usize = 1 << 16;
 
 /// `len` numbers on a device. CUDA memory is aligned to 256 bytes.
@@ -17,12 +17,12 @@ pub struct Vector<T: Scalar> {
     storage: Storage<T>,
     device: Device,
     len: usize,
-    /// The part of an arena that it is.
+    /// The part of an arena that it occupies.
     _piece: Option<Piece>,
 }
 
 impl Vector<f64> {
-    /// A part of an arena: at an address of it, or with memory of its own.
+    /// A part of an arena: at an address in it, or with memory of its own.
     pub(super) fn of_arena(device: &Device, len: usize, address: Option<u64>, piece: Piece) -> Result<Vector<f64>> {
         let storage = match (device, address) {
             (Device::Cuda(cuda), Some(address)) => {
@@ -44,7 +44,7 @@ impl<T: Scalar> Vector<T> {
                 if bytes > 1 << 24 {
                     device.check_memory(&format!("a vector of {len} elements"), bytes)?;
                 }
-                // Zeroed by the system page by page at first touch, not here by one thread.
+                // The system zeroes pages at first touch; zeroing here would use one thread.
                 let zeros = vec![T::default(); len];
                 if device.runs_kernels() { Storage::Sim(zeros) } else { Storage::Host(zeros) }
             }
@@ -72,7 +72,7 @@ impl<T: Scalar> Vector<T> {
         &self.device
     }
 
-    /// Its address in the memory of a CUDA device, by which vectors are told apart.
+    /// Its address in the memory of a CUDA device; identifies the vector.
     pub fn address(&self) -> Option<u64> {
         self.storage.address()
     }
@@ -93,7 +93,7 @@ impl<T: Scalar> Vector<T> {
     /// The elements of x and y, for a product on the CPU; `what` names it if they live elsewhere.
     ///
     /// # Errors
-    /// Vectors of a device.
+    /// A vector is on another device.
     pub fn both_on_host<'v>(what: &str, x: &'v Vector<T>, y: &'v mut Vector<T>) -> Result<(&'v [T], &'v mut [T])> {
         x.as_host().zip(y.as_host_mut()).ok_or_else(|| DeviceError::WrongDevice {
             what: what.into(),
@@ -122,7 +122,7 @@ impl<T: Scalar> Vector<T> {
     /// Overwrites several parts from the host, each from its first element on.
     ///
     /// # Errors
-    /// A part beyond the vector; a device that fails.
+    /// A part beyond the vector; the device fails.
     pub fn write_parts(&mut self, parts: &[(usize, &[T])]) -> Result<()> {
         parts.iter().try_for_each(|(first, values)| self.check_part(*first, values.len()))?;
         self.storage.write_parts(parts)
@@ -137,7 +137,7 @@ impl<T: Scalar> Vector<T> {
     /// A copy of the first `count` elements on the host.
     ///
     /// # Errors
-    /// More elements than there are; a device that fails.
+    /// Too many elements; the device fails.
     pub fn download_first(&self, count: usize) -> Result<Vec<T>> {
         self.check_room(count)?;
         self.storage.download(count)
@@ -146,7 +146,7 @@ impl<T: Scalar> Vector<T> {
     /// Overwrites the first elements from the host; the others stay.
     ///
     /// # Errors
-    /// More values than elements; a device that fails.
+    /// More values than elements; the device fails.
     pub fn write_first(&mut self, values: &[T]) -> Result<()> {
         self.check_room(values.len())?;
         self.storage.write(values)
@@ -189,7 +189,7 @@ impl<T: Scalar> Vector<T> {
     /// Overwrites the first `count` elements from those of a vector of the same device; the others stay.
     ///
     /// # Errors
-    /// A vector that has fewer; one of another device.
+    /// A vector that is too short, or of another device.
     pub fn copy_first(&mut self, other: &Vector<T>, count: usize) -> Result<()> {
         self.check_room(count)?;
         other.check_room(count)?;

@@ -3,7 +3,7 @@
 use super::invalid;
 use std::io::{self, BufRead, Read};
 
-/// Longest line that is read; a file without line feeds would otherwise fill the memory.
+/// Limit on the length of a line; a file without line feeds would otherwise fill the memory.
 const LIMIT: u64 = 1 << 16;
 
 /// One line.
@@ -19,14 +19,14 @@ impl<'a> Line<'a> {
     /// The line as text.
     ///
     /// # Errors
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not UTF-8.
     pub fn text(self) -> io::Result<&'a str> {
         std::str::from_utf8(self.bytes).map_err(|_| invalid(format!("line {} is not UTF-8 text", self.number)))
     }
 }
 
-/// Reads line by line. A last line without its line feed is refused, unless it is blank: the text was cut there, and what
-/// is left of a number is another number.
+/// Reads line by line. A last line without a line feed is refused, unless it is blank: the text was truncated there, and
+/// the rest of a number is another number.
 #[derive(Debug)]
 pub struct Lines<R> {
     source: R,
@@ -48,7 +48,7 @@ impl<R: BufRead> Lines<R> {
     /// The next line; `None` after the last.
     ///
     /// # Errors
-    /// A source that cannot be read, a line of more than 64 KiB, a last line that is not ended.
+    /// A source that cannot be read, a line of more than 64 KiB, a last line without a line feed.
     #[allow(clippy::should_implement_trait)] // a line borrows the buffer
     pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         self.next_where(|_| true)
@@ -57,15 +57,15 @@ impl<R: BufRead> Lines<R> {
     /// The next line that is not blank.
     ///
     /// # Errors
-    /// As [`Lines::next`].
+    /// See [`Lines::next`].
     pub fn next_filled(&mut self) -> io::Result<Option<Line<'_>>> {
         self.next_where(|line| !line.trim_ascii().is_empty())
     }
 
-    /// The next line for which `wanted` holds; others are passed over.
+    /// The next line for which `wanted` holds; others are skipped.
     ///
     /// # Errors
-    /// As [`Lines::next`].
+    /// See [`Lines::next`].
     pub fn next_where(&mut self, wanted: impl Fn(&[u8]) -> bool) -> io::Result<Option<Line<'_>>> {
         while self.advance()? {
             if wanted(&self.buffer) {
@@ -94,10 +94,10 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Refuses a text whose last line is not ended and not blank.
+/// Refuses a text whose last line is neither blank nor ended.
 ///
 /// # Errors
-/// The number of the line.
+/// The number of that line.
 pub fn check_ending(text: &str) -> io::Result<()> {
     let last = text.rsplit('\n').next().unwrap_or_default();
     check_last(1 + text.bytes().filter(|byte| *byte == b'\n').count() as u64, last.as_bytes())

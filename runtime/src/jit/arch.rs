@@ -1,4 +1,4 @@
-//! Target architectures: names (`sm_90`), and which CUDA versions know each.
+//! Target architectures: names (`sm_90`), and the CUDA versions that support each.
 //!
 //! In: a compute capability or a name. Out: [`Arch`], and sentences for errors such as "sm_100 needs CUDA 12.8 or newer".
 //! The table is NVIDIA's release notes of NVRTC (first version that accepts `--gpu-architecture=sm_NN`, and the last one
@@ -13,7 +13,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Arch(pub u32);
 
-/// Architecture, first CUDA version that knows it, last one that does (`None`: none dropped it yet).
+/// Architecture, first CUDA version that supports it, last one that does (`None`: still supported).
 const KNOWN: &[(u32, &str, Option<&str>)] = &[
     (35, "5.0", Some("11.8")),
     (37, "6.5", Some("11.8")),
@@ -49,14 +49,14 @@ impl Arch {
         Arch(10 * major + minor)
     }
 
-    /// What is compiled for by an NVRTC of version `nvrtc`: compute capability 9.0 with everything that it alone has, such
-    /// as registers handed from warps to others, for CUDA 12.0 and later.
+    /// The target for an NVRTC of version `nvrtc`: compute capability 9.0 with its architecture-specific features, such
+    /// as registers passed between warps, for CUDA 12.0 and later.
     pub(crate) fn target(self, nvrtc: (u32, u32)) -> String {
         let everything = if self.0 == 90 && nvrtc >= (12, 0) { "a" } else { "" };
         format!("{}{everything}", self.0)
     }
 
-    /// What to do when the NVRTC at hand, of version `have`, does not know this architecture.
+    /// Advice if the NVRTC, of version `have`, does not support this architecture.
     pub(crate) fn remedy(self, have: (u32, u32)) -> String {
         let parse = |version: &str| -> Option<(u32, u32)> {
             let (major, minor) = version.split_once('.')?;

@@ -1,15 +1,15 @@
-//! Whose line does not compile: the model's, eigenforge's template's, or an edited file's?
+//! Determines whose line does not compile: the model's, eigenforge's template's, or an edited file's.
 //!
-//! In: the text, its edited file if it is one, and a located error. Out: who is at fault and what to do. A line under a
-//! `#line` into another file is the user's expression; the constants above it are the user's parameters; an edited text is
-//! its editor's; every other line was made by a template or by the prelude.
+//! In: the text, its edited file if it is one, and a located error. Out: the cause and advice. A line under a `#line`
+//! into another file is the user's expression; the constants above it are the user's parameters; an edited text is its
+//! editor's; every other line comes from a template or the prelude.
 
 use super::diagnostics::{Diagnostic, SOURCE_FILE};
 use eigenforge_templates::TemplateLine;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Where reports go.
+/// Where to report bugs.
 const ISSUES: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/issues");
 
 /// A term of a model definition.
@@ -19,23 +19,23 @@ pub struct ModelTerm {
     pub file: String,
     /// Line of its `sum!`.
     pub line: usize,
-    /// The `sum!` as written, where the text has it.
+    /// The `sum!` as written, if the text contains it.
     pub text: Option<String>,
 }
 
-/// Who made the line that does not compile.
+/// The origin of the line that does not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// The user, in an expression of the model.
+    /// The user: an expression of the model.
     Expression(ModelTerm),
-    /// The user, by the name or the value of a parameter.
+    /// The user: the name or the value of a parameter.
     Parameter {
         /// The parameter.
         name: String,
         /// The term that uses it.
         term: ModelTerm,
     },
-    /// Whoever edited the file.
+    /// The editor of the file.
     Edited {
         /// The file.
         file: PathBuf,
@@ -52,7 +52,7 @@ pub enum Blame {
 }
 
 impl Blame {
-    /// Who made the line of this error; `None` where it is no line of the text, or of a text that no template made.
+    /// The origin of this error's line; `None` if it is not a line of the text, or the text comes from no template.
     pub(crate) fn of(text: &str, edited: Option<&Path>, error: &Diagnostic) -> Option<Blame> {
         if let Some(file) = edited {
             return Some(Blame::Edited { file: file.to_path_buf(), line: error.generated.unwrap_or(error.line) });
@@ -120,7 +120,7 @@ impl fmt::Display for ModelTerm {
     }
 }
 
-/// The `sum!` whose translation has the generated line, from the lines above `namespace sum_k`; else the one that the head
+/// The `sum!` that the generated line translates, from the lines above `namespace sum_k`; otherwise the one that the head
 /// of the text lists for this place.
 fn term(text: &str, generated: Option<usize>, file: &str, line: usize) -> ModelTerm {
     let above = generated.and_then(|at| term_above(text, at));

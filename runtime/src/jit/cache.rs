@@ -1,15 +1,16 @@
-//! The kernel cache: a folder an entry, published by renaming, read with every byte checked.
+//! The kernel cache: one folder per entry, published by renaming, with every byte checked when read.
 //!
-//! In: text, options, architecture and compiler. Out: the cubin (or the failure) made from exactly these, when kept.
+//! In: text, options, architecture and compiler. Out: the cubin (or the failure) made from exactly these, if cached.
 //!
-//! key = blake3(schema, options, architecture, NVRTC version, NVRTC build, text), each with its length in front.
+//! key = blake3(schema, options, architecture, NVRTC version, NVRTC build, text), each preceded by its length.
 //!
 //! An entry is `<key16>-<name>-sm_90/` with `kernel.cu`, `plan.ron`, `options.txt`, `log.txt`, `kernel.cubin`,
-//! `resources.ron` and `entry.ron`, which has the length and the hash of each of the others and a hash of itself. A failed
-//! build is an entry without cubin. There are no locks: an entry is written into a sibling folder that is then renamed;
-//! of two that build the same kernel one wins and both are right. A short, torn, foreign or altered entry is a miss, and
-//! the next build replaces it. Nothing here is ever an error for the caller: without a cache kernels still compile. The hashes
-//! find damage, not malice: a folder that others may write to is left aside ([`crate::private`]).
+//! `resources.ron` and `entry.ron`, which contains the length and the hash of each of the others and a hash of itself. A
+//! failed build is an entry without cubin. There are no locks: an entry is written into a sibling folder that is then
+//! renamed; if two processes build the same kernel, one wins and both are right. A truncated, torn, foreign or altered
+//! entry is a miss, and the next build replaces it. Nothing here is an error for the caller: without a cache kernels
+//! still compile. The hashes detect damage, not malice: a folder that others may write to is not used
+//! ([`crate::private`]).
 
 use super::arch::Arch;
 use super::diagnostics::SOURCE_FILE;
@@ -25,21 +26,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-/// Layout of an entry and of the key. Another one means another key, so entries of an older schema are never met.
+/// Version of the layout of an entry and of the key. It is part of the key, so older entries are never found.
 pub(crate) const SCHEMA: u32 = 1;
 /// The record of an entry.
 pub(crate) const RECORD_FILE: &str = "entry.ron";
 /// The binary of an entry.
 pub(crate) const CUBIN_FILE: &str = "kernel.cubin";
-/// The options of an entry, one a line.
+/// The options of an entry, one per line.
 pub(crate) const OPTIONS_FILE: &str = "options.txt";
 /// The log of an entry.
 const LOG_FILE: &str = "log.txt";
-/// An empty file whose time says when the entry was last used.
+/// An empty file whose modification time says when the entry was last used.
 pub(crate) const USED_FILE: &str = "used";
-/// The most bytes that a record may have.
+/// Size limit of a record in bytes.
 const RECORD_LIMIT: u64 = 1 << 20;
-/// The most bytes that any file of an entry may have, whatever its record says.
+/// Size limit of any file of an entry in bytes, whatever its record says.
 const FILE_LIMIT: u64 = 1 << 30;
 /// Prefix of folders being written or deleted.
 pub(crate) const TEMPORARY: &str = ".tmp-";
@@ -47,23 +48,23 @@ pub(crate) const TEMPORARY: &str = ".tmp-";
 /// The kernel cache on disk, if any, and the read-only ones behind it.
 #[derive(Clone, Debug)]
 pub struct Cache {
-    /// The folder that is written.
+    /// The writable folder.
     pub(crate) root: Option<PathBuf>,
-    /// The folders that are only read, in this order.
+    /// The read-only folders, in this order.
     pub(crate) readonly: Vec<PathBuf>,
-    /// Whose entries count in the folder that is written.
+    /// Whose entries are trusted in the writable folder.
     pub(crate) trust: Trust,
-    /// Bytes it may reach.
+    /// Size limit in bytes.
     pub(crate) limit: u64,
-    /// Why there is none, when that is not the user's wish.
+    /// Why there is no cache, if the user did not turn it off.
     pub(crate) absent: Option<String>,
-    /// Why the folder that the settings name is not used, which standard error has been told.
+    /// Why the configured folder is not used; already reported on standard error.
     pub(crate) distrusted: Option<String>,
     /// Bytes on disk when last counted plus what was written since; `u64::MAX`: not counted yet.
     pub(crate) bytes: Arc<AtomicU64>,
 }
 
-/// What determines a cubin, and so its key.
+/// What determines a cubin, and therefore its key.
 #[derive(Clone, Copy)]
 pub(crate) struct Ingredients<'a> {
     pub text: &'a str,
@@ -117,7 +118,7 @@ pub(crate) struct FileRecord {
     pub blake3: String,
 }
 
-/// What a build makes, to be kept.
+/// The result of a build, to be cached.
 pub(crate) struct Build<'a> {
     pub name: &'a str,
     pub ingredients: Ingredients<'a>,
@@ -137,7 +138,7 @@ pub(crate) struct Stored {
 }
 
 impl Cache {
-    /// The cache that the settings name, of which folders that others may write to are left out. Writes nothing.
+    /// The cache that the settings name, without folders that others may write to. Writes nothing.
     pub fn open(settings: &Settings) -> Cache {
         let (root, absent) = match &settings.cache {
             CacheFolder::At(folder) => (Some(folder.clone()), None),
@@ -159,22 +160,23 @@ impl Cache {
         Cache { root, readonly, trust, limit: settings.cache_limit, absent, distrusted, bytes }
     }
 
-    /// The folder that is written; `None` when the cache is off.
+    /// The writable folder; `None` when the cache is off.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
     }
 
-    /// Why there is no folder that is written, if that is not the user's wish.
+    /// Why there is no writable folder, if the user did not turn it off.
     pub fn fault(&self) -> Option<&str> {
         self.absent.as_deref().or(self.distrusted.as_deref())
     }
 
-    /// The size in bytes that the cache may reach.
+    /// The size limit in bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// The entry for these ingredients, from the writable cache, else from the first read-only one that has it whole.
+    /// The entry for these ingredients, from the writable cache, otherwise from the first read-only one with an intact
+    /// entry.
     pub(crate) fn find(&self, name: &str, ingredients: &Ingredients) -> Option<Stored> {
         let key = ingredients.key();
         let folder_name = folder_name(&key, name, ingredients.arch);
@@ -197,7 +199,7 @@ impl Cache {
         None
     }
 
-    /// Keeps a build. Gives the entry's folder, `None` when the cache is off, and an error when it cannot be written.
+    /// Caches a build. Returns the entry's folder, `None` when the cache is off, and an error if it cannot be written.
     pub(crate) fn publish(&self, build: &Build) -> io::Result<Option<PathBuf>> {
         let Some(root) = &self.root else { return Ok(None) };
         private::make_folder(root)?;
@@ -213,7 +215,7 @@ impl Cache {
         Ok(Some(target))
     }
 
-    /// Renames the folder written into place. An entry already there stays if it is whole and tells the same.
+    /// Renames the written folder into place. An existing intact entry with the same content stays.
     fn put(&self, temporary: &Path, target: &Path, key: &str, build: &Build) -> io::Result<()> {
         use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotADirectory};
         const TRIES: usize = 16;
@@ -223,7 +225,7 @@ impl Cache {
                 Ok(()) => return Ok(()),
                 Err(e) => last = Some(e),
             }
-            // A link that leads nowhere is in the way too; what was in the way may be evicted by now, and back again.
+            // A dangling link is in the way too; the obstacle may meanwhile have been evicted and recreated.
             if fs::symlink_metadata(target).is_err() {
                 match last.as_ref().map(io::Error::kind) {
                     Some(DirectoryNotEmpty | AlreadyExists | NotADirectory) => continue,
@@ -242,8 +244,8 @@ impl Cache {
     }
 }
 
-/// Keeps the source of a failed build outside the cache, in a new folder of this user's in the system's temporary one; the same
-/// failure once in a process.
+/// Keeps the source of a failed build outside the cache, in a new private folder in the system's temporary one; once per
+/// process for each failure.
 pub(crate) fn keep_failed(build: &Build) -> io::Result<PathBuf> {
     static KEPT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let key = build.ingredients.key();
@@ -259,21 +261,21 @@ pub(crate) fn keep_failed(build: &Build) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// `<key16>-<name>-sm_90`, with nothing in the name that a file system minds.
+/// `<key16>-<name>-sm_90`, with only safe characters in the name.
 pub(crate) fn folder_name(key: &str, name: &str, arch: Arch) -> String {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || "_.+".contains(c) { c } else { '_' }).take(80).collect();
     format!("{}-{plain}-{arch}", key.get(..16).unwrap_or(key))
 }
 
-/// A path for a folder that nobody else writes.
+/// A path for a folder that no other process writes.
 pub(crate) fn temporary(root: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_nanos());
     root.join(format!("{TEMPORARY}{}-{nanos:x}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)))
 }
 
-/// Takes an entry away in one step, so that nobody reads half of it, and deletes it then.
+/// Removes an entry atomically, so that nobody reads half of it, and then deletes it.
 pub(crate) fn remove(folder: &Path) -> io::Result<()> {
     let aside = temporary(folder.parent().unwrap_or(Path::new(".")));
     match fs::rename(folder, &aside) {
@@ -331,16 +333,16 @@ pub(crate) fn read_record(folder: &Path, trust: &Trust) -> Result<Record, Unread
     Ok(ron::from_str(text).map_err(|e| format!("{RECORD_FILE}: {e}"))?)
 }
 
-/// What every schema's record has.
+/// The part common to the records of all schemas.
 #[derive(Deserialize)]
 struct Schema {
     schema: u32,
 }
 
-/// Why a record is of no use.
+/// Why a record cannot be used.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
-    /// A whole record of another version of eigenforge, which shares the folder.
+    /// An intact record of another version of eigenforge, which shares the folder.
     OtherSchema(u32),
     /// Anything else, in words.
     Damaged(String),
@@ -376,7 +378,7 @@ pub(crate) fn read_file(folder: &Path, trust: &Trust, record: &FileRecord) -> Re
     Ok(bytes)
 }
 
-/// Reads an entry whole. It must have exactly this key and this text.
+/// Reads and checks a whole entry. It must have exactly this key and this text.
 fn read(folder: &Path, trust: &Trust, key: &str, text: &str) -> Result<Stored, String> {
     let record = read_record(folder, trust).map_err(|fault| fault.to_string())?;
     if record.key != key {

@@ -1,8 +1,8 @@
-//! A compile error as a person wants it: the generated lines around it, the line of the model it came from, the options,
-//! the folder that keeps the source, and a command that shows the error again.
+//! A readable compile error: the generated lines around it, the line of the model it came from, the options, the folder
+//! with the source, and a command that reproduces it.
 //!
 //! In: the text and NVRTC's log. Out: [`CompileFailure`], whose `Display` is the message. `#line N "file"` directives in
-//! the text are followed: NVRTC then reports the user's file, and both places are shown, with who is at fault ([`Blame`]).
+//! the text are followed: NVRTC then reports the user's file, and both places are shown, with the cause ([`Blame`]).
 
 use super::arch::Arch;
 use super::blame::Blame;
@@ -10,11 +10,11 @@ use crate::input_file::{FileKind, read_text};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Lines shown before and after the line at fault.
+/// Lines shown before and after the faulty line.
 const CONTEXT: usize = 3;
 /// Errors shown with their lines; the log has all of them.
 const SHOWN: usize = 3;
-/// The name the text has for the compiler and in its folder.
+/// Name of the text for the compiler and in its folder.
 pub(crate) const SOURCE_FILE: &str = "kernel.cu";
 
 /// One error of the compiler, located.
@@ -26,9 +26,9 @@ pub struct Diagnostic {
     pub file: String,
     /// The line in that file, from 1.
     pub line: usize,
-    /// The column in the generated line, from 1, when the compiler marks one.
+    /// The column in the generated line, from 1, if the compiler marks one.
     pub column: Option<usize>,
-    /// The line in the generated text, from 1, when it can be told.
+    /// The line in the generated text, from 1, if known.
     pub generated: Option<usize>,
     /// Further lines of the same error, such as the template instantiation it occurred in.
     pub notes: Vec<String>,
@@ -43,7 +43,7 @@ pub struct Used {
     pub file: String,
     /// The line in that file, from 1.
     pub line: usize,
-    /// The line in the generated text, from 1, when it can be told.
+    /// The line in the generated text, from 1, if known.
     pub generated: Option<usize>,
 }
 
@@ -66,16 +66,16 @@ pub struct CompileFailure {
     pub log: String,
     /// The errors in the log.
     pub diagnostics: Vec<Diagnostic>,
-    /// The folder that keeps the source, the options and the log, or why none does.
+    /// The folder with the source, the options and the log, or why there is none.
     pub folder: Result<PathBuf, String>,
-    /// Whether the failure is remembered from an earlier run.
+    /// Whether the failure comes from the cache.
     pub cached: bool,
 }
 
 impl std::error::Error for CompileFailure {}
 
 impl CompileFailure {
-    /// A command that shows the error again, when the source was kept.
+    /// A command that reproduces the error, if the source was kept.
     pub fn reproducer(&self) -> Option<String> {
         let source = self.folder.as_ref().ok()?.join(SOURCE_FILE);
         let source = source.to_string_lossy();
@@ -134,7 +134,7 @@ impl fmt::Display for CompileFailure {
 }
 
 impl CompileFailure {
-    /// Who is at fault for one of the errors; `None` where that cannot be told.
+    /// The cause of one of the errors; `None` if unknown.
     pub fn blame(&self, diagnostic: &Diagnostic) -> Option<Blame> {
         Blame::of(&self.text, self.edited.as_deref(), diagnostic)
     }
@@ -251,7 +251,7 @@ fn instantiation(line: &str) -> Option<(&str, usize)> {
     Some((file.trim().trim_matches('"'), number.trim().parse().ok()?))
 }
 
-/// For every line of the text the file and line that the compiler calls it by.
+/// For every line of the text, the file and line by which the compiler names it.
 fn line_directives(text: &str) -> Vec<(String, usize)> {
     let (mut file, mut number) = (SOURCE_FILE.to_string(), 1);
     let mut places = Vec::new();
@@ -271,7 +271,7 @@ fn line_directives(text: &str) -> Vec<(String, usize)> {
     places
 }
 
-/// The line of the text that the compiler calls `file(number)`; when several are, the one it echoed.
+/// The line of the text that the compiler calls `file(number)`; if there are several, the one it echoes.
 fn generated_line(places: &[(String, usize)], text: &str, file: &str, number: usize, echo: &str) -> Option<usize> {
     let matching =
         || places.iter().enumerate().filter(|(_, place)| place.0 == file && place.1 == number).map(|(i, _)| i);
@@ -292,7 +292,7 @@ fn shared_memory_hint(log: &str) -> Option<String> {
     ))
 }
 
-/// Whether the compiler ran out of memory, which says nothing about the text and must not be remembered.
+/// Whether the compiler ran out of memory; such a failure must not be cached.
 pub(crate) fn out_of_memory(log: &str) -> bool {
     let log = log.to_ascii_lowercase();
     ["memory allocation", "out of memory", "out-of-memory"].iter().any(|words| log.contains(words))

@@ -51,7 +51,7 @@ pub fn mixes(sass: &str) -> Vec<(&str, InstructionMix)> {
     sections(sass).into_iter().map(|(name, text)| (name, InstructionMix::of(text))).collect()
 }
 
-/// What cuobjdump says of a cubin's registers, stack, shared and constant memory.
+/// cuobjdump's report on a cubin's registers, stack, shared and constant memory.
 pub fn resource_usage(settings: &Settings, cubin: &[u8]) -> Result<String, JitError> {
     let cuobjdump = find_cuobjdump(settings)?;
     run(&cuobjdump, &["--dump-resource-usage"], cubin)
@@ -62,7 +62,7 @@ pub fn find_cuobjdump(settings: &Settings) -> Result<PathBuf, JitError> {
     search::tool(settings, "cuobjdump", "EIGENFORGE_CUOBJDUMP", settings.cuobjdump.as_deref())
 }
 
-/// Runs a tool on a cubin, which it wants as a file.
+/// Runs a tool on a cubin, passed as a file.
 fn run(tool: &Path, options: &[&str], cubin: &[u8]) -> Result<String, JitError> {
     let failed = |reason: String| JitError::Tool { path: tool.to_path_buf(), reason };
     let mut file = tempfile::Builder::new()

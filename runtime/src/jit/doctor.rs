@@ -1,7 +1,7 @@
-//! What the run-time compiler finds on this machine, as data for `eigenforge doctor` to print.
+//! The state of the run-time compiler on this machine, as data for `eigenforge doctor`.
 //!
-//! In: [`Settings`]. Out: [`Doctor`], each part either what was found or the sentence that says what is missing and what to
-//! do. Nothing here fails, and a machine with no driver is a normal case.
+//! In: [`Settings`]. Out: [`Doctor`], each part either what was found or a sentence on what is missing and what to do.
+//! Nothing here fails; a machine without a driver is a normal case.
 
 use super::arch::Arch;
 use super::cache::Cache;
@@ -13,7 +13,7 @@ use cudarc::driver::{result, sys};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What was found on this machine.
+/// The findings on this machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Doctor {
     /// The compiler.
@@ -26,7 +26,7 @@ pub struct Doctor {
     pub cache: CacheFinding,
     /// The NVIDIA driver and its cards.
     pub driver: Result<DriverFinding, String>,
-    /// What does not fit together: a compiler too new for the driver, or too old for a card. Empty when all is well.
+    /// Incompatibilities: a compiler too new for the driver, or too old for a card. Empty if there are none.
     pub conflicts: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct CacheFinding {
     pub folder: Option<PathBuf>,
     /// The read-only folders behind it.
     pub readonly: Vec<PathBuf>,
-    /// What keeps it from being written; `None`: nothing does.
+    /// What prevents writing; `None` if nothing does.
     pub fault: Option<String>,
     /// Bytes on disk.
     pub bytes: u64,
@@ -65,11 +65,11 @@ pub struct CacheFinding {
 /// A driver found.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriverFinding {
-    /// The CUDA version it knows.
+    /// The CUDA version it supports.
     pub cuda: (u32, u32),
     /// Its cards, in CUDA's order.
     pub devices: Vec<DeviceFinding>,
-    /// Why there is no list of cards, when it could not be had.
+    /// Why there is no list of cards, if it could not be obtained.
     pub fault: Option<String>,
 }
 
@@ -122,8 +122,8 @@ fn cache(cache: &Cache) -> CacheFinding {
     CacheFinding { folder, readonly: cache.readonly.clone(), fault, bytes, entries, limit: cache.limit() }
 }
 
-/// The CUDA version of the driver as `cuDriverGetVersion` has it (13000 is 13.0), or why there is none. cudarc panics when
-/// it loads a driver that is not there, so its presence is asked first.
+/// The CUDA version of the driver from `cuDriverGetVersion` (13000 is 13.0), or why there is none. cudarc panics when it
+/// loads a missing driver, so its presence is checked first.
 pub fn driver_version() -> Result<i32, String> {
     // SAFETY: opens libcuda, if there is one, and closes it again.
     if !unsafe { sys::is_culib_present() } {

@@ -1,19 +1,19 @@
-//! What a cubin says of its kernels: a cubin is an ELF file, and whatever the log leaves out stands in it.
+//! Reads kernel properties from a cubin, an ELF file, which contains what the log may lack.
 //!
-//! In: the bytes, of any content. Out: each kernel's name, registers a thread, stack and static shared memory in bytes.
+//! In: the bytes, of any content. Out: each kernel's name, registers per thread, stack and static shared memory in bytes.
 //!
 //! - A kernel NAME is a function symbol with the entry flag 0x10 in `st_other`, in the section `.text.NAME`.
 //! - `.nv.info` is a list of attributes (format, code, 16-bit value or length, payload); of format 4 and with the payload
 //!   (symbol, number) are 0x2f registers, 0x11 frame of the function itself, 0x12 stack with all it calls.
-//! - `.nv.shared.NAME` is as long as the static shared memory; for sm_90 and newer the 1024 bytes that CUDA keeps for
-//!   itself in each block are in it, and a section `.nv.shared.reserved.0` says so.
+//! - `.nv.shared.NAME` is as long as the static shared memory; for sm_90 and newer it includes the 1024 bytes that CUDA
+//! reserves in each block, as a section `.nv.shared.reserved.0` indicates.
 //!
-//! Reference: System V ABI, "Object files" (ELF64, little endian); NVIDIA's attributes are undocumented and as `cuobjdump
-//! --dump-elf` shows them. The tests compare all numbers with ptxas's own, for every architecture the compiler knows.
+//! Reference: System V ABI, "Object files" (ELF64, little endian); NVIDIA's attributes are undocumented and follow
+//! `cuobjdump --dump-elf`. The tests compare all numbers with ptxas's own, for every architecture the compiler supports.
 
 use std::collections::BTreeMap;
 
-/// Bytes of static shared memory that CUDA keeps for itself.
+/// Bytes of static shared memory that CUDA reserves.
 const RESERVED_SHARED: u32 = 1024;
 const SECTION_HEADER: usize = 64;
 const SYMBOL: usize = 24;
@@ -29,15 +29,15 @@ const STACK: u8 = 0x12;
 pub(crate) struct ElfKernel {
     /// Its name.
     pub name: String,
-    /// 32-bit registers a thread.
+    /// 32-bit registers per thread.
     pub registers: Option<u32>,
-    /// Bytes of stack a thread, callees included.
+    /// Bytes of stack per thread, callees included.
     pub stack: Option<u32>,
-    /// Bytes of static shared memory a block.
+    /// Bytes of static shared memory per block.
     pub shared: u32,
 }
 
-/// The kernels by name; `None` when the bytes are no ELF file that can be followed.
+/// The kernels by name; `None` if the bytes are not a readable ELF file.
 pub(crate) fn kernels(image: &[u8]) -> Option<Vec<ElfKernel>> {
     let file = File::open(image)?;
     let table = file.sections.iter().find(|section| section.kind == SYMBOL_TABLE)?;
@@ -74,7 +74,7 @@ struct Section<'a> {
     name: &'a str,
     kind: u32,
     link: u32,
-    /// Its length in memory, which a section without bytes has as well.
+    /// Its length in memory, defined even for a section without bytes.
     length: u64,
     bytes: &'a [u8],
 }
@@ -120,14 +120,14 @@ struct Symbol<'a> {
 }
 
 impl<'a> Symbol<'a> {
-    /// `None` is for too few bytes only, so that symbols keep their indices.
+    /// `None` only for too few bytes, so that symbols keep their indices.
     fn read(bytes: &[u8], names: &'a [u8]) -> Option<Symbol<'a>> {
         let name = name_at(names, u32_at(bytes, 0)?).unwrap_or_default();
         Some(Symbol { name, kind: bytes.get(4)? & 15, entry: bytes.get(5)? & ENTRY != 0 })
     }
 }
 
-/// (code, symbol) → number, of the attributes that have both.
+/// (code, symbol) → number, for attributes that have both.
 fn attributes(mut bytes: &[u8]) -> BTreeMap<(u8, u32), u32> {
     let mut found = BTreeMap::new();
     while let (Some(&[format, code]), Some(length)) = (bytes.first_chunk(), u16_at(bytes, 2)) {

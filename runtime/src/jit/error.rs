@@ -1,11 +1,11 @@
-//! What can go wrong between CUDA text and cubin, one variant an event, each with what to do.
+//! Errors between CUDA text and cubin, one variant per event, each with advice.
 
 use super::arch::{Arch, names};
 use super::diagnostics::CompileFailure;
 use super::override_error::OverrideError;
 use std::path::{Path, PathBuf};
 
-/// What went wrong between text and cubin.
+/// An error between text and cubin.
 #[derive(Debug, thiserror::Error)]
 pub enum JitError {
     /// No NVRTC on this machine.
@@ -15,10 +15,10 @@ pub enum JitError {
          or its folder).\nSearched:\n  {}", searched.join("\n  ")
     )]
     NoNvrtc {
-        /// Where it was looked for, and what was wrong with what was found.
+        /// Where it was searched, and what was wrong with what was found.
         searched: Vec<String>,
     },
-    /// EIGENFORGE_NVRTC names something that is no usable NVRTC.
+    /// EIGENFORGE_NVRTC names a file that is not a usable NVRTC.
     #[error("EIGENFORGE_NVRTC is {}, but {reason}. Name the file libnvrtc.so.NN or its folder, or unset it", path.display())]
     NvrtcUnusable {
         /// The value of the variable.
@@ -26,14 +26,14 @@ pub enum JitError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The NVRTC found does not know the architecture.
+    /// The NVRTC does not support the architecture.
     #[error(
         "NVRTC {}.{} ({}) does not compile for {arch}: it knows {}. {remedy}. Name another one in EIGENFORGE_NVRTC \
          (`pip install nvidia-cuda-nvrtc` has the newest, `nvidia-cuda-nvrtc-cu12` the last of CUDA 12)",
         nvrtc.0, nvrtc.1, path.display(), names(supported)
     )]
     ArchUnsupported {
-        /// The architecture asked for.
+        /// The requested architecture.
         arch: Arch,
         /// Version of the NVRTC found.
         nvrtc: (u32, u32),
@@ -41,10 +41,10 @@ pub enum JitError {
         path: PathBuf,
         /// The architectures it compiles for.
         supported: Vec<Arch>,
-        /// Too old, or too new, and what would do.
+        /// Whether it is too old or too new, and which version is needed.
         remedy: String,
     },
-    /// The NVRTC is of a later major version than the driver, which would refuse its cubins.
+    /// The NVRTC has a later major version than the driver, which would refuse its cubins.
     #[error(
         "NVRTC {}.{} ({}) is too new for this driver, which knows CUDA {}.{}: a driver loads cubins of its own major \
          version and older. Update the driver, or name an NVRTC of CUDA {} in EIGENFORGE_NVRTC (`pip install {}`)",
@@ -61,7 +61,7 @@ pub enum JitError {
     /// The text did not compile.
     #[error("{0}")]
     Compile(Box<CompileFailure>),
-    /// The text compiled, but a kernel it promises is not in it.
+    /// The text compiled, but lacks a promised kernel.
     #[error(
         "{kernel} compiled for {arch}, but has no kernel named {}: it has {}. {}", missing.join(", "),
         if found.is_empty() { "none".into() } else { found.join(", ") }, disagree(edited.as_deref())
@@ -71,14 +71,14 @@ pub enum JitError {
         kernel: String,
         /// The architecture.
         arch: Arch,
-        /// Kernels promised and absent.
+        /// Promised kernels that are missing.
         missing: Vec<String>,
-        /// Kernels that are there.
+        /// Kernels that are present.
         found: Vec<String>,
-        /// The edited file that the text is of; `None`: it was generated.
+        /// The edited file of the text; `None` if it was generated.
         edited: Option<PathBuf>,
     },
-    /// An edited text that cannot take the place of a generated one.
+    /// An edited text that cannot replace a generated one.
     #[error(transparent)]
     Override(#[from] OverrideError),
     /// NVRTC refused a call for a reason other than the text.
@@ -94,34 +94,34 @@ pub enum JitError {
         nvrtc: (u32, u32),
         /// Its file.
         path: PathBuf,
-        /// What it logged.
+        /// Its log.
         log: String,
     },
-    /// The text has a zero byte, which would end it for the compiler.
+    /// The text contains a zero byte, which would end it for the compiler.
     #[error("the CUDA text of {kernel} has a zero byte at offset {offset}, where the compiler would stop reading")]
     ZeroByte {
         /// Name of the text.
         kernel: String,
-        /// Where.
+        /// Position of the byte.
         offset: usize,
     },
     /// An architecture's name cannot be read.
     #[error("{found:?} is no architecture: expected a name like sm_90 (ten times the compute capability)")]
     ArchName {
-        /// What was given.
+        /// The name that was given.
         found: String,
     },
-    /// An environment variable has a value that cannot be used.
+    /// An environment variable with an invalid value.
     #[error("the environment variable {variable} is {value:?}: expected {expected}")]
     Setting {
         /// Its name.
         variable: &'static str,
-        /// What it says.
+        /// Its value.
         value: String,
-        /// What it may say.
+        /// The accepted values.
         expected: &'static str,
     },
-    /// A tool of the CUDA toolkit is not there.
+    /// A tool of the CUDA toolkit is missing.
     #[error(
         "{tool} was not found. Get it with one of: `cargo xtask setup` in a checkout of eigenforge; \
          `pip install nvidia-cuda-{tool}`; the CUDA toolkit; or name it in {variable}.\nSearched:\n  {}", searched.join("\n  ")
@@ -129,31 +129,31 @@ pub enum JitError {
     NoTool {
         /// `nvdisasm` or `cuobjdump`.
         tool: &'static str,
-        /// The environment variable that would name it.
+        /// The environment variable that can name it.
         variable: &'static str,
-        /// Where it was looked for.
+        /// Where it was searched.
         searched: Vec<String>,
     },
-    /// A tool of the CUDA toolkit ran and failed, or could not be started.
+    /// A tool of the CUDA toolkit failed or could not be started.
     #[error("{} failed: {reason}", path.display())]
     Tool {
         /// Its file.
         path: PathBuf,
-        /// What it said.
+        /// Its message.
         reason: String,
     },
     /// The disassembly has no such kernel.
     #[error("the cubin has no kernel named {kernel:?}: it has {}", found.join(", "))]
     NoSuchKernel {
-        /// The name asked for.
+        /// The requested name.
         kernel: String,
-        /// The names that are there.
+        /// The names in it.
         found: Vec<String>,
     },
 }
 
 impl JitError {
-    /// The same error of a text that was edited in that file.
+    /// The same error, for a text edited in that file.
     pub fn in_edited(mut self, file: Option<&Path>) -> JitError {
         let file = file.map(Path::to_path_buf);
         match &mut self {
@@ -165,7 +165,7 @@ impl JitError {
     }
 }
 
-/// Who is to blame for a kernel that is not there.
+/// The cause of a missing kernel.
 fn disagree(edited: Option<&Path>) -> String {
     match edited {
         Some(file) => format!("The edited file {} leaves it out, under an #if perhaps", file.display()),
@@ -173,12 +173,12 @@ fn disagree(edited: Option<&Path>) -> String {
     }
 }
 
-/// The log on lines of its own, or nothing.
+/// The log on separate lines, or nothing.
 fn log_tail(log: &str) -> String {
     if log.trim().is_empty() { String::new() } else { format!(":\n{}", log.trim_end()) }
 }
 
-/// What pip calls the NVRTC of a major version.
+/// The pip package of an NVRTC major version.
 fn wheel(major: u32) -> String {
     match major {
         ..13 => format!("nvidia-cuda-nvrtc-cu{major}"),

@@ -1,8 +1,8 @@
-//! What a kernel's machine code consists of: its instructions counted by what they keep busy.
+//! The composition of a kernel's machine code: its instructions counted by the unit they occupy.
 //!
 //! In: nvdisasm's text of one kernel. Out: [`InstructionMix`]. An instruction counts once however often it runs, so the
-//! numbers say how the compiler wrote the kernel (wide loads, spills, the order of double-precision work in the loop), not
-//! how long it takes. Every instruction but NOP, which only fills up, is in exactly one class.
+//! numbers show how the compiler wrote the kernel (wide loads, spills, the order of double-precision work in the loop),
+//! not how long it takes. Every instruction except NOP is in exactly one class.
 //!
 //! Reference: NVIDIA, "CUDA Binary Utilities", instruction sets of compute capability 7.x to 12.x.
 
@@ -37,7 +37,7 @@ impl Widths {
     }
 
     fn count(&mut self, mnemonic: &str) {
-        // LDG.E.64.CONSTANT, LDG.E.U8, STS.128; nothing said is 32 bits.
+        // LDG.E.64.CONSTANT, LDG.E.U8, STS.128; without a width it is 32 bits.
         let slot = mnemonic.split('.').skip(1).find_map(|part| match part {
             "U8" | "S8" => Some(8),
             "U16" | "S16" => Some(16),
@@ -73,36 +73,36 @@ pub struct InstructionMix {
     pub async_copies: u32,
     /// LDL and STL: registers spilled, or an array that is indexed at run time.
     pub local: u32,
-    /// LD and ST: the compiler did not see which memory it is.
+    /// LD and ST: the compiler could not determine the memory space.
     pub generic: u32,
     /// Atomic operations and reductions in memory.
     pub atomics: u32,
-    /// LDC and its kin: kernel arguments and `__constant__` tables.
+    /// LDC and related: kernel arguments and `__constant__` tables.
     pub constants: u32,
     /// DFMA, DADD, DMUL, DSETP.
     pub fp64: u32,
     /// FFMA, FADD, FMUL, FSETP, FSEL and the half-precision ones.
     pub fp32: u32,
-    /// MUFU: reciprocals and roots to start from.
+    /// MUFU: first approximations of reciprocals and roots.
     pub special: u32,
-    /// Between number types.
+    /// Conversions between number types.
     pub conversions: u32,
     /// Additions, shifts, comparisons, bit counts, addresses.
     pub integer: u32,
-    /// Between registers, and constants into them.
+    /// Moves between registers, and constants into registers.
     pub moves: u32,
-    /// Jumps, calls, exits, and where diverged threads meet again.
+    /// Jumps, calls, exits, and reconvergence of diverged threads.
     pub branches: u32,
     /// `__syncthreads` and waits for asynchronous copies.
     pub barriers: u32,
     /// Shuffles, votes, `__syncwarp`.
     pub warp: u32,
-    /// What is none of these.
+    /// Everything else.
     pub other: u32,
 }
 
 impl InstructionMix {
-    /// Counts the instructions in nvdisasm's text of one kernel; lines that are none count nothing.
+    /// Counts the instructions in nvdisasm's text of one kernel; other lines are ignored.
     pub fn of(sass: &str) -> InstructionMix {
         let mut mix = InstructionMix::default();
         sass.lines().filter_map(instruction).for_each(|(mnemonic, operands)| mix.count(mnemonic, operands));
@@ -115,7 +115,7 @@ impl InstructionMix {
             return;
         }
         self.total += 1;
-        // What is uniform over a warp has the name of what is done for each thread, with a U in front.
+        // Warp-uniform operations have the per-thread name with a U in front.
         let plain = operation.strip_prefix('U').unwrap_or(operation);
         let class = match operation {
             "LDG" => return self.global_loads.count(mnemonic),
@@ -133,7 +133,7 @@ impl InstructionMix {
             | "KILL" | "BPT" | "RPCMOV" | "BMOV" => &mut self.branches,
             "MUFU" => &mut self.special,
             _ if operation.starts_with("ATOM") || operation == "RED" => &mut self.atomics,
-            // An integer unit that adds zero, and a half-precision unit that multiplies it, move.
+            // Adding zero in an integer unit, or multiplying by one in a half-precision unit, is a move.
             "IMAD" if mnemonic.starts_with("IMAD.MOV") => &mut self.moves,
             "HFMA2" if operands.contains("-RZ, RZ") => &mut self.moves,
             _ => match plain {

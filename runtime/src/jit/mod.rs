@@ -1,27 +1,27 @@
-//! Run-time compilation: CUDA text in, cubin out, through NVRTC and a cache on disk.
+//! Run-time compilation: CUDA text in, cubin out, through NVRTC and an on-disk cache.
 //!
 //! ```text
 //! KernelText + Arch  →  cache entry?  →  NVRTC  →  checks  →  cache entry  →  Cubin
 //! ```
 //!
-//! The text is all there is: no header is included, and the options are fixed here. What is stored and loaded is the
-//! cubin, never PTX, since PTX of a newer NVRTC is refused by older drivers of the same major version.
+//! The text is complete: no header is included, and the options are fixed here. The cubin is stored and loaded, never
+//! PTX, because older drivers of the same major version refuse the PTX of a newer NVRTC.
 //!
 //! | file | question it answers |
 //! |---|---|
 //! | `settings` | what does the environment say? |
 //! | `search` | where may NVRTC and the tools lie? |
 //! | `nvrtc` | how is the compiler loaded and called? |
-//! | `arch` | which CUDA knows which architecture? |
+//! | `arch` | which CUDA supports which architecture? |
 //! | `elf` | which kernels are in a cubin? |
-//! | `resources` | what does a kernel take on the card? |
+//! | `resources` | which resources does a kernel use? |
 //! | `diagnostics`, `blame` | how does a compile error read, and whose line is it? |
-//! | `overrides`, `override_error` | does an edited text take the place of a generated one? |
+//! | `overrides`, `override_error` | does an edited text replace a generated one? |
 //! | `cache`, `upkeep` | how are kernels kept, listed, verified and evicted? |
 //! | `disassembly` | how is machine code shown? |
 //! | `instructions` | what does machine code consist of? |
 //! | `occupancy` | how many blocks run at a time? |
-//! | `doctor` | what is on this machine? |
+//! | `doctor` | what is installed on this machine? |
 
 mod arch;
 mod blame;
@@ -68,8 +68,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The name the compiler is given. It is absolute, because the compiler writes the current folder before any other into
-/// the line table, and the same text would give different cubins.
+/// The file name given to the compiler. It is absolute, because otherwise the compiler writes the current folder into the
+/// line table, and the same text would give different cubins.
 const COMPILED_AS: &str = "/eigenforge/kernel.cu";
 
 /// The compiler with its cache.
@@ -89,29 +89,29 @@ pub struct Cubin {
     pub key: String,
     /// Name of the text it came from.
     pub name: String,
-    /// What it was compiled for.
+    /// Its target architecture.
     pub arch: Arch,
     /// The binary image to load.
     pub image: Vec<u8>,
     /// NVRTC's log with ptxas's resource lines, if any.
     pub log: String,
-    /// The cache folder that keeps source, plan, options, log and cubin; `None` when the cache is off.
+    /// The cache folder with source, plan, options, log and cubin; `None` when the cache is off.
     pub folder: Option<PathBuf>,
     /// Whether it came from the cache.
     pub cached: bool,
     /// Registers, spills and memory of each kernel.
     pub resources: Vec<KernelResources>,
-    /// What the report should say, such as a cache that cannot be written.
+    /// A note for the report, such as a cache that cannot be written.
     pub note: Option<String>,
 }
 
 impl Jit {
-    /// Finds NVRTC and opens the cache, as the environment says.
+    /// Finds NVRTC and opens the cache, according to the environment.
     pub fn new() -> Result<Jit, JitError> {
         Jit::with_settings(&Settings::from_env()?)
     }
 
-    /// Finds NVRTC and opens the cache, as the settings say.
+    /// Finds NVRTC and opens the cache, according to the settings.
     pub fn with_settings(settings: &Settings) -> Result<Jit, JitError> {
         let nvrtc = Nvrtc::find(settings)?;
         let cache = Cache::open(settings);
@@ -120,8 +120,8 @@ impl Jit {
         Ok(Jit { nvrtc, cache, retry_failed, fmad, warned: AtomicBool::new(false) })
     }
 
-    /// For tests: the compiler, or `None` after a printed line when this machine has none, so that the test is skipped.
-    /// Without `EIGENFORGE_TEST_WITHOUT=nvrtc` that is a panic.
+    /// For tests: the compiler, or `None` after a printed line if this machine has none, so that the test is skipped.
+    /// Unless `EIGENFORGE_TEST_WITHOUT=nvrtc` is set, this panics instead.
     #[doc(hidden)]
     pub fn for_tests(settings: &Settings) -> Option<Jit> {
         match Jit::with_settings(settings) {
@@ -143,8 +143,8 @@ impl Jit {
         &self.cache
     }
 
-    /// An error when the driver, of the given version as `cuDriverGetVersion` has it, would refuse what this compiler
-    /// makes. See [`Nvrtc::check_driver`].
+    /// An error if the driver, with the given version from `cuDriverGetVersion`, would refuse the output of this
+    /// compiler. See [`Nvrtc::check_driver`].
     pub fn check_driver(&self, driver_version: i32) -> Result<(), JitError> {
         self.nvrtc.check_driver(driver_version)
     }
@@ -269,7 +269,7 @@ impl Jit {
         }))
     }
 
-    /// The note on a cache that cannot be written; said once on the log.
+    /// The note on a cache that cannot be written; logged once.
     fn unwritable(&self, fault: &std::io::Error) -> String {
         let folder = self.cache.root().map(|root| root.display().to_string()).unwrap_or_default();
         let note = format!(
@@ -283,7 +283,7 @@ impl Jit {
     }
 }
 
-/// What NVRTC made of a text, with its log.
+/// NVRTC's result for a text, with its log.
 enum Outcome {
     /// The product.
     Made(Vec<u8>, String),
@@ -291,7 +291,7 @@ enum Outcome {
     Refused(String),
 }
 
-/// The cubin, once every kernel that the text promises is seen in it.
+/// Returns the cubin after checking that it contains every promised kernel.
 fn promised(kernel: &KernelText, cubin: Cubin) -> Result<Cubin, JitError> {
     let found: Vec<String> = cubin.resources.iter().filter(|r| r.entry).map(|r| r.name.clone()).collect();
     let missing: Vec<String> = kernel.entries.iter().filter(|entry| !found.contains(entry)).cloned().collect();
@@ -301,7 +301,7 @@ fn promised(kernel: &KernelText, cubin: Cubin) -> Result<Cubin, JitError> {
     Err(JitError::MissingKernels { kernel: kernel.name.clone(), arch: cubin.arch, missing, found, edited: None })
 }
 
-/// The compiler's options, sorted. All of them mean the same to nvcc.
+/// The compiler's options, sorted. All have the same meaning for nvcc.
 fn options(arch: Arch, nvrtc: (u32, u32), fmad: bool) -> Vec<String> {
     let mut options = vec![
         format!("--gpu-architecture=sm_{}", arch.target(nvrtc)),

@@ -1,8 +1,8 @@
 //! NVRTC: found, loaded and called.
 //!
 //! In: CUDA text and options. Out: a cubin or PTX, and the log in either case. The library is opened by the absolute path
-//! that the search gave, and its functions are taken from exactly that file: cudarc's own loader searches by fixed names,
-//! could pick another NVRTC than the one reported, and panics when it finds none. cudarc supplies the types.
+//! from the search, and its functions are taken from exactly that file: cudarc's own loader searches by fixed names,
+//! could pick another NVRTC than the reported one, and panics when it finds none. cudarc supplies the types.
 //! Reference: NVIDIA, "NVRTC" (CUDA 11.2 and newer: `nvrtcGetSupportedArchs`).
 
 use super::arch::Arch;
@@ -17,16 +17,16 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// NVRTC's error codes that are handled apart; returned as plain integers, since a newer library may have more of them.
+/// NVRTC's error codes that are handled separately; plain integers, because a newer library may have more of them.
 const SUCCESS: c_int = 0;
 const ERROR_COMPILATION: c_int = 6;
-/// Since CUDA 12.9 NVRTC, where it finds a driver, keeps its products in the driver's cache (~/.nv/ComputeCache) and gives a
-/// kept one without ptxas's lines in the log. Our cache does the keeping, log and all. The product is the same either way,
-/// so this is none of the options in the key, and nvcc does not know it.
+/// Since CUDA 12.9 NVRTC, if it finds a driver, caches its products in the driver's cache (~/.nv/ComputeCache) and
+/// returns cached ones without ptxas's lines in the log. Our own cache keeps the log too. The product is the same either
+/// way, so this option is not in the key, and nvcc does not know it.
 const NO_CACHE: &CStr = c"--no-cache";
 const NO_CACHE_SINCE: (u32, u32) = (12, 9);
 
-/// The functions used, copied out of the library, which is never closed.
+/// The functions used, from the library, which is never closed.
 struct Functions {
     version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int,
     arch_count: unsafe extern "C" fn(*mut c_int) -> c_int,
@@ -76,12 +76,12 @@ pub(crate) enum Product {
 
 /// How a compilation failed.
 pub(crate) enum Failure {
-    /// The text is at fault; the log says where.
+    /// The text is faulty; the log says where.
     Text {
         /// NVRTC's and ptxas's messages.
         log: String,
     },
-    /// A call was refused: an option, memory, the library itself.
+    /// A call failed: an option, memory, or the library itself.
     Call {
         /// The function.
         call: &'static str,
@@ -93,7 +93,7 @@ pub(crate) enum Failure {
 }
 
 impl Nvrtc {
-    /// Finds and loads NVRTC: the one named in EIGENFORGE_NVRTC, else the CUDA toolkit's, else a pip wheel's.
+    /// Finds and loads NVRTC: from EIGENFORGE_NVRTC, else the CUDA toolkit, else a pip wheel.
     pub fn find(settings: &Settings) -> Result<Arc<Nvrtc>, JitError> {
         if let Some(named) = &settings.nvrtc {
             let unusable = |reason: String| JitError::NvrtcUnusable { path: named.clone(), reason };
@@ -143,7 +143,7 @@ impl Nvrtc {
         &self.archs
     }
 
-    /// An error when it does not know the architecture.
+    /// An error if it does not support the architecture.
     pub fn check_arch(&self, arch: Arch) -> Result<(), JitError> {
         if self.archs.contains(&arch) {
             return Ok(());
@@ -157,8 +157,8 @@ impl Nvrtc {
         })
     }
 
-    /// An error when the driver, of the given CUDA version as `cuDriverGetVersion` has it (13000 is 13.0), is of an
-    /// older major version and would refuse the cubins.
+    /// An error if the driver, with the given CUDA version from `cuDriverGetVersion` (13000 is 13.0), has an older major
+    /// version and would refuse the cubins.
     pub fn check_driver(&self, driver_version: i32) -> Result<(), JitError> {
         let driver = driver_pair(driver_version);
         if self.version.0 <= driver.0 {
@@ -167,7 +167,7 @@ impl Nvrtc {
         Err(JitError::DriverTooOld { nvrtc: self.version, path: self.path.clone(), driver })
     }
 
-    /// Compiles a text named `file` in the messages. Gives the product and the log.
+    /// Compiles a text named `file` in the messages. Returns the product and the log.
     pub(crate) fn compile(
         &self,
         text: &CStr,
@@ -224,14 +224,14 @@ impl std::fmt::Debug for Nvrtc {
     }
 }
 
-/// A program of NVRTC's, destroyed when it goes.
+/// An NVRTC program, destroyed when dropped.
 struct Program<'a> {
     handle: nvrtcProgram,
     functions: &'a Functions,
 }
 
 impl Program<'_> {
-    /// Asks for a size, then for that many bytes.
+    /// Queries a size, then that many bytes.
     fn fetch(&self, size: Size, fill: Fill) -> Result<Vec<u8>, c_int> {
         let mut bytes = 0usize;
         // SAFETY: the program is alive.
@@ -255,7 +255,7 @@ impl Drop for Program<'_> {
     }
 }
 
-/// A zero-terminated text of NVRTC's.
+/// A zero-terminated text from NVRTC.
 pub(crate) fn text_of(mut bytes: Vec<u8>) -> String {
     while bytes.last() == Some(&0) {
         bytes.pop();
@@ -263,13 +263,13 @@ pub(crate) fn text_of(mut bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
 }
 
-/// 13020 is CUDA 13.2.
+/// Splits a CUDA version: 13020 is 13.2.
 pub(crate) fn driver_pair(version: i32) -> (u32, u32) {
     let version = u32::try_from(version).unwrap_or(0);
     (version / 1000, version % 1000 / 10)
 }
 
-/// Loads a library once a process; the text of the error says what is wrong with it.
+/// Loads a library once per process; the error text says what is wrong with it.
 fn load(candidate: &Candidate) -> Result<Arc<Nvrtc>, String> {
     static LOADED: OnceLock<Mutex<HashMap<PathBuf, Arc<Nvrtc>>>> = OnceLock::new();
     let path = candidate.path.canonicalize().map_err(|e| e.to_string())?;
@@ -317,8 +317,9 @@ fn open(origin: &'static str, path: &Path) -> Result<Nvrtc, String> {
     if unsafe { (functions.version)(&mut major, &mut minor) } != SUCCESS {
         return Err("nvrtcVersion failed".into());
     }
-    // NVRTC opens its other half by bare name when it first compiles, and up to CUDA 13.0 does not look beside itself: a
-    // wheel's would not be found. Once loaded, it is found by name. Where it lies elsewhere NVRTC finds it, or says so.
+    // At its first compilation NVRTC opens its second library by bare name, and up to CUDA 13.0 does not search its own
+    // folder, so a wheel's would not be found. Once loaded, it is found by name. If it is elsewhere NVRTC finds it, or
+    // reports it.
     let builtins = path.with_file_name(format!("libnvrtc-builtins.so.{major}.{minor}"));
     if builtins.is_file() {
         // SAFETY: NVRTC's own part; its initialisers have no preconditions.
@@ -338,8 +339,8 @@ fn open(origin: &'static str, path: &Path) -> Result<Nvrtc, String> {
     Ok(Nvrtc { path: path.to_path_buf(), origin, version: (major as u32, minor as u32), build, archs, functions })
 }
 
-/// Names a build: a hash of length, head and tail of the file, 64 KiB each (headers, and on Linux the linker's build id,
-/// which sits in one of them). Hashing all 140 MB would cost a warm start 0.1 s.
+/// Identifies a build by a hash of length, head and tail of the file, 64 KiB each (headers, and on Linux the linker's
+/// build id, are in one of them). Hashing all 140 MB would cost a warm start 0.1 s.
 fn fingerprint(path: &Path) -> std::io::Result<String> {
     const PART: u64 = 64 << 10;
     let mut file = std::fs::File::open(path)?;

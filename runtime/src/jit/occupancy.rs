@@ -1,11 +1,11 @@
-//! How many blocks of a kernel a multiprocessor holds at a time: what registers, threads and shared memory leave room for.
+//! How many blocks of a kernel fit on a multiprocessor at a time, given registers, threads and shared memory.
 //!
-//! In: registers a thread, threads a block, bytes of shared memory a block, architecture. Out: [`Occupancy`]. Registers are
-//! handed out to warps in units of 256, from four equal parts of the register file; shared memory in units of 128 bytes,
-//! with 1 KiB more a block that CUDA keeps.
+//! In: registers per thread, threads per block, bytes of shared memory per block, architecture. Out: [`Occupancy`].
+//! Registers are allocated to warps in units of 256, from four equal parts of the register file; shared memory in units
+//! of 128 bytes, plus 1 KiB per block that CUDA reserves.
 //!
-//! Reference: NVIDIA, "CUDA C++ Programming Guide", technical specifications per compute capability; the arithmetic is that
-//! of the CUDA occupancy calculator.
+//! Reference: NVIDIA, "CUDA C++ Programming Guide", technical specifications per compute capability; the arithmetic
+//! follows the CUDA occupancy calculator.
 
 use super::arch::Arch;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ use std::fmt;
 
 /// Registers of a multiprocessor, on every architecture below.
 const REGISTERS: u32 = 64 * 1024;
-/// Registers are handed to a warp in multiples of this.
+/// Registers are allocated to a warp in multiples of this.
 const REGISTER_UNIT: u32 = 256;
 /// Parts of a multiprocessor; each runs the same number of warps.
 const PARTS: u32 = 4;
-/// Shared memory is handed out in multiples of this.
+/// Shared memory is allocated in multiples of this.
 const SHARED_UNIT: u32 = 128;
-/// Shared memory of each block that CUDA keeps, since sm_80.
+/// Shared memory of each block that CUDA reserves, since sm_80.
 const RESERVED_SHARED: u32 = 1024;
 
 /// Architecture, warps, blocks and KiB of shared memory of a multiprocessor.
@@ -36,20 +36,20 @@ const MULTIPROCESSORS: [(u32, u32, u32, u32); 10] = [
     (121, 48, 24, 100),
 ];
 
-/// What a kernel leaves room for on one multiprocessor.
+/// How many blocks of a kernel run on one multiprocessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occupancy {
     /// Blocks at a time; 0 when not even one fits.
     pub blocks: u32,
     /// Their warps.
     pub warps: u32,
-    /// Warps that a multiprocessor holds at most.
+    /// Largest number of warps on a multiprocessor.
     pub most_warps: u32,
-    /// What keeps out another block.
+    /// The resource that limits it.
     pub limit: Limit,
 }
 
-/// What is used up first.
+/// The resource that runs out first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limit {
     /// Threads of a multiprocessor.
@@ -63,8 +63,8 @@ pub enum Limit {
 }
 
 impl Occupancy {
-    /// Of a kernel with `registers` a thread, `threads` a block and `shared` bytes a block, static and dynamic together;
-    /// `None` for an architecture whose multiprocessor is not in the table.
+    /// For a kernel with `registers` per thread, `threads` per block and `shared` bytes per block, static and dynamic
+    /// together; `None` for an architecture whose multiprocessor is not in the table.
     pub fn of(arch: Arch, registers: u32, threads: u32, shared: u32) -> Option<Occupancy> {
         let &(_, most_warps, most_blocks, kib) = MULTIPROCESSORS.iter().find(|known| known.0 == arch.0)?;
         let warps = threads.div_ceil(32).max(1);

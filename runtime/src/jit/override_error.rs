@@ -1,4 +1,4 @@
-//! Why an edited text cannot stand in for a generated one.
+//! Why an edited text cannot replace a generated one.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ pub enum OverrideError {
     Unreadable {
         /// The folder or file.
         path: PathBuf,
-        /// The system's account.
+        /// The I/O error.
         #[source]
         source: std::io::Error,
     },
@@ -34,7 +34,7 @@ pub enum OverrideError {
         /// What is wrong with its .ron.
         reason: String,
     },
-    /// The text was edited from that of another problem, or of another version.
+    /// The text was edited from that of another problem or version.
     #[error(
         "override {}: it was made from the text of another problem or version: {difference}. Dump again for this model \
          (`eigenforge inspect MODEL.toml --dump NEW_DIR`) and carry your edit over", file.display()
@@ -45,7 +45,7 @@ pub enum OverrideError {
         /// What differs.
         difference: String,
     },
-    /// Kernels or their parameters are others than the program will launch.
+    /// The kernels or their parameters differ from what the program launches.
     #[error(
         "override {}: its kernels are not those that will be launched; kernels, and the types of their parameters in order, \
          must be as generated\n  expected:\n{expected}\n  found:\n{found}", file.display()
@@ -53,7 +53,7 @@ pub enum OverrideError {
     Arguments {
         /// The edited file.
         file: PathBuf,
-        /// The generated kernels with their parameters, one a line.
+        /// The generated kernels with their parameters, one per line.
         expected: String,
         /// The edited ones.
         found: String,

@@ -1,49 +1,49 @@
-//! What a kernel takes on the card: read from the cubin, and from ptxas's lines in the compile log
-//! (`--ptxas-options=-v`) what only the log tells.
+//! The resources of a kernel on the card, from the cubin and from ptxas's lines in the compile log
+//! (`--ptxas-options=-v`).
 //!
-//! In: the cubin and the log. Out: registers a thread, spills, stack, shared and constant memory in bytes, for each kernel
-//! and, when there is a log, for each device function that was not inlined. A log may be without ptxas's lines: NVRTC
-//! gives none when it finds the text in a cache of its own.
+//! In: the cubin and the log. Out: registers per thread, spills, stack, shared and constant memory in bytes, for each
+//! kernel and, if there is a log, for each device function that was not inlined. A log may lack ptxas's lines: NVRTC
+//! omits them when it finds the text in its own cache.
 
 use super::elf;
 use serde::{Deserialize, Serialize};
 
-/// Resources of one kernel, or of one device function that ptxas kept apart.
+/// Resources of one kernel, or of one device function that was not inlined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelResources {
     /// The kernel's name, or the mangled name of a device function.
     pub name: String,
-    /// Whether it is a kernel. Of a device function ptxas tells stack and spills only.
+    /// Whether it is a kernel. For a device function ptxas reports only stack and spills.
     pub entry: bool,
-    /// 32-bit registers a thread.
+    /// 32-bit registers per thread.
     pub registers: u32,
-    /// Bytes of registers stored to local memory for want of room; `None` when nobody told.
+    /// Bytes of registers stored to local memory for lack of registers; `None` if unknown.
     pub spill_stores: Option<u32>,
-    /// Bytes of registers loaded back; `None` when nobody told.
+    /// Bytes of registers loaded back; `None` if unknown.
     pub spill_loads: Option<u32>,
-    /// Bytes of stack a thread, callees included for a kernel.
+    /// Bytes of stack per thread, callees included for a kernel.
     pub stack: u32,
-    /// Bytes of static shared memory a block.
+    /// Bytes of static shared memory per block.
     pub shared: u32,
-    /// Bytes of constant memory in all banks, which only the log tells, and for sm_8x only; else `None`.
+    /// Bytes of constant memory in all banks, known from the log for sm_8x only; otherwise `None`.
     pub constant: Option<u32>,
 }
 
 impl KernelResources {
-    /// Whether any register was spilled; `None` when nobody told, which can be only when there is a stack.
+    /// Whether any register was spilled; `None` if unknown, which requires a stack.
     pub fn spills(&self) -> Option<bool> {
         Some(self.spilled()? > 0)
     }
 
-    /// Bytes spilled, stored and loaded; `None` when nobody told.
+    /// Bytes spilled, stored and loaded; `None` if unknown.
     pub fn spilled(&self) -> Option<u64> {
         Some(u64::from(self.spill_stores?) + u64::from(self.spill_loads?))
     }
 }
 
-/// Resources by the cubin, with spills, constant memory and device functions by the log. Where the log says nothing, a
-/// kernel without a stack has no spills, and of any other they are unknown. Kernels first, then device functions, each by
-/// name. When the cubin cannot be read, all is the log's.
+/// Resources from the cubin, with spills, constant memory and device functions from the log. Without log lines, a kernel
+/// without a stack has no spills, and for any other they are unknown. Kernels first, then device functions, each by name.
+/// If the cubin cannot be read, everything comes from the log.
 pub(crate) fn of(image: &[u8], log: &str) -> Vec<KernelResources> {
     let mut found = parse(log);
     let Some(kernels) = elf::kernels(image) else { return found };
@@ -112,7 +112,7 @@ fn leading_number(part: &str) -> u32 {
     digits.parse().unwrap_or(0)
 }
 
-/// The number that stands right before `words`, 0 when they are absent.
+/// The number right before `words`, 0 if they are absent.
 fn number_before(line: &str, words: &str) -> u32 {
     let Some(end) = line.find(words) else { return 0 };
     let digits = line[..end].rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Where NVRTC and the disassembly tools may lie.
+//! Search paths for NVRTC and the disassembly tools.
 //!
 //! In: [`Settings`]. Out: candidate files, best first, with a line for each place, so that an error can list them. Order:
-//! the CUDA toolkit, the dynamic loader's folders, pip's wheels. Layouts seen in wheels: `nvidia/cu13/{lib,bin}` (CUDA 13)
-//! and `nvidia/cuda_nvrtc/lib` (CUDA 11 and 12).
+//! the CUDA toolkit, the dynamic loader's folders, pip's wheels. Layouts of wheels: `nvidia/cu13/{lib,bin}` (CUDA 13) and
+//! `nvidia/cuda_nvrtc/lib` (CUDA 11 and 12).
 
 use super::error::JitError;
 use super::settings::{Settings, version_numbers};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A library that may be NVRTC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Who told of it: `CUDA toolkit`, `pip wheel`, ….
+    /// Where it was found: `CUDA toolkit`, `pip wheel`, ….
     pub origin: &'static str,
     /// The file.
     pub path: PathBuf,
@@ -38,7 +38,7 @@ pub(crate) fn nvrtc_in(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// All places where NVRTC may lie, best first; `searched` gets a line for each that has none.
+/// All places where NVRTC may be, best first; `searched` gets a line for each place without one.
 pub(crate) fn nvrtc_candidates(settings: &Settings, searched: &mut Vec<String>) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     let mut look = |origin: &'static str, folder: PathBuf| {
@@ -78,7 +78,7 @@ pub(crate) fn nvrtc_candidates(settings: &Settings, searched: &mut Vec<String>) 
     candidates
 }
 
-/// The file that the dynamic loader finds for NVRTC's usual names. It stays loaded, as a compiler in use would.
+/// The file that the dynamic loader finds for NVRTC's usual names. It stays loaded, like a compiler in use.
 fn ask_loader() -> Option<PathBuf> {
     if !cfg!(target_os = "linux") {
         return None;
@@ -109,7 +109,7 @@ fn wheel_folders(site: &Path, part: &str, old: &str) -> Vec<PathBuf> {
     folders.into_iter().map(|folder| folder.join(part)).filter(|folder| folder.is_dir()).collect()
 }
 
-/// Finds a program of the toolkit: the one named by the user, in the toolkit, on the path, in pip's wheels.
+/// Finds a toolkit program: named by the user, in the toolkit, on the path, in pip's wheels.
 pub(crate) fn tool(
     settings: &Settings,
     tool: &'static str,

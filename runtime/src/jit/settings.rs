@@ -4,14 +4,14 @@
 //! |---|---|
 //! | `EIGENFORGE_NVRTC` | the NVRTC library, a file or its folder |
 //! | `EIGENFORGE_NVDISASM`, `EIGENFORGE_CUOBJDUMP` | the disassembler and the resource reader, files or their folders |
-//! | `EIGENFORGE_CACHE` | folder of the kernel cache, or `off`; default: the platform's cache folder, `eigenforge/kernels` |
-//! | `EIGENFORGE_CACHE_READONLY` | cache folders behind it, a path list, read in this order and never written (for clusters) |
-//! | `EIGENFORGE_CACHE_LIMIT` | size the cache may reach: `2GiB`, `500M`, or bytes; default 2 GiB |
-//! | `EIGENFORGE_RETRY_FAILED` | `1`: compile again what failed before |
-//! | `EIGENFORGE_FMAD` | `off`: round after every multiplication, so that a card has the bits of the simulation; default `on` |
-//! | `EIGENFORGE_OVERRIDE` | a folder of dumped and edited kernel files that run in place of the generated ones, as `--override` |
+//! | `EIGENFORGE_CACHE` | folder of the kernel cache, or `off`; default: `eigenforge/kernels` in the platform's cache folder |
+//! | `EIGENFORGE_CACHE_READONLY` | further cache folders, a path list, read in this order and never written (for clusters) |
+//! | `EIGENFORGE_CACHE_LIMIT` | size limit of the cache: `2GiB`, `500M`, or bytes; default 2 GiB |
+//! | `EIGENFORGE_RETRY_FAILED` | `1`: recompile texts that failed before |
+//! | `EIGENFORGE_FMAD` | `off`: round after every multiplication, so that a card gives the bits of the simulation; default `on` |
+//! | `EIGENFORGE_OVERRIDE` | a folder of dumped and edited kernel files that replace the generated ones, as `--override` |
 //!
-//! An empty variable counts as unset. In tests a [`Settings`] is made by hand, so that the environment stays untouched.
+//! An empty variable counts as unset. Tests build a [`Settings`] by hand, so that the environment stays untouched.
 
 use super::error::JitError;
 use crate::private::Trust;
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Size the cache may reach unless told otherwise: 2 GiB.
+/// Default size limit of the cache: 2 GiB.
 pub const DEFAULT_CACHE_LIMIT: u64 = 2 << 30;
 
 /// Where compiled kernels are kept.
@@ -30,11 +30,11 @@ pub enum CacheFolder {
     At(PathBuf),
     /// Nowhere, because the user said `off`.
     Off,
-    /// Nowhere, because the platform names no home folder.
+    /// Nowhere, because the platform has no home folder.
     Homeless,
 }
 
-/// What the environment says about compiler, tools and cache.
+/// The environment's settings for compiler, tools and cache.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The NVRTC named by the user.
@@ -45,24 +45,24 @@ pub struct Settings {
     pub cuobjdump: Option<PathBuf>,
     /// Root folders of CUDA toolkits, best first.
     pub toolkits: Vec<PathBuf>,
-    /// Folders that pip installs into, best first: each may have a folder `nvidia` in it.
+    /// Folders that pip installs into, best first: each may contain a folder `nvidia`.
     pub sites: Vec<PathBuf>,
-    /// Folders in which the dynamic loader looks.
+    /// Folders that the dynamic loader searches.
     pub library_path: Vec<PathBuf>,
-    /// Whether the dynamic loader may be asked for NVRTC by its name.
+    /// Whether to ask the dynamic loader for NVRTC by name.
     pub ask_loader: bool,
-    /// Folders in which programs are looked for.
+    /// Folders searched for programs.
     pub program_path: Vec<PathBuf>,
     /// The kernel cache.
     pub cache: CacheFolder,
-    /// Caches behind it, read only, in the order in which they are asked.
+    /// Further caches, read only, in the order of lookup.
     pub cache_readonly: Vec<PathBuf>,
-    /// Size the cache may reach, in bytes.
+    /// Size limit of the cache in bytes.
     pub cache_limit: u64,
-    /// Compile again what failed before.
+    /// Whether to recompile texts that failed before.
     pub retry_failed: bool,
-    /// Whether the compiler may contract a multiplication and an addition into one rounding, as it does unless told
-    /// otherwise. Part of the options, and so of the key.
+    /// Whether the compiler may contract a multiplication and an addition into one rounding, as by default. Part of the
+    /// options, and so of the key.
     pub fmad: bool,
 }
 
@@ -72,7 +72,7 @@ impl Settings {
         Settings::from_variables(&std::env::vars_os().collect(), std::env::current_exe().ok().as_deref())
     }
 
-    /// Reads the given variables; `executable` is the running program, beside which tools may lie.
+    /// Reads the given variables; `executable` is the running program; tools may be in its folder.
     fn from_variables(
         variables: &BTreeMap<OsString, OsString>,
         executable: Option<&Path>,
@@ -154,8 +154,8 @@ impl Settings {
 }
 
 impl Settings {
-    /// The folder beside the kernel cache whose name ends in `suffix`; `None` where there is no cache, or where others may write to
-    /// that folder, which standard error then says.
+    /// The folder beside the kernel cache whose name ends in `suffix`; `None` without a cache, or if others may write to
+    /// that folder, which standard error then reports.
     pub(crate) fn beside_cache(&self, suffix: &str) -> Option<PathBuf> {
         let CacheFolder::At(cache) = &self.cache else { return None };
         let mut name = cache.file_name()?.to_os_string();
@@ -164,7 +164,7 @@ impl Settings {
     }
 }
 
-/// Compilers run in folders of their own, where a relative path would lead elsewhere.
+/// Makes a path absolute, because compilers run in folders of their own.
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }

@@ -1,7 +1,7 @@
-//! The cache's verbs: list, verify, clear, and eviction of what was used least recently.
+//! Cache maintenance: list, verify, clear, and eviction of the least recently used entries.
 //!
 //! In: the cache's folder. Out: plain data for the command to print. Folders that other programs are writing or deleting
-//! (`.tmp-…`) are left alone for an hour, then taken for what a killed program left behind, and removed.
+//! (`.tmp-…`) are left alone for an hour, then treated as remains of a killed program and removed.
 
 use super::arch::Arch;
 use super::cache::{
@@ -16,17 +16,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-/// Age at which a temporary folder counts as left behind.
+/// Age at which a temporary folder counts as abandoned.
 const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
-/// One kept kernel.
+/// One cached kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
     /// The key, 64 hexadecimal digits.
     pub key: String,
     /// The kernel's name.
     pub name: String,
-    /// What it was compiled for.
+    /// Its target architecture.
     pub arch: Arch,
     /// Bytes on disk.
     pub bytes: u64,
@@ -47,8 +47,8 @@ pub struct Entry {
 pub struct Verdict {
     /// The folder.
     pub folder: PathBuf,
-    /// What is wrong with it; `None`: it is whole. A faulty entry does no harm: it is never used, and replaced when its
-    /// kernel is next compiled.
+    /// What is wrong with it; `None` if it is intact. A faulty entry does no harm: it is never used, and is replaced when
+    /// its kernel is next compiled.
     pub fault: Option<String>,
 }
 
@@ -65,8 +65,8 @@ impl Cache {
         Ok(entries)
     }
 
-    /// Reads every entry of the writable cache and checks every byte: lengths, hashes, and that the key is that of the
-    /// text, options, architecture and compiler.
+    /// Reads every entry of the writable cache and checks every byte: lengths, hashes, and that the key matches text,
+    /// options, architecture and compiler.
     pub fn verify(&self) -> io::Result<Vec<Verdict>> {
         let check = |folder: PathBuf| match is_temporary(&folder) {
             true if unused(&folder) < LEFT_BEHIND => None,
@@ -78,7 +78,7 @@ impl Cache {
         Ok(verdicts)
     }
 
-    /// Empties the writable cache. Gives the number of entries and the bytes freed.
+    /// Empties the writable cache. Returns the number of entries and the bytes freed.
     pub fn clear(&self) -> io::Result<(usize, u64)> {
         let (mut entries, mut bytes) = (0, 0);
         for folder in self.folders()? {
@@ -97,7 +97,7 @@ impl Cache {
         Ok((folders.iter().map(|folder| size(folder)).sum(), entries))
     }
 
-    /// Whether an entry could be written, by making and removing a folder.
+    /// Checks that an entry could be written, by making and removing a folder.
     pub fn check_writable(&self) -> io::Result<()> {
         let Some(root) = &self.root else { return Ok(()) };
         private::make_folder(root)?;
@@ -108,8 +108,8 @@ impl Cache {
         written
     }
 
-    /// Removes what was used least recently until the cache keeps its limit; `kept`, just written, stays in any case.
-    /// The folders are counted at a program's first build, and again when the limit seems reached.
+    /// Removes the least recently used entries until the cache is within its limit; `kept`, just written, always stays.
+    /// Folders are counted at a program's first build, and again when the limit seems reached.
     pub(crate) fn evict(&self, kept: &Path) {
         let estimate = self.bytes.load(Ordering::Relaxed).saturating_add(size(kept));
         if estimate <= self.limit {
@@ -135,7 +135,7 @@ impl Cache {
         self.bytes.store(total, Ordering::Relaxed);
     }
 
-    /// The folders in the cache's folder that are ours: entries and temporary ones.
+    /// Our folders in the cache's folder: entries and temporary ones.
     fn folders(&self) -> io::Result<Vec<PathBuf>> {
         let Some(root) = &self.root else { return Ok(Vec::new()) };
         let listing = match fs::read_dir(root) {
@@ -155,7 +155,7 @@ fn is_temporary(folder: &Path) -> bool {
     file_name(folder).starts_with(TEMPORARY)
 }
 
-/// `<16 hexadecimal digits>-…`: other folders, should the user have put any there, are not touched.
+/// Whether the name is `<16 hexadecimal digits>-…`: other folders, which the user may have put there, are not touched.
 fn is_entry(folder: &Path) -> bool {
     let digits = file_name(folder).split('-').next().unwrap_or_default();
     digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit()) && file_name(folder).contains("-sm_")
@@ -178,7 +178,7 @@ fn entry(folder: &Path, record: Record) -> Entry {
 fn verify(folder: &Path, trust: &Trust) -> Result<(), String> {
     let record = match cache::read_record(folder, trust) {
         Ok(record) => record,
-        // Of a version that shares the folder; its files are for that one to judge.
+        // Of another version that shares the folder; only that version can check its files.
         Err(Unreadable::OtherSchema(_)) => return Ok(()),
         Err(Unreadable::Damaged(fault)) => return Err(fault),
     };
@@ -210,7 +210,7 @@ fn size(folder: &Path) -> u64 {
     files.filter_map(|file| Some(file.ok()?.metadata().ok()?.len())).sum()
 }
 
-/// Time since an entry was used, or since a folder without that note was changed.
+/// Time since an entry was used, or since a folder without that file was changed.
 fn unused(folder: &Path) -> Duration {
     time_since(&folder.join(USED_FILE)).or_else(|| time_since(folder)).unwrap_or(Duration::MAX)
 }

@@ -1,7 +1,7 @@
-//! Text → two programs that run it, kept by the hash of text, engine and compiler.
+//! Compiles a text into two programs that run it, cached by the hash of text, engine and compiler.
 //!
-//! What is kept is executed: it lies in a folder of this user's alone ([`crate::private`]), and beside it a sealed record of its
-//! hashes. Programs without one, or other than theirs, are compiled again.
+//! Cached programs are executed, so they are in a private folder of this user ([`crate::private`]), with a sealed record
+//! of their hashes. Programs without a matching record are compiled again.
 
 use super::simulated::Simulated;
 use super::{Check, SimulateError};
@@ -21,7 +21,7 @@ const ENGINE: &str = include_str!("engine.hpp");
 const PARTS: [(&str, &str); 3] =
     [("block", include_str!("block.cpp")), ("watch", include_str!("watch.cpp")), ("main", include_str!("main.cpp"))];
 
-/// No contraction, and no aliasing by type, which nvcc does not assume either. Line tables of version 4: addr2line
+/// No contraction, and no type-based aliasing, which nvcc does not assume either. Line tables of version 4: addr2line
 /// confuses the files of version 5.
 const COMMON: &[&str] =
     &["-std=c++17", "-O1", "-g1", "-gdwarf-4", "-w", "-fno-pie", "-ffp-contract=off", "-fno-strict-aliasing"];
@@ -31,14 +31,14 @@ const SANITIZED: &[&str] = &[
     "-fno-sanitize-recover=all",
     "-fno-omit-frame-pointer",
 ];
-/// The hashes of what was compiled.
+/// The hashes of the compiled files.
 const RECORD: &str = "compiled.ron";
-/// The most bytes of that, and of a program.
+/// Size limits in bytes: of that record, and of a program.
 const LIMITS: [u64; 2] = [1 << 16, 1 << 30];
-/// Bytes set aside for an `extern __shared__` array; the launch says how many of them are there.
+/// Bytes reserved for an `extern __shared__` array; the launch says how many of them are used.
 const DYNAMIC_BYTES: usize = 256 << 10;
 
-/// A C++ compiler and a folder for what it makes.
+/// A C++ compiler and a folder for its output.
 #[derive(Clone, Debug)]
 pub struct Simulator {
     compiler: PathBuf,
@@ -54,8 +54,8 @@ pub(super) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Simul
 }
 
 impl Simulator {
-    /// The compiler named by CXX, else c++, g++ or clang++. Programs are kept beside the kernel cache, or, where there is
-    /// none, in a temporary folder that goes with the simulator.
+    /// The compiler named by CXX, else c++, g++ or clang++. Programs are cached beside the kernel cache or, without one,
+    /// in a temporary folder that is removed with the simulator.
     pub fn find() -> Result<Simulator, SimulateError> {
         let named = std::env::var_os("CXX").filter(|name| !name.is_empty()).map(PathBuf::from);
         let candidates = match named {
@@ -74,7 +74,7 @@ impl Simulator {
         Simulator::with(&candidates, folder.as_deref())
     }
 
-    /// The first of `candidates` that answers; programs are kept in `folder`, if it can be written.
+    /// The first working compiler of `candidates`; programs are cached in `folder`, if it can be written.
     pub fn with(candidates: &[PathBuf], folder: Option<&Path>) -> Result<Simulator, SimulateError> {
         let answer = |compiler: &PathBuf| {
             let output = Command::new(compiler).arg("--version").output().ok()?;
@@ -85,7 +85,7 @@ impl Simulator {
             let names: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
             return Err(SimulateError::NoCompiler { searched: names.join(", ") });
         };
-        // The compiler runs in folders of its own.
+        // The compiler runs in folders of its own, so the path must be absolute.
         let folder = folder.and_then(|folder| std::path::absolute(folder).ok());
         let writable =
             |folder: &Path| private::make_folder(folder).and_then(|()| tempfile::tempfile_in(folder)).is_ok();
@@ -100,7 +100,7 @@ impl Simulator {
         Ok(Simulator { compiler, version, folder, seconds: 300, _temporary: temporary })
     }
 
-    /// Another limit for one launch, in seconds; 300 unless told otherwise.
+    /// Sets the time limit of one launch in seconds; the default is 300.
     pub fn time_limit(mut self, seconds: u32) -> Simulator {
         self.seconds = seconds.max(1);
         self
@@ -111,12 +111,12 @@ impl Simulator {
         format!("{}: {}", self.compiler.display(), self.version())
     }
 
-    /// What the compiler says of itself, one line.
+    /// The compiler's version line.
     pub fn version(&self) -> &str {
         self.version.lines().next().unwrap_or("")
     }
 
-    /// Compiles the text, unmodified, for both checks; or finds the programs in the folder.
+    /// Compiles the unmodified text for both checks, or finds the programs in the folder.
     pub fn build(&self, text: &KernelText) -> Result<Simulated, SimulateError> {
         let driver = driver(text);
         let mut hash = self.engine_hash();
@@ -210,7 +210,7 @@ impl Simulator {
     }
 
     /// Fills a new folder beside its final place and renames it; of two processes the first wins. The folder of a failed
-    /// compilation stays, for its sources.
+    /// compilation is kept for its sources.
     fn publish(
         &self,
         target: &Path,
@@ -233,7 +233,7 @@ impl Simulator {
             if recorded(target).is_some() {
                 return Ok(()); // of another process
             }
-            // Damaged, or of a version that kept no record.
+            // Damaged, or from a version that kept no record.
             let aside = tempfile::Builder::new().prefix(".tmp-").tempdir_in(&self.folder).map_err(failed())?;
             let _ = std::fs::rename(target, aside.path().join("damaged"));
             std::fs::rename(temporary.path(), target).map_err(failed())?;
@@ -244,7 +244,7 @@ impl Simulator {
 }
 
 impl Simulator {
-    /// Keeps the sources of a failed compilation in a folder named after the target, in place of an earlier one.
+    /// Keeps the sources of a failed compilation in a folder named after the target, replacing an earlier one.
     fn keep_failed(&self, target: &Path, temporary: TempDir) -> PathBuf {
         let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let kept = self.folder.join(format!("failed-{name}"));
@@ -254,7 +254,7 @@ impl Simulator {
     }
 }
 
-/// Writes down what was compiled: each file with its hash. From now on they are this user's alone.
+/// Records each compiled file with its hash, and makes the files private to this user.
 fn record(folder: &Path, files: &[&str]) -> Result<(), SimulateError> {
     let hashes = files.iter().map(|name| {
         let path = folder.join(name);
@@ -267,7 +267,7 @@ fn record(folder: &Path, files: &[&str]) -> Result<(), SimulateError> {
     written.map_err(system(format!("writing {RECORD}")))
 }
 
-/// The record of a folder, if it and what it names are as they were written, by this user.
+/// The record of a folder, if it and the files it names are unchanged and owned by this user.
 fn recorded(folder: &Path) -> Option<Vec<String>> {
     let trust = Trust::own();
     let sealed = trust.holds_folder(folder).then(|| trust.read_text(&folder.join(RECORD), LIMITS[0]).ok())??;
@@ -279,7 +279,7 @@ fn recorded(folder: &Path) -> Option<Vec<String>> {
     files.iter().all(is_whole).then(|| files.into_iter().map(|(name, _)| name).collect())
 }
 
-/// Whether these files are there as they were compiled.
+/// Whether these files are present and unchanged.
 fn is_compiled(folder: &Path, files: &[&str]) -> bool {
     recorded(folder).is_some_and(|recorded| recorded == files)
 }
@@ -301,8 +301,8 @@ fn file_name(name: &str) -> String {
     name.chars().take(80).map(keep).collect()
 }
 
-/// What is compiled: the header, the text, and the table of its entries. Dynamic shared arrays get their memory from the
-/// assembler, so that the text may declare them with any type.
+/// The source to compile: the header, the text, and the table of its entries. The assembler places dynamic shared arrays,
+/// so that the text may declare them with any type.
 fn driver(text: &KernelText) -> String {
     let mut out = String::from("#include \"host.hpp\"\n#include \"kernel.cu\"\n");
     out += "namespace eigenforge {\nextern const Entry entries[];\nconst Entry entries[] = {\n";

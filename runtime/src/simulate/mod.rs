@@ -1,19 +1,19 @@
-//! The generated CUDA text on a CPU. An unmodified [`KernelText`](eigenforge_templates::KernelText) goes in and is compiled
-//! by the C++ compiler of the machine behind a header of ours (`host.hpp`); a launch changes the buffers, or is refused
-//! with a [`Fault`] that names class, lines, block and thread. No CUDA driver, NVRTC or GPU is used.
+//! The generated CUDA text on a CPU. An unmodified [`KernelText`](eigenforge_templates::KernelText) is compiled by the
+//! machine's C++ compiler with a header of ours (`host.hpp`); a launch changes the buffers, or is refused with a
+//! [`Fault`] that names class, lines, block and thread. No CUDA driver, NVRTC or GPU is used.
 //!
 //! The threads of a block are fibers that take turns at barriers and warp operations, in the order of a [`Schedule`].
 //! Shared memory and outputs start as NaN. A launch runs twice ([`Check`]): once with all accesses to arguments and
 //! shared memory watched (bounds, races, reads of memory never written), once under AddressSanitizer and the sanitizer
 //! of undefined behaviour; both must leave the same bytes. Nothing is contracted (`-ffp-contract=off`).
 //!
-//! A compiled file is two programs, one a check, which stay and fork themselves for each launch: every launch finds its
-//! memory as the program was loaded, and a fault ends no more than that launch.
+//! A compiled file is two programs, one per check, which stay running and fork for each launch: every launch starts with
+//! freshly loaded memory, and a fault ends only that launch.
 //!
-//! [`Device::simulated`](crate::Device::simulated) makes a device of this, for solvers and for `--device sim`.
+//! [`Device::simulated`](crate::Device::simulated) makes such a device, for solvers and for `--device sim`.
 //!
-//! Not modelled: caches and the memory model beyond "a barrier lies between", registers and occupancy, streams, and
-//! more than one block at a time (a kernel whose blocks wait for each other is reported as endless).
+//! Not modelled: caches and the memory model beyond barriers, registers and occupancy, streams, and more than one block
+//! at a time (a kernel whose blocks wait for each other is reported as endless).
 //!
 //! Linux only, with g++ or clang++ of C++17.
 
@@ -38,9 +38,9 @@ pub enum Schedule {
     Forward,
     /// By number, the last first.
     Reverse,
-    /// One warp after the other in random order, each as far as it comes, its lanes in random order.
+    /// One warp after the other in random order, each as far as possible, its lanes in random order.
     Random {
-        /// Where the random numbers start.
+        /// Seed of the random numbers.
         seed: u64,
     },
 }
@@ -91,7 +91,7 @@ pub enum Argument<'a> {
     In(&'a [u8]),
     /// A buffer that the kernel reads and writes.
     InOut(&'a mut [u8]),
-    /// A buffer that the kernel writes; it starts as NaN, and reading what was not written is a fault.
+    /// A buffer that the kernel writes; it starts as NaN, and reading unwritten elements is a fault.
     Out(&'a mut [u8]),
     /// `i64`.
     I64(i64),
@@ -107,7 +107,7 @@ pub enum Argument<'a> {
     F32(f32),
 }
 
-/// Why a kernel could not be run on the CPU, or what was found when it was.
+/// Why a kernel could not be run on the CPU, or what fault was found.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulateError {
     /// No C++ compiler.
@@ -126,17 +126,17 @@ pub enum SimulateError {
         what: String,
         /// The compiler.
         compiler: String,
-        /// What it said.
+        /// Its message.
         log: String,
         /// Where the sources are.
         folder: PathBuf,
     },
-    /// A file or a process.
+    /// An I/O or process error.
     #[error("{what}: {source}; the folder must be writable and the programs in it allowed to run")]
     System {
         /// What was attempted.
         what: String,
-        /// The system's account.
+        /// The I/O error.
         #[source]
         source: std::io::Error,
     },
@@ -145,15 +145,15 @@ pub enum SimulateError {
     Launch {
         /// The kernel.
         entry: String,
-        /// What would do.
+        /// The accepted values.
         expected: String,
-        /// What was given.
+        /// The given value.
         found: String,
     },
     /// The kernel has a fault.
     #[error(transparent)]
     Fault(Box<Fault>),
-    /// The run ended in a way that no check explains.
+    /// The run crashed in a way that no check explains.
     #[error("{entry} ended with {status} and no report; its output:\n{output}")]
     Crashed {
         /// The kernel.
@@ -163,7 +163,7 @@ pub enum SimulateError {
         /// What it printed.
         output: String,
     },
-    /// The two checked builds left different bytes: the text depends on memory that is not its own or never set.
+    /// The two checked builds left different bytes: the text depends on memory that is foreign or uninitialised.
     #[error(
         "{entry} leaves different bytes in argument {argument} under the two checks; expected the same, so it depends on a variable that is never set"
     )]

@@ -1,4 +1,4 @@
-//! What a simulated launch reports: our engine's report file or a sanitizer's output in, a [`Fault`] out.
+//! Parses the report of a simulated launch: our engine's report file or a sanitizer's output in, a [`Fault`] out.
 
 use std::fmt;
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::process::Command;
 /// The class of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultClass {
-    /// Two threads touch the same bytes, one of them writes, and no barrier lies between.
+    /// Two threads access the same bytes without a barrier in between, and at least one writes.
     Race,
     /// A read outside of every argument and shared array.
     OutOfBoundsRead,
     /// A write outside of every argument and shared array.
     OutOfBoundsWrite,
-    /// An index that the type of its array does not have.
+    /// An index outside the array's type.
     IndexOutOfBounds,
     /// A read of shared memory that no thread of the block wrote.
     UninitialisedShared,
@@ -23,13 +23,13 @@ pub enum FaultClass {
     WriteToConstant,
     /// An access at an address that its size does not divide.
     Misaligned,
-    /// Threads of a block at different `__syncthreads`, or some of them gone.
+    /// Threads of a block at different `__syncthreads`, or some already finished.
     DivergentBarrier,
-    /// A warp operation whose mask names lanes that do not come to it.
+    /// A warp operation whose mask names lanes that never reach it.
     WarpDeadlock,
-    /// A mask that leaves out the caller, names lanes that do not exist, or a shuffle from a lane outside of it.
+    /// A mask that excludes the caller or names lanes that do not exist, or a shuffle from a lane outside of it.
     WrongMask,
-    /// An access far from everything.
+    /// An access far from all valid memory.
     WildPointer,
     /// Integer division by zero.
     DivisionByZero,
@@ -75,14 +75,14 @@ impl fmt::Display for FaultClass {
     }
 }
 
-/// A line of the generated text (`kernel.cu`), or of the user's own definition where the text points there.
+/// A line of the generated text (`kernel.cu`), or of the user's definition if the text refers to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLine {
     /// The file.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
-    /// The line's text, where the file is the generated one.
+    /// The line's text, if the file is the generated one.
     pub text: String,
 }
 
@@ -105,7 +105,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The line of each place, innermost.
+    /// The innermost line of each place.
     pub fn lines(&self) -> Vec<u32> {
         self.sites.iter().filter_map(|site| site.first()).map(|place| place.line).collect()
     }
@@ -132,7 +132,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Where to find lines: the program that ran, and the generated text.
+/// Where to look up lines: the program that ran, and the generated text.
 pub(super) struct Lines<'a> {
     pub program: &'a Path,
     pub text: &'a str,
@@ -146,7 +146,7 @@ impl Lines<'_> {
         SourceLine { file: file.into(), line, text: text.trim().into() }
     }
 
-    /// The lines of a return address, innermost first; of `fallback` where no addr2line is there.
+    /// The lines of a return address, innermost first; `fallback` if addr2line is missing.
     fn site(&self, pc: u64, fallback: (&str, u32)) -> Vec<SourceLine> {
         let before = pc.wrapping_sub(1);
         let found =
@@ -159,7 +159,7 @@ impl Lines<'_> {
         places
     }
 
-    /// `path:12` or `path:12 (discriminator 2)`, when it is not the engine's own.
+    /// Parses `path:12` or `path:12 (discriminator 2)`, unless it is the engine's own.
     fn file_and_line(&self, word: &str) -> Option<SourceLine> {
         let word = word.split(" (").next().unwrap_or(word);
         let (file, line) = word.rsplit_once(':')?;

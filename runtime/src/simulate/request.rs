@@ -88,7 +88,7 @@ pub(super) fn result_bytes(arguments: &[Argument<'_>]) -> usize {
     arguments.iter().filter_map(Argument::written_bytes).sum()
 }
 
-/// The written buffers of a result; nothing for an argument that is not written.
+/// The written buffers of a result; `None` for an argument that is not written.
 pub(super) fn written<'r>(mut result: &'r [u8], arguments: &[Argument<'_>]) -> Vec<Option<&'r [u8]>> {
     let mut next = |bytes: usize| {
         let (mine, rest) = result.split_at(bytes);

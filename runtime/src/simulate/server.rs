@@ -1,6 +1,6 @@
-//! A simulating program that runs and takes launches: requests in, the bytes of the written buffers out.
+//! A running simulation program: launch requests in, the bytes of the written buffers out.
 //!
-//! The program (`main.cpp`) forks itself for each launch, so one launch cannot disturb the next; it ends when its input is
+//! The program (`main.cpp`) forks for each launch, so one launch cannot disturb the next; it ends when its input is
 //! closed, which dropping a [`Server`] does.
 
 use std::fs::{File, OpenOptions};
@@ -33,16 +33,16 @@ impl Server {
     pub fn start(program: &Path, seconds: u32) -> io::Result<Server> {
         let folder = tempfile::tempdir()?;
         let (report, output) = (folder.path().join("report"), folder.path().join("output"));
-        // Appended to, so that emptying the file between launches leaves no gap.
+        // Opened for appending, so that emptying the file between launches leaves no gap.
         let written = OpenOptions::new().create(true).append(true).open(&output)?;
         let mut child = Command::new(program)
             .arg(&report)
             .arg(seconds.to_string())
             .env("ASAN_OPTIONS", "detect_leaks=0:exitcode=4:detect_stack_use_after_return=0")
-            // AddressSanitizer must be the first library, whatever tool this program runs under.
+            // AddressSanitizer must be the first library, whatever preloads this program has.
             .env_remove("LD_PRELOAD")
             .env("UBSAN_OPTIONS", "exitcode=4:print_stacktrace=0")
-            // A terminal's SIGINT is for this process, which may have a state to save with its help.
+            // A terminal's SIGINT is meant for this process, which may still need the program to save its state.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -54,7 +54,7 @@ impl Server {
         Ok(Server { child, requests: Some(requests), answers, report, output, _folder: folder })
     }
 
-    /// Runs one launch; the result has `bytes`. An error means that the program itself is gone.
+    /// Runs one launch; the result has `bytes` bytes. An error means that the program itself has ended.
     pub fn launch(&mut self, request: &[u8], bytes: usize) -> io::Result<Answer> {
         let requests = self.requests.as_mut().ok_or_else(|| io::Error::other("the program was told to end"))?;
         requests.write_all(request)?;
@@ -79,7 +79,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.requests = None;
-        // It ends by itself now that its input has; without this it would stay a zombie.
+        // It ends because its input is closed; waiting avoids a zombie.
         let _ = self.child.wait();
     }
 }

@@ -17,7 +17,7 @@ pub struct Simulated {
     folder: PathBuf,
     kept: bool,
     seconds: u32,
-    /// One a check, in the order of [`Check`].
+    /// One per check, in the order of [`Check`].
     servers: Arc<[Mutex<Option<Server>>; 2]>,
     _temporary: Option<Arc<TempDir>>,
 }
@@ -44,12 +44,12 @@ impl Simulated {
         name.rsplit('-').next().unwrap_or_default()
     }
 
-    /// Whether the programs were there already.
+    /// Whether the programs came from the cache.
     pub fn was_kept(&self) -> bool {
         self.kept
     }
 
-    /// Runs `entry` under both checks. The written buffers get the result; on an error they keep what they had.
+    /// Runs `entry` under both checks. The written buffers get the result; on an error they are unchanged.
     pub fn launch(
         &self,
         entry: &str,
@@ -110,7 +110,7 @@ impl Simulated {
                 Err(SimulateError::Fault(Box::new(fault)))
             }
             Err(gone) => {
-                // The next launch starts another.
+                // The next launch starts another one.
                 *server = None;
                 Err(failed()(gone))
             }

@@ -1,4 +1,4 @@
-//! Inner products of one vector with a few others in one sweep: the belts of Nemes et al. (2014), Algorithm 4.
+//! Inner products of one vector with a few others in one sweep: the "belts" of Nemes et al. (2014), Algorithm 4.
 //!
 //! In: V, 1 to [`BELT`] vectors, and w. Out: Vᵀw, in the order of V. The kernel is a vector program generated for its
 //! width, so its sums are finished in the same launch and have the same bits in each run.
@@ -10,7 +10,7 @@ use crate::scalar::Scalar;
 use crate::vector_program::Program;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Vectors of a belt, at most.
+/// Most vectors of a belt.
 pub const BELT: usize = PRODUCTS;
 
 /// Belts of any width on one device; each kernel is compiled at its first use.
@@ -25,7 +25,7 @@ impl Belts {
         Belts { algebra: Algebra::new(device), last: Mutex::default() }
     }
 
-    /// Asks for Vᵀw without waiting for it.
+    /// Queues Vᵀw without waiting for it.
     ///
     /// # Errors
     /// No vectors or more than [`BELT`], vectors of other lengths or devices, a kernel that cannot be run.
@@ -40,7 +40,7 @@ impl Belts {
         Ok(())
     }
 
-    /// The first `width` inner products of what was asked for last; waits for them.
+    /// The first `width` inner products of the last request; waits for them.
     pub fn sums(&self, width: usize) -> Result<Vec<f64>> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sums = last.as_ref().map_or(Ok(Vec::new()), |program| program.sums())?;

@@ -1,11 +1,11 @@
 //! Block LOBPCG: k states and some guard vectors at once, with soft locking.
 //!
-//! Variant: Knyazev (2001) with the basis of Duersch, Shao, Yang and Gu (2018): the new P is made orthogonal to the new
-//! X in the coefficients of the Rayleigh–Ritz step, so the basis [X W P] stays well conditioned. Converged columns stay
-//! in X but bring no W (soft locking). Guard vectors, beyond the k asked for, keep the k-th from converging slowly when
-//! its level is near the next. The pencil is whitened with nearly dependent directions dropped, so an indefinite pencil
-//! costs directions and never the run; if too few are left, X is orthonormalised afresh, with random vectors where
-//! columns have collapsed.
+//! Variant: Knyazev (2001) with the basis of Duersch, Shao, Yang and Gu (2018): the new P is made orthogonal to the new X
+//! in the coefficients of the Rayleigh–Ritz step, so the basis [X W P] stays well conditioned. Converged columns stay in
+//! X but add no W (soft locking). Guard vectors, beyond the k requested, prevent slow convergence of the k-th state when
+//! the next level is close. The pencil is whitened and nearly dependent directions are dropped, so an indefinite pencil
+//! costs directions and never the run; if too few remain, X is orthonormalised again, with random vectors in place of
+//! collapsed columns.
 //!
 //! Memory: X, A X, W, A W, P, A P and one scratch block, 7 (k + guard) vectors.
 
@@ -22,11 +22,11 @@ use crate::scalar::Scalar;
 use crate::trace;
 use crate::vector_program::{Bind, Program};
 
-/// Iterations between two fresh multiplies of X and P.
+/// Iterations between two recomputations of the products of X and P.
 const REFRESH: usize = 50;
 /// Iterations without a lower residual or value after which the search has stagnated.
 const PATIENCE: usize = 150;
-/// Iterations between two fresh multiplies that doubt convergence.
+/// Iterations between two recomputations that check convergence.
 const BETWEEN_CHECKS: usize = 4;
 /// Blocks held.
 pub(super) const BLOCKS: usize = 7;
@@ -50,7 +50,7 @@ struct Block<'a, T: Scalar> {
     residuals: Vec<f64>,
 }
 
-/// The k lowest states, in a block of so many columns.
+/// The k lowest states, in a block of `columns` columns.
 pub(super) fn search<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
@@ -77,8 +77,8 @@ pub(super) fn search<T: Scalar>(
             if block.residuals[..k].iter().all(|r| *r <= tolerance) {
                 break StopReason::Converged;
             }
-            // Where k cuts a multiplet, Rayleigh–Ritz may turn the k-th vector into a guard of the same level that is not
-            // as far yet: both go on.
+            // If k cuts a multiplet, Rayleigh–Ritz may exchange the k-th vector with a guard of the same level that has
+            // converged less: both continue.
             next_check = iteration + BETWEEN_CHECKS;
         }
         if iteration >= run.options.max_iterations {
@@ -153,7 +153,7 @@ impl<'a, T: Scalar> Block<'a, T> {
         Ok(block)
     }
 
-    /// Goes on from a saved X and P.
+    /// Resumes from a saved X and P.
     fn resume(&mut self, vectors: &[Vec<T>]) -> Result<(), SolveError> {
         let m = self.x.len();
         for (vector, values) in self.x.iter_mut().zip(vectors) {
@@ -171,7 +171,7 @@ impl<'a, T: Scalar> Block<'a, T> {
         saver.save("lobpcg", iteration, &self.values, &vectors)
     }
 
-    /// Orthonormalises X from nothing, with random vectors where a column has collapsed, and forgets P.
+    /// Orthonormalises X from scratch, with random vectors in place of collapsed columns, and drops P.
     fn restart(&mut self, iteration: usize) -> Result<(), SolveError> {
         self.directions = 0;
         for j in 0..self.x.len() {
@@ -189,7 +189,7 @@ impl<'a, T: Scalar> Block<'a, T> {
         self.refresh(iteration)
     }
 
-    /// Multiplies X and P afresh, solves Rayleigh–Ritz in X alone and forms the residuals.
+    /// Recomputes the products of X and P, solves Rayleigh–Ritz in X alone and forms the residuals.
     fn refresh(&mut self, iteration: usize) -> Result<(), SolveError> {
         let _refresh = trace::span("solver", "refresh");
         let x: Vec<&Vector<T>> = self.x.iter().collect();

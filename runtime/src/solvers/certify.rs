@@ -1,10 +1,10 @@
-//! Trust: true residuals, and a search of what is orthogonal to the states found.
+//! Certification: true residuals, and a search of the orthogonal complement of the states found.
 //!
 //! Degenerate or missed states are the oldest complaint about iterative eigensolvers. After any of them the operator is
-//! deflated, A + Σ (top − λ_i) q_i q_iᵀ, so that the states found leave the low end, and its lowest level is searched
-//! from a random start, by Davidson where the main search used the diagonal and by Lanczos elsewhere:
-//! - below or at the k-th value found: a state was missed, or belongs to its level. It is converged, kept, and the search
-//!   goes on, so levels are completed also beyond k;
+//! deflated, A + Σ (top − λ_i) q_i q_iᵀ, which moves the states found away from the low end, and its lowest level is
+//! searched from a random start, by Davidson if the main search used the diagonal and by Lanczos otherwise:
+//! - below or at the k-th value found: a state was missed, or belongs to its level. It is converged and kept, and the
+//! search continues, so levels are completed also beyond k;
 //! - above: nothing is missing. The search ends as soon as ‖r‖ ≤ 10⁻³ (θ − λ_k): were a state at or below λ_k hidden in
 //!   the search vector with weight ε, it alone would add ε (θ − λ_k) to the residual, so ε ≤ 10⁻³; and a search vector
 //!   loses the lowest states last, since every iteration amplifies them over those at θ. This is evidence from a random
@@ -21,18 +21,18 @@ use crate::scalar::Scalar;
 use crate::trace;
 use eigenforge_templates::Cost;
 
-/// At most this many states beyond k are searched; a larger level stays marked incomplete.
+/// At most this many states beyond k are searched; a larger level stays marked as incomplete.
 const EXTRA: usize = 64;
-/// Share of the distance to the k-th value at which the residual of a higher level ends the search.
+/// Fraction of the distance to the k-th value at which the residual of a higher level ends the search.
 const FAR_ENOUGH: f64 = 1e-3;
 
-/// The same for Davidson, which does not amplify the lowest states before others as a Krylov space does: what is hidden must
-/// be smaller.
+/// The same for Davidson, which does not amplify the lowest states before others as a Krylov space does, so a hidden
+/// component must be smaller.
 const FAR_ENOUGH_BY_DIAGONAL: f64 = 1e-6;
 
-/// Where Davidson's search finds the locked states, above the last of them, in parts of the norm: at the upper end of the
-/// spectrum they would be what its corrections see most of. Full CI of water (245,025 determinants) with 1, 0.1, 0.01 took
-/// 84, 131, 51 multiplies.
+/// Distance above the last locked state at which Davidson's search sees the locked states, in units of the norm: at the
+/// upper end of the spectrum they would dominate its corrections. Full CI of water (245,025 determinants) with 1, 0.1,
+/// 0.01 took 84, 131, 51 multiplies.
 const NEAR: f64 = 0.01;
 
 /// A + Σ (top − λ_i) q_i q_iᵀ: the locked states sit at `top`, above the level that is searched for more.
@@ -75,13 +75,13 @@ impl<T: Scalar> LinearOperator<T> for Deflated<'_, T> {
 
 /// How the search of the complement ended.
 enum Search {
-    /// Everything at or below the k-th value is known; the lowest value that was met above it.
+    /// Everything at or below the k-th value is known; the lowest value found above it.
     Complete(Option<f64>),
-    /// It is not, for this reason.
+    /// The search is incomplete, for this reason.
     Incomplete(String),
 }
 
-/// Completes the levels of what the main search found and makes the report.
+/// Completes the levels found by the main search and makes the report.
 pub(super) fn complete<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
@@ -103,7 +103,7 @@ pub(super) fn complete<T: Scalar>(
             (false, None)
         }
     };
-    // True values and residuals from fresh multiplies.
+    // True values and residuals from recomputed products.
     let _residuals = trace::span("solver", "residuals");
     let (mut values, mut found) = (Vec::new(), Vec::new());
     let mut scratch = operator.device().zeros::<T>(operator.dimension())?;
@@ -150,7 +150,7 @@ pub(super) fn complete<T: Scalar>(
     })
 }
 
-/// Searches until the complement holds nothing at or below the k-th value. What is found joins `main`.
+/// Searches until the complement contains nothing at or below the k-th value. States found are added to `main`.
 fn search_complement<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
@@ -190,7 +190,7 @@ fn search_complement<T: Scalar>(
                 let found = davidson::search(&within, &deflated, davidson::Goal::Enough(&enough), &mut Saver::off())?;
                 run.take_in(&within);
                 main.iterations += found.iterations;
-                // A search that ended so soon has hardly left its start: nothing was shown.
+                // A search that ended so soon has hardly left its start and shows nothing.
                 let soon = found.iterations < davidson::LEAST && found.values.iter().all(|value| *value > limit);
                 (!soon).then_some(found)
             }
@@ -201,7 +201,7 @@ fn search_complement<T: Scalar>(
             None => {
                 let mut start = operator.device().random::<T>(n, seed)?;
                 run.algebra.orthonormalise(&mut start, &main.vectors.iter().collect::<Vec<_>>())?;
-                // Nothing is kept: as a rule the search ends without a vector.
+                // Keeps no vectors: usually the search ends without one.
                 let how = lanczos::Search { phase: "certify", enough: Some(&enough), capacity: 1 };
                 let found = lanczos::search_lowest(run, &deflated, start, &how, &mut Saver::off())?;
                 main.iterations += found.iterations;
@@ -228,7 +228,7 @@ fn search_complement<T: Scalar>(
     Ok(Search::Complete(None))
 }
 
-/// Groups ascending values that lie within `tolerance` of the first of their group; those with a member below index k.
+/// Groups ascending values within `tolerance` of the first of their group; returns groups with a member below index k.
 pub(super) fn levels(values: &[f64], k: usize, tolerance: f64, complete: bool) -> Vec<Level> {
     let mut levels = Vec::new();
     let mut start = 0;
@@ -242,7 +242,7 @@ pub(super) fn levels(values: &[f64], k: usize, tolerance: f64, complete: bool) -
     levels
 }
 
-/// ‖A x − λ x‖ of each unit vector, from a fresh multiply, summed in f64.
+/// ‖A x − λ x‖ of each unit vector, from a recomputed product, summed in f64.
 pub(super) fn residuals<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,

@@ -1,8 +1,8 @@
-//! The state of a solver on disk, so that a killed run goes on to the same energy.
+//! Saves the state of a solver on disk, so that a killed run resumes to the same energy.
 //!
-//! A state is a folder `state-N`: `header.ron`, sealed, and one raw little-endian file a vector, whose blake3 sums the header has:
-//! no byte of it can change unnoticed. A damaged state is passed over for the one before. The folder is locked while a run is in
-//! it. How states are written and what becomes of a disk that takes none: [`crate::state_folder`].
+//! A state is a folder `state-N`: a sealed `header.ron`, and one raw little-endian file per vector, whose blake3 sums are
+//! in the header, so no changed byte goes unnoticed. A damaged state is skipped in favour of the one before. The folder
+//! is locked during a run. For how states are written and how a failing disk is handled see [`crate::state_folder`].
 
 use super::CheckpointOptions;
 use crate::device::Vector;
@@ -18,13 +18,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Layout of a state. Before 2 there were no seals.
+/// Version of the layout. Layouts before 2 had no seals.
 const SCHEMA: u32 = 2;
 const FIRST_SEALED: u32 = 2;
 /// Elements converted at a time.
 const SLAB: usize = 1 << 16;
 
-/// What `header.ron` says.
+/// The contents of `header.ron`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Header {
     schema: u32,
@@ -42,14 +42,14 @@ struct Header {
     vectors: Vec<String>,
 }
 
-/// A state read back.
+/// A state that was read.
 pub(super) struct Saved<T> {
     pub iteration: usize,
     pub scalars: Vec<f64>,
     pub vectors: Vec<Vec<T>>,
 }
 
-/// Who is saving; compared on resume.
+/// Identifies the run that saves; compared on resume.
 pub(super) struct Owner<'a> {
     pub solver: &'a str,
     pub dimension: usize,
@@ -58,7 +58,7 @@ pub(super) struct Owner<'a> {
     pub seed: u64,
 }
 
-/// Saves now and then; does nothing when checkpoints are off.
+/// Saves periodically; does nothing when checkpoints are off.
 pub(super) struct Saver {
     target: Option<Target>,
 }
@@ -83,8 +83,8 @@ impl Saver {
         Saver { target: None }
     }
 
-    /// Opens the folder. States of another problem, another solver or another version are refused, whether or not to resume, so
-    /// that they are never overwritten by mistake.
+    /// Opens the folder. States of another problem, solver or version are refused, even without resuming, so that they
+    /// are never overwritten by mistake.
     pub(super) fn open(options: Option<&CheckpointOptions>, owner: &Owner<'_>) -> Result<Saver, SolveError> {
         let Some(options) = options else { return Ok(Saver::off()) };
         let folder = &options.folder;
@@ -128,7 +128,7 @@ impl Saver {
         Ok(Saver { target: Some(target) })
     }
 
-    /// The state to go on from; once.
+    /// Takes the state to resume from, once.
     pub(super) fn take_resumed<T: Scalar>(&mut self) -> Option<Saved<T>> {
         let (header, path) = self.target.as_mut()?.resumed.take()?;
         let read = |i: usize| fs::read(path.join(format!("vector-{i}.bin"))).ok().map(|b| T::read_bytes(&b));
@@ -142,12 +142,12 @@ impl Saver {
         self.target.as_ref().is_some_and(late) || self.is_interrupted()
     }
 
-    /// Whether a signal waits for the next state.
+    /// Whether a signal waits for the next save.
     pub(super) fn is_interrupted(&self) -> bool {
         self.target.is_some() && interrupt::pending().is_some()
     }
 
-    /// The search is over: signals need not wait any more.
+    /// Ends the search: signals no longer wait.
     pub(super) fn search_has_ended(&mut self) -> Result<(), SolveError> {
         match &mut self.target {
             Some(target) => Ok(target.states.let_signals_end()?),
@@ -158,7 +158,7 @@ impl Saver {
     /// Saves a state.
     ///
     /// # Errors
-    /// The device; a signal that waited for this. A disk that takes no state is no error.
+    /// Device errors; a signal that waited for this save. A disk that cannot be written is not an error.
     pub(super) fn save<T: Scalar>(
         &mut self,
         phase: &str,
@@ -183,7 +183,7 @@ impl Saver {
     }
 }
 
-/// Whether the vectors are those that were written.
+/// Whether the vector files are unchanged.
 fn intact(path: &Path, header: &Header) -> bool {
     header.vectors.iter().enumerate().all(|(index, sum)| {
         let name = format!("vector-{index}.bin");
@@ -248,7 +248,7 @@ mod tests {
         (folder.join("state-00000001"), numbers)
     }
 
-    /// Whatever byte of whatever file is changed, whatever word is left out or doubled: the state is not gone on from.
+    /// Whatever byte of any file is changed, or word removed or doubled: the state is not resumed.
     #[test]
     fn a_change_anywhere_is_refused() {
         let folder = tempfile::tempdir().unwrap();
@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    /// The folder goes while the run is on: saving fails, again and again, and works again when it is back.
+    /// The folder disappears during the run: saving fails repeatedly, and works again when it is back.
     #[test]
     fn a_folder_that_is_removed_ends_nothing() {
         let root = tempfile::tempdir().unwrap();

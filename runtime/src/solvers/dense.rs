@@ -1,4 +1,4 @@
-//! Whole matrices of small dimension, diagonalised on the host (faer).
+//! Dense diagonalisation of matrices of small dimension on the host (faer).
 
 use super::checkpoint::{Saved, Saver};
 use super::ritz::{rayleigh_ritz, symmetric_eigen};
@@ -11,7 +11,8 @@ use crate::scalar::Scalar;
 use crate::trace;
 use faer::Mat;
 
-/// Host memory of a whole matrix: itself, its symmetric part and that scaled, the eigenvectors and the solver's workspace.
+/// Host memory of a dense solve: the matrix, its symmetric part and its scaled copy, the eigenvectors and the solver's
+/// workspace.
 pub(super) fn bytes(n: usize) -> u64 {
     (n as u64).saturating_pow(2).saturating_mul(5 * 8)
 }
@@ -20,12 +21,12 @@ pub(super) fn bytes(n: usize) -> u64 {
 struct Lowest<T: Scalar> {
     values: Vec<f64>,
     vectors: Vec<Vector<T>>,
-    /// The first value that was left out, if there is one.
+    /// The first value that was left out, if any.
     next: Option<f64>,
 }
 
-/// Diagonalises the whole matrix, made by applying the operator to unit vectors. Multiplicities come out exactly. A
-/// checkpoint has the result: there is nothing to save before.
+/// Diagonalises the dense matrix, built by applying the operator to unit vectors. Multiplicities are exact. A checkpoint
+/// holds the result: there is nothing to save before.
 pub(super) fn solve<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
@@ -64,7 +65,7 @@ pub(super) fn solve<T: Scalar>(
     })
 }
 
-/// What a checkpoint has of a result: as many values as vectors, and perhaps one more.
+/// A result from a checkpoint: as many values as vectors, and perhaps one more.
 fn restore<T: Scalar>(operator: &dyn LinearOperator<T>, saved: Saved<T>) -> Result<Option<Lowest<T>>, SolveError> {
     let Some((values, next)) = saved.scalars.split_at_checked(saved.vectors.len()) else { return Ok(None) };
     let vectors = saved.vectors.iter().map(|values| Ok(operator.device().upload(values)?));
@@ -87,7 +88,7 @@ fn diagonalise<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) ->
     Ok(Lowest { values: lowest, vectors, next: values.get(found).copied() })
 }
 
-/// All of A, column by column, made symmetric.
+/// All of A, column by column, symmetrised.
 fn whole<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) -> Result<Mat<f64>, SolveError> {
     let (n, device) = (operator.dimension(), operator.device());
     let mut matrix = Mat::<f64>::zeros(n, n);
@@ -110,12 +111,12 @@ fn whole<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) -> Resul
     Ok(Mat::from_fn(n, n, |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)])))
 }
 
-/// Rounds of refinement: each squares what an eigenvector lacks.
+/// Rounds of refinement: each squares the error of an eigenvector.
 const ROUNDS: usize = 2;
 
 /// The `count` lowest eigenpairs to rounding. The eigensolver leaves residuals of 1e-12 of the norm; the part r_i of a
-/// residual along another eigenvector v_i is taken out by adding r_i / (λ − λ_i) v_i (Ogita and Aishima 2018), and what is
-/// too near for that by Rayleigh–Ritz among the lowest.
+/// residual along another eigenvector v_i is removed by adding r_i / (λ − λ_i) v_i (Ogita and Aishima 2018), and parts
+/// too close for that by Rayleigh–Ritz among the lowest.
 fn refined(
     matrix: &Mat<f64>,
     values: &[f64],

@@ -1,14 +1,14 @@
-//! LOBPCG for one state, fused: eleven passes over memory and one multiply an iteration.
+//! LOBPCG for one state, fused: eleven passes over memory and one multiply per iteration.
 //!
 //! Variant: Knyazev (2001), with the recurrences for A x and A p of Yamada, Machida and Imamura (2020), Figure 3. Their
 //! Figures 5 and 6 (the update) and 4 (ten inner products) are one vector program here: it forms p, A p, x, A x and w and
-//! takes every inner product that does not hold A w in the same sweep (w·A x = x·A w by symmetry); the only other one,
-//! w·A w, comes out of the multiply. Nothing is scaled in memory: the 3 × 3 pencil is scaled by its diagonal instead.
-//! w is the residual for the Ritz value; the paper's average of it with the Rayleigh quotient adds a multiple of x to w,
-//! which the basis holds anyway, so without a preconditioner the subspace is the same.
+//! computes every inner product without A w in the same sweep (w·A x = x·A w by symmetry); the only other one, w·A w,
+//! comes from the multiply. Nothing is scaled in memory: the 3 × 3 pencil is scaled by its diagonal instead. w is the
+//! residual for the Ritz value; the paper's average of it with the Rayleigh quotient adds a multiple of x to w, which is
+//! in the basis anyway, so without a preconditioner the subspace is the same.
 //!
 //! What could go wrong: w or p nearly dependent on x (the pencil's whitening drops the direction); drift of the
-//! recurrences (A x and A p are multiplied afresh every [`REFRESH`] iterations and before convergence is believed).
+//! recurrences (A x and A p are recomputed every [`REFRESH`] iterations and before convergence is accepted).
 
 use super::algebra::parse;
 use super::checkpoint::Saver;
@@ -24,15 +24,15 @@ use crate::trace;
 use crate::vector_program::{Bind, Program};
 use eigenforge_templates::vector_program::VectorProgram;
 
-/// Iterations between two fresh multiplies of x and p: two multiplies more in a hundred.
+/// Iterations between two recomputations of the products of x and p: two more multiplies per hundred.
 const REFRESH: usize = 100;
-/// Iterations without a lower residual after which the search has stagnated, if the value stands still as well.
+/// Iterations without a lower residual after which the search has stagnated, if the value stands still too.
 const PATIENCE: usize = 150;
 /// Vectors held: x, A x, p, A p, w, A w.
 pub(super) const VECTORS: usize = 6;
 
-/// The two sweeps: `update` forms new p, A p, x, A x and w; `refresh` only gives x its length and forms w. Both end with
-/// all inner products. With Jacobi, w is the preconditioned residual and rr its squared norm before that.
+/// The two sweeps: `update` forms new p, A p, x, A x and w; `refresh` only normalises x and forms w. Both end with all
+/// inner products. With Jacobi, w is the preconditioned residual and rr the squared norm of the residual.
 fn sweep(name: &str, preconditioner: Preconditioner) -> String {
     let (suffix, scalars, functions, residual) = match preconditioner {
         Preconditioner::None => ("", "", "", "w  = ax - theta * x\n"),
@@ -67,7 +67,7 @@ pub(super) fn sweeps() -> Vec<VectorProgram> {
     kinds.iter().flat_map(|kind| ["update", "refresh"].map(|name| parse(&sweep(name, *kind)))).collect()
 }
 
-/// Inner products of x, w, p and their images, as the update leaves them.
+/// Inner products of x, w, p and their images, as the update computes them.
 #[derive(Clone, Copy, Default)]
 struct Products {
     ww: f64,
@@ -83,7 +83,7 @@ struct Products {
     wap: f64,
 }
 
-/// What one search is to do.
+/// Parameters of one search.
 pub(super) struct Search {
     pub preconditioner: Preconditioner,
     pub max_iterations: usize,
@@ -160,7 +160,7 @@ pub(super) fn search<T: Scalar>(
             state.refresh(iteration)?;
             break if state.residual <= tolerance { StopReason::Converged } else { StopReason::Stagnated };
         } else if (iteration - best_at) % 50 == 0 {
-            // Progress stalls: forget the direction, start again from x.
+            // Progress stalls: drop the direction and restart from x.
             state.drop_p(iteration)?;
         }
         if saver.due() {
@@ -216,7 +216,7 @@ impl<'a, T: Scalar> State<'a, T> {
         Ok(state)
     }
 
-    /// Goes on from a saved x and p.
+    /// Resumes from a saved x and p.
     fn resume(&mut self, vectors: Vec<Vec<T>>) -> Result<(), SolveError> {
         for (vector, values) in [&mut self.x, &mut self.p].into_iter().zip(&vectors) {
             vector.write(values)?;
@@ -226,7 +226,7 @@ impl<'a, T: Scalar> State<'a, T> {
         self.refresh(0)
     }
 
-    /// Multiplies x and p afresh, gives x length 1, and forms w and all inner products again.
+    /// Recomputes the products of x and p, normalises x, and forms w and all inner products again.
     fn refresh(&mut self, iteration: usize) -> Result<(), SolveError> {
         let _refresh = trace::span("solver", "refresh");
         let value = self.run.apply(self.operator, &self.x, &mut self.ax)?;
@@ -249,14 +249,14 @@ impl<'a, T: Scalar> State<'a, T> {
         Ok(())
     }
 
-    /// Starts again from x alone.
+    /// Restarts from x alone.
     fn drop_p(&mut self, iteration: usize) -> Result<(), SolveError> {
         self.has_p = false;
         self.refresh(iteration)
     }
 
-    /// Jacobi's shift and the least divisor. The Ritz value lowered by the residual norm lies below an eigenvalue near
-    /// it, so diagonal − shift is positive at the low end (HPhi's LOBCG shifts alike); the clamp bounds the rest.
+    /// Jacobi's shift and the least divisor. The Ritz value minus the residual norm lies below a nearby eigenvalue, so
+    /// diagonal − shift is positive at the low end (HPhi's LOBCG shifts in the same way); the clamp bounds the rest.
     fn shift(&self, theta: f64) -> Vec<f64> {
         if !self.jacobi {
             return vec![];

@@ -1,8 +1,8 @@
 //! Eigensolvers for the lowest states of a real symmetric operator, written once over [`crate::Device`].
 //!
-//! [`solve`] runs one of them and then certifies: true residuals, missed states, complete levels. Every threshold is a share
-//! of ‖A‖ ([`LinearOperator::norm_bound`]), so the unit of A changes nothing. The solvers stand in
-//! `lobpcg` (one state, fused), `block` (several), `lanczos/`, `davidson/` and `dense`; `algebra` has their block operations as vector
+//! [`solve`] runs one of them and then certifies: true residuals, missed states, complete levels. Every threshold is a
+//! fraction of ‖A‖ ([`LinearOperator::norm_bound`]), so the unit of A does not matter. The solvers are in `lobpcg` (one
+//! state, fused), `block` (several), `lanczos/`, `davidson/` and `dense`; `algebra` has their block operations as vector
 //! programs, `checkpoint` their state on disk.
 
 mod algebra;
@@ -77,15 +77,15 @@ pub fn solve<T: Scalar>(
     certify::complete(&run, operator, solver, main)
 }
 
-/// Eigenvalues, ascending, and orthonormal eigenvectors of a small dense symmetric n × n matrix, given row by row; its
-/// lower triangle counts.
+/// Eigenvalues, ascending, and orthonormal eigenvectors of a small dense symmetric n × n matrix, given row by row; only
+/// its lower triangle is read.
 pub fn symmetric_eigen(n: usize, matrix: &[f64]) -> Result<(Vec<f64>, Vec<Vec<f64>>), SolveError> {
     let (values, vectors) = ritz::symmetric_eigen(&faer::Mat::from_fn(n, n, |i, j| matrix[i * n + j]))?;
     Ok((values, (0..n).map(|j| (0..n).map(|i| vectors[(i, j)]).collect()).collect()))
 }
 
-/// What a solve keeps in the device's memory beside the operator's own tables: a name, and its bytes. `element` is the
-/// size of a vector's element.
+/// Device memory of a solve in addition to the operator's tables: names and bytes. `element` is the size of a vector's
+/// element.
 pub fn resident(dimension: usize, element: usize, solver: Solver, options: &SolveOptions) -> (String, u64) {
     let columns = options.columns(dimension);
     let (name, vectors) = match solver {
@@ -103,8 +103,8 @@ pub fn resident(dimension: usize, element: usize, solver: Solver, options: &Solv
     (format!("{vectors} vectors of {dimension} elements for {name}"), bytes)
 }
 
-/// What a solve keeps there beyond that, because there is room: vectors that spare it work, by name and bytes. `other`
-/// bytes are still to be taken by the operator's tables.
+/// Optional device memory of a solve: vectors that save work, by name and bytes. `other` bytes will still be taken by the
+/// operator's tables.
 pub fn kept<T: Scalar>(
     device: &Device,
     dimension: usize,

@@ -1,4 +1,4 @@
-//! What a solver is asked for and what it gives back.
+//! The options and the results of a solver.
 
 use crate::device::Vector;
 use crate::error::SolveError;
@@ -6,21 +6,21 @@ use crate::scalar::Scalar;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Which solver.
+/// A solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Solver {
     /// Locally optimal block preconditioned conjugate gradients: fused for one state, a block for several.
     Lobpcg,
     /// Lanczos: a three-term recurrence for one state, thick restart for several.
     Lanczos,
-    /// Davidson: a basis of corrections that the operator's diagonal makes; for matrices that it dominates.
+    /// Davidson: a basis of corrections from the operator's diagonal; for diagonally dominant matrices.
     Davidson,
-    /// The whole matrix on the host.
+    /// Dense diagonalisation on the host.
     Dense,
 }
 
 impl Solver {
-    /// All of them, by the words of a model file, of `--solver` and of reports.
+    /// All of them, by their names in model files, `--solver` and reports.
     pub const WORDS: [(&'static str, Solver); 4] = [
         ("lobpcg", Solver::Lobpcg),
         ("lanczos", Solver::Lanczos),
@@ -28,13 +28,13 @@ impl Solver {
         ("dense", Solver::Dense),
     ];
 
-    /// Its word.
+    /// Its name.
     pub fn name(self) -> &'static str {
         word_of(&Solver::WORDS, self)
     }
 }
 
-/// The word of a value.
+/// The name of a value.
 fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
     words.iter().find(|(_, known)| *known == value).map_or("", |(word, _)| word)
 }
@@ -42,7 +42,7 @@ fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'stat
 /// Preconditioner of LOBPCG.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preconditioner {
-    /// The residual as it is.
+    /// The unmodified residual.
     #[default]
     None,
     /// Point Jacobi: the residual over diagonal − shift; needs the operator's diagonal.
@@ -50,11 +50,11 @@ pub enum Preconditioner {
 }
 
 impl Preconditioner {
-    /// Both, by the words of a model file.
+    /// Both, by their names in model files.
     pub const WORDS: [(&'static str, Preconditioner); 2] =
         [("none", Preconditioner::None), ("jacobi", Preconditioner::Jacobi)];
 
-    /// Its word.
+    /// Its name.
     pub fn name(self) -> &'static str {
         word_of(&Preconditioner::WORDS, self)
     }
@@ -67,45 +67,45 @@ pub struct CheckpointOptions {
     pub folder: PathBuf,
     /// Seconds between two saves.
     pub every_seconds: f64,
-    /// Go on from the folder's last good state, if there is one.
+    /// Whether to resume from the folder's last good state, if there is one.
     pub resume: bool,
-    /// What makes this problem this problem (model, sector, operator); a checkpoint of another one is refused.
+    /// Identifies the problem (model, sector, operator); a checkpoint of another one is refused.
     pub identity: String,
 }
 
 /// Called with each line of progress.
 pub type ProgressFn = Arc<dyn Fn(&Progress) + Send + Sync>;
 
-/// What a solver is asked for.
+/// The options of a solver.
 #[derive(Clone)]
 pub struct SolveOptions {
-    /// How many of the lowest eigenpairs.
+    /// Number of lowest eigenpairs.
     pub states: usize,
-    /// On the residual norm ‖A x − λ x‖ of each unit vector x, in parts of the operator's
+    /// Tolerance on the residual norm ‖A x − λ x‖ of each unit vector x, relative to the operator's
     /// [norm](crate::LinearOperator::norm_bound): between 0 and 1.
     pub tolerance: f64,
-    /// Iterations of one search (certification's searches each have as many).
+    /// Most iterations of one search (each of certification's searches may take as many).
     pub max_iterations: usize,
     /// Extra vectors of a block; by default chosen from `states`.
     pub guard: Option<usize>,
-    /// Of the random start.
+    /// Seed of the random start.
     pub seed: u64,
     /// Where a search for one state starts.
     pub start: Start,
-    /// Of LOBPCG.
+    /// Preconditioner of LOBPCG.
     pub preconditioner: Preconditioner,
-    /// Search what is orthogonal to the states found for missed ones and for the rest of their multiplets.
+    /// Whether to search the orthogonal complement for missed states and for the rest of their multiplets.
     pub certify: bool,
-    /// Save and resume.
+    /// Checkpoints: saving and resuming.
     pub checkpoint: Option<CheckpointOptions>,
     /// Called about four times a second and at the end of each phase.
     pub progress: Option<ProgressFn>,
-    /// Bytes of device memory that may be used; by default what is free.
+    /// Limit on device memory in bytes; by default the free memory.
     pub memory_limit: Option<u64>,
-    /// Vectors that Lanczos for one state keeps at most, beside the four it needs; by default what memory allows. Any
-    /// number gives the same energy; fewer cost up to twice the multiplies.
+    /// Most vectors that Lanczos for one state keeps, in addition to the four it needs; by default what memory allows.
+    /// Any number gives the same energy; fewer cost up to twice the multiplies.
     pub keep_vectors: Option<usize>,
-    /// A constant that was taken out of the operator beforehand: added to the energies of progress lines, and to nothing else.
+    /// A constant removed from the operator beforehand: added to the energies of progress lines only.
     pub taken_out: f64,
 }
 
@@ -131,7 +131,7 @@ impl Default for SolveOptions {
 }
 
 impl SolveOptions {
-    /// Refuses what makes no sense for a matrix of this dimension.
+    /// Refuses options that are invalid for a matrix of this dimension.
     pub fn check(&self, dimension: usize) -> Result<(), SolveError> {
         if self.states == 0 || self.states > dimension {
             return Err(SolveError::States { states: self.states, dimension });
@@ -147,7 +147,7 @@ impl SolveOptions {
         Ok(())
     }
 
-    /// Vectors of a block: the states asked for and the guard, no more than there are dimensions.
+    /// Vectors of a block: the requested states and the guard, at most the dimension.
     pub(super) fn columns(&self, dimension: usize) -> usize {
         let guard = match (self.guard, self.states) {
             (Some(guard), _) => guard,
@@ -162,33 +162,33 @@ impl SolveOptions {
 /// Where a search for one state starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// From the operator's guess with a small random part, if it has one; else at random.
+    /// From the operator's guess plus a small random part, if it has one; otherwise random.
     Guess,
     /// At random.
     Random,
 }
 
 impl Start {
-    /// Both, by the words of a model file.
+    /// Both, by their names in model files.
     pub const WORDS: [(&'static str, Start); 2] = [("auto", Start::Guess), ("random", Start::Random)];
 }
 
 /// One line of progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// What is going on, such as `lobpcg` or `certify`.
+    /// The current phase, such as `lobpcg` or `certify`.
     pub phase: &'static str,
     /// Iterations of this phase so far.
     pub iteration: usize,
     /// The lowest values so far.
     pub energies: Vec<f64>,
-    /// The largest residual norm among the states asked for.
+    /// The largest residual norm among the requested states.
     pub residual: f64,
-    /// The residual norm at which they have converged.
+    /// The residual norm at which they count as converged.
     pub tolerance: f64,
     /// Seconds since the solve began.
     pub elapsed: f64,
-    /// Seconds left, from the slope of the residual; `None` while there is none.
+    /// Predicted seconds left, from the slope of the residual; `None` while unknown.
     pub remaining: Option<f64>,
 }
 
@@ -197,9 +197,9 @@ pub struct Progress {
 pub enum StopReason {
     /// Every residual is below the tolerance.
     Converged,
-    /// Out of iterations; the residuals say how far it came.
+    /// The iteration limit was reached; see the residuals.
     MaxIterations,
-    /// Rounding stops further progress above the tolerance; the residuals say where.
+    /// Rounding prevents further progress above the tolerance; see the residuals.
     Stagnated,
     /// The whole matrix was diagonalised on the host.
     Dense,
@@ -210,38 +210,38 @@ pub enum StopReason {
 pub struct Level {
     /// The mean of its values.
     pub value: f64,
-    /// How many states with this value were found; the true number if `complete`.
+    /// Number of states found with this value; the true multiplicity if `complete`.
     pub multiplicity: usize,
-    /// Whether a search of everything orthogonal found no further state of this level.
+    /// Whether a search of the orthogonal complement found no further state of this level.
     pub complete: bool,
-    /// How many of them are among the states returned; fewer than `multiplicity` means k cuts the level.
+    /// Number of them among the returned states; fewer than `multiplicity` means that k cuts the level.
     pub returned: usize,
 }
 
-/// The states found, with what is needed to trust them.
+/// The states found, with their certification.
 #[derive(Debug)]
 pub struct Eigenpairs<T: Scalar> {
     /// The k lowest eigenvalues, ascending.
     pub values: Vec<f64>,
-    /// ‖A x − λ x‖ of each, from a fresh multiply, summed in f64.
+    /// ‖A x − λ x‖ of each, from a recomputed product, summed in f64.
     pub residuals: Vec<f64>,
     /// Orthonormal eigenvectors.
     pub vectors: Vec<Vector<T>>,
-    /// The levels that hold these states, ascending.
+    /// The levels of these states, ascending.
     pub levels: Vec<Level>,
-    /// Further states that certification found, members of a level that k cuts; orthonormal to `vectors`.
+    /// Further states found by certification, members of a level that k cuts; orthonormal to `vectors`.
     pub extra_vectors: Vec<Vector<T>>,
     /// Their eigenvalues.
     pub extra_values: Vec<f64>,
-    /// Two values closer than this are one level.
+    /// Two values closer than this count as one level.
     pub degeneracy_tolerance: f64,
-    /// The upper bound of ‖A‖ that all thresholds are shares of.
+    /// The upper bound of ‖A‖ that scales all thresholds.
     pub norm: f64,
-    /// Residual norms up to this have converged: the tolerance asked for, times the norm.
+    /// Residual norms up to this count as converged: the requested tolerance times the norm.
     pub tolerance: f64,
-    /// The lowest value that was met above all of these, where the search for missed states ended at one.
+    /// The lowest value found above all of these, if the search for missed states ended at one.
     pub next: Option<f64>,
-    /// What the main search began with: "random", "guess" (the operator's, with 3 % random), or "none" of a dense solve.
+    /// The start of the main search: "random", "guess" (the operator's, with 3 % random), or "none" for a dense solve.
     pub start: &'static str,
     /// Iterations in all phases.
     pub iterations: usize,
@@ -251,21 +251,21 @@ pub struct Eigenpairs<T: Scalar> {
     pub stop: StopReason,
     /// (iteration, lowest value, its residual norm) of the main search.
     pub history: Vec<(usize, f64, f64)>,
-    /// Wall clock.
+    /// Wall-clock time.
     pub seconds: f64,
-    /// Anything a reader should know: a solver chosen automatically, certification skipped, and why.
+    /// Remarks for the reader: a solver chosen automatically, certification skipped, and why.
     pub notes: Vec<String>,
 }
 
 impl<T: Scalar> Eigenpairs<T> {
-    /// How far each value may be off: its residual norm r, or r² over the distance to the next level where that is known
-    /// and smaller (Kato 1949; Temple 1928), and rounding.
+    /// Error bound of each value: its residual norm r, or r² over the distance to the next level if that is known and the
+    /// result is smaller (Kato 1949; Temple 1928), plus rounding.
     pub fn uncertainties(&self) -> Vec<f64> {
         let certified = self.levels.iter().all(|level| level.complete);
         let of = |(value, residual): (&f64, &f64)| {
             let apart = |other: &f64| (other - value).abs();
             let others = self.values.iter().chain(&self.extra_values).map(apart);
-            // Half the way to the next value is what its own residual norm allows at the least.
+            // The next value's own residual norm allows at least half of the way to it.
             let gap = others.filter(|apart| *apart > self.degeneracy_tolerance);
             let gap = gap.chain(self.next.map(|next| 0.5 * apart(&next))).fold(f64::INFINITY, f64::min);
             let gap = if gap.is_finite() { gap } else { self.degeneracy_tolerance };
@@ -275,7 +275,7 @@ impl<T: Scalar> Eigenpairs<T> {
         self.values.iter().zip(&self.residuals).map(of).collect()
     }
 
-    /// An orthonormal basis of the lowest level, also of the part that k cuts off; complete if `levels[0].complete`.
+    /// An orthonormal basis of the lowest level, including the part that k cuts off; complete if `levels[0].complete`.
     pub fn ground_multiplet(&self) -> Vec<&Vector<T>> {
         let limit = self.values.first().map_or(f64::NAN, |ground| ground + self.degeneracy_tolerance);
         let own = self.values.iter().zip(&self.vectors);

@@ -1,20 +1,20 @@
 //! Small dense symmetric problems on the host (faer): symmetric matrices, and the pencils of a Rayleigh–Ritz step.
 //!
 //! The pencil S_A v = θ S_B v of a Rayleigh–Ritz step is solved by whitening: S_B is scaled to unit diagonal and
-//! diagonalised, directions whose eigenvalue is below [`NEARLY_DEPENDENT`] are dropped, and S_A is diagonalised in what
-//! is left. So dependent or indefinite bases cost directions, never the run (Wu and Simon 2000; Duersch et al. 2018).
+//! diagonalised, directions whose eigenvalue is below [`NEARLY_DEPENDENT`] are dropped, and S_A is diagonalised in the
+//! rest. Dependent or indefinite bases therefore cost directions, never the run (Wu and Simon 2000; Duersch et al. 2018).
 
 use crate::error::SolveError;
 use crate::trace;
 use faer::{Mat, Side};
 
-/// Eigenvalues of the scaled Gram matrix below this are directions that rounding has made: of unit vectors, 1e-10 means
-/// an angle of 1e-5, where the Gram matrix's own error (1e-16) disturbs a Ritz value by 1e-6 of the norm at most.
+/// Directions with eigenvalues of the scaled Gram matrix below this are rounding errors: for unit vectors, 1e-10 means an
+/// angle of 1e-5, where the Gram matrix's own error (1e-16) changes a Ritz value by at most 1e-6 of the norm.
 pub(super) const NEARLY_DEPENDENT: f64 = 1e-10;
 
 /// Eigenvalues ascending and eigenvectors (v[i][j]: component i of vector j) of a symmetric matrix.
 ///
-/// The matrix is brought to a largest element of about 1 first: faer loses digits of a matrix of 1e-30.
+/// The matrix is first scaled to a largest element of about 1: faer loses digits for a matrix of 1e-30.
 pub(super) fn symmetric_eigen(matrix: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), SolveError> {
     let n = matrix.nrows();
     let largest = (0..n).flat_map(|j| (j..n).map(move |i| matrix[(i, j)].abs())).fold(0.0, f64::max);

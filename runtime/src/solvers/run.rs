@@ -1,5 +1,5 @@
-//! What all phases of one solve share: the clock, the count of multiplies, the progress line, block operations; and what its
-//! main search hands on.
+//! State shared by all phases of one solve: the clock, the count of multiplies, the progress line, block operations; and
+//! the results of its main search.
 
 use super::algebra::Algebra;
 use super::{Progress, SolveOptions, StopReason};
@@ -18,16 +18,16 @@ const PROGRESS_SECONDS: f64 = 0.25;
 pub(super) struct Run<'a, T: Scalar> {
     pub options: &'a SolveOptions,
     pub algebra: Algebra,
-    /// Upper bound of ‖A‖, which every threshold is a share of.
+    /// Upper bound of ‖A‖, which scales every threshold.
     pub norm: f64,
-    /// Residual norms up to this have converged: the tolerance asked for, times the norm.
+    /// Residual norms up to this count as converged: the requested tolerance times the norm.
     pub tolerance: f64,
     started: Instant,
     multiplies: Cell<usize>,
-    /// What the main search began with.
+    /// The start of the main search.
     pub started_from: Cell<&'static str>,
     last_line: Cell<f64>,
-    /// Phase, when it began, and its first residual: what the time left is estimated from.
+    /// Phase, when it began, and its first residual: the basis of the predicted time left.
     slope: RefCell<(&'static str, f64, f64)>,
     scalar: PhantomData<T>,
 }
@@ -49,12 +49,12 @@ impl<'a, T: Scalar> Run<'a, T> {
         }
     }
 
-    /// A search within this solve, with options of its own; its multiplies are added by [`Run::take_in`].
+    /// A search within this solve, with its own options; [`Run::take_in`] adds its multiplies.
     pub(super) fn within<'b>(&self, operator: &dyn LinearOperator<T>, options: &'b SolveOptions) -> Run<'b, T> {
         Run { started: self.started, last_line: self.last_line.clone(), ..Run::new(operator, options) }
     }
 
-    /// Counts what a search within this solve has multiplied.
+    /// Adds the multiplies of a search within this solve.
     pub(super) fn take_in(&self, search: &Run<'_, T>) {
         self.multiplies.set(self.multiplies.get() + search.multiplies());
     }
@@ -104,23 +104,23 @@ impl<'a, T: Scalar> Run<'a, T> {
         Ok(operator.apply_block(x, y)?)
     }
 
-    /// An operator with a coefficient that is not a number must not look like slow convergence.
+    /// Detects NaN coefficients, which would look like slow convergence.
     pub(super) fn finite(&self, value: f64, iteration: usize) -> Result<f64, SolveError> {
         if value.is_finite() { Ok(value) } else { Err(SolveError::NotFinite { value, iteration }) }
     }
 
-    /// Residual norms up to this may be rounding.
+    /// Residual norms up to this may be rounding errors.
     pub(super) fn floor(&self) -> f64 {
         2.0 * T::EPSILON * self.norm
     }
 
-    /// Two values closer than this are one level: a value is off by its residual norm at most, so those of one level by
-    /// two tolerances, which is doubled here; and rounding. It does not depend on where the zero of energy lies.
+    /// Two values closer than this count as one level: a value is off by at most its residual norm, so two of one level
+    /// differ by at most two tolerances, which is doubled here; plus rounding. It does not depend on the zero of energy.
     pub(super) fn degeneracy_tolerance(&self) -> f64 {
         (4.0 * self.tolerance).max(100.0 * T::EPSILON * self.norm)
     }
 
-    /// Refuses, with the numbers, what does not fit in the device's memory or under the limit that was set.
+    /// Refuses, with the numbers, what does not fit in the device's memory or under the set limit.
     pub(super) fn plan_memory(
         &self,
         operator: &dyn LinearOperator<T>,
@@ -148,7 +148,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         }))
     }
 
-    /// How many vectors may be kept beside the `needed` ones, none of which is there yet.
+    /// How many vectors may be kept in addition to the `needed` ones, none of which is allocated yet.
     pub(super) fn spare(&self, operator: &dyn LinearOperator<T>, needed: usize) -> usize {
         spare(operator.device(), vector_bytes::<T>(operator), needed, 0, self.options.memory_limit)
     }
@@ -162,7 +162,7 @@ impl<'a, T: Scalar> Run<'a, T> {
         (limited / each) as usize
     }
 
-    /// A line of progress, now and then or `always`.
+    /// Prints a line of progress, at intervals or `always`.
     pub(super) fn progress(
         &self,
         phase: &'static str,
@@ -195,9 +195,9 @@ fn vector_bytes<T: Scalar>(operator: &dyn LinearOperator<T>) -> u64 {
     (operator.dimension() as u64).saturating_mul(size_of::<T>() as u64)
 }
 
-/// How many vectors of `each` bytes may be kept, where `needed` others and `other` bytes are still to come. A card is
-/// filled but for 1/64, which programs loaded later and their sums stay far below; of a host's memory, which is shared
-/// with everything else, half is left alone.
+/// How many vectors of `each` bytes may be kept, if `needed` others and `other` bytes are still to come. A card is filled
+/// except for 1/64, far more than programs loaded later and their sums need; of a host's memory, which is shared with
+/// everything else, half is left free.
 pub(super) fn spare(device: &Device, each: u64, needed: usize, other: u64, limit: Option<u64>) -> usize {
     let Memory { free, total } = device.memory();
     let free = free.saturating_sub(other);
@@ -206,7 +206,7 @@ pub(super) fn spare(device: &Device, each: u64, needed: usize, other: u64, limit
     usize::try_from(left / each.max(1)).unwrap_or(usize::MAX)
 }
 
-/// What the main search found.
+/// The results of the main search.
 pub(super) struct Main<T: Scalar> {
     pub values: Vec<f64>,
     pub vectors: Vec<Vector<T>>,

@@ -1,4 +1,4 @@
-//! The start of a search for one state: the operator's guess with a small random part, or a random vector.
+//! The start of a search for one state: the operator's guess plus a small random part, or a random vector.
 
 use super::Start;
 use super::algebra::parse;
@@ -9,9 +9,9 @@ use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use crate::vector_program::Bind;
 
-/// Length of the random part beside a guess of length 1: should the guess have another symmetry than the lowest state, that
-/// one is in here. In 4 × 4 Hubbard clusters with 4 + 4 electrons Lanczos from a Slater determinant takes 90 steps with a
-/// tenth, 75 with a hundredth, 140 from a random start alone.
+/// Length of the random part relative to a guess of length 1: if the guess has another symmetry than the lowest state,
+/// the random part contains that one. In 4 × 4 Hubbard clusters with 4 + 4 electrons Lanczos from a Slater determinant
+/// takes 90 steps with a tenth, 75 with a hundredth, 140 from a random start alone.
 const SHARE: f64 = 0.03;
 
 /// x = guess + share · random.

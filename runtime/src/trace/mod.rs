@@ -1,12 +1,12 @@
-//! Where the time goes: spans of work, recorded when somebody asks, and given to an attached profiler as NVTX ranges.
+//! Traces where time goes: spans of work, recorded on request, and passed to an attached profiler as NVTX ranges.
 //!
 //! ```text
 //! span(category, name) … drop   →  Recording (for a Chrome trace)   and   NVTX push/pop (for Nsight)
 //! ```
 //!
-//! Nobody asking, a span is one relaxed load of one byte. One recording at a time, for the whole process; a span belongs
-//! to the thread that began it and ends there, in reverse order of beginning, so the spans of a thread nest. What a GPU
-//! does for a span is added on a track of its own by [`crate::Device::span`].
+//! Without a recording, a span is one relaxed load of one byte. There is one recording at a time in the process; a span
+//! belongs to the thread that began it and ends there, in reverse order of beginning, so the spans of a thread nest. GPU
+//! work of a span is added on a separate track by [`crate::Device::span`].
 
 mod nvtx;
 
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Nobody has looked for a profiler yet.
+/// No check for a profiler was made yet.
 const UNASKED: u8 = 1;
 /// A recording runs.
 const RECORDING: u8 = 2;
@@ -27,16 +27,16 @@ static STATE: AtomicU8 = AtomicU8::new(UNASKED);
 /// Events kept of one recording, some 200 bytes each.
 const MOST_EVENTS: usize = 1 << 20;
 
-/// What a span says of itself beyond its name.
+/// The value of a span's argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Words.
+    /// Text.
     Text(String),
-    /// A number, in the unit that the name of the argument says.
+    /// A number, in the unit given by the argument's name.
     Number(f64),
     /// A count.
     Count(u64),
-    /// Yes or no.
+    /// A boolean.
     Flag(bool),
 }
 
@@ -52,7 +52,7 @@ macro_rules! value {
 value!(&str => Text str::to_owned, String => Text std::convert::identity, f64 => Number std::convert::identity,
     bool => Flag std::convert::identity, u64 => Count std::convert::identity, usize => Count |count| count as u64);
 
-/// Who did the work.
+/// Where the work was done.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Track {
     /// A thread of this process, in the order in which they first traced; the first is 1.
@@ -61,31 +61,31 @@ pub enum Track {
     Device(String),
 }
 
-/// One span, done.
+/// One finished span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Who did it.
+    /// Where the work was done.
     pub track: Track,
     /// The stage: `generate`, `compile`, `solver`, ….
     pub category: &'static str,
-    /// What was done.
+    /// Name of the work.
     pub name: String,
-    /// Seconds from the start of the recording to its beginning.
+    /// Start in seconds from the start of the recording.
     pub start: f64,
-    /// Seconds it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// What else it said.
+    /// Its arguments.
     pub arguments: Vec<(&'static str, Value)>,
 }
 
-/// What a recording has caught.
+/// The contents of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     /// The spans, in the order in which they ended.
     pub events: Vec<Event>,
-    /// Spans that no room was left for.
+    /// Spans dropped because the recording was full.
     pub dropped: u64,
-    /// What went wrong on the way, such as a device without timers.
+    /// Problems, such as a device without timers.
     pub notes: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ struct Recorder {
     number: u64,
     started: Instant,
     trace: Trace,
-    /// Called before the end, to hand in what devices have measured.
+    /// Called before the end, to submit device measurements.
     last_words: Vec<fn()>,
 }
 
@@ -103,13 +103,13 @@ fn recorder() -> MutexGuard<'static, Option<Recorder>> {
     RECORDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A recording in progress; it ends with [`Recording::finish`], or unheard when dropped.
+/// A recording in progress; it ends with [`Recording::finish`], or is discarded when dropped.
 #[derive(Debug)]
 pub struct Recording {
     number: u64,
 }
 
-/// Another recording is in progress; there is one at a time.
+/// Another recording is in progress; only one is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a trace is being recorded already: there is one at a time, finish it first")]
 pub struct AlreadyRecording;
@@ -118,7 +118,7 @@ impl Recording {
     /// Records every span that begins from now on, in any thread.
     ///
     /// # Errors
-    /// While another recording runs.
+    /// Another recording is running.
     pub fn start() -> Result<Recording, AlreadyRecording> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let mut recorder = recorder();
@@ -131,7 +131,7 @@ impl Recording {
         Ok(Recording { number })
     }
 
-    /// Ends it. A span that has not ended by now is not in the trace.
+    /// Ends it. Unfinished spans are not in the trace.
     pub fn finish(self) -> Trace {
         let last_words = recorder().as_mut().map(|recorder| std::mem::take(&mut recorder.last_words));
         last_words.unwrap_or_default().iter().for_each(|hand_in| hand_in());
@@ -153,11 +153,11 @@ impl Drop for Recording {
     }
 }
 
-/// A stretch of work that lasts until this is dropped.
+/// A span of work that lasts until this is dropped.
 #[must_use = "a span lasts as long as it is kept"]
 pub struct Span {
     active: Option<Box<Active>>,
-    /// Begun and ended in one thread.
+    /// Begins and ends in one thread.
     stays: PhantomData<*const ()>,
 }
 
@@ -180,7 +180,7 @@ pub fn span(category: &'static str, name: &str) -> Span {
 }
 
 impl Span {
-    /// Adds what is known only now. Costs nothing when nobody records.
+    /// Adds a value that is known only now. Costs nothing without a recording.
     pub fn note(&mut self, name: &'static str, value: impl Into<Value>) {
         if let Some(active) = &mut self.active {
             active.arguments.push((name, value.into()));
@@ -237,7 +237,7 @@ impl Recorder {
     }
 }
 
-/// Looks for a profiler, once; returns the new state.
+/// Checks once for a profiler; returns the new state.
 fn ask() -> u8 {
     static ASKED: std::sync::Once = std::sync::Once::new();
     ASKED.call_once(|| {
@@ -260,12 +260,12 @@ fn this_thread() -> Track {
     })
 }
 
-/// Number and age in seconds of the recording in progress: what a device aligns its own clock with.
+/// Number and age in seconds of the recording in progress: a device aligns its own clock with it.
 pub(crate) fn now() -> Option<(u64, f64)> {
     recorder().as_ref().map(|recorder| (recorder.number, recorder.started.elapsed().as_secs_f64()))
 }
 
-/// Has `hand_in` called when the recording in progress ends, once however often it is asked for.
+/// Registers `hand_in` to be called when the recording in progress ends; registering it repeatedly has no effect.
 pub(crate) fn before_the_end(hand_in: fn()) {
     let known = |recorder: &Recorder| recorder.last_words.iter().any(|known| std::ptr::fn_addr_eq(*known, hand_in));
     if let Some(recorder) = recorder().as_mut().filter(|recorder| !known(recorder)) {
@@ -273,14 +273,14 @@ pub(crate) fn before_the_end(hand_in: fn()) {
     }
 }
 
-/// Adds what a device has measured to the recording of that number, if it still runs.
+/// Adds a device's measurements to the recording with that number, if it still runs.
 pub(crate) fn hand_in(recording: u64, events: Vec<Event>) {
     if let Some(recorder) = recorder().as_mut().filter(|recorder| recorder.number == recording) {
         events.into_iter().for_each(|event| recorder.keep(event));
     }
 }
 
-/// Says in the trace what it lacks; once.
+/// Adds a note to the trace, once.
 pub(crate) fn note(text: String) {
     if let Some(recorder) = recorder().as_mut().filter(|recorder| !recorder.trace.notes.contains(&text)) {
         recorder.trace.notes.push(text);

@@ -1,8 +1,8 @@
-//! NVTX ranges without NVTX's headers or any library: what a program that was compiled with them does at its first range.
+//! NVTX ranges without NVTX's headers or library: does what a program compiled with them does at its first range.
 //!
 //! A profiler that runs the program (Nsight Systems, Nsight Compute) names a library in `NVTX_INJECTION64_PATH`. It is
 //! loaded, and its `InitializeInjectionNvtx2` writes its functions into the tables offered here; two of them are called
-//! afterwards, `nvtxRangePushA` and `nvtxRangePop`. Where the variable is not set, nothing happens at all.
+//! afterwards, `nvtxRangePushA` and `nvtxRangePop`. If the variable is not set, nothing happens.
 //!
 //! Reference: NVTX 3, `nvtxDetail/nvtxTypes.h` (modules, callback numbers, export tables) and `nvtxInit.h` (the search).
 
@@ -10,7 +10,7 @@ use libloading::Library;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Where a profiler's function goes.
+/// Slot for a profiler's function.
 type Slot = AtomicPtr<c_void>;
 type ExportTable = unsafe extern "C" fn(u32) -> *const c_void;
 type Initialise = unsafe extern "C" fn(ExportTable) -> c_int;
@@ -89,7 +89,7 @@ unsafe extern "C" fn export_table(id: u32) -> *const c_void {
     }
 }
 
-/// Attaches the profiler that runs this program, if one does and takes part. Called once.
+/// Attaches the profiler that runs this program, if there is one and it takes part. Called once.
 pub(super) fn attach() -> bool {
     let Some(path) = std::env::var_os("NVTX_INJECTION64_PATH").filter(|path| !path.is_empty()) else { return false };
     match initialise(&path) {

@@ -5,7 +5,7 @@ use crate::error::Result;
 
 /// One candidate: its name and one run of it on pair `k` of the rotating buffers.
 pub struct Racer<'a> {
-    /// What the report calls it.
+    /// Its name in the report.
     pub name: String,
     /// Runs it once.
     pub run: Box<dyn FnMut(usize) -> Result<()> + 'a>,
@@ -20,9 +20,9 @@ pub struct Timing {
     pub milliseconds: f64,
 }
 
-/// Rounds; in each every candidate runs, so that a clock that drifts is unfair to none.
+/// Rounds; every candidate runs in each, so that clock drift affects all equally.
 const ROUNDS: usize = 7;
-/// A sample lasts at least this long, in milliseconds, so that the events' resolution does not count.
+/// Minimum length of a sample in milliseconds, so that the events' resolution does not matter.
 const SAMPLE: f64 = 2.0;
 /// Runs of one sample, at most.
 const MOST_RUNS: f64 = 256.0;

@@ -1,4 +1,5 @@
-//! Choices on disk: one small RON file each, written beside its place and renamed. A folder that others may write to is left aside.
+//! Stored choices: one small RON file each, written beside its place and renamed. A folder that others may write to is
+//! not used.
 
 use crate::jit::Settings;
 use crate::private::{self, Trust};
@@ -6,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The most bytes that a choice may have.
+/// Size limit of a choice in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// What a choice holds for.
+/// The conditions under which a choice is valid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Hash of the text that the rule's shape gives.
+    /// Hash of the text from the rule's shape.
     pub problem: String,
     /// The card.
     pub device: String,
@@ -25,11 +26,11 @@ pub struct Conditions {
 /// The outcome of a race.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// What it holds for.
+    /// Its conditions.
     pub conditions: Conditions,
-    /// The problem's name, for people.
+    /// The problem's name, for display.
     pub name: String,
-    /// The shape chosen, by the name its family gives it.
+    /// The chosen shape, by its name in the family.
     pub shape: String,
     /// Its time, in milliseconds.
     pub milliseconds: f64,
@@ -58,12 +59,12 @@ impl Conditions {
 }
 
 impl Choices {
-    /// The folder `<kernel cache>-tuned`; none where there is no cache, or where others may write to it.
+    /// The folder `<kernel cache>-tuned`; none if there is no cache, or if others may write to it.
     pub fn open(settings: &Settings) -> Choices {
         Choices { folder: settings.beside_cache("-tuned") }
     }
 
-    /// Where choices are kept, if anywhere.
+    /// The folder of choices, if any.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
@@ -72,7 +73,7 @@ impl Choices {
         Some(self.folder.as_ref()?.join(format!("{}.ron", &conditions.key()[..32])))
     }
 
-    /// The choice for these conditions. A file that cannot be read, or is of other conditions, is none.
+    /// The choice for these conditions. A file that is unreadable, or has other conditions, is ignored.
     pub fn find(&self, conditions: &Conditions) -> Option<Choice> {
         let text = Trust::own().read_text(&self.path(conditions)?, LIMIT).ok()?;
         match ron::from_str::<Choice>(&text) {
@@ -85,7 +86,7 @@ impl Choices {
         }
     }
 
-    /// Keeps a choice in place of an earlier one; gives its file, `None` where nothing is kept.
+    /// Stores a choice, replacing an earlier one; returns its file, `None` if nothing is stored.
     pub fn keep(&self, choice: &Choice) -> io::Result<Option<PathBuf>> {
         let Some(path) = self.path(&choice.conditions) else { return Ok(None) };
         let text = ron::ser::to_string_pretty(choice, Default::default()).map_err(io::Error::other)?;

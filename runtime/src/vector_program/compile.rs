@@ -1,9 +1,9 @@
 //! Program → three-address code over chunks, for the CPU.
 //!
-//! Every value has its own register (a chunk of f64); a register is used again after its value's last use, so that the
-//! whole set stays in the first-level cache. What depends on scalars only is computed once a run. `u·x + v·y`,
-//! `u·x + y` and `sum x·y` are single loops; products and sums are rounded one by one (no contraction), so the bits
-//! do not depend on the processor.
+//! Every value has its own register (a chunk of f64); a register is reused after its value's last use, so that the whole
+//! set stays in the first-level cache. Expressions of scalars only are computed once per run. `u·x + v·y`, `u·x + y` and
+//! `sum x·y` are single loops; products and sums are rounded separately (no contraction), so the bits do not depend on
+//! the processor.
 
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::vector_program::*;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// Where a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Operand {
-    /// One number for all elements, by its place in the table of uniforms.
+    /// One number for all elements, by its index in the table of uniforms.
     Uniform(usize),
     /// The chunk of a vector as it was before the program.
     Vector(usize),
@@ -113,7 +113,7 @@ pub(super) enum Loop {
     },
 }
 
-/// How a uniform is had at the start of a run.
+/// How a uniform is computed at the start of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Uniform {
     Number(f64),
@@ -163,7 +163,7 @@ impl Code {
                 }
                 Statement::Assign { vector, value } => {
                     let mut value = builder.value(value);
-                    // A register of its own: the chunk it comes from may be overwritten before it is stored.
+                    // In its own register: the chunk it comes from may be overwritten before it is stored.
                     let operation = if scalar == ScalarType::F32 { One::Round } else { One::Copy };
                     if operation == One::Round || matches!(value, Operand::Vector(_)) {
                         value = builder.emit(|to| Loop::One { operation, to, a: value });
@@ -262,7 +262,7 @@ impl Builder {
         }
     }
 
-    /// Sums of scaled vectors become one loop; a minus goes into the scale, which changes no bit.
+    /// Sums of scaled vectors become one loop; a minus sign moves into the scale, which changes no bit.
     fn binary(&mut self, operation: Binary, a: &Expression, b: &Expression) -> Operand {
         if matches!(operation, Binary::Add | Binary::Subtract) {
             let left = self.scaled(a);
@@ -290,7 +290,7 @@ impl Builder {
         self.two(if operation == Binary::Multiply { Two::Multiply } else { Two::Divide }, a, b)
     }
 
-    /// `uniform · chunk` taken apart, or any other value as it is.
+    /// `uniform · chunk` split, or any other value as it is.
     fn scaled(&mut self, expression: &Expression) -> (Option<usize>, Operand) {
         if let Expression::Binary(Binary::Multiply, a, b) = expression {
             let (a, b) = (self.value(a), self.value(b));
@@ -350,7 +350,7 @@ impl Loop {
         }
     }
 
-    /// What it reads.
+    /// The operands it reads.
     fn operands(&mut self) -> Vec<&mut Operand> {
         match self {
             Loop::Load { .. } | Loop::Evaluate { .. } => vec![],

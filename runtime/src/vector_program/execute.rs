@@ -1,7 +1,7 @@
 //! Runs compiled code over host vectors: blocks of fixed size in parallel, each in chunks that fit the first-level cache.
 //!
-//! Block and chunk sizes do not depend on the number of threads and partial sums are added in the order of blocks, so
-//! the same run gives the same bits on any number of threads.
+//! Block and chunk sizes do not depend on the number of threads and partial sums are added in block order, so a repeated
+//! run gives the same bits on any number of threads.
 
 use super::Bind;
 use super::compile::{Code, Loop, One, Operand, Two, Uniform};
@@ -11,9 +11,9 @@ use crate::scalar::Scalar;
 use eigenforge_templates::vector_program::Comparison;
 use rayon::prelude::*;
 
-/// Elements of a chunk: 4 KiB a register.
+/// Elements of a chunk: 4 KiB per register.
 const CHUNK: usize = 512;
-/// Elements of a block, the unit of work of a thread.
+/// Elements of a block, a thread's unit of work.
 const BLOCK: usize = 64 * CHUNK;
 
 enum Part<'a, T> {
@@ -30,7 +30,7 @@ impl<T> Part<'_, T> {
     }
 }
 
-/// Runs over `n` elements and returns the sums. Lengths and accesses were checked before.
+/// Runs over `n` elements and returns the sums. The caller has checked lengths and accesses.
 pub(super) fn run<T: Scalar>(
     code: &Code,
     functions: &[ElementFunction],
@@ -93,7 +93,7 @@ fn run_block<T: Scalar>(
     sums
 }
 
-/// A value as the inner loops want it.
+/// A value as used by the inner loops.
 enum Value<'a> {
     Chunk(&'a [f64]),
     Uniform(f64),
@@ -120,7 +120,7 @@ fn run_loop<T: Scalar>(
         }
         return;
     }
-    // The register written is taken out, so that it cannot be read at the same time.
+    // The written register is taken out, so that it cannot be read at the same time.
     let target = match each {
         Loop::Load { to, .. }
         | Loop::Evaluate { to, .. }
@@ -252,7 +252,7 @@ fn compare(comparison: Comparison, left: f64, right: f64) -> bool {
     }
 }
 
-/// What depends on scalars only; each entry uses earlier ones.
+/// Values that depend on scalars only; each entry uses earlier ones.
 fn uniforms(code: &Code, scalars: &[f64]) -> Vec<f64> {
     let mut values: Vec<f64> = Vec::with_capacity(code.uniforms.len());
     for uniform in &code.uniforms {

@@ -1,7 +1,7 @@
 //! The inner loops of vector programs on the CPU, compiled for several instruction sets and chosen at run time.
 //!
-//! Only vector width differs between the variants: no contraction to fused multiply-add, and sums have sixteen fixed
-//! lanes, so every processor gives the same bits.
+//! The variants differ only in vector width: no contraction to fused multiply-add, and sums have sixteen fixed lanes, so
+//! every processor gives the same bits.
 
 use multiversion::multiversion;
 

@@ -1,7 +1,7 @@
 //! Vector programs on a device: compiled once, run many times, the same numbers on CPU and GPU up to rounding.
 //!
-//! Where kernels run the program is one of them. On the CPU it becomes a list of
-//! loops over chunks that stay in the first-level cache ([`compile`](self) and `execute`).
+//! On a device that runs kernels the program becomes a kernel. On the CPU it becomes a list of loops over chunks that
+//! stay in the first-level cache ([`compile`](self) and `execute`).
 
 mod compile;
 mod execute;
@@ -50,7 +50,7 @@ enum Backend {
     },
 }
 
-/// The launch of the last length, and memory for its sums; made at the first run.
+/// The launch for the last length, and memory for its sums; made at the first run.
 #[derive(Default)]
 struct Planned {
     n: usize,
@@ -58,7 +58,7 @@ struct Planned {
     sums: Option<Sums>,
 }
 
-/// Device memory of the sums: shares of the blocks, how many blocks have come, totals.
+/// Device memory of the sums: partial sums of the blocks, the number of finished blocks, totals.
 struct Sums {
     partials: Buffer<f64>,
     arrived: Buffer<u32>,
@@ -96,7 +96,7 @@ impl Program {
         &self.program
     }
 
-    /// The least work of one run over vectors of length `n`.
+    /// The minimal work of one run over vectors of length `n`.
     pub fn cost(&self, n: usize) -> Cost {
         self.program.cost(n, self.scalar)
     }
@@ -107,7 +107,7 @@ impl Program {
         self.sums()
     }
 
-    /// The same without waiting for the device; [`Program::sums`] has the sums of the last run.
+    /// The same without waiting for the device; [`Program::sums`] returns the sums of the last run.
     pub fn queue<T: Scalar>(&self, vectors: &mut [Bind<'_, T>], scalars: &[f64]) -> Result<()> {
         let n = self.check(vectors, scalars)?;
         match &self.backend {
@@ -120,7 +120,7 @@ impl Program {
         }
     }
 
-    /// The sums of the last run, in the program's order; none before the first. Waits for the device.
+    /// The sums of the last run, in the program's order; empty before the first. Waits for the device.
     pub fn sums(&self) -> Result<Vec<f64>> {
         match &self.backend {
             Backend::Cpu(_, sums) => Ok(sums.lock().unwrap_or_else(PoisonError::into_inner).clone()),
@@ -131,7 +131,7 @@ impl Program {
         }
     }
 
-    /// Compares the arguments with the declarations; returns the common length.
+    /// Checks the arguments against the declarations; returns the common length.
     fn check<T: Scalar>(&self, vectors: &[Bind<'_, T>], scalars: &[f64]) -> Result<usize> {
         let fault = |what: &str, expected: String, found: String| DeviceError::Arguments {
             what: format!("program {}, {what}", self.program.name),
@@ -209,7 +209,7 @@ impl Program {
 }
 
 impl Planned {
-    /// The launch for vectors of `n` elements, and room for its sums if it has any.
+    /// The launch for vectors of `n` elements, and memory for its sums if it has any.
     fn of(&mut self, program: &Program, n: usize) -> Result<(&Launch, Option<&mut Sums>)> {
         let launch = match self.launch.take() {
             Some(launch) if self.n == n => launch,

@@ -29,6 +29,18 @@ pub enum DensityError {
         /// Its norm.
         norm: f64,
     },
+    /// An observable that takes out more electrons than density matrices hold.
+    #[error(
+        "{term} takes out more than two electrons; averages in configuration interaction come from one- and two-body density \
+         matrices: use operators of at most two creators and two annihilators in each term"
+    )]
+    TooManyElectrons {
+        /// The product.
+        term: String,
+    },
+    /// An operator that the orbitals do not have.
+    #[error(transparent)]
+    Operator(#[from] crate::operator::OperatorError),
     /// Two things of different molecules.
     #[error("{what} has {found} orbitals and the density matrix {expected}; both must be of the same orbitals")]
     Orbitals {
@@ -79,5 +91,5 @@ pub enum DensityError {
     Write(#[from] ReportError),
     /// The small eigenproblem failed.
     #[error(transparent)]
-    Solve(#[from] SolveError),
+    CiSolve(#[from] SolveError),
 }

@@ -13,12 +13,14 @@
 //! |---|---|
 //! | `removal` | what remains of a string when electrons leave? |
 //! | `gram` | how are a state's remainders multiplied? |
+//! | `products` | what is the average of a product of up to two electrons? |
 //! | `window` | what are the matrices in all orbitals, frozen ones in front? |
 //! | `file` | how are they written? |
 
 mod error;
 mod file;
 mod gram;
+mod products;
 mod removal;
 mod window;
 
@@ -31,6 +33,7 @@ use removal::pair_label;
 
 pub use error::DensityError;
 pub use file::write;
+pub use products::products;
 
 /// γ^α and γ^β.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,8 @@
-//! Which α strings work together, and what each batch of them reads.
+//! Groups of α strings that are processed together, and the reads of each batch of them.
 //!
-//! In: the α strings, their table of moves, their classes. Out: where the row of each string begins, elements of H_αα, and
-//! groups of strings of one class; for each pair of orbitals the strings of a group that it can move are one batch, a
-//! lane each, and share one matrix G_pq of the β strings.
+//! In: the α strings, their table of moves, their classes. Out: where the row of each string begins, elements of H_αα,
+//! and groups of strings of one class; for each pair of orbitals, the strings of a group that it can move form one batch,
+//! with one lane per string, and share one matrix G_pq of the β strings.
 
 use super::super::string_table::StringTable;
 use super::super::strings::{Word, occupied};
@@ -11,21 +11,21 @@ use super::classes::{Classes, IRREPS};
 use super::lanes::LANES;
 use eigenforge_runtime::{Device, Result};
 
-/// α strings of a group at most. Larger groups fill their batches better, smaller ones are more tasks.
+/// Most α strings of a group. Larger groups fill their batches better, smaller ones are more tasks.
 const GROUP: usize = 64;
 
-/// Groups a thread that a space should have, as long as they fill a register: results do not depend on the cut.
+/// Target number of groups per thread, as long as they fill a register: results do not depend on the cut.
 const GROUPS: usize = 8;
 
-/// Lanes of a batch at most: four registers of eight, so that a number of G_pq serves four operations.
+/// Most lanes of a batch: four registers of eight, so that a number of G_pq serves four operations.
 pub(super) const BATCH: usize = 32;
 
-/// A lane of a batch: where the string of a row comes from.
+/// A lane of a batch: the source of a row's string.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lane {
     /// Row within the group.
     pub row: u32,
-    /// First element of C's row of the other string.
+    /// First element of the other string's row in C.
     pub source: usize,
     /// Sign of the move.
     pub sign: f64,
@@ -38,13 +38,13 @@ pub(super) struct Batch {
     pub pair: usize,
     /// Product of its irreps, from 0.
     pub irrep: usize,
-    /// Class of the β strings in the rows that it reads.
+    /// Class of the β strings in its source rows.
     pub class: usize,
     first: usize,
     end: usize,
 }
 
-/// Strings that work together.
+/// Strings that are processed together.
 pub(super) struct Group {
     /// Ranks of its strings.
     pub members: Vec<u32>,
@@ -63,7 +63,7 @@ impl Group {
 
 /// Tables of the α strings.
 pub(super) struct Alpha {
-    /// Energy of a string's electrons among themselves.
+    /// Interaction energy of a string's electrons.
     pub energy: Vec<f64>,
     row_start: Vec<usize>,
     /// Class of the β strings of each row.
@@ -71,7 +71,7 @@ pub(super) struct Alpha {
     /// Pairs (p, p) of the occupied orbitals, all strings' one after another.
     densities: Vec<u32>,
     electrons: usize,
-    /// Elements of H_αα off the diagonal that lead to the same class: first element of the other row, value.
+    /// Off-diagonal elements of H_αα within a class: first element of the other row, value.
     same_start: Vec<u64>,
     same: Vec<(usize, f64)>,
     pub groups: Vec<Group>,
@@ -179,7 +179,7 @@ impl Alpha {
         &self.densities[rank * self.electrons..][..self.electrons]
     }
 
-    /// Elements of H_αα off the diagonal: (first element of the other row, value).
+    /// Off-diagonal elements of H_αα: (first element of the other row, value).
     pub fn same(&self, rank: usize) -> &[(usize, f64)] {
         &self.same[self.same_start[rank] as usize..self.same_start[rank + 1] as usize]
     }

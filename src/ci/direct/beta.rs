@@ -1,7 +1,7 @@
-//! What a row of C needs to know of its β strings: where their moves lead, and what an α move feels of them.
+//! Tables of the β strings of a row: targets of their moves, and their Coulomb field on α moves.
 //!
-//! In: the β strings, their table of moves, their classes. Out: strings in the order of rows (class by class, ascending in
-//! each; [`Beta::class`]), every target as a place within its class.
+//! In: the β strings, their table of moves, their classes. Out: strings in the order of rows (class by class, ascending
+//! in each; [`Beta::class`]), every target as an index within its class.
 
 use super::super::integrals::{Integrals, pair, triangle};
 use super::super::string_table::StringTable;
@@ -14,24 +14,24 @@ use std::ops::Range;
 /// A move to another string.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Single {
-    /// Place of the string that it leads to, within its class.
+    /// Index of its target within the target's class.
     pub target: u32,
     /// 2 × pair of orbitals, + 1 if the sign is −1.
     pub value: u32,
 }
 
-/// Tables of the β strings; string k is the k-th in the order of rows.
+/// Tables of the β strings; string k is the k-th in row order.
 pub(super) struct Beta {
-    /// First string of each class, and at the end their number.
+    /// First string of each class, followed by the number of strings.
     class_start: [usize; IRREPS + 1],
-    /// Energy of a string's electrons among themselves.
+    /// Interaction energy of a string's electrons.
     pub energy: Vec<f64>,
     /// Σ_{r in K} (pq|rr) at [pq][k].
     felt: Vec<f64>,
     /// First single of string k and irrep g at 8 k + g.
     single_start: Vec<u64>,
     singles: Vec<Single>,
-    /// Elements of H_ββ off the diagonal that lead to the same class.
+    /// Off-diagonal elements of H_ββ within a class.
     same_start: Vec<u64>,
     same: Vec<(u32, f64)>,
 }
@@ -86,7 +86,7 @@ impl Beta {
                 for (k, target) in singles.target.iter().enumerate() {
                     let value = 2 * singles.pair(k) as u32 + u32::from(singles.sign(k) < 0.0);
                     self.singles.push(Single { target: place(*target), value });
-                    // A move of another irrep has no element of one electron's.
+                    // A move of another irrep has no one-electron element.
                     if irrep == 0 {
                         self.same.push((place(*target), singles.own[k]));
                     }
@@ -114,13 +114,13 @@ impl Beta {
         &self.felt[pair * self.len()..][self.class(class)]
     }
 
-    /// Moves of string k whose pairs of orbitals are of one irrep.
+    /// Moves of string k with orbital pairs of one irrep.
     pub fn singles(&self, k: usize, irrep: usize) -> &[Single] {
         let at = IRREPS * k + irrep;
         &self.singles[self.single_start[at] as usize..self.single_start[at + 1] as usize]
     }
 
-    /// Elements of H_ββ off the diagonal: (place within the same class, value).
+    /// Off-diagonal elements of H_ββ: (index within the same class, value).
     pub fn same(&self, k: usize) -> &[(u32, f64)] {
         &self.same[self.same_start[k] as usize..self.same_start[k + 1] as usize]
     }

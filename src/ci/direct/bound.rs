@@ -1,4 +1,4 @@
-//! How large can an eigenvalue be, and how many elements has H?
+//! An upper bound on eigenvalues, and the number of elements of H.
 //!
 //! Out: an upper bound of the largest row sum of |H|, and with it of the spectral norm (Gershgorin 1931), from the largest
 //! sum of each part: a row of H is the sum of its parts, so the bound is their sum.
@@ -40,7 +40,7 @@ impl Tables {
         diagonal + alpha + beta + largest(&mut (0..alphas).map(onlookers))
     }
 
-    /// Elements of H that a product multiplies by: a multiplication and an addition each.
+    /// Elements of H in a product: a multiplication and an addition each.
     pub fn elements(&self) -> f64 {
         let alphas = &self.alpha;
         let width = |class: usize| self.beta.class(class).len();
@@ -62,8 +62,8 @@ impl Tables {
     }
 }
 
-/// What β strings make of one α move of each pair of orbitals: the largest row of all their moves, and of their
-/// onlookers. `coulomb` gives (pq|rs) by pairs.
+/// For one α move of each pair of orbitals: the largest row sum over β moves, and over the β electrons' Coulomb field.
+/// `coulomb` gives (pq|rs) by pairs.
 pub(super) fn of_pairs(beta: &Beta, pairs: usize, coulomb: impl Fn(usize, usize) -> f64 + Sync) -> Vec<(f64, f64)> {
     let of_pair = |pair: usize| {
         let row = |k: usize| {

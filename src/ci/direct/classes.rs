@@ -1,12 +1,12 @@
-//! Classes of strings: one where a space is of all irreps, else one an irrep.
+//! Classes of strings: one class for a space of all irreps, otherwise one per irrep.
 
 use super::super::space::{self, Space};
 use super::super::strings::Word;
 
-/// Irreps at most, and classes of strings.
+/// Most irreps, and classes of strings.
 pub(super) const IRREPS: usize = 8;
 
-/// The strings' irreps from 0 where the space is one irrep's; else one class for all.
+/// The strings' irreps from 0 if the space has a single irrep; otherwise one class for all.
 pub(super) struct Classes {
     pub irreps: Option<Vec<u8>>,
     pub wanted: u8,
@@ -19,7 +19,7 @@ impl Classes {
         Classes { irreps, wanted }
     }
 
-    /// Classes: 1, or one an irrep.
+    /// Classes: 1, or one per irrep.
     pub fn count(&self) -> usize {
         if self.irreps.is_some() { IRREPS } else { 1 }
     }
@@ -29,12 +29,12 @@ impl Classes {
         self.irreps.as_ref().map_or(0, |irreps| usize::from(space::irrep_of(irreps, (word, 0)) - 1))
     }
 
-    /// Class of the β strings that stand with an α string.
+    /// Class of the β strings paired with an α string.
     pub fn partner(&self, word: Word) -> usize {
         self.of(word) ^ usize::from(self.wanted)
     }
 
-    /// Class that a move of this irrep leads to.
+    /// Target class of a move of this irrep.
     pub fn moved(&self, class: usize, irrep: usize) -> usize {
         if self.irreps.is_some() { class ^ irrep } else { class }
     }

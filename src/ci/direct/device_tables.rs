@@ -1,8 +1,8 @@
-//! What the generated kernel reads: tables of both spins' strings and of the integrals, and the plan that they fit.
+//! The tables read by the generated kernel: strings of both spins and integrals, and the matching plan.
 //!
 //! In: tables of moves ([`StringTable`], [`Beta`]), classes, a card's shared memory and multiprocessors. Out: a
-//! [`FullCiPlan`] and its tables by name. β strings stand class by class in slices of 32; what belongs to a string is
-//! its lane of each step of its slice, and shorter strings are filled up with what adds 0.
+//! [`FullCiPlan`] and its tables by name. β strings are stored class by class in slices of 32; the data of a string are
+//! its lane of each step of its slice, and shorter strings are padded with entries that add 0.
 
 use super::super::device_table::Table;
 use super::super::integrals::{Integrals, pair, triangle};
@@ -15,10 +15,10 @@ use crate::sparse::Target;
 use eigenforge_templates::ci::{FullCiPlan, Shape, Strings, TableCounts};
 use eigenforge_templates::exact::IndexWord;
 
-/// Strings of a slice: the lanes of a warp.
+/// Strings per slice: the lanes of a warp.
 const SLICE: usize = 32;
 
-/// A table of words of the width that the plan says.
+/// A table of words of the plan's width.
 pub(super) enum Words {
     U16(Vec<u16>),
     U32(Vec<u32>),
@@ -42,19 +42,19 @@ impl From<Words> for Table {
     }
 }
 
-/// The plan and all that is uploaded.
+/// The plan and everything to upload.
 pub(super) struct DeviceTables {
     pub plan: FullCiPlan,
-    /// Of the product, in the order of its parameters.
+    /// Tables of the product, in the order of its parameters.
     pub product: Vec<(&'static str, Table)>,
-    /// Of the diagonal, beside `row_start` and `alpha_class`.
+    /// Tables of the diagonal, except `row_start` and `alpha_class`.
     pub diagonal: Vec<(&'static str, Table)>,
 }
 
-/// What tables are made from.
+/// The inputs of the tables.
 pub(super) struct Sources<'a> {
     pub integrals: &'a Integrals,
-    /// Irreps of the orbitals from 0, as the tables of moves tell them apart.
+    /// Irreps of the orbitals from 0, as used by the tables of moves.
     pub irreps: &'a [u8],
     pub classes: &'a Classes,
     pub up: &'a StringTable,
@@ -72,7 +72,7 @@ impl Sources<'_> {
         orbitals.flat_map(|p| (0..=p).map(move |q| usize::from(self.irreps[p] ^ self.irreps[q]))).collect()
     }
 
-    /// Strings and pairs as the choice of a shape asks for them.
+    /// The strings and pairs, for the choice of a shape.
     pub fn strings(&self, target: Target) -> Strings {
         let of_pair = self.pair_irreps();
         let irreps = of_pair.iter().max().map_or(1, |most| most + 1).next_power_of_two();
@@ -86,7 +86,7 @@ impl Sources<'_> {
         }
     }
 
-    /// The plan and its tables, in a shape of one's own or in the one of the model.
+    /// The plan and its tables, in a given shape or in the model's choice.
     pub fn tables(&self, name: &str, target: Target, shape: Option<Shape>) -> Result<DeviceTables, DirectError> {
         let strings = self.strings(target);
         let shape = shape.unwrap_or_else(|| Shape::of(&strings));
@@ -130,7 +130,7 @@ impl Sources<'_> {
         Ok(DeviceTables { plan, product, diagonal })
     }
 
-    /// Where each pair of orbitals stands among the integrals' columns.
+    /// Column of each pair of orbitals among the integrals.
     fn columns(&self, plan: &FullCiPlan) -> Vec<u32> {
         let of_pair = self.pair_irreps();
         let mut columns = vec![0; of_pair.len()];
@@ -203,7 +203,7 @@ impl Sources<'_> {
         ]
     }
 
-    /// Calls `found` with class and β strings of each slice, in the order of slices.
+    /// Calls `found` with class and β strings of each slice, in order.
     fn slices(&self, mut found: impl FnMut(usize, std::ops::Range<usize>)) {
         for class in 0..self.classes.count() {
             let strings = self.beta.class(class);
@@ -213,7 +213,7 @@ impl Sources<'_> {
         }
     }
 
-    /// Where the moves and densities of each β string lead in the field of each group.
+    /// Targets of the moves and densities of each β string in the field of each group.
     fn links(&self, plan: &mut FullCiPlan, columns: &[u32]) -> Vec<(&'static str, Table)> {
         let (mut start, mut links, nowhere) = (vec![0u32], Vec::new(), plan.field() as u32);
         let sign_bit = if plan.link == IndexWord::U16 { 1u32 << 15 } else { 1 << 31 };
@@ -292,8 +292,8 @@ impl Sources<'_> {
         ]
     }
 
-    /// An upper bound of the largest row sum of |H| (Gershgorin 1931): as [`super::bound`] has it, the diagonal from the
-    /// largest of its parts, so that no pass over the determinants is needed.
+    /// An upper bound of the largest row sum of |H| (Gershgorin 1931), as in [`super::bound`], with the diagonal bounded
+    /// by its largest parts, so that no pass over the determinants is needed.
     pub fn norm_bound(&self) -> f64 {
         let pairs = triangle(self.integrals.orbitals);
         let of_pairs = super::bound::of_pairs(self.beta, pairs, |left, right| self.integrals.two[pair(left, right)]);
@@ -315,7 +315,7 @@ impl Sources<'_> {
     }
 }
 
-/// Appends a slice: step by step, the lanes side by side, short ones filled up.
+/// Appends a slice: step by step, lanes side by side, short ones padded.
 fn push_slice<T: Copy>(out: &mut Vec<T>, lanes: &[Vec<T>], filling: T) {
     let steps = lanes.iter().map(Vec::len).max().unwrap_or(0);
     for step in 0..steps {

@@ -1,4 +1,4 @@
-//! Why there is no product straight from the integrals.
+//! Why a product straight from the integrals is not possible.
 
 use super::super::integrals::triangle;
 use super::super::matrix::FORBIDDEN;
@@ -6,7 +6,7 @@ use eigenforge_runtime::DeviceError;
 use eigenforge_templates::TextError;
 use eigenforge_templates::ci::FullCiPlanError;
 
-/// Why there is no product.
+/// Why a product straight from the integrals is not possible.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the text of each says what its values are
 pub enum DirectError {

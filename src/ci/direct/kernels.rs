@@ -17,7 +17,7 @@ pub(super) struct Kernels {
     scratch: Mutex<Scratch>,
 }
 
-/// What a product writes beside σ.
+/// Scratch memory of a product.
 struct Scratch {
     partials: Buffer<f64>,
     dot: Buffer<f64>,
@@ -62,7 +62,8 @@ impl Kernels {
         if !summed {
             return Ok(f64::NAN);
         }
-        let arguments = Arguments::new().read("partials", partials).i64("count", count).write("x_dot_y", dot);
+        let arguments =
+            Arguments::new().read("partials", partials).i64("count", count).i64("place", 0).write("x_dot_y", dot);
         self.kernel.launch(&self.launches[1], arguments)?;
         Ok(dot.download()?[0])
     }

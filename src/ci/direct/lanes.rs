@@ -1,17 +1,17 @@
-//! The inner loops: lanes are α strings side by side, eight to a register; sums stay in registers.
+//! The inner loops: lanes are α strings side by side, eight per register; sums stay in registers.
 //!
 //! A packed row holds the coefficients of one β string for all lanes. A number of a β matrix then multiplies contiguous
-//! numbers, and every sum runs over the same moves in the same order whatever lanes and groups there are: a result does
-//! not depend on how work was cut. Products are not fused into sums, so that processors agree on the bits.
+//! numbers, and every sum runs over the same moves in the same order for any lanes and groups, so results do not depend
+//! on how work is divided. Products are not fused into sums, so that processors agree on the bits.
 
 use super::alpha::Lane;
 use super::beta::{Beta, Single};
 use multiversion::multiversion;
 
-/// Numbers of a register, and of a line of memory.
+/// Numbers per register, and per cache line.
 pub(super) const LANES: usize = 8;
 
-/// Eight lanes on a line of memory.
+/// Eight lanes in a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Line(pub [f64; LANES]);
@@ -39,7 +39,7 @@ pub(super) fn pack<const M: usize>(x: &[f64], lanes: &[Lane], m: usize, out: &mu
     }
 }
 
-/// Which matrix of the β strings a batch is multiplied by.
+/// The matrix of β strings that multiplies a batch.
 pub(super) enum Factor<'a, const M: usize> {
     /// G_pq: moves of one irrep, ± (pq|rs) of each, and the diagonal if there is one.
     Both {
@@ -52,12 +52,12 @@ pub(super) enum Factor<'a, const M: usize> {
     },
     /// H_ββ, and ± Σ_{p in I} (pp|rs) of each lane.
     Beta {
-        /// One a single's value.
+        /// One per single.
         onlookers: &'a [[Line; M]],
     },
 }
 
-/// σ(lane, K) += Σ_L factor(K, L) packed(L, lane) for the β strings `first`.. that rows hold.
+/// σ(lane, K) += Σ_L factor(K, L) packed(L, lane) for the β strings of the rows, from `first` on.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(super) fn multiply<const M: usize>(
     beta: &Beta,
@@ -132,7 +132,7 @@ fn add_scaled<const M: usize>(sum: &mut [[f64; LANES]; M], value: f64, from: &[L
     }
 }
 
-/// A number for each lane.
+/// One number per lane.
 #[inline(always)]
 fn add_product<const M: usize>(sum: &mut [[f64; LANES]; M], values: &[Line; M], from: &[Line; M]) {
     for (sum, (value, from)) in sum.iter_mut().zip(values.iter().zip(from)) {
@@ -140,8 +140,8 @@ fn add_product<const M: usize>(sum: &mut [[f64; LANES]; M], values: &[Line; M], 
     }
 }
 
-/// Turns eight β strings of eight lanes and adds them to the lanes' rows. On its own for the compiler, which would else
-/// cut the registers of the sums to pieces.
+/// Transposes eight β strings of eight lanes and adds them to the lanes' rows. A separate function, because otherwise the
+/// compiler spills the registers of the sums.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 fn scatter(block: &[[f64; LANES]; LANES], lanes: &[Lane], start: usize, height: usize, rows: &mut [&mut [f64]]) {
     for (k, lane) in lanes.iter().enumerate() {
@@ -154,8 +154,8 @@ fn scatter(block: &[[f64; LANES]; LANES], lanes: &[Lane], start: usize, height: 
     }
 }
 
-/// σ(I, K) += Σ_J H_αα(I, J) C(J, K) for N columns a step, from column `start` as far as whole steps go; returns where it
-/// stopped. `same` gives for each row the first element of J's row and the value.
+/// σ(I, K) += Σ_J H_αα(I, J) C(J, K) for N columns per step, from column `start` on, in whole steps; returns the first
+/// column not done. `same` gives for each row the first element of J's row and the value.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma+bmi2", "x86_64+avx2+fma+bmi2"))]
 pub(super) fn alpha_rows<const N: usize>(
     x: &[f64],

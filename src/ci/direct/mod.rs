@@ -1,33 +1,33 @@
 //! Full configuration interaction without a stored matrix: σ = H C on the CPU, or by a generated kernel.
 //!
-//! In: integrals and a full space, whole or of one irrep, C its coefficients with one row an α string (Hartree, without
-//! the core energy). Out: σ, the diagonal, a bound of the norm, as a [`LinearOperator`]. With E_pq the one-electron move
-//! q → p of one spin, its sign included (Olsen, Roos, Jørgensen and Jensen 1988, eqs. 7 to 20),
+//! In: integrals and a full space, of all irreps or of one, C its coefficients with one row per α string (Hartree,
+//! without the core energy). Out: σ, the diagonal, a bound of the norm, as a [`LinearOperator`]. With E_pq the
+//! one-electron move q → p of one spin, including its sign (Olsen, Roos, Jørgensen and Jensen 1988, eqs. 7 to 20),
 //!
 //! | part of σ(I, K) | |
 //! |---|---|
 //! | diagonal | [E(I) + E(K) + Σ_{p in I, r in K} (pp\|rr)] C(I, K) |
 //! | α strings alone | Σ_J H_αα(I, J) C(J, K) |
-//! | β strings alone, α looking on | Σ_L [H_ββ(K, L) + Σ_{p in I} Σ_rs (pp\|rs) ⟨K\|E_rs\|L⟩] C(I, L) |
+//! | β strings alone, in the field of α | Σ_L [H_ββ(K, L) + Σ_{p in I} Σ_rs (pp\|rs) ⟨K\|E_rs\|L⟩] C(I, L) |
 //! | both | Σ_{p<q} ⟨I\|E_pq + E_qp\|J⟩ Σ_L G_pq(K, L) C(J, L), G_pq(K, L) = Σ_rs (pq\|rs) ⟨K\|E_rs\|L⟩ |
 //!
 //! The last is nearly all of the work: (α moves of a string) × (β moves) × determinants, divided by the number of irreps
-//! where the integrals keep them, since (pq|rs) = 0 unless pq and rs are of one irrep. For one pair pq each I has at most
-//! one J, so those of a group of α strings are lanes: with their rows J packed side by side, one number G_pq(K, L) meets
-//! a contiguous run of C. A group owns its rows of σ.
+//! if the integrals obey them, since (pq|rs) = 0 unless pq and rs have the same irrep. For one pair pq each I has at most
+//! one J, so those of a group of α strings are lanes: with their rows J packed side by side, one number G_pq(K, L)
+//! multiplies a contiguous run of C. A group owns its rows of σ.
 //!
 //! Full CI of H2O in 6-31G, cores frozen (245,025 determinants), takes 7.1 ms on two cores of an EPYC of AVX-512 (Zen 5),
 //! 11.5 ms without its irreps, 1.9 ms in one irrep (61,441); 43 % of it in the sums, 30 % in packing and unpacking lanes.
 //!
-//! Where kernels run, [`eigenforge_templates::ci::FullCiPlan`] has the phases: the moves of an α string are multiplied into
-//! a *field* of each pair kl first, a dense product over contiguous rows, and the β strings gather from that: (pairs) ×
-//! (α moves) coalesced operations and (β links) gathered ones a determinant.
+//! On devices that run kernels, [`eigenforge_templates::ci::FullCiPlan`] describes the phases: the moves of an α string
+//! are first multiplied into a *field* of each pair kl, a dense product over contiguous rows, and the β strings gather
+//! from it: (pairs) × (α moves) coalesced operations and (β links) gathered ones per determinant.
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `beta` | where do the β strings of a row lead? |
-//! | `alpha` | CPU: which α strings work together, and what does each batch of them read? |
-//! | `classes` | which strings stand together in a space of one irrep? |
+//! | `beta` | what are the targets of the β strings of a row? |
+//! | `alpha` | CPU: which α strings are processed together, and what does each batch read? |
+//! | `classes` | which strings are paired in a space of one irrep? |
 //! | `product` | CPU: which passes does a group make over its rows? |
 //! | `lanes` | CPU: what do the inner loops do? |
 //! | `bound` | how large can an eigenvalue be? |
@@ -60,7 +60,7 @@ pub use error::DirectError;
 use kernels::Kernels;
 use std::sync::Arc;
 
-/// H of a full space, to be multiplied with.
+/// H of a full space, as an operator.
 pub struct DirectFullCi {
     device: Device,
     rows: usize,
@@ -74,7 +74,7 @@ enum Engine {
     Kernels(Box<Kernels>),
 }
 
-/// All that a product reads.
+/// Everything that a product reads.
 struct Tables {
     alpha: Alpha,
     beta: Beta,
@@ -97,7 +97,7 @@ impl DirectFullCi {
         DirectFullCi::with_shape(integrals, space, None, device)
     }
 
-    /// The product in a shape of one's own, which the CPU does not use.
+    /// The product in a given shape, which the CPU ignores.
     pub fn with_shape(
         integrals: &Integrals,
         space: &Space,
@@ -120,7 +120,7 @@ impl DirectFullCi {
         Ok(DirectFullCi { device: device.clone(), rows, engine, norm_bound, cost })
     }
 
-    /// The plan of the generated kernel on a card like this, without a device.
+    /// The plan of the generated kernel for this kind of card, without a device.
     pub fn plan(integrals: &Integrals, space: &Space, target: Target) -> Result<FullCiPlan, DirectError> {
         Ok(Moves::new(integrals, space)?.sources().tables("ci", target, None)?.plan)
     }
@@ -141,11 +141,11 @@ impl DirectFullCi {
     }
 }
 
-/// Moves of both spins' strings, from which either engine's tables are made.
+/// Moves of the strings of both spins, from which the tables of CPU and card are made.
 struct Moves<'a> {
     integrals: &'a Integrals,
     space: &'a Space,
-    /// Irreps of the orbitals from 0: moves are told apart by irrep wherever no integral joins two.
+    /// Irreps of the orbitals from 0: moves are separated by irrep if no integral couples two.
     irreps: Vec<u8>,
     classes: Classes,
     up: StringTable,
@@ -197,7 +197,7 @@ impl<'a> Moves<'a> {
     }
 }
 
-/// Whether there is a product of these integrals in this space.
+/// Checks that these integrals allow a product in this space.
 fn check(integrals: &Integrals, space: &Space) -> Result<(), DirectError> {
     let orbitals = integrals.orbitals;
     if orbitals != space.orbitals() {

@@ -1,13 +1,13 @@
 //! σ = H C, group by group: diagonal, α strings alone, β strings alone, both.
 //!
-//! A task is a group of α strings and writes their rows of σ, nothing else. x·σ is summed row by row, then over rows.
+//! A task is a group of α strings and writes only their rows of σ. x·σ is summed row by row, then over rows.
 
 use super::Tables;
 use super::alpha::{BATCH, Group, Lane};
 use super::lanes::{self, Factor, LANES, Line};
 use rayon::prelude::*;
 
-/// Elements of H that are worth a task of their own: waking another thread takes some 20 µs.
+/// Minimum elements of H per task: waking another thread takes some 20 µs.
 const TASK: f64 = 100_000.0;
 
 /// Memory of a task.
@@ -26,7 +26,7 @@ impl Tables {
         for (number, group) in self.alpha.groups.iter().enumerate() {
             group.members.iter().for_each(|rank| owner[*rank as usize] = Some(number));
         }
-        // Rows in the order of y; members of a group ascend, and so do its rows.
+        // Rows in the order of y; the members of a group ascend, and so do its rows.
         for (rank, owner) in owner.into_iter().enumerate() {
             let width = self.beta.class(self.alpha.class(rank)).len();
             let (row, rest) = std::mem::take(&mut rows).split_at_mut(width);
@@ -83,7 +83,7 @@ impl Tables {
         }
     }
 
-    /// Σ_J H_αα(I, J) C(J, K): a run of columns stays in the cache while all rows of the group go by.
+    /// Σ_J H_αα(I, J) C(J, K): a run of columns stays in the cache while all rows of the group use it.
     fn alpha_alone(&self, x: &[f64], group: &Group, rows: &mut [&mut [f64]]) {
         let same: Vec<&[(usize, f64)]> = group.members.iter().map(|rank| self.alpha.same(*rank as usize)).collect();
         let done = lanes::alpha_rows::<64>(x, &same, 0, rows);

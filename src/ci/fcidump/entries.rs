@@ -1,9 +1,9 @@
-//! One line of numbers, `value i j k l`: bytes in, a value and its place (orbitals from 0) out.
+//! One line of numbers, `value i j k l`: bytes in, a value and its position (orbitals from 0) out.
 
 use super::FcidumpError;
 use std::fmt;
 
-/// What a value is.
+/// The meaning of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Place {
     /// (ij|kl)
@@ -27,7 +27,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A value and what it is.
+/// A value and its meaning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
     pub value: f64,
@@ -65,7 +65,7 @@ impl Entry {
     }
 }
 
-/// Text for a message, cut where it is long.
+/// Text for a message, shortened if long.
 pub(super) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let text = text.trim();
@@ -88,7 +88,7 @@ fn orbital(field: &[u8], line: u64, orbitals: usize) -> Result<usize, FcidumpErr
     if value > orbitals { Err(wrong()) } else { Ok(value) }
 }
 
-/// A finite number, in any way that Fortran writes it: 1.5, .5, 1.5E-3, 1.5D-3, 1.5-103.
+/// A finite number, in any notation that Fortran writes: 1.5, .5, 1.5E-3, 1.5D-3, 1.5-103.
 fn number(field: &[u8], line: u64) -> Result<f64, FcidumpError> {
     let wrong = || FcidumpError::Number { line, found: shown(field) };
     let text = std::str::from_utf8(field).map_err(|_| wrong())?;
@@ -99,7 +99,7 @@ fn number(field: &[u8], line: u64) -> Result<f64, FcidumpError> {
     if value.is_finite() { Ok(value) } else { Err(FcidumpError::NotFinite { line, found: shown(field) }) }
 }
 
-/// Exponents that Rust does not know: the letter D, or three digits without a letter.
+/// Exponents in notations unknown to Rust: the letter D, or three digits without a letter.
 fn fortran(text: &str) -> Option<f64> {
     if !text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.dDeE".contains(&byte)) {
         return None;

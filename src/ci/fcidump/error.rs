@@ -1,10 +1,10 @@
-//! What can be wrong with an FCIDUMP file. Every message names the line, what was expected and what was found.
+//! Errors of FCIDUMP files. Every message names the line, what was expected and what was found.
 
 use super::MAX_ORBITALS;
 use eigenforge_runtime::DeviceError;
 use std::path::{Path, PathBuf};
 
-/// Why a file is not taken.
+/// Why a file is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum FcidumpError {
     /// The file cannot be opened or written.
@@ -12,10 +12,10 @@ pub enum FcidumpError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// An I/O error.
         source: std::io::Error,
     },
-    /// Something in a file.
+    /// An error in a file.
     #[error("{path}: {source}")]
     File {
         /// The file.
@@ -23,10 +23,10 @@ pub enum FcidumpError {
         /// What is wrong with it.
         source: Box<FcidumpError>,
     },
-    /// A line that cannot be read, is too long or is not ended.
+    /// A line that cannot be read, is too long or has no line feed.
     #[error(transparent)]
     Text(#[from] std::io::Error),
-    /// Many orbitals in a short file.
+    /// Too many orbitals for the size of the file.
     #[error(
         "NORB = {orbitals} asks for {needed} bytes of integrals, and the file has {bytes} bytes: more than {} orbitals need a \
          file of integrals that are mostly there",
@@ -43,7 +43,7 @@ pub enum FcidumpError {
     /// The integrals do not fit into memory.
     #[error(transparent)]
     Memory(#[from] DeviceError),
-    /// Nothing but blanks.
+    /// Only blanks.
     #[error("the file is empty: an FCIDUMP file begins with &FCI NORB=…, NELEC=…, MS2=…")]
     Empty,
     /// No namelist at the beginning.
@@ -75,7 +75,7 @@ pub enum FcidumpError {
         line: u64,
         /// The key.
         key: String,
-        /// Keys that are known.
+        /// Known keys.
         known: &'static str,
     },
     /// A key twice.
@@ -86,7 +86,7 @@ pub enum FcidumpError {
         /// The key.
         key: String,
     },
-    /// A value that its key cannot have.
+    /// An invalid value of a key.
     #[error("line {line}: {key} should be {expected}, but is `{found}`")]
     HeaderValue {
         /// Line, from 1.
@@ -98,7 +98,7 @@ pub enum FcidumpError {
         /// What was found.
         found: String,
     },
-    /// A key that must be there.
+    /// A missing required key.
     #[error("the namelist has no {key}: add {key}=…, {meaning}")]
     MissingKey {
         /// The key.
@@ -124,7 +124,7 @@ pub enum FcidumpError {
         /// What was found.
         found: u64,
     },
-    /// More than two electrons an orbital.
+    /// More than two electrons per orbital.
     #[error("NELEC = {electrons} is more than {orbitals} orbitals hold: at most {most}", most = 2 * orbitals)]
     TooManyElectrons {
         /// Electrons.
@@ -132,7 +132,7 @@ pub enum FcidumpError {
         /// Spatial orbitals.
         orbitals: usize,
     },
-    /// NELEC and MS2 are no numbers of α and β electrons.
+    /// NELEC and MS2 do not give whole numbers of α and β electrons.
     #[error(
         "NELEC = {electrons} and MS2 = {two_sz} do not fit together: n_α = (NELEC + MS2) / 2 and n_β = (NELEC − MS2) \
          / 2 must be whole numbers from 0 to NORB = {orbitals}"
@@ -145,7 +145,7 @@ pub enum FcidumpError {
         /// Spatial orbitals.
         orbitals: usize,
     },
-    /// Not one irrep an orbital.
+    /// The number of irreps differs from the number of orbitals.
     #[error("line {line}: ORBSYM has {found} irreps for NORB = {orbitals} orbitals")]
     IrrepCount {
         /// Line, from 1.
@@ -171,7 +171,7 @@ pub enum FcidumpError {
         /// The line.
         text: String,
     },
-    /// A value that is no number.
+    /// A value that is not a number.
     #[error("line {line}: `{found}` is not a number")]
     Number {
         /// Line, from 1.
@@ -187,7 +187,7 @@ pub enum FcidumpError {
         /// What was found.
         found: String,
     },
-    /// An index that is no orbital.
+    /// An index that is not an orbital.
     #[error("line {line}: `{found}` is not an orbital; they go from 1 to NORB = {orbitals}, and 0 means none")]
     Index {
         /// Line, from 1.
@@ -228,7 +228,7 @@ pub enum FcidumpError {
         /// Line, from 1.
         line: u64,
     },
-    /// A namelist alone.
+    /// Only a namelist.
     #[error("the namelist ends in line {line}, and no integrals follow")]
     NoIntegrals {
         /// Line, from 1.

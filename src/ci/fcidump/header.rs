@@ -5,7 +5,7 @@ use super::{FcidumpError, MAX_ORBITALS};
 use eigenforge_runtime::input_file::Lines;
 use std::io::BufRead;
 
-/// What the namelist says, checked.
+/// The contents of the namelist, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Spatial orbitals, from 1 to [`MAX_ORBITALS`].
@@ -14,11 +14,11 @@ pub struct Header {
     pub electrons: usize,
     /// n_α − n_β.
     pub two_sz: i64,
-    /// Molpro's numbering, from 1; empty where the file has none.
+    /// Molpro's numbering, from 1; empty if the file has none.
     pub irreps: Vec<u8>,
 }
 
-/// Flags that make the integrals something else, and what.
+/// Flags of other kinds of integrals, with their names.
 const OTHER_KINDS: [(&str, &str); 7] = [
     ("IUHF", "unrestricted (one set of orbitals a spin)"),
     ("UHF", "unrestricted or spin-orbital"),
@@ -29,10 +29,10 @@ const OTHER_KINDS: [(&str, &str); 7] = [
     ("SPINORB", "spin-orbital"),
 ];
 
-/// Keys that other programs write and that change no integral.
+/// Keys written by other programs that do not affect the integrals.
 const IGNORED: [&str; 5] = ["ISYM", "SYML", "SYMLZ", "NPROP", "PROPBITLEN"];
 
-/// Words of a namelist: some keys, and an irrep of each orbital.
+/// Most words of a namelist: some keys, and an irrep for each orbital.
 const MAX_WORDS: usize = 16 * MAX_ORBITALS;
 
 /// All of these, for a message.
@@ -120,7 +120,7 @@ fn words(lines: &mut Lines<impl BufRead>) -> Result<Vec<Word>, FcidumpError> {
     if begun == 0 { Err(FcidumpError::Empty) } else { Err(FcidumpError::EndlessHeader { line: begun }) }
 }
 
-/// Groups words into KEY = values; a key is what stands before `=`.
+/// Groups words into KEY = values; a key is the word before `=`.
 fn assignments(words: Vec<Word>) -> Result<Vec<Assignment>, FcidumpError> {
     let mut assignments: Vec<Assignment> = Vec::new();
     let mut words = words.into_iter().peekable();
@@ -143,7 +143,7 @@ fn assignments(words: Vec<Word>) -> Result<Vec<Assignment>, FcidumpError> {
 }
 
 impl Assignment {
-    /// A value, or as many as `4*1` says.
+    /// Adds a value, or several as in `4*1`.
     fn add(&mut self, word: Word) -> Result<(), FcidumpError> {
         let Some((count, value)) = word.text.split_once('*') else {
             self.values.push(word.text);
@@ -183,7 +183,7 @@ impl Assignment {
         Ok(irreps)
     }
 
-    /// Refuses keys that are not known, and flags of other kinds of integrals where they are set.
+    /// Refuses unknown keys, and flags of other kinds of integrals if they are set.
     fn check_kind(&self) -> Result<(), FcidumpError> {
         let (line, key) = (self.line, self.key.clone());
         if let Some((_, kind)) = OTHER_KINDS.iter().find(|(name, _)| *name == key) {

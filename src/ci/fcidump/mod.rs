@@ -8,20 +8,20 @@
 //! |---|---|
 //! | i j k l | (ij\|kl), chemist order: ∫∫ φ_i(1) φ_j(1) φ_k(2) φ_l(2) / r₁₂ |
 //! | i j 0 0 | h_ij |
-//! | i 0 0 0 | orbital energy: read and left out |
-//! | 0 0 0 0 | energy of nuclei and frozen cores; required, because a file that was cut off lacks it |
+//! | i 0 0 0 | orbital energy: ignored |
+//! | 0 0 0 0 | energy of nuclei and frozen cores; required, because a truncated file lacks it |
 //!
-//! Real orbitals, eightfold symmetry: each integral once, or any of its symmetric copies as well, if they agree to
-//! 1e-10. Nothing is guessed: unrestricted, complex and spin-orbital files are refused by name, as is everything else
-//! that does not fit, with its line.
+//! Real orbitals, eightfold symmetry: each integral once, or also any of its symmetric copies if they agree to 1e-10.
+//! Nothing is guessed: unrestricted, complex and spin-orbital files are refused by name, as is everything else that does
+//! not fit, with its line.
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `header` | what does the namelist say? |
-//! | `entries` | what does a line of numbers say? |
+//! | `header` | what does the namelist contain? |
+//! | `entries` | what does a line of numbers mean? |
 //! | `write` | how is it written? |
 //! | `error` | what can be wrong with it? |
-//! | `one_electron` | what does a file of one-electron operators, such as a dipole, say? |
+//! | `one_electron` | what does a file of one-electron operators, such as a dipole, contain? |
 
 mod entries;
 mod error;
@@ -42,22 +42,22 @@ pub(super) use header::check_spins;
 
 pub use one_electron::{OneElectron, OneElectronError};
 
-/// Orbitals that a file may have: 4.3 GB of integrals.
+/// Most orbitals of a file: 4.3 GB of integrals.
 pub const MAX_ORBITALS: usize = 256;
 
-/// Bytes of integrals that a file of any length may ask for: those of 128 orbitals, which a model may leave nearly empty.
+/// Bytes of integrals allowed for a file of any length: those of 128 orbitals, which a model may leave nearly empty.
 const ROOM: u64 = 512 << 20;
-/// Bytes beyond it for each byte of the file.
+/// Additional bytes allowed for each byte of the file.
 const ROOM_PER_BYTE: u64 = 1024;
 
-/// How far copies of one integral may differ, relative to the larger of them and 1.
+/// Allowed difference between copies of one integral, relative to the larger of them and 1.
 const AGREEMENT: f64 = 1e-10;
 
 impl Integrals {
     /// Reads an FCIDUMP file; `-` is standard input.
     ///
     /// # Errors
-    /// With the file's name: one that cannot be read, that ends too early, or whose lines are none of the format's.
+    /// With the file's name: a file that cannot be read, ends too early, or has invalid lines.
     pub fn read(path: impl AsRef<Path>) -> Result<Integrals, FcidumpError> {
         let path = path.as_ref();
         let file = open(path)?;
@@ -68,7 +68,7 @@ impl Integrals {
     /// Reads the text of an FCIDUMP file, in one pass.
     ///
     /// # Errors
-    /// As [`Integrals::read`].
+    /// See [`Integrals::read`].
     pub fn read_from(text: impl BufRead) -> Result<Integrals, FcidumpError> {
         Integrals::read_lines(text, None)
     }
@@ -95,19 +95,19 @@ impl Integrals {
 }
 
 impl Header {
-    /// Reads the namelist of a file and nothing more.
+    /// Reads only the namelist of a file.
     ///
     /// # Errors
-    /// As [`Integrals::read`].
+    /// See [`Integrals::read`].
     pub fn read(path: impl AsRef<Path>) -> Result<Header, FcidumpError> {
         let path = path.as_ref();
         let mut lines = Lines::new(buffered(open(path)?));
         Header::read_from(&mut lines).map_err(|error| error.in_file(path))
     }
 
-    /// Refuses integrals that the file cannot hold, before they have memory.
+    /// Refuses integrals that the file cannot contain, before they are allocated.
     fn check_room(&self, bytes: Option<u64>) -> Result<(), FcidumpError> {
-        // A value, and the number of the line that gave it.
+        // A value, and the number of its line.
         let needed = 12 * triangle(triangle(self.orbitals)) as u64;
         if let Some(bytes) = bytes
             && needed > ROOM.saturating_add(bytes.saturating_mul(ROOM_PER_BYTE))
@@ -126,7 +126,7 @@ fn buffered(file: InputFile) -> BufReader<InputFile> {
     BufReader::with_capacity(1 << 20, file)
 }
 
-/// What has been read so far, and in which line; line 0 where nothing has come.
+/// What has been read so far, with its line; line 0 if nothing was read.
 struct Collected {
     integrals: Integrals,
     core_line: u64,
@@ -167,13 +167,13 @@ impl Collected {
         if *held_line > 0 {
             return agree(Some((*held, u64::from(*held_line))), &entry, line);
         }
-        // A file of over 4 billion lines repeats itself; its later lines are told by the largest number there is.
+        // A file of over 4 billion lines contains repetitions; its later lines get the largest number.
         (*held, *held_line) = (entry.value, u32::try_from(line).unwrap_or(u32::MAX));
         Ok(())
     }
 }
 
-/// Refuses a value that is not the one held already.
+/// Refuses a value that differs from the one already read.
 fn agree(old: Option<(f64, u64)>, entry: &Entry, second: u64) -> Result<(), FcidumpError> {
     let Some((old, first)) = old else { return Ok(()) };
     let scale = old.abs().max(entry.value.abs()).max(1.0);

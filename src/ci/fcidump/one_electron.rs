@@ -1,8 +1,8 @@
-//! Files of one-electron operators, such as the dipole moment: text in, one matrix for each component out.
+//! Files of one-electron operators, such as the dipole moment: text in, one matrix per component out.
 //!
-//! Lines as those of an FCIDUMP file without its namelist, orbitals from 1; `value i j 0 0` is o_ij, real and
-//! symmetric, given once or twice, 0 where it is not given; `value 0 0 0 0` is what nuclei (and frozen cores) contribute, and ends
-//! the component. A dipole file has three components, x, y and z:
+//! Lines as in an FCIDUMP file without its namelist, orbitals from 1; `value i j 0 0` is o_ij, real and symmetric, given
+//! once or twice, 0 if not given; `value 0 0 0 0` is the contribution of nuclei (and frozen cores), and ends the
+//! component. A dipole file has three components, x, y and z:
 //!
 //! ```text
 //! -0.5     1 1 0 0
@@ -12,8 +12,8 @@
 //! …
 //! ```
 //!
-//! o_ij is the operator as it acts on an electron: of a dipole −∫ φ_i x φ_j, an electron's charge being −1, and Σ Z X
-//! of the nuclei. Then ⟨o⟩ = o_nuclei + Σ o_ij γ_ij, with no sign to be added. Dipoles are in e a₀.
+//! o_ij is the operator acting on an electron: for a dipole −∫ φ_i x φ_j, with an electron's charge of −1, and Σ Z X for
+//! the nuclei. Then ⟨o⟩ = o_nuclei + Σ o_ij γ_ij, with no further sign. Dipoles are in e a₀.
 
 use super::entries::{Entry, Place};
 use super::{AGREEMENT, FcidumpError};
@@ -23,13 +23,13 @@ use eigenforge_runtime::input_file::{FileKind, InputFile, Lines};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Components that a file may have; a dipole has 3.
+/// Most components of a file; a dipole has 3.
 const MAX_COMPONENTS: usize = 64;
 
-/// Why a file of one-electron operators is not taken.
+/// Why a file of one-electron operators is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum OneElectronError {
-    /// A line that is none, or a file that cannot be read.
+    /// An invalid line, or a file that cannot be read.
     #[error(transparent)]
     Line(#[from] FcidumpError),
     /// The same, with the file's name.
@@ -40,31 +40,31 @@ pub enum OneElectronError {
         /// What is wrong with it.
         source: Box<OneElectronError>,
     },
-    /// Something that is no one-electron integral.
+    /// An entry that is not a one-electron integral.
     #[error(
         "line {line}: {what} in a file of one-electron operators, where only `value i j 0 0` and `value 0 0 0 0` stand"
     )]
     Kind {
         /// The line.
         line: u64,
-        /// What stands there.
+        /// What was found.
         what: String,
     },
-    /// Two values of one integral.
+    /// Two different values of one integral.
     #[error("lines {first} and {second} of one component disagree on {name}: {old:e} and {new:e}")]
     Conflict {
-        /// The line of the one.
+        /// Line of the first value.
         first: u64,
-        /// The line of the other.
+        /// Line of the second value.
         second: u64,
         /// Which integral.
         name: String,
-        /// The one.
+        /// The first value.
         old: f64,
-        /// The other.
+        /// The second value.
         new: f64,
     },
-    /// No end of a component.
+    /// A component without an end.
     #[error(
         "the file ends in line {line} within a component: each ends with what the nuclei contribute, `value 0 0 0 0`"
     )]
@@ -72,13 +72,13 @@ pub enum OneElectronError {
         /// The last line.
         line: u64,
     },
-    /// More components than any operator has.
+    /// Too many components.
     #[error("line {line} ends component {}: a file of one-electron operators has {MAX_COMPONENTS} at most", MAX_COMPONENTS + 1)]
     Components {
         /// The line.
         line: u64,
     },
-    /// Not as many components as a dipole has.
+    /// The number of components is not three, as for a dipole.
     #[error(
         "a dipole has three components, x, y and z; the file has {found}: it seems cut off, or of another operator"
     )]
@@ -86,7 +86,7 @@ pub enum OneElectronError {
         /// Components found.
         found: usize,
     },
-    /// Nothing in it.
+    /// An empty file.
     #[error("no operator in the file: expected lines `value i j 0 0`, and `value 0 0 0 0` after each component")]
     Empty,
 }
@@ -103,7 +103,7 @@ pub struct OneElectron {
 }
 
 impl OneElectron {
-    /// 0 everywhere.
+    /// The zero operator.
     pub fn zero(orbitals: usize) -> OneElectron {
         OneElectron { orbitals, nuclear: 0.0, values: vec![0.0; triangle(orbitals)] }
     }
@@ -116,7 +116,7 @@ impl OneElectron {
     /// Reads the three components of a dipole.
     ///
     /// # Errors
-    /// As [`OneElectron::read`]; fewer components, as of a file that was cut behind one of them, or more.
+    /// Errors of [`OneElectron::read`]; fewer or more components, for example in a file truncated after one of them.
     pub fn read_dipole(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
         let components = OneElectron::read(&path, orbitals)?;
         match components.len() {
@@ -173,7 +173,7 @@ impl OneElectron {
         if components.is_empty() { Err(OneElectronError::Empty) } else { Ok(components) }
     }
 
-    /// o_nuclei ⟨bra|ket⟩ + Σ o_pq γ_pq: the expectation of a state, or a transition moment.
+    /// o_nuclei ⟨bra|ket⟩ + Σ o_pq γ_pq: the expectation value of a state, or a transition moment.
     pub fn expectation(&self, density: &OneBody) -> Result<f64, DensityError> {
         let n = density.orbitals;
         if self.orbitals != n {

@@ -1,5 +1,4 @@
-//! [`Integrals`] out as an FCIDUMP file: every integral that is not 0 once, in the shortest digits that read back
-//! exactly.
+//! Writes [`Integrals`] as an FCIDUMP file: every non-zero integral once, in the shortest digits that read back exactly.
 
 use super::FcidumpError;
 use crate::ci::integrals::{Integrals, pair};

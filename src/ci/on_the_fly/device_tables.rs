@@ -1,10 +1,11 @@
-//! What the generated kernel reads: where rows are, the moves of both spins' strings, the integrals; and the plan.
+//! The tables read by the generated kernel: positions of rows, moves of the strings of both spins, integrals; and the
+//! plan.
 //!
-//! In: a [`Hamiltonian`] of a space of products of strings, a card's multiprocessors. Out: a [`RowsPlan`] and its tables
+//! In: a [`CiHamiltonian`] of a space of products of strings, a card's multiprocessors. Out: a [`RowsPlan`] and its tables
 //! by name.
 
 use super::super::device_table::Table;
-use super::super::matrix::Hamiltonian;
+use super::super::matrix::CiHamiltonian;
 use super::super::non_zeros::Census;
 use super::super::string_table::StringTable;
 use super::super::strings::{Strings, occupied};
@@ -12,26 +13,26 @@ use super::OnTheFlyError;
 use crate::sparse::Target;
 use eigenforge_templates::ci::{RowsCounts, RowsPlan};
 
-/// Threads of a block, and blocks a multiprocessor: 64 warps hide the latency of dependent loads.
+/// Threads of a block, and blocks per multiprocessor: 64 warps hide the latency of dependent loads.
 const THREADS: u32 = 256;
 const BLOCKS: u32 = 8;
 
-/// The plan and all that is uploaded.
+/// The plan and everything to upload.
 pub(super) struct DeviceTables {
     pub plan: RowsPlan,
     /// In the order of the plan's tables.
     pub tables: Vec<(&'static str, Table)>,
 }
 
-/// Elements of H, at most.
-pub(super) fn elements(hamiltonian: &Hamiltonian<'_>) -> u64 {
+/// Upper bound on the elements of H.
+pub(super) fn elements(hamiltonian: &CiHamiltonian<'_>) -> u64 {
     let census = Census::of(hamiltonian.space, &hamiltonian.orbital_irreps);
     u64::try_from(census.non_zeros).unwrap_or(u64::MAX)
 }
 
-/// The plan and its tables, with the lanes of the model or with so many.
+/// The plan and its tables, with the model's number of lanes or a given one.
 pub(super) fn tables(
-    hamiltonian: &Hamiltonian<'_>,
+    hamiltonian: &CiHamiltonian<'_>,
     name: &str,
     target: Target,
     lanes: Option<u32>,
@@ -147,12 +148,12 @@ fn doubles(table: &StringTable, strings: u32) -> Doubles {
     all
 }
 
-/// Singles of the β strings run by run, places in place of ranks.
+/// Singles of the β strings run by run, with indices instead of ranks.
 struct Runs {
     /// First run of each string and irrep.
     start: Vec<u64>,
     slot: Vec<u16>,
-    /// First single of each run, and at the end their number.
+    /// First single of each run, followed by their number.
     first: Vec<u64>,
     place: Vec<u32>,
     pair: Vec<u16>,

@@ -1,4 +1,4 @@
-//! σ = H C by the generated kernel: tables uploaded once, diagonal and bound of the norm made there.
+//! σ = H C by the generated kernel: tables uploaded once, diagonal and norm bound computed on the device.
 
 use super::super::device_table::{Tables, read_all, upload};
 use super::OnTheFlyError;
@@ -18,7 +18,7 @@ pub(super) struct Kernels {
     pub norm_bound: f64,
 }
 
-/// What a product writes beside σ.
+/// Scratch memory of a product.
 struct Scratch {
     partials: Buffer<f64>,
     dot: Buffer<f64>,
@@ -58,7 +58,8 @@ impl Kernels {
         if !summed {
             return Ok(f64::NAN);
         }
-        let arguments = Arguments::new().read("partials", partials).i64("count", count).write("x_dot_y", dot);
+        let arguments =
+            Arguments::new().read("partials", partials).i64("count", count).i64("place", 0).write("x_dot_y", dot);
         self.kernel.launch(&self.launches[1], arguments)?;
         Ok(dot.download()?[0])
     }

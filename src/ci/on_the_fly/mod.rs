@@ -1,10 +1,10 @@
-//! H row by row, made again in each product: σ = H C in any space, nothing stored but the moves of its strings.
+//! H row by row, recomputed in each product: σ = H C in any space, storing only the moves of its strings.
 //!
 //! In: integrals and a space. Out: σ, the diagonal, a bound of the norm (the largest row sum of |H|, Gershgorin 1931), as
-//! a [`LinearOperator`] without the core energy, in Hartree. On the CPU the rows are those of [`Hamiltonian`], and any
-//! space will do; it is the way where a matrix does not fit, for making a row takes far longer than reading it. Where
-//! kernels run, [`eigenforge_templates::ci::RowsPlan`] makes them faster than a CPU could store them, for spaces of
-//! products of strings: full or up to a level, whole or of one irrep.
+//! a [`LinearOperator`] without the core energy, in Hartree. On the CPU the rows are those of [`CiHamiltonian`], for any
+//! space; this is used where a matrix does not fit, because computing a row takes far longer than reading it. On devices
+//! that run kernels, [`eigenforge_templates::ci::RowsPlan`] computes them faster than a CPU could store them, for spaces
+//! of products of strings: full or up to a level, of all irreps or of one.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -14,7 +14,7 @@
 mod device_tables;
 mod kernels;
 
-use super::matrix::{Hamiltonian, MatrixError, THRESHOLD};
+use super::matrix::{CiHamiltonian, MatrixError, THRESHOLD};
 use super::{Integrals, Space};
 use crate::sparse::Target;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
@@ -24,10 +24,10 @@ use kernels::Kernels;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Rows that a task works on; their sums of x·σ are added in this order.
+/// Rows per task; the tasks' sums of x·σ are added in this order.
 const CHUNK: usize = 64;
 
-/// Why there is no product.
+/// Why a product is not possible.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the text of each says what its values are
 pub enum OnTheFlyError {
@@ -46,7 +46,7 @@ pub enum OnTheFlyError {
     Device(#[from] DeviceError),
 }
 
-/// H of a space, to be multiplied with.
+/// H of a space, as an operator.
 pub struct OnTheFly<'a> {
     device: Device,
     rows: usize,
@@ -56,7 +56,7 @@ pub struct OnTheFly<'a> {
 }
 
 enum Engine<'a> {
-    Cpu { hamiltonian: Box<Hamiltonian<'a>>, diagonal: Arc<Vec<f64>> },
+    Cpu { hamiltonian: Box<CiHamiltonian<'a>>, diagonal: Arc<Vec<f64>> },
     Kernels(Box<Kernels>),
 }
 
@@ -64,22 +64,22 @@ impl<'a> OnTheFly<'a> {
     /// Lists the moves of the space's strings.
     ///
     /// # Errors
-    /// Integrals that do not fit the space, a list where kernels run, memory.
+    /// Integrals that do not fit the space, a list on a device that runs kernels, too little memory.
     pub fn new(integrals: &Integrals, space: &'a Space, device: &Device) -> Result<OnTheFly<'a>, OnTheFlyError> {
         OnTheFly::with_lanes(integrals, space, None, device)
     }
 
-    /// The same with so many lanes over the moves of a β string, where kernels run.
+    /// The same with a given number of lanes over the moves of a β string, on devices that run kernels.
     ///
     /// # Errors
-    /// As [`OnTheFly::new`]'s; lanes that cannot be.
+    /// Errors of [`OnTheFly::new`]; an impossible number of lanes.
     pub fn with_lanes(
         integrals: &Integrals,
         space: &'a Space,
         lanes: Option<u32>,
         device: &Device,
     ) -> Result<OnTheFly<'a>, OnTheFlyError> {
-        let hamiltonian = Hamiltonian::new(integrals, space, THRESHOLD)?;
+        let hamiltonian = CiHamiltonian::new(integrals, space, THRESHOLD)?;
         let rows = space.len() as usize;
         let device = device.clone();
         if device.runs_kernels() {
@@ -108,12 +108,12 @@ impl<'a> OnTheFly<'a> {
         })
     }
 
-    /// The plan of the generated kernel on a card like this, without a device.
+    /// The plan of the generated kernel for this kind of card, without a device.
     ///
     /// # Errors
-    /// As [`OnTheFly::new`]'s.
+    /// See [`OnTheFly::new`].
     pub fn plan(integrals: &Integrals, space: &Space, target: Target) -> Result<RowsPlan, OnTheFlyError> {
-        let hamiltonian = Hamiltonian::new(integrals, space, THRESHOLD)?;
+        let hamiltonian = CiHamiltonian::new(integrals, space, THRESHOLD)?;
         Ok(device_tables::tables(&hamiltonian, "ci", target, None)?.plan)
     }
 

@@ -1,10 +1,10 @@
-//! Spaces made of products: an α string with all β strings of one label, and the next.
+//! Spaces of products: each α string with all β strings of one label.
 //!
-//! In: label (excitation level, irrep) of each string, the highest level, the irrep wanted. Out: row of (α, β) =
-//! start[α, slot of β] + rank of β within its slot, slots being the labels that occur. Rows ascend by (level of both, α
+//! In: label (excitation level, irrep) of each string, the highest level, the requested irrep. Out: row of (α, β) =
+//! start[α, slot of β] + rank of β within its slot, slots being the labels that occur. Rows ascend by (total level, α
 //! string, β string); without levels by (α string, β string).
 
-/// What tells strings of one spin apart: both 0 where a space does not ask.
+/// The label of a string of one spin; level and irrep are 0 if the space does not use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Label {
     pub level: u8,
@@ -12,13 +12,13 @@ pub(super) struct Label {
     pub irrep: u8,
 }
 
-/// Bytes a string and a level: its segment and its start.
+/// Bytes per string and level: its segment and its start.
 pub(super) const BYTES: u64 = 24;
 
 /// No rows.
 const NONE: u64 = u64::MAX;
 
-/// Rows first.. of one α string with the β strings of one slot.
+/// Consecutive rows of one α string with the β strings of one slot.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     first: u64,
@@ -26,7 +26,7 @@ struct Segment {
     slot: u16,
 }
 
-/// A space made of products.
+/// A space of products.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     segments: Vec<Segment>,
@@ -34,7 +34,7 @@ pub(super) struct Blocks {
     start: Vec<u64>,
     /// β strings of each slot, ascending.
     members: Vec<Vec<u32>>,
-    /// Slot of each β string, and its place therein.
+    /// Slot of each β string, and its index in it.
     places: Vec<(u16, u32)>,
     rows: u64,
 }
@@ -74,7 +74,7 @@ impl Blocks {
         self.places[beta as usize].0
     }
 
-    /// First row of each α string with each slot, [`NONE`] where there is none; slot and place of each β string.
+    /// First row of each α string with each slot, [`NONE`] if there is none; slot and index of each β string.
     pub fn tables(&self) -> (&[u64], &[(u16, u32)]) {
         (&self.start, &self.places)
     }
@@ -110,7 +110,7 @@ impl Blocks {
         }
     }
 
-    /// Calls `found(k, row)` for each β of the slot: all or none of them are there.
+    /// Calls `found(k, row)` for each β of the slot; either all or none are in the space.
     pub fn rows_among(&self, alpha: u32, slot: u16, betas: &[u32], mut found: impl FnMut(usize, u64)) {
         let start = self.start(alpha, slot);
         if start != NONE {

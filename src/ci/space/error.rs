@@ -1,11 +1,11 @@
-//! What can be wrong with a space. Every message has the numbers.
+//! Errors of spaces. Every message has the numbers.
 
 use super::FileError;
 use crate::ci::strings::MAX_ORBITALS;
 use eigenforge_runtime::DeviceError;
 use std::path::PathBuf;
 
-/// Why there is no such space.
+/// Why a space cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum SpaceError {
     /// More orbitals than a string holds.
@@ -14,7 +14,7 @@ pub enum SpaceError {
         /// What was found.
         found: usize,
     },
-    /// More electrons of one spin than orbitals, or not as many as other determinants of a list.
+    /// More electrons of one spin than orbitals, or a number that differs from other determinants of a list.
     #[error("{up} α and {down} β electrons do not fit {orbitals} orbitals")]
     Electrons {
         /// α electrons.
@@ -41,7 +41,7 @@ pub enum SpaceError {
     /// The orbitals have no irreps.
     #[error("ORBSYM is needed for a space of one irrep: the integrals' file has none")]
     NoIrreps,
-    /// Not one irrep an orbital.
+    /// The number of irreps differs from the number of orbitals.
     #[error("{found} irreps for {orbitals} orbitals")]
     IrrepCount {
         /// What was found.
@@ -55,13 +55,13 @@ pub enum SpaceError {
         /// What was found.
         found: u8,
     },
-    /// The space is one irrep's already.
+    /// The space already has a single irrep.
     #[error("the space holds one irrep already: cut the whole space to the other one")]
     Cut,
     /// The space would be empty.
     #[error("no determinant of the space has irrep {irrep}")]
     Empty {
-        /// The irrep asked for.
+        /// The requested irrep.
         irrep: u8,
     },
     /// Not enough memory.
@@ -72,10 +72,10 @@ pub enum SpaceError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// An I/O error.
         source: std::io::Error,
     },
-    /// The file is no list of determinants.
+    /// The file is not a list of determinants.
     #[error("{path}: {source}")]
     File {
         /// The file.

@@ -1,4 +1,4 @@
-//! A file of determinants: one a line, the α and then the β occupation string, orbital 1 leftmost.
+//! A file of determinants: one per line, the α and then the β occupation string, orbital 1 leftmost.
 //!
 //! ```text
 //! # water, minimal basis: 7 orbitals, 5 α and 5 β electrons
@@ -7,27 +7,27 @@
 //! 1111010 1111010
 //! ```
 //!
-//! `#` begins a comment; blank lines are skipped. A comment `# determinants = N` is a promise: a file that was cut between
-//! two lines is refused. Every line ends with a line feed. All strings are equally long, all α strings hold the same number of
-//! electrons, and so do all β strings; no determinant stands twice. Rows are in the order of the lines.
+//! `#` begins a comment; blank lines are skipped. A comment `# determinants = N` is a promise that reveals a file
+//! truncated between two lines. Every line ends with a line feed. All strings have the same length, all α strings the
+//! same number of electrons, and so do all β strings; no determinant appears twice. Rows are in the order of the lines.
 
 use crate::ci::strings::{MAX_ORBITALS, Word};
 use eigenforge_runtime::input_file::Lines;
 use std::collections::HashMap;
 use std::io::{self, BufRead};
 
-/// Why a file is no list of determinants.
+/// Why a file is not a list of determinants.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// A line that cannot be read, is too long or is not ended.
+    /// A line that cannot be read, is too long or has no line feed.
     #[error(transparent)]
     Text(#[from] io::Error),
-    /// Another number of determinants than was promised.
+    /// The number of determinants differs from the promise.
     #[error("{found} determinants instead of the {expected} that a line `# determinants = N` promises")]
     Count {
         /// What was found.
         found: usize,
-        /// What the line says.
+        /// The promised number.
         expected: u64,
     },
     /// Not two strings of 0 and 1.
@@ -50,14 +50,14 @@ pub enum FileError {
         /// Orbitals of the first line.
         expected: usize,
     },
-    /// Not as many electrons as in the first line.
+    /// The number of electrons differs from the first line.
     #[error("line {line}: {found:?} α and β electrons; the first line has {expected:?}")]
     Electrons {
         /// Line, from 1.
         line: usize,
         /// α and β electrons of this line.
         found: (u32, u32),
-        /// Those of the first line.
+        /// Electrons of the first line.
         expected: (u32, u32),
     },
     /// A determinant twice.
@@ -75,11 +75,11 @@ pub enum FileError {
 
 /// Reads the text of a file of determinants: number of orbitals, and (α word, β word) of each.
 ///
-/// One determinant a line: the α and then the β occupation string, orbital 1 leftmost, such as `1110 1100`; `#` begins
+/// One determinant per line: the α and then the β occupation string, orbital 1 leftmost, such as `1110 1100`; `#` begins
 /// a comment.
 ///
 /// # Errors
-/// With the line: what is no determinant, or one that stands twice; fewer or more than the file promises.
+/// With the line: an invalid or repeated determinant; fewer or more than the file promises.
 pub fn parse(text: impl BufRead) -> Result<(usize, Vec<(Word, Word)>), FileError> {
     let mut source = Lines::new(text);
     let mut promised = None;

@@ -1,18 +1,17 @@
 //! Spaces that are lists: any pairs of strings, rows as listed.
 //!
-//! In: the α and β ranks of each row. Out: the row of a pair, by bisection among the β strings that stand with its α
-//! string.
+//! In: the α and β ranks of each row. Out: the row of a pair, by bisection among the β strings of its α string.
 
 use super::SpaceError;
 
-/// Bytes a determinant: its pair, its place among those of its α string.
+/// Bytes per determinant: its pair, and its index among those of its α string.
 pub(super) const BYTES: u64 = 16;
 
 /// A list of determinants.
 #[derive(Clone, Debug)]
 pub(super) struct Listed {
     pairs: Vec<(u32, u32)>,
-    /// Where the β strings of each α string begin.
+    /// First entry of each α string's β strings.
     start: Vec<u64>,
     /// β ranks, ascending for each α string, and their rows.
     partners: Vec<(u32, u32)>,
@@ -53,7 +52,7 @@ impl Listed {
         self.partners(alpha).iter().for_each(|(beta, row)| found(*beta, u64::from(*row)));
     }
 
-    /// Calls `found(k, row)` for each β that stands with α; `betas` ascend. The shorter list is looked up in the longer.
+    /// Calls `found(k, row)` for each β paired with α; `betas` ascend. The shorter list is looked up in the longer.
     pub fn rows_among(&self, alpha: u32, betas: &[u32], mut found: impl FnMut(usize, u64)) {
         let partners = self.partners(alpha);
         if partners.len() < betas.len() {

@@ -6,14 +6,15 @@
 //! | [`Space::excitations`]: up to k electrons away from the reference, the lowest orbitals | k, α string, β string |
 //! | [`Space::from_file`]: a list | as listed |
 //!
-//! Strings ascend as numbers. Any of them may be cut to one irreducible representation ([`Space::in_irrep`]): the
-//! product of the occupied orbitals' irreps, which for the abelian groups is XOR of (Molpro's number − 1).
+//! Strings ascend as numbers. Any of these spaces may be restricted to one irreducible representation
+//! ([`Space::in_irrep`]): the product of the occupied orbitals' irreps, which for the abelian groups is the XOR of
+//! (Molpro's number − 1).
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `blocks` | where does a pair stand if spaces are made of products of strings? |
-//! | `listed` | where does a pair stand in a list? |
-//! | `file` | what does a file of determinants say? |
+//! | `blocks` | where is a pair in a space of products of strings? |
+//! | `listed` | where is a pair in a list? |
+//! | `file` | what does a file of determinants contain? |
 //! | `error` | what can be wrong? |
 
 mod blocks;
@@ -32,20 +33,20 @@ use std::path::Path;
 pub use error::SpaceError;
 pub use file::{FileError, parse};
 
-/// What a space is made from.
+/// How a space is built.
 #[derive(Clone, Debug)]
 enum Order {
     Blocks(Blocks),
     Listed(Listed),
 }
 
-/// How a space of products of strings finds rows: row of (α, β) = first row of (α, slot of β) + place of β.
+/// How a space of products of strings finds rows: row of (α, β) = first row of (α, slot of β) + index of β.
 pub(super) struct ProductTables<'a> {
     /// Slots of β strings.
     pub slots: usize,
-    /// [α × slots + slot]; all bits set where the space has none.
+    /// [α × slots + slot]; all bits set if the space has none.
     pub first_row: &'a [u64],
-    /// Slot and place of each β string.
+    /// Slot and index of each β string.
     pub places: &'a [(u16, u32)],
 }
 
@@ -55,9 +56,9 @@ pub struct Space {
     orbitals: usize,
     alpha: Strings,
     beta: Strings,
-    /// Up to which level; `None` where rows are not ordered by level.
+    /// Highest level; `None` if rows are not ordered by level.
     level: Option<usize>,
-    /// Of each orbital, where the space is one irrep's.
+    /// Irrep of each orbital, if the space has a single irrep.
     irreps: Option<Vec<u8>>,
     order: Order,
 }
@@ -74,7 +75,7 @@ impl Space {
         Space::of_strings(orbitals, up, down, Some(level.min(most(up) + most(down))))
     }
 
-    /// The determinants of a text file; [`parse`] says how they are written.
+    /// The determinants of a text file in the format of [`parse`].
     pub fn from_file(path: impl AsRef<Path>) -> Result<Space, SpaceError> {
         let path = path.as_ref();
         let file = InputFile::open(path, FileKind::DETERMINANTS)
@@ -133,7 +134,7 @@ impl Space {
         Ok(Space { orbitals, alpha, beta, level, irreps: None, order })
     }
 
-    /// Those determinants whose irrep is `irrep`, in the same order. `irreps`: of each orbital, from 1, Molpro's
+    /// The determinants whose irrep is `irrep`, in the same order. `irreps` has one per orbital, from 1, in Molpro's
     /// numbering.
     pub fn in_irrep(self, irreps: &[u8], irrep: u8) -> Result<Space, SpaceError> {
         let orbitals = self.orbitals;
@@ -168,14 +169,14 @@ impl Space {
         Ok(Space { irreps: Some(irreps.to_vec()), ..space })
     }
 
-    /// Irrep of the determinant of the lowest orbitals, Molpro's numbering.
+    /// Irrep of the determinant of the lowest orbitals, in Molpro's numbering.
     pub fn reference_irrep(&self, irreps: &[u8]) -> Result<u8, SpaceError> {
         check_irreps(irreps, self.orbitals)?;
         let words = (strings::reference(self.alpha.electrons()), strings::reference(self.beta.electrons()));
         Ok(irrep_of(irreps, words))
     }
 
-    /// Determinants.
+    /// Number of determinants.
     #[allow(clippy::len_without_is_empty)] // no space is empty
     pub fn len(&self) -> u64 {
         match &self.order {
@@ -184,8 +185,8 @@ impl Space {
         }
     }
 
-    /// What makes this space this space: every determinant of a list; of strings' products what they are made of, with
-    /// the first determinant, which has the irrep.
+    /// Hashes what identifies the space: every determinant of a list; for products of strings their parameters and the
+    /// first determinant, which has the irrep.
     pub(super) fn identify(&self, hash: &mut blake3::Hasher) {
         let listed = matches!(self.order, Order::Listed(_));
         let numbers = [self.orbitals, self.alpha.electrons(), self.beta.electrons()];
@@ -216,12 +217,12 @@ impl Space {
         &self.beta
     }
 
-    /// Up to which excitation level, if rows are ordered by it.
+    /// Highest excitation level, if rows are ordered by level.
     pub fn level(&self) -> Option<usize> {
         self.level
     }
 
-    /// Whether it holds every determinant, or every one of its irrep, rows by α string, then β string.
+    /// Whether it contains every determinant, or every one of its irrep, with rows by α string, then β string.
     pub fn is_complete(&self) -> bool {
         matches!(self.order, Order::Blocks(_)) && self.level.is_none()
     }
@@ -231,7 +232,7 @@ impl Space {
         matches!(self.order, Order::Listed(_))
     }
 
-    /// The orbitals' irreps, if the space holds one irrep only.
+    /// The orbitals' irreps, if the space has a single irrep.
     pub fn irreps(&self) -> Option<&[u8]> {
         self.irreps.as_deref()
     }
@@ -241,7 +242,7 @@ impl Space {
         self.words(self.ranks(row))
     }
 
-    /// The row of a determinant, if the space holds it.
+    /// The row of a determinant, if it is in the space.
     pub fn row(&self, up: Word, down: Word) -> Option<u64> {
         self.row_of(self.alpha.rank(up)?, self.beta.rank(down)?)
     }
@@ -254,7 +255,7 @@ impl Space {
         }
     }
 
-    /// The row of a pair of strings by rank, if the space holds it.
+    /// The row of a pair of strings by rank, if it is in the space.
     pub fn row_of(&self, alpha: u32, beta: u32) -> Option<u64> {
         match &self.order {
             Order::Blocks(blocks) => blocks.row(alpha, beta),
@@ -270,7 +271,7 @@ impl Space {
         }
     }
 
-    /// The slot of each β string: strings with one slot follow each other in rows. A list has one slot.
+    /// The slot of each β string: strings of one slot are consecutive in rows. A list has one slot.
     pub(super) fn slot(&self, beta: u32) -> u16 {
         match &self.order {
             Order::Blocks(blocks) => blocks.slot(beta),
@@ -278,8 +279,7 @@ impl Space {
         }
     }
 
-    /// Calls `found` with the row of (α, β) for each β of one slot that the space holds, and with β's place in the
-    /// list.
+    /// Calls `found` with the row of (α, β) for each β of one slot that is in the space, and with β's index in the list.
     pub(super) fn rows_among(&self, alpha: u32, slot: u16, betas: &[u32], found: impl FnMut(usize, u64)) {
         match &self.order {
             Order::Blocks(blocks) => blocks.rows_among(alpha, slot, betas, found),
@@ -287,7 +287,7 @@ impl Space {
         }
     }
 
-    /// Where rows are found, for a space that is no list.
+    /// Row tables of a space that is not a list.
     pub(super) fn product_tables(&self) -> Option<ProductTables<'_>> {
         let Order::Blocks(blocks) = &self.order else { return None };
         let (first_row, places) = blocks.tables();
@@ -308,7 +308,7 @@ fn product(irreps: &[u8], word: Word) -> u8 {
     occupied(word).fold(0, |product, orbital| product ^ (irreps[orbital] - 1))
 }
 
-/// Level and irrep of each string, as far as the space tells them apart.
+/// Level and irrep of each string, as far as the space uses them.
 fn labels(strings: &Strings, level: Option<usize>, irreps: Option<&[u8]>) -> Vec<Label> {
     let label = |(rank, word): (usize, &Word)| Label {
         level: level.map_or(0, |_| strings.level(rank)) as u8,
@@ -327,7 +327,7 @@ fn check(orbitals: usize, up: usize, down: usize) -> Result<(), SpaceError> {
     Ok(())
 }
 
-/// One irrep an orbital, each from 1 to 8.
+/// Checks that there is one irrep per orbital, each from 1 to 8.
 fn check_irreps(irreps: &[u8], orbitals: usize) -> Result<(), SpaceError> {
     match irreps.len() {
         0 if orbitals > 0 => return Err(SpaceError::NoIrreps),

@@ -1,12 +1,12 @@
-//! Copies of matrices with even strides, which the tensor memory accelerator can bring.
+//! Copies of matrices to even strides, which the tensor memory accelerator can read.
 //!
-//! In: where matrices lie and where their copies go. Out: one launch, a block of threads a part.
+//! In: where matrices are and where their copies go. Out: one launch, with one block of threads per part.
 
 use crate::dmrg::records::SPACES;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
 use eigenforge_templates::dmrg::{CopiedPart, MatrixCopiesPlan, TableSizes};
 
-/// Elements that one block of threads copies, about.
+/// Approximate number of elements that one block of threads copies.
 const PART: usize = 1 << 14;
 
 /// The compiled kernel.
@@ -25,7 +25,7 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Cuts the copy of a matrix, meant as `rows` × `columns`, into parts; its first element and stride. `from` has its
+    /// Cuts the copy of a `rows` × `columns` matrix into parts; returns its first element and stride. `from` is its
     /// space, first element, stride, and whether it is stored transposed.
     pub fn add(
         &mut self,
@@ -58,16 +58,16 @@ impl Copies {
 
 impl Copying {
     /// # Errors
-    /// A compiler that is missing.
+    /// The compiler is missing.
     pub fn new(device: &Device, name: &str) -> Result<Copying, DeviceError> {
         let plan = MatrixCopiesPlan::new(name);
         Ok(Copying { kernel: device.compile(&plan.text()?)?, plan })
     }
 
-    /// Queues the copies. `read` elements of each vector from its first one on are looked at.
+    /// Queues the copies. Up to `read` elements of each vector are read, from its first one on.
     ///
     /// # Errors
-    /// Vectors that are too short.
+    /// A vector is too short.
     pub fn run(
         &self,
         copies: &Copies,

@@ -6,15 +6,16 @@
 
 use eigenforge_templates::dmrg::{Fragments, GroupedProductsPlan};
 
-/// Cycles of a multiprocessor for 16 terms of one fragment pair of every warp: 16 × 8 × 16 multiply-adds, eight warps, 128
-/// a cycle.
+/// Cycles of a multiprocessor for 16 terms of one fragment pair of every warp: 16 × 8 × 16 multiply-adds, eight warps,
+/// 128 per cycle.
 const FRAGMENT: f64 = 128.0;
-/// Cycles for 16 terms of one row or column to arrive from the second-level cache: 128 bytes of 24.5 a cycle, an H200's
-/// 5.5 TB/s over 132 multiprocessors at 1.7 GHz. It is of compute capability 9.0, on which alone there are streams, and so of no machine.
+/// Cycles for 16 terms of one row or column to arrive from the second-level cache: 128 bytes at 24.5 per cycle, an H200's
+/// 5.5 TB/s over 132 multiprocessors at 1.7 GHz. Not a rate of the machine: streams exist only on cards of compute
+/// capability 9.0.
 const ARRIVAL: f64 = 5.2;
 /// The same with 8-byte loads through registers, which hardly overlap with the products (measured: 24.5 TFLOP/s).
 const CARRIED: f64 = 10.0;
-/// Cycles of a tile beside its slabs.
+/// Cycles of a tile in addition to its slabs.
 const TILE: f64 = 1500.0;
 
 /// How operands come to shared memory.
@@ -35,7 +36,7 @@ impl Loads {
         }
     }
 
-    /// Cycles before a stage can begin: matrices that are copied to even strides first.
+    /// Cycles before a stage can begin, when matrices are first copied to even strides.
     pub(super) fn preparation(self) -> f64 {
         match self {
             Loads::Carried => 0.0,
@@ -66,7 +67,7 @@ pub(super) struct Rectangle {
 }
 
 impl Rectangle {
-    /// Whether they have an element in common.
+    /// Whether the rectangles overlap.
     pub fn meets(&self, other: &Rectangle) -> bool {
         (0..2).all(|side| {
             let (a, b) = (self.first[side], other.first[side]);
@@ -88,7 +89,7 @@ fn slabs(rectangle: &Rectangle, parts: &[Part]) -> f64 {
     touching.map(|part| f64::from(part.inner.div_ceil(16))).sum()
 }
 
-/// Lengths of pieces of at most `most` that make up `length`: even, in multiples of `quantum` but for the last.
+/// Lengths of pieces that add up to `length`: at most `most`, even, and multiples of `quantum` except the last.
 fn pieces(length: u32, most: u32, quantum: u32) -> impl Iterator<Item = u32> {
     let (count, quanta, mut left) = (length.div_ceil(most), length.div_ceil(quantum), length);
     let share = move |k: u32| (quanta * (k + 1) / count - quanta * k / count) * quantum;
@@ -100,13 +101,13 @@ fn pieces(length: u32, most: u32, quantum: u32) -> impl Iterator<Item = u32> {
     (0..count).rev().map(piece).filter(|piece| *piece > 0)
 }
 
-/// Columns are dealt out evenly.
+/// Columns are divided evenly.
 fn widths(columns: u32, most: [u32; 2]) -> impl Iterator<Item = u32> {
     let quantum = (8 * (8 / Fragments::of(most[0], 1).warps)).min(most[1]);
     pieces(columns, most[1], quantum)
 }
 
-/// Rows are dealt out in whole tiles, the rest in the last one: heights and how often.
+/// Rows are divided into full tiles, with the rest in the last: heights and their counts.
 fn heights(rows: u32, most: u32) -> impl Iterator<Item = (u32, u32)> {
     [(most, rows / most), (rows % most, 1)].into_iter().filter(|(height, times)| height * times > 0)
 }
@@ -130,16 +131,15 @@ fn cells(size: [u32; 2], parts: &[Part]) -> Vec<Rectangle> {
     cells
 }
 
-/// More cells than this are not worth looking at: each would be a few elements.
+/// More cells than this are not considered: each would have a few elements.
 const MOST_CELLS: usize = 256;
 
-/// An output block before it is cut: what it can be cut along, whole or by the edges of parts, with the slabs of 16 terms that
-/// touch each cell.
+/// An output block before it is cut: the edges it can be cut along, and the slabs of 16 terms that touch each cell.
 pub(super) struct Uncut {
     ways: [Vec<(Rectangle, f64)>; 2],
 }
 
-/// A way to cut a block, and what its tiles are predicted to take.
+/// A way to cut a block, and the predicted cost of its tiles.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
     loads: Loads,
@@ -151,22 +151,23 @@ pub(super) struct Choice {
 /// Cycles of tiles.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
-    /// Of all.
+    /// Sum over tiles.
     pub sum: f64,
-    /// Of the longest.
+    /// The longest tile.
     pub longest: f64,
-    /// How many there are.
+    /// Number of tiles.
     pub tiles: u32,
 }
 
 impl Cost {
-    /// Of both.
+    /// The cost of both together.
     pub fn with(self, other: Cost) -> Cost {
         let (sum, tiles) = (self.sum + other.sum, self.tiles + other.tiles);
         Cost { sum, longest: self.longest.max(other.longest), tiles }
     }
 
-    /// Of a cell in tiles of at most `most` rows and columns. Nothing is allocated: a stage asks this some ten thousand times.
+    /// The cost of a cell in tiles of at most `most` rows and columns. Allocates nothing: a stage calls this some ten
+    /// thousand times.
     fn of(loads: Loads, size: [u32; 2], slabs: f64, most: [u32; 2]) -> Cost {
         let mut cost = Cost::default();
         for width in widths(size[1], most) {
@@ -189,7 +190,7 @@ impl Uncut {
         Uncut { ways: [whole, apart.into_iter().map(counted).collect()] }
     }
 
-    /// The cheapest of a few ways with tiles of at most `most` rows and columns.
+    /// The cheapest of a few ways to cut, with tiles of at most `most` rows and columns.
     pub fn cheapest(&self, loads: Loads, most: u32) -> Choice {
         let half = most / 2;
         let limits = [[most, most], [most, half], [half, most], [half, half]];
@@ -198,7 +199,7 @@ impl Uncut {
         for (way, cells) in self.ways.iter().enumerate().filter(|(_, cells)| !cells.is_empty()) {
             let mut costs = [Cost::default(); 4];
             for (Rectangle { size, .. }, slabs) in cells {
-                // Small cells are not cut whatever the limit.
+                // Small cells are not cut, whatever the limit.
                 if size.iter().zip(limits[3]).all(|(length, least)| *length <= least) {
                     let cost = Cost::of(loads, *size, *slabs, limits[3]);
                     costs = costs.map(|sum| sum.with(cost));

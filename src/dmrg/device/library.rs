@@ -1,39 +1,40 @@
 //! A stage of operation records through cuBLAS, product by product: the strategies of the paper (Nemes, Barcza, Nagy, Legeza
 //! and Szolgay 2014, section 7 and Table 2).
 //!
-//! In: a [`Stage`], the buffers its records read, on a card. Out: what [`records::run`](crate::dmrg::records::run) gives on
+//! In: a [`RecordStage`], the buffers its records read, on a card. Out: what [`records::run`](crate::dmrg::records::run) gives on
 //! the CPU. Products are `dgemm`, copies `dgeam`; records of one output block follow each other on one stream. Where the
-//! strategy keeps operators in host memory, [`LibraryProducts::prepare`] takes them there.
+//! strategy keeps operators in host memory, [`LibraryProducts::prepare`] copies them there.
 
 use super::DeviceBuffers;
-use crate::dmrg::records::{Action, Operand, SPACE_LIST, SPACES, Space, Stage};
+use crate::dmrg::records::{Action, Operand, OperandSpace, RecordStage, SPACE_LIST, SPACES};
 use crate::dmrg::strategy::Strategy;
 use eigenforge_runtime::{
     Device, DeviceError, MatrixBlock, MatrixCall, MatrixPlace, MatrixProducts, MatrixSource, Pinned, Vector,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Streams of the strategies that have several.
+/// Number of streams of the strategies with several.
 const STREAMS: usize = 4;
 /// The spaces of operators, which `nostreamstorage` keeps in host memory.
-const OPERATORS: [Space; 4] = [Space::Left, Space::LeftSum, Space::Right, Space::RightSum];
+const OPERATORS: [OperandSpace; 4] =
+    [OperandSpace::Left, OperandSpace::LeftSum, OperandSpace::Right, OperandSpace::RightSum];
 
 /// cuBLAS on the streams of a strategy.
 pub struct LibraryProducts {
     device: Device,
     products: MatrixProducts,
     stored: bool,
-    /// Host memory that was used before: to fix its pages takes longer than to copy.
+    /// Host memory kept for reuse: pinning its pages takes longer than the copy.
     spare: Arc<Mutex<Vec<Pinned>>>,
 }
 
 /// A stage as calls of cuBLAS.
 pub struct LibraryStage {
     blocks: Vec<MatrixBlock>,
-    /// Elements that must be zero before, since no call overwrites them.
+    /// Elements that must be zeroed first, because no call overwrites them.
     clear: usize,
     length: usize,
-    operators: Vec<(Space, Pinned)>,
+    operators: Vec<(OperandSpace, Pinned)>,
     spare: Arc<Mutex<Vec<Pinned>>>,
 }
 
@@ -42,11 +43,11 @@ fn place(operand: &Operand) -> MatrixPlace {
     MatrixPlace { source: space as usize, first: offset, stride, transposed }
 }
 
-/// The calls of a stage, output block by output block, and whether each block's first call overwrites it.
+/// The calls of a stage, per output block, and whether each block's first call overwrites it.
 ///
 /// # Errors
 /// A record that cuBLAS has no routine for.
-pub fn calls(stage: &Stage) -> Result<(Vec<Vec<MatrixCall>>, bool), DeviceError> {
+pub fn calls(stage: &RecordStage) -> Result<(Vec<Vec<MatrixCall>>, bool), DeviceError> {
     let mut covered = stage.groups.iter().map(|group| group.length).sum::<usize>() == stage.length;
     let mut blocks = Vec::with_capacity(stage.groups.len());
     for group in &stage.groups {
@@ -78,7 +79,7 @@ pub fn calls(stage: &Stage) -> Result<(Vec<Vec<MatrixCall>>, bool), DeviceError>
     Ok((blocks, covered))
 }
 
-/// The stream of each block: the costliest first, to the stream with the least to do.
+/// The stream of each block: the most expensive first, to the stream with the least work.
 fn deal(blocks: &[Vec<MatrixCall>], streams: usize) -> Vec<usize> {
     let flops = |call: &MatrixCall| call.size.iter().map(|n| (*n).max(1) as f64).product::<f64>();
     let costs: Vec<f64> = blocks.iter().map(|calls| calls.iter().map(flops).sum()).collect();
@@ -97,19 +98,19 @@ impl LibraryProducts {
     /// For a strategy other than `planned`.
     ///
     /// # Errors
-    /// A device that is no card; a machine without cuBLAS.
+    /// The device is not a card; the machine has no cuBLAS.
     pub fn new(device: &Device, strategy: Strategy) -> Result<LibraryProducts, DeviceError> {
         let streams = if strategy == Strategy::NoStreams { 1 } else { STREAMS };
         let (products, stored) = (MatrixProducts::new(device, streams)?, strategy == Strategy::NoStreamStorage);
         Ok(LibraryProducts { device: device.clone(), products, stored, spare: Arc::default() })
     }
 
-    /// Turns a stage into calls. With the strategy that stores operators, those of `buffers` are copied to host memory,
-    /// and the calls read them from there: they must be done.
+    /// Turns a stage into calls. With the strategy that stores operators, those in `buffers` are copied to host memory
+    /// and read from there; they must be complete.
     ///
     /// # Errors
-    /// A record that cuBLAS has no routine for; a device that fails.
-    pub fn prepare(&self, stage: &Stage, buffers: &DeviceBuffers<'_>) -> Result<LibraryStage, DeviceError> {
+    /// A record that cuBLAS has no routine for; the device fails.
+    pub fn prepare(&self, stage: &RecordStage, buffers: &DeviceBuffers<'_>) -> Result<LibraryStage, DeviceError> {
         let (blocks, covered) = calls(stage)?;
         let streams = deal(&blocks, self.products.streams());
         let mut operators = Vec::new();
@@ -127,7 +128,7 @@ impl LibraryProducts {
         Ok(LibraryStage { blocks, clear, length: stage.length, operators, spare })
     }
 
-    /// Host memory for so many numbers.
+    /// Host memory for `length` numbers.
     fn host(&self, length: usize) -> Result<Pinned, DeviceError> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = (0..spare.len()).filter(|k| spare[*k].len() >= length).min_by_key(|k| spare[*k].len());
@@ -137,10 +138,10 @@ impl LibraryProducts {
         }
     }
 
-    /// Queues a stage: `output` from its element `first` on is what the groups add up to.
+    /// Queues a stage: writes the sums of the groups to `output`, from its element `first` on.
     ///
     /// # Errors
-    /// A vector that is missing, too short, or of another device.
+    /// A vector is missing, too short, or on another device.
     pub fn run_into(
         &self,
         stage: &LibraryStage,
@@ -160,7 +161,7 @@ impl LibraryProducts {
 }
 
 /// Elements of a space that calls read.
-fn read_of(space: Space, blocks: &[Vec<MatrixCall>]) -> usize {
+fn read_of(space: OperandSpace, blocks: &[Vec<MatrixCall>]) -> usize {
     let of = |call: &MatrixCall| {
         let extents = call.extents();
         let places = [Some(call.a), call.b].into_iter().zip(extents);
@@ -187,7 +188,7 @@ impl Drop for LibraryStage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dmrg::records::{Buffers, Group, Record, run};
+    use crate::dmrg::records::{Buffers, Record, RecordGroup, run};
     use eigenforge_runtime::seeded::vector;
 
     /// What cuBLAS does with calls.
@@ -211,11 +212,11 @@ mod tests {
     }
 
     /// Random records: blocks that a first record covers, or, with `holes`, blocks and places that none does.
-    fn stage(holes: bool, seed: u64) -> Stage {
+    fn stage(holes: bool, seed: u64) -> RecordStage {
         let random = vector(4000, seed);
         let mut next = random.iter();
         let mut below = |most: usize| ((next.next().unwrap().abs() * most as f64) as usize).min(most - 1);
-        let mut stage = Stage::default();
+        let mut stage = RecordStage::default();
         for group in 0..7 {
             let (rows, columns) = (1 + below(9), 1 + below(9));
             let mut records = Vec::new();
@@ -235,7 +236,7 @@ mod tests {
                 records.push(Record { action, coefficient: 0.7, first, stride: rows, rows: m, columns: n });
             }
             let length = rows * columns;
-            stage.groups.push(Group { offset: stage.length, length, records });
+            stage.groups.push(RecordGroup { offset: stage.length, length, records });
             stage.length += length + if holes { below(3) } else { 0 };
         }
         stage
@@ -291,7 +292,8 @@ mod tests {
     #[test]
     fn a_record_without_a_routine_is_refused() {
         let record = Record { action: Action::Diagonal, coefficient: 1.0, first: 0, stride: 2, rows: 2, columns: 2 };
-        let stage = Stage { groups: vec![Group { offset: 0, length: 4, records: vec![record] }], length: 4 };
+        let stage =
+            RecordStage { groups: vec![RecordGroup { offset: 0, length: 4, records: vec![record] }], length: 4 };
         let said = calls(&stage).map(|_| ()).unwrap_err().to_string();
         assert!(said.contains("expected products and copies"), "{said}");
     }

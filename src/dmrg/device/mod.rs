@@ -1,4 +1,4 @@
-//! DMRG on a device that runs kernels: operation records in one launch a stage, or on a card through cuBLAS.
+//! DMRG on a device that runs kernels: operation records in one launch per stage, or through cuBLAS on a card.
 //!
 //! ```text
 //! Stage → tiles (cutting.rs) → shares of blocks, table (table.rs) → one launch (products.rs)
@@ -16,5 +16,5 @@ mod tables;
 
 pub use cutting::Loads;
 pub use library::{LibraryProducts, LibraryStage};
-pub use products::{DeviceBuffers, Prepared, Products};
+pub use products::{DeviceBuffers, PreparedStage, Products};
 pub(super) use tables::Tables;

@@ -1,19 +1,19 @@
 //! A stage of operation records in one launch.
 //!
-//! In: a [`Stage`], the buffers its records read, on the device. Out: what [`records::run`](crate::dmrg::records::run)
-//! gives on the CPU: every group's block is the sum of its records, everything else zero.
+//! In: a [`RecordStage`], the buffers its records read, on the device. Out: what [`records::run`](crate::dmrg::records::run)
+//! gives on the CPU: every group's block is the sum of its records; everything else is zero.
 //!
 //! ```no_run
 //! # use eigenforge::dmrg::device::{DeviceBuffers, Products};
-//! # use eigenforge::dmrg::records::{Space, Stage};
+//! # use eigenforge::dmrg::records::{OperandSpace, RecordStage};
 //! # use eigenforge::runtime::Device;
 //! # fn main() -> Result<(), eigenforge::runtime::DeviceError> {
-//! # let (device, stage) = (Device::cuda(0)?, Stage::default());
+//! # let (device, stage) = (Device::cuda(0)?, RecordStage::default());
 //! let products = Products::new(&device)?; // compiles, or finds the kernel
 //! let prepared = products.prepare(&stage)?; // cuts the stage into tiles and uploads its table
 //! let (blocks, x) = (device.zeros::<f64>(1000)?, device.zeros::<f64>(5000)?);
 //! let mut y = device.zeros::<f64>(stage.length)?;
-//! let buffers = DeviceBuffers::default().with(Space::Left, &blocks).with_from(Space::Input, &x, 2500);
+//! let buffers = DeviceBuffers::default().with(OperandSpace::Left, &blocks).with_from(OperandSpace::Input, &x, 2500);
 //! products.run(&prepared, &buffers, &mut y)?; // queued
 //! # Ok(()) }
 //! ```
@@ -23,17 +23,17 @@ use super::cutting::Loads;
 use super::streams::{Layout, Streams};
 use super::table::Table;
 use super::tables::{Tables, Uploaded};
-use crate::dmrg::records::{SPACES, Space, Stage};
+use crate::dmrg::records::{OperandSpace, RecordStage, SPACES};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
 use eigenforge_templates::Launch;
 use eigenforge_templates::dmrg::{GroupedProductsPlan, StreamedProductsPlan};
 use eigenforge_templates::launch::{Access, ParameterKind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Blocks of a grid where there is no card: a few, so that each takes several tiles.
+/// Blocks of the grid without a card: few, so that each takes several tiles.
 const SIMULATED_BLOCKS: u32 = 3;
 
-/// A stage of fewer operations is not worth a look at streams.
+/// Below this, streaming is not considered.
 const FEW_FLOPS: f64 = 2e8;
 
 /// The compiled kernels on a device. Clones share them.
@@ -43,20 +43,20 @@ pub struct Products {
     kernel: Kernel,
     plan: GroupedProductsPlan,
     streaming: Option<Streaming>,
-    /// Loads of one kind whatever is predicted.
+    /// Forces one kind of loads.
     always: Option<Loads>,
     blocks: u32,
     nothing: Arc<Vector<f64>>,
     tables: Tables,
     spare: Spare,
-    /// Where copies of operands lie; memory of the device's own else.
+    /// Allocator for copies of operands; `None` for the device's own memory.
     memory: Option<Room>,
 }
 
-/// Gives memory for so many elements.
+/// Allocates memory for a number of elements.
 type Room = Arc<dyn Fn(usize) -> Result<Vector<f64>, DeviceError> + Send + Sync>;
 
-/// What takes operands that stream.
+/// What operands that stream need.
 #[derive(Clone)]
 struct Streaming {
     kernel: Kernel,
@@ -64,11 +64,11 @@ struct Streaming {
     copying: Copying,
 }
 
-/// Copies of stages that are no more, for others.
+/// Copies of dropped stages, kept for reuse.
 type Spare = Arc<Mutex<Vec<Vector<f64>>>>;
 
 /// A stage whose tables are on the device.
-pub struct Prepared {
+pub struct PreparedStage {
     launch: Launch,
     firsts: [i64; 3],
     table: Uploaded,
@@ -76,44 +76,44 @@ pub struct Prepared {
     length: usize,
     cycles: f64,
     streams: Streams,
-    /// Of the last run.
+    /// The mapping of the last run.
     mapped: Mutex<Option<Mapped>>,
 }
 
-/// The operands of a stage as they stream from certain buffers.
+/// The operands of a stage, mapped for certain buffers.
 struct Mapped {
     /// Where the buffers begin: address and first element.
     places: [(Option<u64>, usize); SPACES],
     maps: Uploaded,
-    /// Copies of vectors, made at each run.
+    /// Copies of vectors, made in each run.
     vectors: Copies,
     parts: Option<Uploaded>,
-    /// Copies of blocks and of vectors; there until it is dropped.
+    /// Copies of blocks and of vectors; present until dropped.
     copies: Option<[Vector<f64>; 2]>,
-    /// Who may have their memory next.
+    /// Where their memory goes for reuse.
     spare: Option<Spare>,
 }
 
-/// The buffers that records read: a vector for each space, and where in it the space begins.
+/// The buffers that records read: for each space, a vector and the element where the space begins.
 #[derive(Clone, Copy, Default)]
 pub struct DeviceBuffers<'a> {
     given: [Option<(&'a Vector<f64>, usize)>; SPACES],
 }
 
 impl<'a> DeviceBuffers<'a> {
-    /// With a vector in its place.
-    pub fn with(self, space: Space, vector: &'a Vector<f64>) -> DeviceBuffers<'a> {
+    /// Sets the vector of a space.
+    pub fn with(self, space: OperandSpace, vector: &'a Vector<f64>) -> DeviceBuffers<'a> {
         self.with_from(space, vector, 0)
     }
 
-    /// With a vector in its place, whose element `first` is the first of the space.
-    pub fn with_from(mut self, space: Space, vector: &'a Vector<f64>, first: usize) -> DeviceBuffers<'a> {
+    /// Sets the vector of a space that begins at its element `first`.
+    pub fn with_from(mut self, space: OperandSpace, vector: &'a Vector<f64>, first: usize) -> DeviceBuffers<'a> {
         self.given[space as usize] = Some((vector, first));
         self
     }
 
-    /// The vector of a space, and where in it the space begins.
-    pub fn get(&self, space: Space) -> Option<(&'a Vector<f64>, usize)> {
+    /// The vector of a space, and the element where the space begins.
+    pub fn get(&self, space: OperandSpace) -> Option<(&'a Vector<f64>, usize)> {
         self.given[space as usize]
     }
 }
@@ -122,15 +122,15 @@ impl Products {
     /// Compiles the kernel for a device that runs kernels.
     ///
     /// # Errors
-    /// On the CPU; a compiler that is missing.
+    /// The device is the CPU; the compiler is missing.
     pub fn new(device: &Device) -> Result<Products, DeviceError> {
         Products::with_plan(device, GroupedProductsPlan::new("dmrg"))
     }
 
-    /// The same with other numbers in the plan.
+    /// The same with other parameters in the plan.
     ///
     /// # Errors
-    /// A plan that cannot be, and those of [`Products::new`].
+    /// An impossible plan; the errors of [`Products::new`].
     pub fn with_plan(device: &Device, plan: GroupedProductsPlan) -> Result<Products, DeviceError> {
         plan.check().map_err(|error| DeviceError::Arguments {
             what: "a plan of grouped products".into(),
@@ -158,10 +158,10 @@ impl Products {
         Ok(Streaming { kernel: device.compile(&plan.text()?)?, copying: Copying::new(device, &plan.name)?, plan })
     }
 
-    /// The same with one kind of loads for all stages, for tests and comparisons.
+    /// Uses one kind of loads for all stages, for tests and comparisons.
     ///
     /// # Errors
-    /// A compiler that is missing; a card without a tensor memory accelerator.
+    /// The compiler is missing; the card has no tensor memory accelerator.
     pub fn always(self, loads: Loads) -> Result<Products, DeviceError> {
         let streaming = match self.streaming {
             None if loads == Loads::Streamed => Some(Products::streaming(&self.device, &self.plan)?),
@@ -170,7 +170,7 @@ impl Products {
         Ok(Products { streaming, always: Some(loads), ..self })
     }
 
-    /// The same with copies of operands in memory that somebody else counts.
+    /// Puts copies of operands in memory that the caller counts.
     pub fn with_memory(
         self,
         room: impl Fn(usize) -> Result<Vector<f64>, DeviceError> + Send + Sync + 'static,
@@ -183,11 +183,11 @@ impl Products {
         &self.device
     }
 
-    /// Cuts a stage into tiles, deals them out, uploads the table.
+    /// Cuts a stage into tiles, distributes them, and uploads the table.
     ///
     /// # Errors
-    /// A record that is not a part of its group's block; numbers beyond 2³¹; a device that fails.
-    pub fn prepare(&self, stage: &Stage) -> Result<Prepared, DeviceError> {
+    /// A record is not a part of its group's block; a number exceeds 2³¹; the device fails.
+    pub fn prepare(&self, stage: &RecordStage) -> Result<PreparedStage, DeviceError> {
         let kinds: &[Loads] = match (self.always, &self.streaming) {
             (Some(Loads::Streamed), _) => &[Loads::Streamed],
             (None, Some(_)) if stage.flops() >= FEW_FLOPS => &[Loads::Carried, Loads::Streamed],
@@ -201,7 +201,7 @@ impl Products {
         self.kernel_of(&streams).check(&launch)?;
         let table = self.tables.upload(&words)?;
         let (spaces, length) = (sizes.spaces.map(|len| len as usize), stage.length);
-        Ok(Prepared { launch, firsts, table, spaces, length, cycles, streams, mapped: Mutex::default() })
+        Ok(PreparedStage { launch, firsts, table, spaces, length, cycles, streams, mapped: Mutex::default() })
     }
 
     fn kernel_of(&self, streams: &Streams) -> &Kernel {
@@ -211,7 +211,7 @@ impl Products {
         }
     }
 
-    /// Memory of at least so many elements, used before or new.
+    /// Memory of at least `length` elements, reused or new.
     fn copies(&self, length: usize) -> Result<Vector<f64>, DeviceError> {
         if let Some(room) = &self.memory {
             return room(length.max(1));
@@ -220,7 +220,7 @@ impl Products {
         let fits = (0..spare.len()).filter(|k| spare[*k].len() >= length).min_by_key(|k| spare[*k].len());
         match fits {
             Some(k) => Ok(spare.swap_remove(k)),
-            // What is too short for this one will hardly be long enough for the next.
+            // Memory too short for this stage will hardly suffice for the next.
             None => {
                 spare.clear();
                 self.device.zeros(length.max(1))
@@ -228,10 +228,10 @@ impl Products {
         }
     }
 
-    /// The stage's operands as they stream from these buffers, blocks copied where they must be.
+    /// The stage's operands mapped for these buffers; blocks are copied where necessary.
     fn mapped(
         &self,
-        stage: &Prepared,
+        stage: &PreparedStage,
         streaming: &Streaming,
         given: &[(&Vector<f64>, usize); SPACES],
     ) -> Result<Mapped, DeviceError> {
@@ -255,27 +255,28 @@ impl Products {
         Ok(Mapped { places, maps, vectors, parts, copies: Some(copies), spare })
     }
 
-    /// Queues a stage: `output` is what its groups add up to, everything else zero. Blocks are those of the first run with
-    /// these vectors: some may have been copied there and then; x and intermediates may change from run to run.
+    /// Queues a stage: every block of `output` is the sum of its group's records, everything else zero. Blocks must not
+    /// change after the first run with these vectors, because some may have been copied then; x and intermediates may
+    /// change from run to run.
     ///
     /// # Errors
-    /// A vector that is missing, too short, or of another device.
+    /// A vector is missing, too short, or on another device.
     pub fn run(
         &self,
-        stage: &Prepared,
+        stage: &PreparedStage,
         buffers: &DeviceBuffers<'_>,
         output: &mut Vector<f64>,
     ) -> Result<(), DeviceError> {
         self.run_into(stage, buffers, output, 0)
     }
 
-    /// The same into a longer vector, from its element `first` on; what lies before and behind stays.
+    /// The same into a longer vector, from its element `first` on; other elements are untouched.
     ///
     /// # Errors
-    /// Those of [`Products::run`].
+    /// See [`Products::run`].
     pub fn run_into(
         &self,
-        stage: &Prepared,
+        stage: &PreparedStage,
         buffers: &DeviceBuffers<'_>,
         output: &mut Vector<f64>,
         first: usize,
@@ -301,7 +302,7 @@ impl Products {
 
     fn run_of(
         &self,
-        stage: &Prepared,
+        stage: &PreparedStage,
         given: &[(&Vector<f64>, usize); SPACES],
         output: &mut Vector<f64>,
         first: usize,
@@ -349,14 +350,14 @@ fn must_hold(name: &str, length: usize, first: usize, needed: usize) -> Result<(
     })
 }
 
-/// Another length for a parameter of a launch.
+/// Changes the length of one launch parameter.
 fn lengthen(launch: &mut Launch, parameter: usize, length: usize, as_access: Access) {
     if let ParameterKind::Memory { len, access, .. } = &mut launch.parameters[parameter].kind {
         (*len, *access) = (length as u64, as_access);
     }
 }
 
-impl Prepared {
+impl PreparedStage {
     /// Elements of the output.
     pub fn length(&self) -> usize {
         self.length
@@ -369,9 +370,9 @@ impl Prepared {
 }
 
 impl Mapped {
-    /// Whether these are the buffers it is for. The place of x may change: it is copied.
+    /// Whether the mapping is valid for these buffers. The place of x may change because x is copied.
     fn still(&self, given: &[(&Vector<f64>, usize); SPACES]) -> bool {
-        let input = Space::Input as usize;
+        let input = OperandSpace::Input as usize;
         (0..SPACES).all(|k| k == input || self.places[k] == (given[k].0.address(), given[k].1))
     }
 }

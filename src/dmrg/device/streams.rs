@@ -1,16 +1,16 @@
-//! Operands that stream to shared memory: which matrices they are, and where they lie with even strides.
+//! Operands that stream to shared memory: their matrices, and where these lie with even strides.
 //!
-//! In: the records of a stage, and at a launch the buffers they read. Out: a tensor map for each different matrix. The
-//! accelerator takes even first elements and strides, and brings what is not meant transposed; other matrices are copied first, blocks once, vectors
-//! (whose place changes from product to product as well) at each launch.
+//! In: the records of a stage, and at a launch the buffers they read. Out: a tensor map for each distinct matrix. The
+//! accelerator needs even first elements and strides, and does not transpose. Other matrices are copied first: blocks
+//! once, vectors (whose place also changes from product to product) at each launch.
 
 use super::copies::Copies;
 use super::cutting::Loads;
-use crate::dmrg::records::{Action, Operand, Record, SPACES, Space};
+use crate::dmrg::records::{Action, Operand, OperandSpace, Record, SPACES};
 use eigenforge_runtime::{DeviceError, MappedMatrix, Vector, tensor_maps};
 use std::collections::HashMap;
 
-/// A matrix that records read: rows and columns as they are meant.
+/// A matrix that records read, with its rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Matrix {
     space: usize,
@@ -19,11 +19,11 @@ struct Matrix {
     transposed: bool,
     rows: usize,
     columns: usize,
-    /// Whether a row of zeros goes before it, so that its odd rows can be read from on.
+    /// Whether a row of zeros precedes it, so that reading can start at odd rows.
     row_before: bool,
 }
 
-/// The different matrices of a stage, in the order of their maps.
+/// The distinct matrices of a stage, in the order of their maps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streams {
     streamed: bool,
@@ -34,17 +34,17 @@ pub(super) struct Streams {
 /// Where a matrix is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// In its own buffer.
+    /// In the original buffer.
     Own,
-    /// In the copies of blocks, or of vectors; first element and stride there.
+    /// In the copies of blocks or of vectors, at this first element and stride.
     Copied { vectors: bool, first: usize, stride: usize },
 }
 
-/// Where all matrices of a stage are read, for buffers that begin where they do.
+/// Where all matrices of a stage are read, for buffers with these first elements.
 #[derive(Debug)]
 pub(super) struct Layout {
     sources: Vec<Source>,
-    /// What makes the copies of blocks, and of vectors.
+    /// The copy lists of blocks and of vectors.
     pub copies: [Copies; 2],
 }
 
@@ -53,7 +53,7 @@ impl Streams {
         Streams { streamed: loads == Loads::Streamed, ..Streams::default() }
     }
 
-    /// Whether any operand does.
+    /// Whether any operand streams.
     pub(super) fn any(&self) -> bool {
         self.streamed
     }
@@ -63,7 +63,7 @@ impl Streams {
         self.matrices.len()
     }
 
-    /// Numbers of a record's maps.
+    /// The map numbers of a record.
     pub(super) fn take(&mut self, record: &Record, row_before: bool) -> [u32; 2] {
         match &record.action {
             Action::Product { a, b, inner } if self.streamed && *inner > 0 => {
@@ -82,9 +82,9 @@ impl Streams {
         })
     }
 
-    /// Whether x, or an intermediate, is among what is read.
+    /// Whether the space is x or an intermediate.
     fn is_vector(space: usize) -> bool {
-        space == Space::Input as usize || space == Space::Between as usize
+        space == OperandSpace::Input as usize || space == OperandSpace::Between as usize
     }
 
     /// Where matrices are read when buffers begin at these elements.
@@ -94,7 +94,7 @@ impl Streams {
             let Matrix { space, offset, stride, transposed, rows, columns, row_before } = *matrix;
             let even = (firsts[space] + offset).is_multiple_of(2) && stride.is_multiple_of(2) && stride >= rows;
             // The place of x changes from product to product.
-            if even && !transposed && !row_before && space != Space::Input as usize {
+            if even && !transposed && !row_before && space != OperandSpace::Input as usize {
                 return Source::Own;
             }
             let vectors = Streams::is_vector(space);

@@ -1,25 +1,25 @@
-//! A stage as the kernel reads it: tiles dealt out to blocks of threads, records, and which records touch which tile.
+//! A stage as the kernel reads it: tiles distributed over blocks of threads, records, and which records touch which tile.
 //!
-//! In: a stage, the number of blocks. Out: one table of 64-bit words, and the lengths that the launch is compared with.
-//! Tiles are dealt out by predicted time, the longest first, each to the block with the least to do (Graham 1969), so
-//! one launch takes about as long as its share; a block's tiles lie side by side.
+//! In: a stage, the number of blocks. Out: one table of 64-bit words, and the lengths that the launch checks against.
+//! Tiles are distributed by predicted time, the longest first, each to the block with the least work (Graham 1969), so
+//! all blocks take about equally long; the tiles of a block are contiguous.
 
 use super::cutting::{Choice, Cost, Loads, Part, Rectangle, Uncut};
 use super::streams::Streams;
-use crate::dmrg::records::{Action, Group, Operand, Record, SPACES, Stage};
+use crate::dmrg::records::{Action, Operand, Record, RecordGroup, RecordStage, SPACES};
 use eigenforge_runtime::DeviceError;
 use eigenforge_templates::dmrg::{GroupedProductsPlan, Kind, Place, ProductRecord, TableSizes, Tile, WORDS};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Columns of a stretch of the output that no group writes, as a block of zeros.
+/// Columns per block of zeros, for parts of the output that no group writes.
 const ZEROS: usize = 128;
 
 /// What is uploaded for a stage.
 pub(super) struct Table {
     /// Tiles, records, lists of records, first tiles of the blocks.
     pub words: Vec<u64>,
-    /// Word where records begin, where the lists, where the blocks' first tiles.
+    /// First word of the records, of the lists, and of the blocks' first tiles.
     pub firsts: [i64; 3],
     /// Lengths for the launch.
     pub sizes: TableSizes,
@@ -36,9 +36,9 @@ struct Block<'a> {
     stride: u32,
     columns: u32,
     records: &'a [Record],
-    /// Of its products.
+    /// The parts of its products.
     parts: Vec<Part>,
-    /// Of all records, and the number of the first among all.
+    /// The rectangles of its records, and the number of its first record.
     places: Vec<Rectangle>,
     first_record: u32,
 }
@@ -51,11 +51,12 @@ struct Cut {
 }
 
 impl Table {
-    /// Cuts the stage and deals it out to `blocks` blocks, for loads of the kind that is predicted to be quicker among these.
+    /// Cuts the stage and distributes it over `blocks` blocks, for the kind of loads among `kinds` that is predicted to
+    /// be faster.
     ///
     /// # Errors
-    /// A record that is not a part of its group's block, or numbers too large for the table.
-    pub fn new(stage: &Stage, blocks: u32, kinds: &[Loads]) -> Result<Table, DeviceError> {
+    /// A record is not a part of its group's block, or a number is too large for the table.
+    pub fn new(stage: &RecordStage, blocks: u32, kinds: &[Loads]) -> Result<Table, DeviceError> {
         let (outputs, spaces) = outputs(stage)?;
         let (loads, cuts) = best_cut(&outputs, blocks, kinds);
         let (order, starts, cycles) = deal(&cuts, blocks);
@@ -78,8 +79,8 @@ impl Table {
     }
 }
 
-/// The records in the order in which tiles name them from now on. Where operands stream, a product is there once for
-/// tiles that begin at even rows of its part and once for those at odd ones, as far as there are such.
+/// The records in the order in which tiles refer to them. With streamed operands a product appears once for tiles that
+/// begin at even rows of its part and once for those at odd rows, if there are any.
 fn versions(outputs: &[Block<'_>], loads: Loads, touching: &mut [u32]) -> (Streams, Vec<ProductRecord>) {
     let records: Vec<&Record> = outputs.iter().flat_map(|block| block.records).collect();
     let (mut streams, mut list) = (Streams::new(loads), Vec::with_capacity(records.len()));
@@ -100,7 +101,7 @@ fn versions(outputs: &[Block<'_>], loads: Loads, touching: &mut [u32]) -> (Strea
     (streams, list)
 }
 
-/// Two numbers of 32 bits a word.
+/// Two numbers of 32 bits per word.
 fn halves(numbers: &[u32]) -> impl Iterator<Item = u64> {
     numbers.chunks(2).map(|two| u64::from(two[0]) | two.get(1).map_or(0, |high| u64::from(*high) << 32))
 }
@@ -109,19 +110,19 @@ fn refused(what: String, expected: &str, found: String) -> DeviceError {
     DeviceError::Arguments { what, expected: expected.into(), found }
 }
 
-/// A number of the table.
+/// A number for the table.
 fn narrow(number: usize, what: &str) -> Result<u32, DeviceError> {
     let fits = u32::try_from(number).ok().filter(|number| *number < 1 << 31);
     fits.ok_or_else(|| refused(what.into(), "a number below 2^31", number.to_string()))
 }
 
-/// Elements from a column to the next of a record's output.
+/// Elements from one column to the next of a record's output.
 fn stride_of(record: &Record) -> usize {
     record.stride.max(1)
 }
 
-/// All output blocks, gaps between them as blocks without records; elements that are read of each buffer.
-fn outputs(stage: &Stage) -> Result<(Vec<Block<'_>>, [u64; SPACES]), DeviceError> {
+/// All output blocks, with gaps between them as blocks without records, and the number of elements read from each buffer.
+fn outputs(stage: &RecordStage) -> Result<(Vec<Block<'_>>, [u64; SPACES]), DeviceError> {
     let (mut list, mut spaces, mut at, mut first_record) = (Vec::new(), [0; SPACES], 0, 0);
     for (number, group) in stage.groups.iter().enumerate() {
         if group.offset < at || group.offset + group.length > stage.length {
@@ -157,7 +158,7 @@ fn zeros(from: usize, to: usize) -> Result<Option<Block<'static>>, DeviceError> 
 
 fn block<'a>(
     number: usize,
-    group: &'a Group,
+    group: &'a RecordGroup,
     first_record: u32,
     spaces: &mut [u64; SPACES],
 ) -> Result<Block<'a>, DeviceError> {
@@ -193,7 +194,7 @@ fn block<'a>(
     })
 }
 
-/// Adds what a record reads to the lengths of the buffers.
+/// Extends the buffer lengths by what a record reads.
 fn read_of(record: &Record, spaces: &mut [u64; SPACES]) -> Result<(), DeviceError> {
     let mut read = |operand: &Operand, rows: usize, columns: usize| {
         let (rows, columns) = if operand.transposed { (columns, rows) } else { (rows, columns) };
@@ -216,7 +217,7 @@ fn read_of(record: &Record, spaces: &mut [u64; SPACES]) -> Result<(), DeviceErro
 }
 
 fn packed(record: &Record, stride: usize) -> ProductRecord {
-    // `outputs` has seen that all of these fit.
+    // `outputs` has checked that all of these fit.
     let place = |operand: &Operand| Place {
         space: operand.space as u32,
         offset: operand.offset as u64,
@@ -240,7 +241,7 @@ fn packed(record: &Record, stride: usize) -> ProductRecord {
     }
 }
 
-/// The cut whose longest share is predicted to be shortest: large tiles need less memory traffic, small ones share better.
+/// The cut with the shortest predicted longest share: large tiles need less memory traffic, small ones balance better.
 fn best_cut(outputs: &[Block<'_>], blocks: u32, kinds: &[Loads]) -> (Loads, Vec<Cut>) {
     let uncut: Vec<Uncut> =
         outputs.iter().map(|block| Uncut::new([block.stride, block.columns], &block.parts)).collect();
@@ -250,7 +251,7 @@ fn best_cut(outputs: &[Block<'_>], blocks: u32, kinds: &[Loads]) -> (Loads, Vec<
         let choices: Vec<Choice> = uncut.iter().map(|block| block.cheapest(loads, most)).collect();
         let Cost { sum, longest, tiles } =
             choices.iter().fold(Cost::default(), |cost, choice| cost.with(choice.cost()));
-        // Dealing out the longest first leaves at most about half of a mean tile on top of the mean share.
+        // With the longest first, the longest share exceeds the mean share by at most about half a mean tile.
         let mean = sum / f64::from(tiles.max(1));
         let share = (sum / f64::from(blocks) + 0.5 * mean).max(longest) + loads.preparation();
         if best.as_ref().is_none_or(|(least, ..)| share < *least) {
@@ -265,12 +266,12 @@ fn best_cut(outputs: &[Block<'_>], blocks: u32, kinds: &[Loads]) -> (Loads, Vec<
     (loads, cuts)
 }
 
-/// Order of the tiles, first tile of each block and one behind, predicted cycles of the longest share.
+/// Order of the tiles, the first tile of each block plus the end, and the predicted cycles of the longest share.
 fn deal(cuts: &[Cut], blocks: u32) -> (Vec<usize>, Vec<u32>, f64) {
     let mut longest_first: Vec<usize> = (0..cuts.len()).collect();
     longest_first.sort_by(|a, b| cuts[*b].cycles.total_cmp(&cuts[*a].cycles));
     let (mut owners, mut starts) = (Vec::with_capacity(cuts.len()), vec![0u32; blocks as usize + 1]);
-    // Cycles are whole numbers as good as: the heap needs an order.
+    // Cycles are rounded to integers because the heap needs an order.
     let mut least: BinaryHeap<Reverse<(u64, u32)>> = (0..blocks).map(|block| Reverse((0, block))).collect();
     for tile in &longest_first {
         let Some(mut first) = least.peek_mut() else { break };
@@ -291,7 +292,8 @@ fn deal(cuts: &[Cut], blocks: u32) -> (Vec<usize>, Vec<u32>, f64) {
     (order, starts, longest)
 }
 
-/// A tile, and twice the number of each record that touches it, one more if it begins at an odd row of the record's part.
+/// A tile, and for each record that touches it twice its number, plus one if the tile begins at an odd row of the
+/// record's part.
 fn tile_of(block: &Block<'_>, place: &Rectangle, loads: Loads, touching: &mut Vec<u32>) -> Result<Tile, DeviceError> {
     let products = |record: &Record| match record.action {
         Action::Product { inner, .. } => inner > 0,

@@ -1,13 +1,13 @@
-//! Tables on a device, in memory that tables before them had.
+//! Tables on a device, in memory that earlier tables used.
 //!
-//! In: words. Out: a buffer of at least as many that begins with them, given back when it is dropped. Everything on a device
-//! happens in one order, so a table may be written over what queued kernels still read.
+//! In: words. Out: a buffer that begins with them, of at least that length, returned for reuse when dropped. Everything
+//! on a device happens in one order, so a table may be written over one that queued kernels still read.
 
 use eigenforge_runtime::{Buffer, Device, DeviceError};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Words that fresh memory has room for, so that other tables can have it after this one.
+/// Minimum words of a new allocation, so that later tables can reuse it.
 const LEAST_WORDS: usize = 1 << 13;
 
 /// Memory for tables. Clones share it.
@@ -19,13 +19,13 @@ pub(in crate::dmrg) struct Tables {
 
 /// A table.
 pub(in crate::dmrg) struct Uploaded {
-    /// There until it is dropped.
+    /// Present until dropped.
     words: Option<Buffer<u64>>,
     spare: Arc<Mutex<Vec<Buffer<u64>>>>,
 }
 
 impl Tables {
-    /// On a device.
+    /// For a device.
     pub fn new(device: &Device) -> Tables {
         Tables { device: device.clone(), spare: Arc::default() }
     }
@@ -33,7 +33,7 @@ impl Tables {
     /// The words on the device.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn upload(&self, words: &[u64]) -> Result<Uploaded, DeviceError> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = (0..spare.len()).filter(|k| spare[*k].len() >= words.len()).min_by_key(|k| spare[*k].len());

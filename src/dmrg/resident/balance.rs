@@ -1,35 +1,35 @@
-//! How much of H x the CPU does: as asked for, or by times measured in the run (the performance ratio of Nemes et al. 2014,
-//! section 7, Algorithm 5; theirs is set in a file for each size of matrices).
+//! How much of H x the CPU does: as requested, or from times measured in the run (the performance ratio of Nemes et al.
+//! 2014, section 7, Algorithm 5; theirs is read from a file for each matrix size).
 //!
-//! In: the records of a bond; of the first product of each size, seconds of the card for all of it, of the CPU for a part.
-//! Out: the part for the CPU. Both end together where s t + c = (1 − s) T, with T and t their seconds for all of a product
-//! and c those of the copies; where s is next to nothing it is none. Sizes are octaves of operations.
+//! In: the records of a bond; for the first product of each size, the card's seconds for all of it and the CPU's for a
+//! part. Out: the CPU's fraction s. Both end together where s t + c = (1 − s) T, with T and t their seconds for a whole
+//! product and c those of the copies; a tiny s becomes 0. Sizes are octaves of operations.
 
 use super::super::cpu_share::CpuShare;
 use super::super::superblock::Superblock;
-use super::beside::Seconds;
+use super::cpu_part::Seconds;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The part that the CPU does of a product that is timed.
+/// The CPU's fraction in a timed product.
 pub(super) const TRIAL: f64 = 1.0 / 16.0;
-/// Products of a bond over which the copy of its operators is spread.
+/// Products of a bond over which the copy of its operators is amortised.
 const PRODUCTS: f64 = 8.0;
-/// A smaller part is not worth its planning.
+/// A smaller fraction is not worth planning.
 const LEAST: f64 = 0.01;
-/// Smaller products are over on the card before a copy is.
+/// The card finishes smaller products before a copy ends.
 const FEW_FLOPS: f64 = 1e6;
 
 /// What to do with a bond.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Decision {
-    /// This part for the CPU.
+    /// The CPU's fraction.
     Part(f64),
-    /// Its first product is to be timed: products of this octave of operations have not been.
+    /// The first product is timed: this octave of operations has no timing yet.
     Trial(i32),
 }
 
-/// The shares of a run.
+/// The CPU's fractions in a run.
 pub(super) struct Balance {
     asked: CpuShare,
     measured: Mutex<BTreeMap<i32, f64>>,
@@ -40,7 +40,7 @@ impl Balance {
         Balance { asked, measured: Mutex::default() }
     }
 
-    /// Whether the CPU may have a part at all.
+    /// Whether the CPU may take part at all.
     pub(super) fn any(&self) -> bool {
         self.asked != CpuShare::Part(0.0)
     }
@@ -64,7 +64,7 @@ impl Balance {
         Decision::Part(part)
     }
 
-    /// Takes a trial down: seconds of the card for all, of the CPU for `part`.
+    /// Records a trial: the card's seconds for all of a product, and the CPU's for `part`.
     pub(super) fn note(&self, octave: i32, card: f64, part: f64, cpu: Seconds) {
         let share = balanced(card, part, cpu);
         tracing::info!(octave, card, part, cpu = cpu.records, copies = cpu.copies, share, "the CPU's share of H x");
@@ -72,7 +72,7 @@ impl Balance {
     }
 }
 
-/// The part of the CPU with which both end together.
+/// The CPU's fraction for which both end together.
 fn balanced(card: f64, part: f64, cpu: Seconds) -> f64 {
     let copies = cpu.copies + cpu.operators / PRODUCTS;
     let share = (card - copies) / (card + cpu.records / part);
@@ -81,21 +81,21 @@ fn balanced(card: f64, part: f64, cpu: Seconds) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::records::{Action, Group, Operand, Record, Space, Stage};
+    use super::super::super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
     use super::*;
 
     fn product(n: usize) -> Superblock {
         let operand = |space| Operand { space, offset: 0, stride: n, transposed: false };
-        let action = Action::Product { a: operand(Space::Left), b: operand(Space::Input), inner: n };
+        let action = Action::Product { a: operand(OperandSpace::Left), b: operand(OperandSpace::Input), inner: n };
         let record = Record { action, coefficient: 1.0, first: 0, stride: n, rows: n, columns: n };
-        let group = Group { offset: 0, length: n * n, records: vec![record] };
-        Superblock { first: Stage::default(), second: Stage { groups: vec![group], length: n * n } }
+        let group = RecordGroup { offset: 0, length: n * n, records: vec![record] };
+        Superblock { first: RecordStage::default(), second: RecordStage { groups: vec![group], length: n * n } }
     }
 
     #[test]
     fn both_end_together_or_the_card_does_it_all() {
         let seconds = |records, copies| Seconds { operators: 8.0 * copies, copies, records };
-        // A CPU as quick as the card, no copies: half. A sixteenth takes a sixteenth of the time.
+        // A CPU as fast as the card without copies gets half. A sixteenth takes a sixteenth of the time.
         assert!((balanced(1.0, TRIAL, seconds(TRIAL, 0.0)) - 0.5).abs() < 1e-12);
         let (card, whole, copies) = (3.0, 5.0, 0.4);
         let share = balanced(card, TRIAL, seconds(TRIAL * whole, copies));

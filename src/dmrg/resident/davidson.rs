@@ -1,25 +1,25 @@
 //! Davidson's method with V, W and the small problem on the device, by generated kernels.
 //!
-//! In: H, its diagonal, ψ, vectors that ψ stays orthogonal to (the first columns of the basis, without products). Out: ψ
-//! replaced by the eigenvector. The same steps as on the [host](crate::dmrg::davidson); an iteration is the two launches of the product and four more, and what comes back is
-//! λ, ‖r‖² and whether a correction was left. The correction of an iteration that turns out to be the last is made in
-//! vain: that is cheaper than to wait before it.
+//! In: H, its diagonal, ψ, and vectors to which ψ stays orthogonal (the first columns of the basis, without products).
+//! Out: ψ replaced by the eigenvector. The steps are those of the [host](crate::dmrg::davidson); an iteration is the two
+//! launches of the product and four more, and only λ, ‖r‖² and whether a correction remained return to the host. The
+//! correction of the last iteration is wasted: that is cheaper than waiting before it.
 
-use super::super::davidson::{Found, Limits};
+use super::super::davidson::{DavidsonLimits, DavidsonResult};
 use super::multiply::Multiply;
-use super::{Held, Pool};
+use super::{Pool, ResidentBuffer};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
 use eigenforge_templates::eigen::{DavidsonPlan, Extent, SMALL_NUMBERS};
 use std::sync::Arc;
 
-/// Least vectors of a basis: the two of a restart, and one to go on with.
+/// Smallest basis: the two vectors of a restart, and one to continue.
 const NARROWEST: usize = 4;
-/// Vectors to stay orthogonal to whose norm², or what of it is not in those before, is below this are left out.
+/// Vectors to stay orthogonal to are skipped if their norm², or that of the part outside the earlier ones, is below this.
 const NEXT_TO_NOTHING: f64 = 1e-20;
-/// Part of what is left of the memory that V and W may take together.
+/// Fraction of the remaining memory that V and W may take together.
 const SHARE: f64 = 0.5;
 
-/// Vectors that a search may stay orthogonal to at most.
+/// The most vectors to which a search can stay orthogonal.
 pub(super) fn most_below() -> usize {
     DavidsonPlan::new("dmrg").width - NARROWEST
 }
@@ -33,8 +33,8 @@ pub(super) struct Davidson {
     numbers: Vector<f64>,
     partials: Vector<f64>,
     arrived: Buffer<u32>,
-    /// Basis vectors by the memory plan, if there is one, and elements of V and of W at its fullest bond: memory of that length
-    /// is not asked for again.
+    /// Planned number of basis vectors, and elements of V and of W at the fullest bond: memory of that length is kept for
+    /// reuse.
     planned: Option<(usize, usize)>,
 }
 
@@ -53,8 +53,9 @@ impl Davidson {
         })
     }
 
-    /// Takes so many basis vectors from now on, V and W of so many bytes at the fullest bond: there is most room for them now.
-    pub(super) fn hold_to(&mut self, width: usize, bytes: u64) -> Result<(), DeviceError> {
+    /// Sets the number of basis vectors, and the bytes of V and W at the fullest bond. They are allocated now, while
+    /// memory is most free.
+    pub(super) fn apply_plan(&mut self, width: usize, bytes: u64) -> Result<(), DeviceError> {
         let elements = (bytes / 16) as usize;
         self.planned = Some((width.min(self.plan.width), elements));
         self.pool.park([self.pool.take(elements)?, self.pool.take(elements)?]);
@@ -62,7 +63,7 @@ impl Davidson {
     }
 
     /// x · y.
-    pub(super) fn inner(&mut self, x: &Held, y: &Held) -> Result<f64, DeviceError> {
+    pub(super) fn inner(&mut self, x: &ResidentBuffer, y: &ResidentBuffer) -> Result<f64, DeviceError> {
         let n = x.len().min(y.len());
         if n == 0 {
             return Ok(0.0);
@@ -79,8 +80,8 @@ impl Davidson {
         Ok(self.numbers.download()?[0])
     }
 
-    /// Columns of the basis that fit beside what is there, `stride` elements each, so many `below` among them; shorter ones of
-    /// a bond before are let go.
+    /// Basis columns of `stride` elements each, `below` of them for lower states, that fit into free memory; shorter
+    /// memory of an earlier bond is released.
     fn columns(&mut self, n: usize, stride: usize, below: usize) -> usize {
         let most = self.plan.width.min(n).max(1);
         if self.pool.parked() >= most * stride {
@@ -98,15 +99,15 @@ impl Davidson {
     pub(super) fn solve(
         &mut self,
         multiply: &mut Multiply<'_>,
-        diagonal: &Held,
-        wave: &mut Held,
-        limits: Limits,
-        against: &[&Held],
-    ) -> Result<Found, DeviceError> {
+        diagonal: &ResidentBuffer,
+        wave: &mut ResidentBuffer,
+        limits: DavidsonLimits,
+        against: &[&ResidentBuffer],
+    ) -> Result<DavidsonResult, DeviceError> {
         let n = wave.len();
         let stride = n.next_multiple_of(32);
         let columns = self.columns(n, stride, against.len());
-        // V and W of the bond before, if they are long enough and nobody needed their memory.
+        // V and W of the previous bond, if they are long enough and still parked.
         let [mut v, mut w] = match self.pool.unpark().filter(|[v, _]| v.len() >= columns * stride) {
             Some(held) => held,
             None => {
@@ -114,7 +115,7 @@ impl Davidson {
                 [self.pool.take(elements)?, self.pool.take(elements)?]
             }
         };
-        let mut found = Found { value: f64::NAN, residual: f64::INFINITY, products: 0 };
+        let mut found = DavidsonResult { value: f64::NAN, residual: f64::INFINITY, products: 0 };
         let below = self.place_below(Extent { n, stride, width: 0, below: 0 }, &mut v, against)?;
         let most = columns.saturating_sub(below);
         let at = |width| Extent { n, stride, width, below };
@@ -149,8 +150,13 @@ impl Davidson {
         }
     }
 
-    /// Makes vectors the first columns of the basis, orthonormal; how many were more than next to nothing.
-    fn place_below(&mut self, empty: Extent, v: &mut Held, vectors: &[&Held]) -> Result<usize, DeviceError> {
+    /// Makes vectors the first, orthonormal columns of the basis; returns how many were independent.
+    fn place_below(
+        &mut self,
+        empty: Extent,
+        v: &mut ResidentBuffer,
+        vectors: &[&ResidentBuffer],
+    ) -> Result<usize, DeviceError> {
         let mut placed = 0;
         for vector in vectors {
             self.begin_column(Extent { width: placed, ..empty }, v, &mut vector.duplicate()?)?;
@@ -163,9 +169,14 @@ impl Davidson {
         Ok(placed)
     }
 
-    /// Orthonormalises a vector whose overlaps with the basis are not known, twice, and makes it the next column.
-    fn begin_column(&mut self, extent: Extent, v: &mut Held, vector: &mut Held) -> Result<(), DeviceError> {
-        // Its norm, and overlaps of zero to begin with.
+    /// Orthonormalises a vector with unknown overlaps twice and appends it to the basis.
+    fn begin_column(
+        &mut self,
+        extent: Extent,
+        v: &mut ResidentBuffer,
+        vector: &mut ResidentBuffer,
+    ) -> Result<(), DeviceError> {
+        // Its norm, with overlaps initialised to zero.
         self.orthogonalise(Extent { width: 0, ..extent }, v, vector)?;
         if extent.width > 0 {
             self.orthogonalise(extent, v, vector)?;
@@ -174,7 +185,7 @@ impl Davidson {
         self.append(extent, v, vector)
     }
 
-    fn project(&mut self, extent: Extent, v: &Held, w: &Held) -> Result<(), DeviceError> {
+    fn project(&mut self, extent: Extent, v: &ResidentBuffer, w: &ResidentBuffer) -> Result<(), DeviceError> {
         let arguments = Arguments::new()
             .read("basis", v.vector())
             .read("products", w.vector())
@@ -188,10 +199,10 @@ impl Davidson {
     fn correct(
         &mut self,
         extent: Extent,
-        v: &Held,
-        w: &Held,
-        diagonal: &Held,
-        correction: &mut Held,
+        v: &ResidentBuffer,
+        w: &ResidentBuffer,
+        diagonal: &ResidentBuffer,
+        correction: &mut ResidentBuffer,
     ) -> Result<(), DeviceError> {
         let arguments = Arguments::new()
             .read("basis", v.vector())
@@ -205,7 +216,7 @@ impl Davidson {
         self.kernel.launch(&self.plan.launch("corrected", extent)?, behind(arguments, extent))
     }
 
-    fn restart(&mut self, extent: Extent, v: &mut Held, w: &mut Held) -> Result<(), DeviceError> {
+    fn restart(&mut self, extent: Extent, v: &mut ResidentBuffer, w: &mut ResidentBuffer) -> Result<(), DeviceError> {
         let arguments = Arguments::new()
             .write("basis", v.vector_mut())
             .write("products", w.vector_mut())
@@ -215,7 +226,12 @@ impl Davidson {
         self.kernel.launch(&self.plan.launch("restarted", extent)?, behind(arguments, extent))
     }
 
-    fn orthogonalise(&mut self, extent: Extent, v: &Held, correction: &mut Held) -> Result<(), DeviceError> {
+    fn orthogonalise(
+        &mut self,
+        extent: Extent,
+        v: &ResidentBuffer,
+        correction: &mut ResidentBuffer,
+    ) -> Result<(), DeviceError> {
         let arguments = Arguments::new()
             .read("basis", v.vector())
             .write("correction", correction.vector_mut())
@@ -226,7 +242,12 @@ impl Davidson {
         self.kernel.launch(&self.plan.launch("orthogonalised", extent)?, ended(arguments, extent))
     }
 
-    fn append(&mut self, extent: Extent, v: &mut Held, correction: &Held) -> Result<(), DeviceError> {
+    fn append(
+        &mut self,
+        extent: Extent,
+        v: &mut ResidentBuffer,
+        correction: &ResidentBuffer,
+    ) -> Result<(), DeviceError> {
         let arguments = Arguments::new()
             .write("basis", v.vector_mut())
             .read("correction", correction.vector())
@@ -235,7 +256,7 @@ impl Davidson {
         self.kernel.launch(&self.plan.launch("appended", extent)?, ended(arguments, extent))
     }
 
-    fn combine(&mut self, extent: Extent, v: &Held, vector: &mut Held) -> Result<(), DeviceError> {
+    fn combine(&mut self, extent: Extent, v: &ResidentBuffer, vector: &mut ResidentBuffer) -> Result<(), DeviceError> {
         let arguments =
             Arguments::new().read("basis", v.vector()).write("vector", vector.vector_mut()).read("small", &self.small);
         self.kernel.launch(&self.plan.launch("combined", extent)?, behind(arguments, extent))
@@ -246,7 +267,7 @@ fn ended(arguments: Arguments<'_>, extent: Extent) -> Arguments<'_> {
     arguments.i64("n", extent.n as i64).i64("stride", extent.stride as i64).i32("width", extent.width as i32)
 }
 
-/// The same for kernels that know which columns are below.
+/// The arguments of kernels that also need the number of columns below.
 fn behind(arguments: Arguments<'_>, extent: Extent) -> Arguments<'_> {
     ended(arguments, extent).i32("below", extent.below as i32)
 }
@@ -256,11 +277,11 @@ mod tests {
     use super::super::super::cpu_share::CpuShare;
     use super::super::super::dense::{View, eigen};
     use super::super::super::device::{DeviceBuffers, Products};
-    use super::super::super::records::{Action, Group, Operand, Record, Space, Stage};
+    use super::super::super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
     use super::super::super::strategy::Strategy;
     use super::super::super::superblock::Superblock;
     use super::super::multiply::Multiplier;
-    use super::super::{Limits as MemoryLimits, test_device};
+    use super::super::{MemoryLimits, test_device};
     use super::*;
     use eigenforge_runtime::seeded::vector;
 
@@ -272,14 +293,16 @@ mod tests {
             0.5 * (random[i + j * n] + random[j + i * n]) + if i == j { 0.3 * i as f64 } else { 0.0 }
         };
         let operand = |space, stride| Operand { space, offset: 0, stride, transposed: false };
-        let action = Action::Product { a: operand(Space::Left, n), b: operand(Space::Input, n), inner: n };
+        let action =
+            Action::Product { a: operand(OperandSpace::Left, n), b: operand(OperandSpace::Input, n), inner: n };
         let record = Record { action, coefficient: 1.0, first: 0, stride: n, rows: n, columns: 1 };
-        let group = Group { offset: 0, length: n, records: vec![record] };
-        let superblock = Superblock { first: Stage::default(), second: Stage { groups: vec![group], length: n } };
+        let group = RecordGroup { offset: 0, length: n, records: vec![record] };
+        let superblock =
+            Superblock { first: RecordStage::default(), second: RecordStage { groups: vec![group], length: n } };
         ((0..n * n).map(element).collect(), superblock)
     }
 
-    fn solve(n: usize, seed: u64, width: usize, limits: Limits) -> (Found, Vec<f64>, Vec<f64>) {
+    fn solve(n: usize, seed: u64, width: usize, limits: DavidsonLimits) -> (DavidsonResult, Vec<f64>, Vec<f64>) {
         solve_against(n, seed, width, limits, |_| Vec::new())
     }
 
@@ -288,9 +311,9 @@ mod tests {
         n: usize,
         seed: u64,
         width: usize,
-        limits: Limits,
+        limits: DavidsonLimits,
         against: impl Fn(&[f64]) -> Vec<Vec<f64>>,
-    ) -> (Found, Vec<f64>, Vec<f64>) {
+    ) -> (DavidsonResult, Vec<f64>, Vec<f64>) {
         let device = test_device().expect("tests ask before");
         let (a, superblock) = problem(n, seed);
         let pool = Pool::new(&device, MemoryLimits::tiny(1 << 30)).unwrap();
@@ -303,10 +326,10 @@ mod tests {
         let matrix = pool.upload(&a).unwrap();
         let diagonal = pool.upload(&(0..n).map(|i| a[i * (n + 1)]).collect::<Vec<_>>()).unwrap();
         let mut x = pool.upload(&vector(n, 9)).unwrap();
-        let buffers = DeviceBuffers::default().with(Space::Left, matrix.vector());
+        let buffers = DeviceBuffers::default().with(OperandSpace::Left, matrix.vector());
         let multiplier = Multiplier::new(&device, &products, Strategy::Planned, CpuShare::default()).unwrap();
         let mut multiply = multiplier.prepare(&superblock, buffers, &pool).unwrap();
-        let against: Vec<Held> = against(&a).iter().map(|vector| pool.upload(vector).unwrap()).collect();
+        let against: Vec<ResidentBuffer> = against(&a).iter().map(|vector| pool.upload(vector).unwrap()).collect();
         let poison = vec![f64::NAN; width * n.next_multiple_of(32)];
         pool.park([pool.upload(&poison).unwrap(), pool.upload(&poison).unwrap()]);
         let found =
@@ -320,7 +343,7 @@ mod tests {
             return;
         }
         for (n, seed, width) in [(1, 1, 20), (2, 2, 20), (7, 3, 20), (60, 4, 6)] {
-            let (found, x, a) = solve(n, seed, width, Limits { tolerance: 1e-8, products: 200 });
+            let (found, x, a) = solve(n, seed, width, DavidsonLimits { tolerance: 1e-8, products: 200 });
             let (values, _) = eigen(View::whole(&a, n, n)).unwrap();
             assert!((found.value - values[0]).abs() < 1e-12 * n as f64, "n = {n}: {found:?}, {}", values[0]);
             let norm: f64 = x.iter().map(|x| x * x).sum();
@@ -349,7 +372,7 @@ mod tests {
                 list.push(vector(n, 77).iter().map(|x| 1e-13 * x).collect());
                 list
             };
-            let limits = Limits { tolerance: 1e-8, products: 200 };
+            let limits = DavidsonLimits { tolerance: 1e-8, products: 200 };
             let (found, x, a) = solve_against(n, seed, width, limits, references);
             let (values, vectors) = eigen(View::whole(&a, n, n)).unwrap();
             let error = (found.value - values[below]).abs();
@@ -369,7 +392,7 @@ mod tests {
         if test_device().is_none() {
             return;
         }
-        let (found, ..) = solve(40, 6, 20, Limits { tolerance: 1e-12, products: 5 });
+        let (found, ..) = solve(40, 6, 20, DavidsonLimits { tolerance: 1e-12, products: 5 });
         assert_eq!(found.products, 5);
         assert!(found.residual > 1e-12);
     }

@@ -1,32 +1,32 @@
-//! Eigenvectors of density matrices on a device, all sectors at once.
+//! Eigenvectors of density matrices on a device, for all sectors at once.
 //!
 //! In: symmetric matrices inside one buffer. Out: their eigenvectors in place, eigenvalues on the host. Matrices of up to
-//! [`EigenpairsPlan::most`] rows go through the generated launches together, longer ones through those of a
-//! [second plan](EigenpairsPlan::long), which is compiled when the first of them comes; what is longer still goes to the library,
-//! whose launches are filled with one matrix then. Eigenvalues are good to the rounding of the largest of their matrix.
+//! [`EigenpairsPlan::most`] rows go through the generated launches together; longer ones through those of a [second
+//! plan](EigenpairsPlan::long), compiled when first needed; still longer ones go to the library, whose launches one such
+//! matrix fills. Eigenvalues are accurate to the rounding of the largest of their matrix.
 
 use super::super::device::Tables;
-use super::{Held, Resident};
+use super::{DeviceEngine, ResidentBuffer};
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Eigensolver, Kernel, SymmetricMatrix};
 use eigenforge_templates::eigen::{Card, Eigenpairs, EigenpairsPlan, SymmetricRows, resident_rows};
 use std::sync::{Mutex, PoisonError};
 
-/// Rows that a block keeps where there is no card, and its shared memory.
+/// Rows that a block keeps without a card, and its shared memory.
 const SIMULATED_ROWS: usize = 64;
 const SIMULATED_BYTES: usize = 227 << 10;
-/// Matrices that there are counters for at first.
+/// Initial number of matrices with counters.
 const LEAST_MATRICES: usize = 256;
 
 /// The kernels and the library.
 pub(super) struct Decomposer {
     few: Generated,
-    /// For longer matrices; compiled when there are some.
+    /// The plan for longer matrices, compiled on demand.
     long: EigenpairsPlan,
     long_kernel: Mutex<Option<Kernel>>,
     card: Card,
     eigensolver: Eigensolver,
     tables: Tables,
-    /// Blocks of each matrix that have come to the end of a column; zeros between calls.
+    /// Per matrix, the number of blocks that have finished a column; zero between calls.
     arrived: Mutex<Buffer<u32>>,
 }
 
@@ -36,15 +36,15 @@ struct Generated {
     plan: EigenpairsPlan,
 }
 
-/// What came of a matrix.
+/// The result for one matrix.
 pub(super) struct Spectrum {
     /// Eigenvalues, descending.
     pub values: Vec<f64>,
-    /// Whether its vectors lie in ascending order nevertheless.
+    /// Whether its vectors are nevertheless in ascending order.
     pub ascending: bool,
 }
 
-/// Elements of the density matrices of so many rows with what their decomposition needs beside them.
+/// Elements of density matrices with these numbers of rows, including the workspace of their decomposition.
 pub(in crate::dmrg) fn workspace(rows: impl Iterator<Item = usize>) -> usize {
     rows.map(|rows| rows * rows + EigenpairsPlan::work(rows)).sum()
 }
@@ -69,9 +69,13 @@ impl Decomposer {
     }
 }
 
-impl Resident {
+impl DeviceEngine {
     /// Replaces symmetric matrices, given by first element and rows, by their eigenvectors.
-    pub(super) fn decompose(&self, matrices: &mut Held, list: &[(usize, usize)]) -> Result<Vec<Spectrum>, DeviceError> {
+    pub(super) fn decompose(
+        &self,
+        matrices: &mut ResidentBuffer,
+        list: &[(usize, usize)],
+    ) -> Result<Vec<Spectrum>, DeviceError> {
         let mut at = 0;
         let place = |(_, rows): &(usize, usize)| {
             at += rows;
@@ -126,8 +130,8 @@ impl Resident {
         &self,
         by: &Generated,
         list: &[SymmetricRows],
-        matrices: &mut Held,
-        values: &mut Held,
+        matrices: &mut ResidentBuffer,
+        values: &mut ResidentBuffer,
     ) -> Result<(), DeviceError> {
         if list.is_empty() {
             return Ok(());
@@ -210,10 +214,10 @@ mod tests {
         ]
     }
 
-    /// Largest errors of a decomposition, as parts of the largest eigenvalue: of eigenvalues against faer's, of A x − λ x,
-    /// and of orthogonality.
+    /// Largest errors of a decomposition, relative to the largest eigenvalue: of eigenvalues against faer's, of A x − λ
+    /// x, and of orthogonality.
     fn errors(a: &[f64], n: usize, values: &[f64], vectors: &[f64]) -> [f64; 3] {
-        // faer's eigenvalues of matrices of 1e-40 are good to 1e-9 alone.
+        // faer's eigenvalues of matrices of size 1e-40 are accurate only to 1e-9.
         let scale = a.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
         let unit: Vec<f64> = a.iter().map(|x| x / scale).collect();
         let (mut expected, _) = eigen(View::whole(&unit, n, n)).unwrap();
@@ -237,7 +241,7 @@ mod tests {
         found
     }
 
-    fn check(engine: &Resident, sizes: &[usize], seed: u64) {
+    fn check(engine: &DeviceEngine, sizes: &[usize], seed: u64) {
         let (mut data, mut list, mut all) = (vec![f64::NAN; 5], Vec::new(), Vec::new());
         for (k, n) in sizes.iter().enumerate() {
             for (name, matrix) in cases(*n, seed + 10 * k as u64) {
@@ -261,12 +265,12 @@ mod tests {
         assert!(vectors[..5].iter().all(|x| x.is_nan()));
     }
 
-    /// Every way through the launches: columns one by one and in shared memory, merges that multiply by their vectors and
-    /// that leave it to tiles.
+    /// Every path through the launches: columns one by one and in shared memory, merges that multiply their vectors and
+    /// merges that leave it to tiles.
     #[test]
     fn memcheck_eigenvectors_of_matrices_of_every_shape_in_the_same_launches() {
         let Some(device) = test_device() else { return };
-        let mut engine = Resident::new(&device).unwrap();
+        let mut engine = DeviceEngine::new(&device).unwrap();
         engine.decomposer.card.resident = 16;
         check(&engine, &[1, 2, 3, 8, 17, 30], 1);
     }
@@ -274,15 +278,15 @@ mod tests {
     #[test]
     fn a_block_keeps_a_whole_matrix() {
         let Some(device) = test_device() else { return };
-        let engine = Resident::new(&device).unwrap();
+        let engine = DeviceEngine::new(&device).unwrap();
         check(&engine, &[5, 41, 70], 100);
     }
 
-    /// Sizes that only a card computes in time; elsewhere smaller ones.
+    /// Sizes that only a card computes in reasonable time; elsewhere smaller ones.
     #[test]
     fn long_matrices_in_columns_and_tiles() {
         let Some(device) = test_device() else { return };
-        let mut engine = Resident::new(&device).unwrap();
+        let mut engine = DeviceEngine::new(&device).unwrap();
         let card = matches!(engine.device(), Device::Cuda(_));
         check(&engine, if card { &[161, 300, 517] } else { &[75] }, 200);
         engine.decomposer.card.resident = 40;
@@ -294,7 +298,7 @@ mod tests {
     #[test]
     fn long_matrices_by_their_own_plan() {
         let Some(device) = test_device() else { return };
-        let mut engine = Resident::new(&device).unwrap();
+        let mut engine = DeviceEngine::new(&device).unwrap();
         if !matches!(engine.device(), Device::Cuda(_)) {
             engine.decomposer.few.plan.most = 8;
             check(&engine, &[9, 20], 400);
@@ -322,7 +326,7 @@ mod tests {
     #[test]
     fn what_is_not_finite_is_refused() {
         let Some(device) = test_device() else { return };
-        let engine = Resident::new(&device).unwrap();
+        let engine = DeviceEngine::new(&device).unwrap();
         let mut matrices = engine.pool.upload(&[f64::NAN; 36]).unwrap();
         let refused = engine.decompose(&mut matrices, &[(0, 6)]).map(|_| ()).unwrap_err().to_string();
         assert!(refused.contains("6 x 6") && refused.contains("finite"), "{refused}");

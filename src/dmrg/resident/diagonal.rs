@@ -1,15 +1,15 @@
 //! The diagonal of H on a device: Σ_b diag(A_b)_i diag(B_b)_j as two stages of records.
 //!
-//! The diagonals of all operators become the columns of one matrix a sector and side, copied with a stride one longer
+//! The diagonals of all operators become the columns of one matrix per sector and side, copied with a stride one longer
 //! than a column's; a product of two such matrices is a sector of the diagonal of H.
 
 use super::super::backend::Operands;
 use super::super::blocks::WaveLayout;
-use super::super::bond::Bond;
+use super::super::bond::TwoSiteBond;
 use super::super::enlarged::EnlargedOperators;
 use super::super::environment::Environment;
-use super::super::records::{Action, Group, Operand, Record, Space, Stage};
-use super::{Held, ONES, Resident};
+use super::super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
+use super::{DeviceEngine, ONES, ResidentBuffer};
 use eigenforge_runtime::DeviceError;
 use std::sync::PoisonError;
 
@@ -19,13 +19,13 @@ struct Columns {
     rows: usize,
 }
 
-/// Copies the diagonals of the operators of one side that start from and lead to a sector.
+/// Copies the diagonals of one side's operators that map a sector to itself.
 fn columns<B>(
     operators: &EnlargedOperators<B>,
     sector: usize,
     rows: usize,
     both: &[usize],
-    stage: &mut Stage,
+    stage: &mut RecordStage,
 ) -> Columns {
     let mut records = Vec::new();
     for (column, operator) in both.iter().enumerate() {
@@ -34,7 +34,7 @@ fn columns<B>(
             let along = |space, offset, stride| Operand { space, offset, stride, transposed: true };
             let a = match piece.matrix {
                 Some(matrix) => along(matrix.space, matrix.offset, matrix.stride + 1),
-                None => along(Space::Input, 0, 1),
+                None => along(OperandSpace::Input, 0, 1),
             };
             records.push(Record {
                 action: Action::Copy { a },
@@ -47,18 +47,18 @@ fn columns<B>(
         }
     }
     let (offset, length) = (stage.length, rows * both.len());
-    stage.groups.push(Group { offset, length, records });
+    stage.groups.push(RecordGroup { offset, length, records });
     stage.length += length;
     Columns { offset, rows }
 }
 
-/// The stages, and the longest diagonal of an identity.
+/// The stages, and the length of the longest identity's diagonal.
 pub(in crate::dmrg) fn stages<B>(
     left: &EnlargedOperators<B>,
     right: &EnlargedOperators<B>,
     layout: &WaveLayout,
-) -> (Stage, Stage, usize) {
-    let (mut first, mut second) = (Stage::default(), Stage { groups: Vec::new(), length: layout.length });
+) -> (RecordStage, RecordStage, usize) {
+    let (mut first, mut second) = (RecordStage::default(), RecordStage { groups: Vec::new(), length: layout.length });
     let onto_itself = |side: &EnlargedOperators<B>, operator: usize, sector: usize| {
         side.blocks[operator][sector].as_ref().is_some_and(|block| block.row == sector)
     };
@@ -73,7 +73,7 @@ pub(in crate::dmrg) fn stages<B>(
             let a = columns(left, sector.left, sector.rows, &both, &mut first);
             let b = columns(right, sector.right, sector.columns, &both, &mut first);
             let operand = |of: &Columns, transposed| Operand {
-                space: Space::Between,
+                space: OperandSpace::Between,
                 offset: of.offset,
                 stride: of.rows,
                 transposed,
@@ -87,27 +87,27 @@ pub(in crate::dmrg) fn stages<B>(
                 columns: sector.columns,
             });
         }
-        second.groups.push(Group { offset: sector.offset, length: sector.rows * sector.columns, records });
+        second.groups.push(RecordGroup { offset: sector.offset, length: sector.rows * sector.columns, records });
     }
     (first, second, longest)
 }
 
-impl Resident {
+impl DeviceEngine {
     /// The diagonal of H over ψ.
     pub(super) fn diagonal_of(
         &self,
-        bond: &Bond<Held>,
-        left: &Environment<Held>,
-        right: &Environment<Held>,
-    ) -> Result<Held, DeviceError> {
+        bond: &TwoSiteBond<ResidentBuffer>,
+        left: &Environment<ResidentBuffer>,
+        right: &Environment<ResidentBuffer>,
+    ) -> Result<ResidentBuffer, DeviceError> {
         let (first, second, longest) = stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let mut ones = self.ones.lock().unwrap_or_else(PoisonError::into_inner);
         let ones = match ones.take().filter(|ones| ones.len() >= longest) {
             Some(enough) => ones.insert(enough),
             None => ones.insert(self.pool.upload(&vec![1.0; longest.next_power_of_two().max(ONES)])?),
         };
-        let between = self.stage(&first, bond.operands(left, right).with(Space::Input, ones))?;
-        self.stage(&second, Operands::default().with(Space::Between, &between))
+        let between = self.stage(&first, bond.operands(left, right).with(OperandSpace::Input, ones))?;
+        self.stage(&second, Operands::default().with(OperandSpace::Between, &between))
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
     use super::super::super::backend::Backend;
     use super::super::super::blocks::Side;
     use super::super::super::chain::Chain;
-    use super::super::super::host::Host;
+    use super::super::super::host::HostEngine;
     use super::super::super::options::Options;
     use super::super::super::sweep::Sweeper;
     use super::*;
@@ -130,17 +130,17 @@ mod tests {
         let lattice = Lattice::chain(8).open();
         let model: Operator = crate::models::hubbard(&lattice, &[1.0; 7], &[3.0; 8], &[0.1; 8], 0.0, &[0.2; 7]);
         let chain = Chain::new(&model, Sector::Fermions { up: 4, down: 4 }, None).unwrap();
-        let mut sweeper = Sweeper::random(Host::default(), &chain, 20, 3).unwrap();
+        let mut sweeper = Sweeper::random(HostEngine::default(), &chain, 20, 3).unwrap();
         let plan = Options { states: vec![20], ..Options::default() }.plan(4);
         for p in 0..4 {
             sweeper.step(p, Side::Left, &plan).unwrap();
         }
         let (engine, (left, right)) = (sweeper.engine(), sweeper.environments(4));
-        let bond = Bond::new(engine, &chain, &chain.sum, 4, left, right).unwrap();
+        let bond = TwoSiteBond::new(engine, &chain, &chain.sum, 4, left, right).unwrap();
         let (first, second, longest) = stages(&bond.left_operators, &bond.right_operators, &bond.frame.layout);
         let ones = vec![1.0; longest];
-        let between = engine.run(&first, bond.operands(left, right).with(Space::Input, &ones)).unwrap();
-        let found = engine.run(&second, Operands::default().with(Space::Between, &between)).unwrap();
+        let between = engine.run(&first, bond.operands(left, right).with(OperandSpace::Input, &ones)).unwrap();
+        let found = engine.run(&second, Operands::default().with(OperandSpace::Between, &between)).unwrap();
         let expected = bond.diagonal(left, right);
         let largest = expected.iter().fold(0.0f64, |most, x| most.max(x.abs()));
         assert!(largest > 1.0, "a diagonal that could be wrong");

@@ -1,27 +1,27 @@
-//! y = H x of a bond on the card, by the [strategy](Strategy) of the run; a part of it on the CPU where that has a share.
+//! y = H x of a bond on the card, by the [strategy](Strategy) of the run, with the CPU's share if it has one.
 //!
-//! In: the superblock's two stages of records, the operators' buffers. Out: a product from one vector of a basis into another.
-//! With a [share](CpuShare) of the CPU the card's launches are queued first, then the CPU runs its records, then its blocks
-//! are copied up. Without, no vector crosses.
+//! In: the superblock's two stages of records, the operators' buffers. Out: a product from one basis vector into another.
+//! With a CPU [share](CpuShare) the card's launches are queued first, then the CPU runs its records, then its blocks are
+//! copied to the card. Without a share, no vector crosses.
 
 use super::super::cpu_share::{CpuShare, Split};
-use super::super::device::{DeviceBuffers, LibraryProducts, LibraryStage, Prepared, Products};
-use super::super::records::Space;
+use super::super::device::{DeviceBuffers, LibraryProducts, LibraryStage, PreparedStage, Products};
+use super::super::records::OperandSpace;
 use super::super::strategy::Strategy;
 use super::super::superblock::Superblock;
 use super::balance::{Balance, Decision, TRIAL};
-use super::beside::{Beside, CpuPart};
-use super::{Held, Pool};
+use super::cpu_part::{CpuPart, CpuPartMemory};
+use super::{Pool, ResidentBuffer};
 use eigenforge_runtime::{Device, DeviceError, Vector};
 use std::sync::Arc;
 
-/// Who runs records in solves.
+/// What computes H x in solves.
 pub struct Multiplier {
     device: Device,
     by: By,
     balance: Balance,
-    /// What the CPU's part needs, where it may have one.
-    beside: Option<Beside>,
+    /// Memory for the CPU's part, if it may have one.
+    cpu_memory: Option<CpuPartMemory>,
 }
 
 enum By {
@@ -31,9 +31,9 @@ enum By {
     Library(LibraryProducts),
 }
 
-/// Both stages of one bond, with who runs them.
+/// Both stages of one bond, with the implementation that runs them.
 enum Stages<'a> {
-    Planned(&'a Products, Box<[Prepared; 2]>),
+    Planned(&'a Products, Box<[PreparedStage; 2]>),
     Library(&'a LibraryProducts, [LibraryStage; 2]),
 }
 
@@ -41,8 +41,8 @@ enum Stages<'a> {
 struct CardPart<'a> {
     stages: Stages<'a>,
     buffers: DeviceBuffers<'a>,
-    between: Held,
-    /// Elements that the first stage makes.
+    between: ResidentBuffer,
+    /// Elements of the first stage's output.
     made: usize,
 }
 
@@ -55,7 +55,7 @@ pub struct Multiply<'a> {
     part: f64,
 }
 
-/// A part of a product for the CPU that the card does too, to be timed.
+/// A timed trial: the CPU computes a part that the card computes too.
 struct Trial<'a> {
     cpu: CpuPart<'a>,
     part: f64,
@@ -67,7 +67,7 @@ impl Multiplier {
     /// For a device that runs kernels.
     ///
     /// # Errors
-    /// A library or a device that fails.
+    /// A library is missing; the device fails.
     pub fn new(
         device: &Device,
         products: &Products,
@@ -79,14 +79,14 @@ impl Multiplier {
             _ => By::Library(LibraryProducts::new(device, strategy)?),
         };
         let balance = Balance::new(share);
-        let beside = if balance.any() { Some(Beside::new(device)?) } else { None };
-        Ok(Multiplier { device: device.clone(), by, balance, beside })
+        let cpu_memory = if balance.any() { Some(CpuPartMemory::new(device)?) } else { None };
+        Ok(Multiplier { device: device.clone(), by, balance, cpu_memory })
     }
 
-    /// Makes the records of a superblock ready.
+    /// Prepares the records of a superblock.
     ///
     /// # Errors
-    /// Memory that is not there; records that a strategy does not take.
+    /// Not enough memory; records that the strategy does not support.
     pub fn prepare<'a>(
         &'a self,
         superblock: &Superblock,
@@ -96,19 +96,19 @@ impl Multiplier {
         let card = |records: &Superblock| self.by.prepare(records, buffers, pool);
         let device = &self.device;
         let alone = |card| Multiply { device, card, cpu: None, trial: None, part: 0.0 };
-        let Some(beside) = &self.beside else { return Ok(alone(card(superblock)?)) };
+        let Some(cpu_memory) = &self.cpu_memory else { return Ok(alone(card(superblock)?)) };
         match self.balance.of(superblock) {
             Decision::Part(0.0) => Ok(alone(card(superblock)?)),
             Decision::Part(part) => {
                 let split = Split::new(superblock, part);
                 let part = split.part;
                 let card = card(&split.card)?;
-                Ok(Multiply { device, card, cpu: beside.prepare(split, &buffers)?, trial: None, part })
+                Ok(Multiply { device, card, cpu: cpu_memory.prepare(split, &buffers)?, trial: None, part })
             }
             Decision::Trial(octave) => {
                 let split = Split::new(superblock, TRIAL);
                 let (part, balance) = (split.part, &self.balance);
-                let trial = beside.prepare(split, &buffers)?.map(|cpu| Trial { cpu, part, octave, balance });
+                let trial = cpu_memory.prepare(split, &buffers)?.map(|cpu| Trial { cpu, part, octave, balance });
                 Ok(Multiply { trial, ..alone(card(superblock)?) })
             }
         }
@@ -132,38 +132,44 @@ impl By {
 }
 
 impl CardPart<'_> {
-    /// Queues y, from element `to` of `w` on, zero where the card has no records.
+    /// Queues y into `w` from element `to` on; it is zero where the card has no records.
     fn run(&mut self, v: &Vector<f64>, from: usize, w: &mut Vector<f64>, to: usize) -> Result<(), DeviceError> {
-        let input = self.buffers.with_from(Space::Input, v, from);
+        let input = self.buffers.with_from(OperandSpace::Input, v, from);
         match &self.stages {
             Stages::Planned(by, stages) => {
                 let [first, second] = &**stages;
                 if self.made > 0 {
                     by.run(first, &input, self.between.vector_mut())?;
                 }
-                by.run_into(second, &input.with(Space::Between, self.between.vector()), w, to)
+                by.run_into(second, &input.with(OperandSpace::Between, self.between.vector()), w, to)
             }
             Stages::Library(by, [first, second]) => {
                 if self.made > 0 {
                     by.run_into(first, &input, self.between.vector_mut(), 0)?;
                 }
-                by.run_into(second, &input.with(Space::Between, self.between.vector()), w, to)
+                by.run_into(second, &input.with(OperandSpace::Between, self.between.vector()), w, to)
             }
         }
     }
 }
 
 impl Multiply<'_> {
-    /// The part of its operations that the CPU does.
+    /// The fraction of the operations that the CPU does.
     pub fn cpu_part(&self) -> f64 {
         self.part
     }
 
-    /// Queues `w` from element `to` on = H times `v` from element `from` on; waits where the CPU has a part.
+    /// Queues `w` from element `to` on = H times `v` from element `from` on; waits if the CPU takes part.
     ///
     /// # Errors
-    /// Vectors that are too short; a device that fails.
-    pub fn run(&mut self, v: &Held, from: usize, w: &mut Held, to: usize) -> Result<(), DeviceError> {
+    /// A vector is too short; the device fails.
+    pub fn run(
+        &mut self,
+        v: &ResidentBuffer,
+        from: usize,
+        w: &mut ResidentBuffer,
+        to: usize,
+    ) -> Result<(), DeviceError> {
         let (v, w) = (v.vector(), w.vector_mut());
         if let Some(trial) = self.trial.take() {
             return trial.run(self.device, &mut self.card, (v, from), (w, to));
@@ -176,7 +182,7 @@ impl Multiply<'_> {
 }
 
 impl Trial<'_> {
-    /// The product, by the card alone and then a part of it by the CPU: each once before it is timed.
+    /// Runs the product on the card and then a part of it on the CPU, each once before it is timed.
     fn run(
         mut self,
         device: &Device,
@@ -199,27 +205,27 @@ impl Trial<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::super::cpu_share::tests::{bond, chain, difference};
-    use super::super::{Limits, test_device};
+    use super::super::{MemoryLimits, test_device};
     use super::*;
     use eigenforge_runtime::seeded::vector;
 
-    /// H x into the middle of a poisoned vector, twice; how much the CPU did, and whether it had anything to do with it.
+    /// H x into the middle of a poisoned vector, twice; returns the CPU's fraction, and whether it took part at all.
     fn product(
         share: CpuShare,
         superblock: &Superblock,
-        operators: &[(Space, Vec<f64>)],
+        operators: &[(OperandSpace, Vec<f64>)],
         x: &[f64],
     ) -> (Vec<f64>, f64) {
         let device = test_device().expect("tests ask before");
-        let pool = Pool::new(&device, Limits::tiny(1 << 30)).unwrap();
+        let pool = Pool::new(&device, MemoryLimits::tiny(1 << 30)).unwrap();
         let products = Products::new(&device).unwrap();
         let multiplier = Multiplier::new(&device, &products, Strategy::Planned, share).unwrap();
-        assert_eq!(multiplier.beside.is_some(), share != CpuShare::Part(0.0), "no memory, no stream, no copy");
-        let held: Vec<(Space, Held)> =
+        assert_eq!(multiplier.cpu_memory.is_some(), share != CpuShare::Part(0.0), "no memory, no stream, no copy");
+        let held: Vec<(OperandSpace, ResidentBuffer)> =
             operators.iter().map(|(space, data)| (*space, pool.upload(data).unwrap())).collect();
         let buffers = held.iter().fold(DeviceBuffers::default(), |b, (space, held)| b.with(*space, held.vector()));
-        if let Some(beside) = &multiplier.beside {
-            beside.poison(1 << 16);
+        if let Some(cpu_memory) = &multiplier.cpu_memory {
+            cpu_memory.poison(1 << 16);
         }
         let n = superblock.second.length;
         let (from, to) = (13, 64);

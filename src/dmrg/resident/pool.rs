@@ -1,4 +1,4 @@
-//! Memory of a device within which a run lives, and what goes where there is more room.
+//! A pool of device memory with a limit, and the eviction of buffers to host memory and disk.
 //!
 //! ```text
 //! take ── a free part of what is reserved? ── yes → there
@@ -8,73 +8,74 @@
 //! expect → begins to come back: from the disk two bonds ahead, from host memory one          arrive → is there
 //! ```
 //!
-//! Everything on a device happens in one order, so memory that is given back may be given out again at once.
+//! Operations on a device run in order, so returned memory can be reused at once.
 
-use super::held::{Held, Place, locked};
-use super::lent::{Lender, Lent};
+use super::buffer::{Residency, ResidentBuffer, locked};
+use super::pinned_pool::{PinnedBuffer, PinnedPool};
 use crate::dmrg::DmrgError;
 use crate::dmrg::memory_plan::{MemoryPlan, Usage};
-use crate::dmrg::storage::{Resting, Store};
+use crate::dmrg::storage::{EvictionQueue, SpillStore};
 use eigenforge_runtime::{Arena, Copies, Device, DeviceError, Transfer, Vector};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Part of the free memory that a run may take; the rest is for kernels, tables and the library's workspaces.
+/// Fraction of the free memory that a run may take; the rest is for kernels, tables and library workspaces.
 const USED: f64 = 0.9;
-/// Part of the free host memory that blocks may fill which have left.
+/// Fraction of the free host memory for evicted buffers.
 const USED_BESIDE: f64 = 0.8;
 
-/// Bytes that are reserved at a time without a plan.
+/// Bytes reserved at a time without a plan.
 const STEP: u64 = 64 << 20;
-/// Vectors of more than this part of what is planned lie at its end, all others at its beginning: longer parts stay free.
+/// Vectors longer than this fraction of the plan are placed at the end, all others at the beginning, which keeps long
+/// free stretches.
 const LONG: u64 = 32;
 
-/// What a run on a device may hold.
+/// Memory limits of a run on a device.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
+pub struct MemoryLimits {
     /// Bytes of the device's memory.
     pub memory: u64,
-    /// Bytes of host memory, for what has left the device.
+    /// Bytes of host memory for evicted buffers.
     pub host: u64,
-    /// Folder for what host memory has no room for.
+    /// Scratch folder for what exceeds host memory.
     pub scratch: PathBuf,
 }
 
-impl Limits {
-    /// As given, else nine tenths of the free memory of the device and four fifths of what is free beside it.
-    pub fn of(device: &Device, memory: Option<u64>, host: Option<u64>, scratch: PathBuf) -> Limits {
+impl MemoryLimits {
+    /// The given values; by default nine tenths of the device's free memory and four fifths of the free host memory.
+    pub fn of(device: &Device, memory: Option<u64>, host: Option<u64>, scratch: PathBuf) -> MemoryLimits {
         let free = |device: &Device, part: f64| (part * device.memory().free as f64) as u64;
-        Limits {
+        MemoryLimits {
             memory: memory.unwrap_or_else(|| free(device, USED)),
             host: host.unwrap_or_else(|| free(&Device::cpu(), USED_BESIDE)),
             scratch,
         }
     }
 
-    /// So many bytes, and as many beside.
+    /// The same small limit on the device and on the host.
     #[cfg(test)]
-    pub(super) fn tiny(bytes: u64) -> Limits {
-        Limits { memory: bytes, host: bytes, scratch: std::env::temp_dir() }
+    pub(super) fn tiny(bytes: u64) -> MemoryLimits {
+        MemoryLimits { memory: bytes, host: bytes, scratch: std::env::temp_dir() }
     }
 }
 
-/// Reserved memory.
+/// A pool of reserved memory.
 pub struct Pool {
     device: Device,
     arena: Arena,
-    /// Bytes that are reserved before anything has to leave.
+    /// Bytes reserved before anything is evicted.
     planned: AtomicU64,
-    /// Bytes that are reserved at a time: where nothing is planned, some more than are asked for.
+    /// Minimum bytes to reserve at a time; without a plan, more than requested.
     step: AtomicU64,
-    /// Bytes that may have been left behind before copies of them begin ahead.
-    at_rest: AtomicU64,
-    resting: Resting<Place>,
-    /// V and W between the solves of two bonds: memory that is worth keeping, with nothing in it.
+    /// Evictable bytes above which copies start in advance.
+    evictable_limit: AtomicU64,
+    evictable: EvictionQueue<Residency>,
+    /// Memory of V and W, kept between solves; its contents are not.
     parked: Mutex<Option<[Vector<f64>; 2]>>,
     copies: Copies,
-    lender: Arc<Lender>,
-    store: Arc<Store<Lent>>,
+    pinned_pool: Arc<PinnedPool>,
+    store: Arc<SpillStore<PinnedBuffer>>,
 }
 
 fn bytes(len: usize) -> u64 {
@@ -82,51 +83,51 @@ fn bytes(len: usize) -> u64 {
 }
 
 impl Pool {
-    /// Of a device; nothing is reserved yet.
+    /// An empty pool of a device.
     ///
     /// # Errors
-    /// A device that fails.
-    pub fn new(device: &Device, limits: Limits) -> Result<Arc<Pool>, DeviceError> {
-        let lender = Lender::new(device, limits.host);
-        let lent = lender.clone();
-        let make = move |len| Ok(lent.lend(len)?);
+    /// The device fails.
+    pub fn new(device: &Device, limits: MemoryLimits) -> Result<Arc<Pool>, DeviceError> {
+        let pinned_pool = PinnedPool::new(device, limits.host);
+        let lent = pinned_pool.clone();
+        let make = move |len| Ok(lent.take(len)?);
         Ok(Arc::new(Pool {
             device: device.clone(),
             arena: Arena::new(device, limits.memory)?,
             planned: AtomicU64::new(limits.memory),
             step: AtomicU64::new(STEP),
-            at_rest: AtomicU64::new(limits.memory),
-            resting: Resting::default(),
+            evictable_limit: AtomicU64::new(limits.memory),
+            evictable: EvictionQueue::default(),
             parked: Mutex::default(),
             copies: Copies::new(device)?,
-            lender,
-            store: Store::new(Arc::default(), limits.host, limits.scratch, make),
+            pinned_pool,
+            store: SpillStore::new(Arc::default(), limits.host, limits.scratch, make),
         }))
     }
 
-    /// Reserves what is planned and keeps to it, as far as a bond can do with it.
+    /// Reserves the planned memory and stays within it, if a bond can.
     ///
     /// # Errors
-    /// Memory that is not there.
-    pub fn hold_to(&self, plan: &MemoryPlan) -> Result<(), DeviceError> {
+    /// Not enough memory.
+    pub fn apply_plan(&self, plan: &MemoryPlan) -> Result<(), DeviceError> {
         self.planned.store(plan.reserved, Ordering::Relaxed);
         self.step.store(0, Ordering::Relaxed);
-        self.at_rest.store(plan.reserved.saturating_sub(plan.bond), Ordering::Relaxed);
+        self.evictable_limit.store(plan.reserved.saturating_sub(plan.bond), Ordering::Relaxed);
         self.arena.reserve(plan.reserved)
     }
 
-    /// Room for `len` numbers; what they are is not said.
+    /// A buffer of `len` numbers, not initialised.
     ///
     /// # Errors
-    /// Memory that is not there; what has to make room and cannot.
-    pub fn take(self: &Arc<Pool>, len: usize) -> Result<Held, DeviceError> {
-        Ok(Held::new(self.vector(len)?, self))
+    /// Not enough memory; an eviction fails.
+    pub fn take(self: &Arc<Pool>, len: usize) -> Result<ResidentBuffer, DeviceError> {
+        Ok(ResidentBuffer::new(self.vector(len)?, self))
     }
 
-    /// The same as a plain vector, for work that is soon over.
+    /// The same as a plain vector, for short-lived work.
     ///
     /// # Errors
-    /// Those of [`Pool::take`].
+    /// See [`Pool::take`].
     pub fn vector(&self, len: usize) -> Result<Vector<f64>, DeviceError> {
         let (planned, step) = (self.planned.load(Ordering::Relaxed), self.step.load(Ordering::Relaxed));
         let long = bytes(len) > planned / LONG;
@@ -145,18 +146,18 @@ impl Pool {
         }
     }
 
-    /// Keeps memory for the next solve, unless somebody needs it before.
-    pub(super) fn park(&self, vectors: [Held; 2]) {
-        *locked(&self.parked) = vectors.map(Held::into_vector).into();
+    /// Parks memory for the next solve; it may be reclaimed before.
+    pub(super) fn park(&self, vectors: [ResidentBuffer; 2]) {
+        *locked(&self.parked) = vectors.map(ResidentBuffer::into_vector).into();
     }
 
-    /// What was parked, if it is still there.
-    pub(super) fn unpark(self: &Arc<Pool>) -> Option<[Held; 2]> {
+    /// The parked memory, if it was not reclaimed.
+    pub(super) fn unpark(self: &Arc<Pool>) -> Option<[ResidentBuffer; 2]> {
         let parked = locked(&self.parked).take();
-        parked.map(|vectors| vectors.map(|vector| Held::new(vector, self)))
+        parked.map(|vectors| vectors.map(|vector| ResidentBuffer::new(vector, self)))
     }
 
-    /// Elements of each of the two that are parked.
+    /// Elements of each of the two parked vectors.
     pub(super) fn parked(&self) -> usize {
         locked(&self.parked).as_ref().map_or(0, |[vector, _]| vector.len())
     }
@@ -173,99 +174,99 @@ impl Pool {
         }
     }
 
-    /// Lets what was left behind first leave the device; `false` if there is nothing.
+    /// Evicts the oldest evictable buffer; `false` if there is none.
     fn make_room(&self) -> Result<bool, DeviceError> {
-        let leave = |place: &mut Place| match place {
-            Place::Here(_) => Some(self.begin_to_leave(place).and_then(|_| self.end_leaving(place))),
-            Place::Leaving(_) => Some(self.end_leaving(place)),
-            Place::Away(_) | Place::Arriving(_) | Place::Gone => None,
+        let mark_evictable = |place: &mut Residency| match place {
+            Residency::OnDevice(_) => Some(self.begin_eviction(place).and_then(|_| self.end_eviction(place))),
+            Residency::CopyingOut(_) => Some(self.end_eviction(place)),
+            Residency::OffDevice(_) | Residency::CopyingIn(_) | Residency::Lost => None,
         };
-        let outcome = self.resting.first(leave).transpose();
+        let outcome = self.evictable.first(mark_evictable).transpose();
         outcome.map(|left| left.is_some()).map_err(|error| match error {
             DmrgError::Device(error) => error,
             other => DeviceError::Room(Box::new(other)),
         })
     }
 
-    /// Lets everything leave that was left behind, for whoever else needs the device.
+    /// Evicts everything evictable, to free the device for others.
     ///
     /// # Errors
-    /// A device that fails, host memory that is not there, a disk that is full.
-    pub fn clear(&self) -> Result<(), DmrgError> {
+    /// The device fails, not enough host memory, or the disk is full.
+    pub fn evict_all(&self) -> Result<(), DmrgError> {
         while self.make_room()? {}
         Ok(())
     }
 
-    /// Takes numbers over that are left behind.
-    pub(super) fn rest(&self, vector: Vector<f64>) -> Arc<Mutex<Place>> {
-        self.resting.push(Place::Here(vector))
+    /// Puts a vector at the end of the eviction queue.
+    pub(super) fn make_evictable(&self, vector: Vector<f64>) -> Arc<Mutex<Residency>> {
+        self.evictable.push(Residency::OnDevice(vector))
     }
 
-    /// Begins a copy of numbers that are here; their bytes.
-    fn begin_to_leave(&self, place: &mut Place) -> Result<u64, DmrgError> {
-        let Place::Here(vector) = place else { return Ok(0) };
+    /// Starts copying a buffer to the host; returns its bytes.
+    fn begin_eviction(&self, place: &mut Residency) -> Result<u64, DmrgError> {
+        let Residency::OnDevice(vector) = place else { return Ok(0) };
         let len = vector.len();
-        let pinned = self.lender.pinned(len)?;
-        if let Place::Here(vector) = std::mem::replace(place, Place::Gone) {
-            *place = Place::Leaving(self.copies.to_host(vector, pinned, len)?);
+        let pinned = self.pinned_pool.take_pinned(len)?;
+        if let Residency::OnDevice(vector) = std::mem::replace(place, Residency::Lost) {
+            *place = Residency::CopyingOut(self.copies.to_host(vector, pinned, len)?);
             self.store.ledgers().0.take(bytes(len));
         }
         Ok(bytes(len))
     }
 
-    /// Waits for the copy; the memory here is free then.
-    fn end_leaving(&self, place: &mut Place) -> Result<(), DmrgError> {
-        if let Place::Leaving(transfer) = std::mem::replace(place, Place::Gone) {
+    /// Waits for the copy and frees the device memory.
+    fn end_eviction(&self, place: &mut Residency) -> Result<(), DmrgError> {
+        if let Residency::CopyingOut(transfer) = std::mem::replace(place, Residency::Lost) {
             let (vector, pinned) = transfer.finish()?;
             let len = vector.len();
             drop(vector);
             self.store.ledgers().0.give_back(bytes(len));
-            *place = Place::Away(self.store.put(self.lender.lent(pinned, len))?);
+            *place = Residency::OffDevice(self.store.put(self.pinned_pool.wrap(pinned, len))?);
         }
         Ok(())
     }
 
-    /// Copies ahead what will have to leave by the plan.
-    pub(super) fn thin(&self) -> Result<(), DmrgError> {
-        let here = |place: &Place| if let Place::Here(vector) = place { bytes(vector.len()) } else { 0 };
-        let over = self.resting.sum(here).saturating_sub(self.at_rest.load(Ordering::Relaxed));
+    /// Starts copying, in advance, what the plan says must be evicted.
+    pub(super) fn start_evictions(&self) -> Result<(), DmrgError> {
+        let here = |place: &Residency| if let Residency::OnDevice(vector) = place { bytes(vector.len()) } else { 0 };
+        let over = self.evictable.sum(here).saturating_sub(self.evictable_limit.load(Ordering::Relaxed));
         let mut begun = 0;
-        let begin = |place: &mut Place| matches!(place, Place::Here(_)).then(|| self.begin_to_leave(place));
+        let begin = |place: &mut Residency| matches!(place, Residency::OnDevice(_)).then(|| self.begin_eviction(place));
         while begun < over
-            && let Some(bytes) = self.resting.first(begin)
+            && let Some(bytes) = self.evictable.first(begin)
         {
             begun += bytes?;
         }
         Ok(())
     }
 
-    /// Begins to bring back what is away.
-    pub(super) fn begin_to_arrive(&self, place: &mut Place) -> Result<(), DmrgError> {
-        let Place::Away(stored) = place else { return Ok(()) };
-        // First of all the room, so that nothing is lost where there is none.
+    /// Starts copying an evicted buffer back.
+    pub(super) fn begin_restore(&self, place: &mut Residency) -> Result<(), DmrgError> {
+        let Residency::OffDevice(stored) = place else { return Ok(()) };
+        // Allocate first, so that nothing is lost if there is no room.
         let len = stored.len();
         let vector = self.vector(len)?;
-        if let Place::Away(stored) = std::mem::replace(place, Place::Gone) {
+        if let Residency::OffDevice(stored) = std::mem::replace(place, Residency::Lost) {
             let lent = stored.take()?;
             self.store.ledgers().0.take(bytes(len));
-            *place = Place::Arriving(self.copies.to_device(lent.into_pinned(), vector, len)?);
+            *place = Residency::CopyingIn(self.copies.to_device(lent.into_pinned(), vector, len)?);
         }
         Ok(())
     }
 
-    /// Waits for a copy in either direction; the numbers here are good.
-    pub(super) fn ended(&self, transfer: Transfer) -> Result<Vector<f64>, DmrgError> {
+    /// Waits for a copy in either direction; the data on the device are valid.
+    pub(super) fn finish_transfer(&self, transfer: Transfer) -> Result<Vector<f64>, DmrgError> {
         let (vector, pinned) = transfer.finish()?;
         self.store.ledgers().0.give_back(bytes(vector.len()));
-        drop(self.lender.lent(pinned, vector.len()));
+        drop(self.pinned_pool.wrap(pinned, vector.len()));
         Ok(vector)
     }
 
-    /// A copy of host numbers.
+    /// Copies host numbers into a new buffer.
     ///
     /// # Errors
-    /// Memory that is not there.
-    pub fn upload(self: &Arc<Pool>, data: &[f64]) -> Result<Held, DeviceError> {
+    /// Not enough memory.
+    pub fn upload(self: &Arc<Pool>, data: &[f64]) -> Result<ResidentBuffer, DeviceError> {
         let mut held = self.take(data.len())?;
         held.vector_mut().write(data)?;
         Ok(held)
@@ -276,39 +277,39 @@ impl Pool {
         self.arena.reserved()
     }
 
-    /// Bytes that hold numbers, those that were left behind included.
+    /// Bytes of buffers on the device, evictable ones included.
     pub fn held(&self) -> u64 {
         self.arena.held()
     }
 
-    /// Bytes that a bond may ask for: what was left behind makes room for it.
+    /// Bytes that a bond may request: evictable buffers make room.
     pub fn available(&self) -> u64 {
-        let left = |place: &Place| match place {
-            Place::Here(vector) => bytes(vector.len()),
+        let left = |place: &Residency| match place {
+            Residency::OnDevice(vector) => bytes(vector.len()),
             _ => 0,
         };
-        let idle = 2 * bytes(self.parked()) + self.resting.sum(left);
+        let idle = 2 * bytes(self.parked()) + self.evictable.sum(left);
         (self.limit() + idle).saturating_sub(self.held())
     }
 
-    /// Bytes that are in host memory or on disk now.
-    pub fn away(&self) -> u64 {
+    /// Bytes now in host memory or on disk.
+    pub fn evicted_bytes(&self) -> u64 {
         let (host, disk) = self.store.ledgers();
         host.held() + disk.held()
     }
 
-    /// The most that was held on the device, in host memory and on disk.
+    /// Peak bytes on the device, in host memory and on disk.
     pub fn usage(&self) -> Usage {
         let (host, disk) = self.store.ledgers();
         Usage { memory: self.arena.peak(), host: host.peak(), disk: disk.peak() }
     }
 
-    /// Bytes that it may have.
+    /// The limit in bytes.
     pub fn limit(&self) -> u64 {
         self.arena.limit()
     }
 
-    /// Bytes of host memory that what has left may fill.
+    /// The limit of host memory for evicted buffers.
     pub fn host_limit(&self) -> u64 {
         self.store.limit()
     }
@@ -326,7 +327,7 @@ mod tests {
     #[test]
     fn memory_is_used_again_and_counted_once() {
         let Some(device) = test_device() else { return };
-        let pool = Pool::new(&device, Limits::tiny(4 << 20)).unwrap();
+        let pool = Pool::new(&device, MemoryLimits::tiny(4 << 20)).unwrap();
         let first = pool.upload(&[1.0, 2.0, 3.0]).unwrap();
         assert_eq!((first.len(), first.download().unwrap()), (3, vec![1.0, 2.0, 3.0]));
         let held = pool.held();
@@ -339,66 +340,66 @@ mod tests {
         assert!(pool.reserved() >= pool.held());
     }
 
-    /// Within 4 MiB: six pieces of 1 MiB, left behind one after the other, and taken up again in the other direction.
+    /// Within 4 MiB: six buffers of 1 MiB, marked evictable one after the other, and brought back in reverse order.
     #[test]
     fn what_was_left_first_makes_room_and_comes_back_as_it_was() {
         let scratch = tempfile::tempdir().unwrap();
         for host in [64 << 20, 3 << 19, 0] {
-            let limits = Limits { memory: 4 << 20, host, scratch: scratch.path().into() };
+            let limits = MemoryLimits { memory: 4 << 20, host, scratch: scratch.path().into() };
             let Some(device) = test_device() else { return };
             let pool = Pool::new(&device, limits).unwrap();
             let len = (1 << 17) - 1000;
             let mut held = Vec::new();
             for k in 0..6 {
                 let mut next = pool.upload(&numbers(len, k)).unwrap();
-                next.leave().unwrap();
+                next.mark_evictable().unwrap();
                 held.push(next);
             }
             assert!(pool.reserved() <= pool.limit() && pool.available() > 3 << 20);
-            // The last are still here; copies are those of every place.
+            // The last ones are still on the device; every buffer can be copied wherever it is.
             assert!(held.iter().enumerate().all(|(k, held)| held.copy().unwrap() == numbers(len, k)));
             for k in (0..6).rev() {
                 if k > 1 {
-                    held[k - 2].expect(2).unwrap();
-                    held[k - 1].expect(1).unwrap();
+                    held[k - 2].prefetch(2).unwrap();
+                    held[k - 1].prefetch(1).unwrap();
                 }
-                held[k].arrive().unwrap();
+                held[k].ensure_resident().unwrap();
                 assert_eq!(held[k].download().unwrap(), numbers(len, k), "piece {k} beside {host} bytes");
-                held[k].leave().unwrap();
+                held[k].mark_evictable().unwrap();
             }
             let usage = pool.usage();
             assert!(usage.host > 0 && (usage.disk > 0) == (host < 2 << 20), "{usage:?}");
-            let mut kept: Vec<Held> = held.drain(..3).collect();
-            kept.iter_mut().for_each(|held| held.arrive().unwrap());
+            let mut kept: Vec<ResidentBuffer> = held.drain(..3).collect();
+            kept.iter_mut().for_each(|held| held.ensure_resident().unwrap());
             let refused = pool.take(2 * len).map(|_| ()).unwrap_err().to_string();
             assert!(refused.contains("raise `memory`"), "{refused}");
-            // What could not be had has cost nothing.
+            // A failed request has cost nothing.
             assert!(kept.iter().enumerate().all(|(k, held)| held.download().unwrap() == numbers(len, k)));
             assert!(held.iter().enumerate().all(|(k, held)| held.copy().unwrap() == numbers(len, k + 3)));
             drop((kept, held));
-            assert_eq!((pool.held(), pool.away()), (0, 0));
+            assert_eq!((pool.held(), pool.evicted_bytes()), (0, 0));
         }
     }
 
     #[test]
     fn copies_begin_ahead_where_a_plan_has_too_little_room() {
         let Some(device) = test_device() else { return };
-        let pool = Pool::new(&device, Limits::tiny(32 << 20)).unwrap();
+        let pool = Pool::new(&device, MemoryLimits::tiny(32 << 20)).unwrap();
         let plan = MemoryPlan { reserved: 8 << 20, bond: 6 << 20, ..MemoryPlan::default() };
-        pool.hold_to(&plan).unwrap();
+        pool.apply_plan(&plan).unwrap();
         assert!(pool.reserved() >= 8 << 20);
-        let mut held: Vec<Held> = (0..4).map(|k| pool.upload(&numbers(1 << 17, k)).unwrap()).collect();
-        held.iter_mut().for_each(|held| held.leave().unwrap());
-        // Two of the four MiB that were left are more than may rest.
+        let mut held: Vec<ResidentBuffer> = (0..4).map(|k| pool.upload(&numbers(1 << 17, k)).unwrap()).collect();
+        held.iter_mut().for_each(|held| held.mark_evictable().unwrap());
+        // Two of the four evictable MiB exceed the limit.
         assert_eq!((pool.usage().host, pool.held()), (2 << 20, 4 << 20));
-        held[0].arrive().unwrap();
-        assert_eq!((held[0].download().unwrap(), pool.away()), (numbers(1 << 17, 0), 1 << 20));
+        held[0].ensure_resident().unwrap();
+        assert_eq!((held[0].download().unwrap(), pool.evicted_bytes()), (numbers(1 << 17, 0), 1 << 20));
     }
 
     #[test]
     fn memory_that_is_parked_is_given_up_before_anything_leaves() {
         let Some(device) = test_device() else { return };
-        let pool = Pool::new(&device, Limits::tiny(8 << 20)).unwrap();
+        let pool = Pool::new(&device, MemoryLimits::tiny(8 << 20)).unwrap();
         let two = || [pool.take(1 << 18).unwrap(), pool.take(1 << 18).unwrap()];
         pool.park(two());
         assert_eq!(pool.parked(), 1 << 18);
@@ -406,25 +407,25 @@ mod tests {
         assert!(pool.unpark().is_none() && kept[1].len() == 1 << 18);
         pool.park(kept);
         let mut left = pool.upload(&numbers(1 << 18, 3)).unwrap();
-        left.leave().unwrap();
+        left.mark_evictable().unwrap();
         let others = two();
         assert!(pool.parked() == 0 && pool.usage().host == 0, "{:?}", pool.usage());
-        left.arrive().unwrap();
+        left.ensure_resident().unwrap();
         assert_eq!(left.download().unwrap(), numbers(1 << 18, 3));
         drop(others);
     }
 
     #[test]
     fn a_disk_that_fails_is_said() {
-        let limits = Limits { memory: 2 << 20, host: 0, scratch: "/no/such/folder".into() };
+        let limits = MemoryLimits { memory: 2 << 20, host: 0, scratch: "/no/such/folder".into() };
         let Some(device) = test_device() else { return };
         let pool = Pool::new(&device, limits).unwrap();
-        let fill = |k| -> Result<Held, DmrgError> {
+        let fill = |k| -> Result<ResidentBuffer, DmrgError> {
             let mut held = pool.upload(&numbers(1 << 16, k))?;
-            held.leave()?;
+            held.mark_evictable()?;
             Ok(held)
         };
-        let outcome: Result<Vec<Held>, DmrgError> = (0..8).map(fill).collect();
+        let outcome: Result<Vec<ResidentBuffer>, DmrgError> = (0..8).map(fill).collect();
         let said = outcome.map(|_| ()).unwrap_err();
         assert!(matches!(said, DmrgError::Scratch { .. }) && said.to_string().contains("`scratch`"), "{said}");
     }

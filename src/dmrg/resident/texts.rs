@@ -1,30 +1,30 @@
-//! The generated files that every run on a device uses, to be read and measured.
+//! The generated files that every run on a device uses, for inspection and measurement.
 //!
-//! In: nothing, for they are the same for every chain. Out: each text with a launch of each of its kernels. Threads and shared
-//! memory of a launch are those of a run on an H200; lengths are of a small one.
+//! In: nothing, because they are the same for every chain. Out: each text with one launch of each of its kernels. Threads
+//! and shared memory of a launch are those of a run on an H200; lengths are those of a small one.
 
 use eigenforge_runtime::{Device, DeviceError, machine};
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan, TableSizes};
 use eigenforge_templates::eigen::{Card, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
 use eigenforge_templates::{KernelText, Launch, LaunchError};
 
-/// An H200 as the eigenvectors of many matrices see it.
+/// The attributes of an H200 that the eigenvector launches depend on.
 const CARD: Card = Card {
     resident: 90,
     shared_bytes: machine::Card::H200.shared_bytes as usize,
     multiprocessors: machine::Card::H200.multiprocessors as usize,
 };
-/// What the files of this family begin their names with.
+/// Prefix of this family's file names.
 const NAME: &str = "dmrg";
 const SIZES: TableSizes =
     TableSizes { blocks: machine::Card::H200.multiprocessors, spaces: [1000; 6], output: 1000, words: 1000 };
-/// Matrices that an operand streams from.
+/// Number of matrices that an operand streams from.
 const MAPS: usize = 7;
 
 /// The texts and their launches.
 ///
 /// # Errors
-/// A fault of a template or a plan.
+/// A template or a plan is faulty.
 pub fn generated() -> Result<[(KernelText, Vec<Launch>); 5], DeviceError> {
     let (carried, streamed) = (GroupedProductsPlan::new(NAME), StreamedProductsPlan::new(NAME));
     let (copies, davidson) = (MatrixCopiesPlan::new(NAME), DavidsonPlan::new(NAME));
@@ -40,10 +40,10 @@ pub fn generated() -> Result<[(KernelText, Vec<Launch>); 5], DeviceError> {
     ])
 }
 
-/// Compiles at once, each on a core of its own, the files that an engine needs from its first bond on.
+/// Compiles the files that an engine needs from its first bond on, in parallel.
 ///
 /// # Errors
-/// A fault of a template, a compiler that is missing, a text that does not compile.
+/// A template is faulty, the compiler is missing, a text does not compile.
 pub(super) fn compile_together(device: &Device) -> Result<(), DeviceError> {
     let mut texts = vec![
         GroupedProductsPlan::new(NAME).text()?,

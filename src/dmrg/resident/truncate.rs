@@ -1,28 +1,30 @@
-//! Kept states on a device: one decomposition a sector, of which the weights alone come to the host.
+//! Kept states on a device: one decomposition per sector; only the weights come to the host.
 //!
-//! The density matrix of the block that grows is diagonalised sector by sector, all of them in the same launches
-//! ([`decompose`](super::decompose)): weights are good to the rounding of the largest, so those below are dropped; together
-//! they weigh less than what the energy can show. The kept states U are its best eigenvectors; what is left of ψ is Uᵀψ or
-//! ψU, by records.
+//! The density matrix of the growing block is diagonalised sector by sector, all in the same launches
+//! ([`decompose`](super::decompose)). Weights are accurate to the rounding of the largest, so those below that are
+//! dropped; together they are too small to affect the energy. The kept states U are its best eigenvectors; ψ becomes Uᵀψ
+//! or ψU, by records.
 
 use super::super::backend::{Backend, Operands};
 use super::super::blocks::Side;
 use super::super::enlarged::EnlargedOperators;
-use super::super::records::{Action, Group, Operand, Record, Space, Stage};
+use super::super::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use super::super::state::Isometry;
-use super::super::truncate::{Centre, CentreBlock, Limits, ROUNDING, Truncated, Wave, choose, perturbation_stages};
+use super::super::truncate::{
+    Centre, CentreBlock, ROUNDING, Truncated, TruncationLimits, Wave, choose, perturbation_stages,
+};
 use super::decompose::Spectrum;
-use super::{Held, Resident};
+use super::{DeviceEngine, ResidentBuffer};
 use eigenforge_runtime::DeviceError;
 
-/// The decomposition of one sector of the block that grows.
+/// The decomposition of one sector of the growing block.
 #[derive(Clone, Default)]
 struct Solved {
-    /// Descending.
+    /// Weights, descending.
     weights: Vec<f64>,
     /// First element of its vectors.
     offset: usize,
-    /// Whether they lie in ascending order of the weights.
+    /// Whether the vectors are in ascending order of the weights.
     ascending: bool,
 }
 
@@ -33,26 +35,26 @@ impl Solved {
     }
 }
 
-impl Resident {
+impl DeviceEngine {
     /// Decomposes every sector of ψ and keeps the best states of the block on `side`.
     pub(super) fn keep_best(
         &self,
-        wave: Wave<'_, Held>,
+        wave: Wave<'_, ResidentBuffer>,
         side: Side,
-        limits: Limits,
-    ) -> Result<Truncated<Held>, DeviceError> {
+        limits: TruncationLimits,
+    ) -> Result<Truncated<ResidentBuffer>, DeviceError> {
         let own = wave.sectors_of(side);
-        let (mut list, mut of_sectors, mut stage) = (Vec::new(), Vec::new(), Stage::default());
+        let (mut list, mut of_sectors, mut stage) = (Vec::new(), Vec::new(), RecordStage::default());
         for (index, sector) in wave.layout.sectors.iter().enumerate() {
             let q = wave.own(side, index);
             let (rows, columns, d) = (sector.rows, sector.columns, own.dimension(q));
             list.push((stage.length, d));
             of_sectors.push((q, rows.min(columns)));
             let records = vec![density(side, sector.offset, rows, columns)];
-            stage.groups.push(Group { offset: stage.length, length: d * d, records });
+            stage.groups.push(RecordGroup { offset: stage.length, length: d * d, records });
             stage.length += d * d;
         }
-        let mut densities = self.stage(&stage, Operands::default().with(Space::Input, wave.data))?;
+        let mut densities = self.stage(&stage, Operands::default().with(OperandSpace::Input, wave.data))?;
         let found = self.decompose(&mut densities, &list)?;
         let largest = found.iter().filter_map(|spectrum| spectrum.values.first()).fold(0.0f64, |a, b| a.max(*b));
         let mut solved = vec![Solved::default(); own.len()];
@@ -68,16 +70,16 @@ impl Resident {
     /// The same from the density matrix with a perturbation of relative size `noise`.
     pub(super) fn keep_best_with_noise(
         &self,
-        wave: Wave<'_, Held>,
+        wave: Wave<'_, ResidentBuffer>,
         side: Side,
-        limits: Limits,
-        operators: &EnlargedOperators<Held>,
-        operands: Operands<'_, Held>,
+        limits: TruncationLimits,
+        operators: &EnlargedOperators<ResidentBuffer>,
+        operands: Operands<'_, ResidentBuffer>,
         noise: f64,
-    ) -> Result<Truncated<Held>, DeviceError> {
+    ) -> Result<Truncated<ResidentBuffer>, DeviceError> {
         let own = wave.sectors_of(side);
         let (first, mut second) = perturbation_stages(wave, side, operators);
-        let operands = operands.with(Space::Input, wave.data);
+        let operands = operands.with(OperandSpace::Input, wave.data);
         let between = self.stage(&first, operands)?;
         // tr P = Σ_b ‖A_b ψ‖².
         let trace = self.dot(&between, &between).map_err(device_error)?;
@@ -87,7 +89,7 @@ impl Resident {
             let group = &mut second.groups[wave.own(side, index)];
             group.records.push(density(side, sector.offset, sector.rows, sector.columns));
         }
-        let mut densities = self.stage(&second, operands.with(Space::Between, &between))?;
+        let mut densities = self.stage(&second, operands.with(OperandSpace::Between, &between))?;
         let list: Vec<(usize, usize)> = (0..own.len()).map(|q| (second.groups[q].offset, own.dimension(q))).collect();
         let found = self.decompose(&mut densities, &list)?;
         let of = |(Spectrum { values, ascending }, (offset, _)): (Spectrum, &(usize, usize))| Solved {
@@ -99,37 +101,37 @@ impl Resident {
         self.kept(wave, side, limits, &solved, &densities, true)
     }
 
-    /// Chooses states, gathers them, and expresses ψ in them. With noise the weights are not ψ's own.
+    /// Chooses states, gathers them, and expresses ψ in them. With noise the weights are not those of ψ.
     fn kept(
         &self,
-        wave: Wave<'_, Held>,
+        wave: Wave<'_, ResidentBuffer>,
         side: Side,
-        limits: Limits,
+        limits: TruncationLimits,
         solved: &[Solved],
-        vectors: &Held,
+        vectors: &ResidentBuffer,
         noisy: bool,
-    ) -> Result<Truncated<Held>, DeviceError> {
+    ) -> Result<Truncated<ResidentBuffer>, DeviceError> {
         let own = wave.sectors_of(side);
         let lists: Vec<&[f64]> = solved.iter().map(|s| s.weights.as_slice()).collect();
         let counts = choose(&lists, limits);
         let tables = Isometry::tables_of(own, &counts);
-        let mut gather = Stage::default();
+        let mut gather = RecordStage::default();
         for block in &tables.blocks {
             let (q, rows, columns) = (block.enlarged_sector, block.rows, block.columns);
             let offset = solved[q].best(columns, rows);
-            let a = Operand { space: Space::Left, offset, stride: rows, transposed: false };
+            let a = Operand { space: OperandSpace::Left, offset, stride: rows, transposed: false };
             let record = Record { action: Action::Copy { a }, coefficient: 1.0, first: 0, stride: rows, rows, columns };
-            gather.groups.push(Group { offset: gather.length, length: rows * columns, records: vec![record] });
+            gather.groups.push(RecordGroup { offset: gather.length, length: rows * columns, records: vec![record] });
             gather.length += rows * columns;
         }
-        let data = self.stage(&gather, Operands::default().with(Space::Left, vectors))?;
+        let data = self.stage(&gather, Operands::default().with(OperandSpace::Left, vectors))?;
         let mut weights: Vec<f64> =
             lists.iter().zip(&counts).flat_map(|(list, n)| list[..*n].iter().copied()).collect();
         weights.sort_by(|a, b| b.total_cmp(a));
         let dropped: f64 = lists.iter().zip(&counts).flat_map(|(list, n)| list[*n..].iter().copied()).sum();
         let factor = if noisy { 1.0 } else { weights.iter().sum::<f64>().sqrt().recip() };
         let (blocks, stage) = centre(wave, side, &tables, factor);
-        let operands = Operands::default().with(Space::Input, wave.data).with(Space::Left, &data);
+        let operands = Operands::default().with(OperandSpace::Input, wave.data).with(OperandSpace::Left, &data);
         let mut centre = Centre { blocks, data: self.stage(&stage, operands)? };
         let mut discarded = dropped.max(0.0);
         if noisy {
@@ -144,7 +146,7 @@ impl Resident {
     }
 }
 
-/// A device's error inside that of DMRG.
+/// Converts DMRG's error to the device error it contains.
 fn device_error(error: super::super::error::DmrgError) -> DeviceError {
     match error {
         super::super::error::DmrgError::Device(error) => error,
@@ -154,22 +156,28 @@ fn device_error(error: super::super::error::DmrgError) -> DeviceError {
 
 /// ψψᵀ or ψᵀψ of a sector.
 fn density(side: Side, offset: usize, rows: usize, columns: usize) -> Record {
-    let psi = |transposed| Operand { space: Space::Input, offset, stride: rows, transposed };
+    let psi = |transposed| Operand { space: OperandSpace::Input, offset, stride: rows, transposed };
     let (d, inner) = if side == Side::Left { (rows, columns) } else { (columns, rows) };
     let (a, b) = (psi(side == Side::Right), psi(side == Side::Left));
     Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: d, rows: d, columns: d }
 }
 
 /// factor Uᵀψ or factor ψU of every sector.
-fn centre(wave: Wave<'_, Held>, side: Side, kept: &Isometry<()>, factor: f64) -> (Vec<Option<CentreBlock>>, Stage) {
-    let (mut blocks, mut stage) = (Vec::new(), Stage::default());
+fn centre(
+    wave: Wave<'_, ResidentBuffer>,
+    side: Side,
+    kept: &Isometry<()>,
+    factor: f64,
+) -> (Vec<Option<CentreBlock>>, RecordStage) {
+    let (mut blocks, mut stage) = (Vec::new(), RecordStage::default());
     for (index, sector) in wave.layout.sectors.iter().enumerate() {
         let Some(block) = kept.block(wave.own(side, index)) else {
             blocks.push(None);
             continue;
         };
-        let psi = Operand { space: Space::Input, offset: sector.offset, stride: sector.rows, transposed: false };
-        let u = |transposed| Operand { space: Space::Left, offset: block.offset, stride: block.rows, transposed };
+        let psi = Operand { space: OperandSpace::Input, offset: sector.offset, stride: sector.rows, transposed: false };
+        let u =
+            |transposed| Operand { space: OperandSpace::Left, offset: block.offset, stride: block.rows, transposed };
         let (rows, columns, a, b) = match side {
             Side::Left => (block.columns, sector.columns, u(true), psi),
             Side::Right => (sector.rows, block.columns, psi, u(false)),
@@ -177,7 +185,7 @@ fn centre(wave: Wave<'_, Held>, side: Side, kept: &Isometry<()>, factor: f64) ->
         let action = Action::Product { a, b, inner: block.rows };
         let record = Record { action, coefficient: factor, first: 0, stride: rows, rows, columns };
         blocks.push(Some(CentreBlock { offset: stage.length, rows, columns }));
-        stage.groups.push(Group { offset: stage.length, length: rows * columns, records: vec![record] });
+        stage.groups.push(RecordGroup { offset: stage.length, length: rows * columns, records: vec![record] });
         stage.length += rows * columns;
     }
     (blocks, stage)

@@ -1,8 +1,8 @@
-//! Bytes that are held, and the most that ever were at a time.
+//! A counter of bytes in use, and of their peak.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A count that many hands change.
+/// A counter shared between threads.
 #[derive(Debug, Default)]
 pub struct Ledger {
     held: AtomicU64,
@@ -10,30 +10,30 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// So many more bytes are held.
+    /// Adds bytes.
     pub fn take(&self, bytes: u64) {
         let before = self.changed(|held| held.saturating_add(bytes));
         self.peak.fetch_max(before.saturating_add(bytes), Ordering::Relaxed);
     }
 
-    /// So many fewer.
+    /// Subtracts bytes.
     pub fn give_back(&self, bytes: u64) {
         self.changed(|held| held.saturating_sub(bytes));
     }
 
-    /// What it was before. A plan for more than any machine has counts as far as the numbers go.
+    /// Changes the count and returns the previous value. Saturates, because a plan may exceed any machine.
     fn changed(&self, change: impl Fn(u64) -> u64) -> u64 {
         let update = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| Some(change(held)));
         update.unwrap_or_else(|held| held)
     }
 
-    /// So many for a moment.
+    /// Adds and subtracts bytes, to record the peak.
     pub fn touch(&self, bytes: u64) {
         self.take(bytes);
         self.give_back(bytes);
     }
 
-    /// Bytes held now.
+    /// Bytes in use now.
     pub fn held(&self) -> u64 {
         self.held.load(Ordering::Relaxed)
     }
@@ -43,7 +43,7 @@ impl Ledger {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// Begins to look for the most anew; gives what it was.
+    /// Restarts the peak and returns the old one.
     pub fn restart(&self) -> u64 {
         self.peak.swap(self.held(), Ordering::Relaxed)
     }

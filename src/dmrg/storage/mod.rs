@@ -1,20 +1,20 @@
-//! Numbers that a sweep has left behind: in host memory up to a limit, on disk beyond it.
+//! Storage of evicted buffers: in host memory up to a limit, on disk beyond it.
 //!
 //! ```text
 //! put: room left?  yes → memory                      take: in memory → at once
 //!                  no  → a thread writes it → disk         on disk → read, or waited for after a `fetch`
 //! ```
 //!
-//! A thread writes and reads, reads first, while the sweep goes on; a sweep says a bond or two before what it will need
-//! ([`Stored::fetch`]). One piece at a time is on its way to the disk: what is put next waits for it. A piece counts as held in memory
-//! until then, whenever its writing ends, so that what is held does not depend on how quick a disk is.
+//! A thread writes and reads, reads first, while the sweep continues; a sweep announces a bond or two ahead what it will
+//! need ([`SpilledBuffer::fetch`]). One buffer at a time is written to disk; the next `put` waits for it. Until then a
+//! buffer counts as held in memory, even if its writing has ended, so that counts do not depend on the speed of the disk.
 
+mod eviction_queue;
 mod ledger;
-mod resting;
 mod scratch;
 
+pub use eviction_queue::EvictionQueue;
 pub use ledger::Ledger;
-pub use resting::Resting;
 pub use scratch::Scratch;
 
 use super::DmrgError;
@@ -25,11 +25,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Memory of some kind that holds numbers.
-pub trait Room: Send + 'static {
+/// A buffer of numbers in any kind of memory.
+pub trait NumberBuffer: Send + 'static {
     /// The numbers.
     fn values(&self) -> &[f64];
-    /// The same, to be written.
+    /// The numbers, mutable.
     fn values_mut(&mut self) -> &mut [f64];
     /// How many.
     fn len(&self) -> usize {
@@ -41,7 +41,7 @@ pub trait Room: Send + 'static {
     }
 }
 
-impl Room for Vec<f64> {
+impl NumberBuffer for Vec<f64> {
     fn values(&self) -> &[f64] {
         self
     }
@@ -52,9 +52,9 @@ impl Room for Vec<f64> {
 
 type Make<N> = Box<dyn Fn(usize) -> Result<N, DmrgError> + Send + Sync>;
 
-/// Where what was left behind is kept.
-pub struct Store<N: Room> {
-    /// Bytes in memory, those on their way to the disk and back included.
+/// The storage of evicted buffers.
+pub struct SpillStore<N: NumberBuffer> {
+    /// Bytes in memory, including buffers being written or read.
     memory: Arc<Ledger>,
     limit: u64,
     make: Make<N>,
@@ -63,7 +63,7 @@ pub struct Store<N: Room> {
     pending: Mutex<Option<Arc<Piece<N>>>>,
 }
 
-/// What the store and its thread share.
+/// Data shared between the store and its thread.
 struct Shared<N> {
     scratch: Scratch,
     jobs: Mutex<Jobs<N>>,
@@ -84,9 +84,9 @@ struct Piece<N> {
 
 struct State<N> {
     place: Place<N>,
-    /// Whether its bytes count as held in memory.
+    /// Whether its bytes are counted as memory.
     counted: bool,
-    /// Whether it is to stay in memory when its writing ends.
+    /// Whether to keep it in memory after it is written.
     wanted: bool,
 }
 
@@ -99,10 +99,10 @@ enum Place<N> {
     Gone,
 }
 
-/// A piece that was put into a store; forgotten when dropped.
-pub struct Stored<N: Room> {
+/// A buffer in a store; removed when dropped.
+pub struct SpilledBuffer<N: NumberBuffer> {
     piece: Arc<Piece<N>>,
-    store: Arc<Store<N>>,
+    store: Arc<SpillStore<N>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -114,7 +114,7 @@ impl<N> Piece<N> {
         8 * self.len as u64
     }
 
-    /// Waits while the thread has it.
+    /// Waits while the thread uses it.
     fn settled(&self) -> MutexGuard<'_, State<N>> {
         let busy = |state: &mut State<N>| matches!(state.place, Place::Writing | Place::Reading);
         self.changed.wait_while(locked(&self.state), busy).unwrap_or_else(PoisonError::into_inner)
@@ -126,8 +126,8 @@ impl<N> Piece<N> {
     }
 }
 
-impl<N: Room> Shared<N> {
-    /// What the thread does.
+impl<N: NumberBuffer> Shared<N> {
+    /// The thread's loop.
     fn work(&self) {
         loop {
             let mut jobs = locked(&self.jobs);
@@ -169,39 +169,40 @@ impl<N: Room> Shared<N> {
     }
 }
 
-impl<N: Room> Store<N> {
-    /// Of at most `limit` bytes of memory, counted in `memory`, and a scratch folder for the rest. `make` gives room to read into.
+impl<N: NumberBuffer> SpillStore<N> {
+    /// A store of at most `limit` bytes of memory, counted in `memory`, and a scratch folder for the rest. `make`
+    /// allocates buffers to read into.
     pub fn new(
         memory: Arc<Ledger>,
         limit: u64,
         scratch: PathBuf,
         make: impl Fn(usize) -> Result<N, DmrgError> + Send + Sync + 'static,
-    ) -> Arc<Store<N>> {
-        Store::on(memory, limit, Scratch::new(scratch), Box::new(make))
+    ) -> Arc<SpillStore<N>> {
+        SpillStore::on(memory, limit, Scratch::new(scratch), Box::new(make))
     }
 
-    fn on(memory: Arc<Ledger>, limit: u64, scratch: Scratch, make: Make<N>) -> Arc<Store<N>> {
+    fn on(memory: Arc<Ledger>, limit: u64, scratch: Scratch, make: Make<N>) -> Arc<SpillStore<N>> {
         let jobs = Mutex::new(Jobs { reads: VecDeque::new(), writes: VecDeque::new(), done: false });
         let shared = Arc::new(Shared { scratch, jobs, more: Condvar::new() });
         let (thread, pending) = (Mutex::default(), Mutex::default());
-        Arc::new(Store { memory, limit, make, shared, thread, pending })
+        Arc::new(SpillStore { memory, limit, make, shared, thread, pending })
     }
 
-    /// Bytes of host memory that are held, and those on disk.
+    /// Counters of host memory and of disk.
     pub fn ledgers(&self) -> (&Ledger, &Ledger) {
         (&self.memory, &self.shared.scratch.ledger)
     }
 
-    /// Bytes of memory that it may fill.
+    /// The memory limit in bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Takes numbers over. They go to the disk where the limit would be passed.
+    /// Stores a buffer. It goes to disk if the limit would be exceeded.
     ///
     /// # Errors
-    /// Those of what was being written.
-    pub fn put(self: &Arc<Self>, numbers: N) -> Result<Stored<N>, DmrgError> {
+    /// Errors of the previous write.
+    pub fn put(self: &Arc<Self>, numbers: N) -> Result<SpilledBuffer<N>, DmrgError> {
         self.settle()?;
         let len = numbers.len();
         let bytes = 8 * len as u64;
@@ -209,7 +210,7 @@ impl<N: Room> Store<N> {
         self.memory.take(bytes);
         let stored = |place| {
             let state = Mutex::new(State { place, counted: true, wanted: false });
-            Stored { piece: Arc::new(Piece { state, changed: Condvar::new(), len }), store: self.clone() }
+            SpilledBuffer { piece: Arc::new(Piece { state, changed: Condvar::new(), len }), store: self.clone() }
         };
         if fits {
             return Ok(stored(Place::Memory(numbers)));
@@ -221,10 +222,10 @@ impl<N: Room> Store<N> {
         Ok(stored)
     }
 
-    /// Waits for what is on its way to the disk: it no longer counts as held in memory.
+    /// Waits for the write in progress; its bytes no longer count as memory.
     ///
     /// # Errors
-    /// A disk that is full.
+    /// The disk is full.
     pub fn settle(&self) -> Result<(), DmrgError> {
         let Some(piece) = locked(&self.pending).take() else { return Ok(()) };
         let mut state = piece.settled();
@@ -237,7 +238,7 @@ impl<N: Room> Store<N> {
         Ok(())
     }
 
-    /// The error of a piece.
+    /// The error of a failed buffer.
     fn fault(&self, place: &mut Place<N>) -> DmrgError {
         let gone = || io::Error::other("the piece is not there any more");
         let (what, error) = match std::mem::replace(place, Place::Gone) {
@@ -247,7 +248,7 @@ impl<N: Room> Store<N> {
         self.shared.scratch.fault(what, error)
     }
 
-    /// Lets the thread look at its work; begins it with the first.
+    /// Wakes the thread; starts it at the first call.
     fn wake(&self) -> Result<(), DmrgError> {
         let mut thread = locked(&self.thread);
         if thread.is_none() {
@@ -260,7 +261,7 @@ impl<N: Room> Store<N> {
     }
 }
 
-impl<N: Room> Drop for Store<N> {
+impl<N: NumberBuffer> Drop for SpillStore<N> {
     fn drop(&mut self) {
         locked(&self.shared.jobs).done = true;
         self.shared.more.notify_all();
@@ -270,7 +271,7 @@ impl<N: Room> Drop for Store<N> {
     }
 }
 
-impl<N: Room> Stored<N> {
+impl<N: NumberBuffer> SpilledBuffer<N> {
     /// Numbers in it.
     pub fn len(&self) -> usize {
         self.piece.len
@@ -281,10 +282,10 @@ impl<N: Room> Stored<N> {
         self.len() == 0
     }
 
-    /// Begins to read it, if it is on disk: it will be taken soon.
+    /// Starts reading it if it is on disk, because it will be needed soon.
     ///
     /// # Errors
-    /// Memory that is not there.
+    /// Not enough memory.
     pub fn fetch(&self) -> Result<(), DmrgError> {
         let mut state = locked(&self.piece.state);
         let written = match state.place {
@@ -306,10 +307,10 @@ impl<N: Room> Stored<N> {
         self.store.wake()
     }
 
-    /// The numbers, when they are there; they no longer count as held by the store.
+    /// Takes the buffer out of the store, waiting for it; its bytes are no longer counted here.
     ///
     /// # Errors
-    /// A file that is cut short, changed or full.
+    /// The file is truncated or changed, or the disk is full.
     pub fn take(self) -> Result<N, DmrgError> {
         self.fetch()?;
         let mut state = self.piece.settled();
@@ -325,10 +326,10 @@ impl<N: Room> Stored<N> {
         }
     }
 
-    /// A copy, wherever the numbers are; they stay there.
+    /// A copy; the buffer stays in the store.
     ///
     /// # Errors
-    /// Those of [`Stored::take`].
+    /// See [`SpilledBuffer::take`].
     pub fn copy(&self) -> Result<Vec<f64>, DmrgError> {
         let mut state = self.piece.settled();
         match &mut state.place {
@@ -350,7 +351,7 @@ impl<N: Room> Stored<N> {
     }
 }
 
-impl<N: Room> Drop for Stored<N> {
+impl<N: NumberBuffer> Drop for SpilledBuffer<N> {
     fn drop(&mut self) {
         let mut state = self.piece.settled();
         if let Place::Disk(written) = std::mem::replace(&mut state.place, Place::Gone) {
@@ -366,8 +367,8 @@ mod tests {
     use eigenforge_runtime::seeded::vector;
     use std::fs::OpenOptions;
 
-    fn store(limit: u64, folder: &std::path::Path) -> Arc<Store<Vec<f64>>> {
-        Store::new(Arc::default(), limit, folder.into(), |len| Ok(vec![f64::NAN; len]))
+    fn store(limit: u64, folder: &std::path::Path) -> Arc<SpillStore<Vec<f64>>> {
+        SpillStore::new(Arc::default(), limit, folder.into(), |len| Ok(vec![f64::NAN; len]))
     }
 
     fn bits(values: &[f64]) -> Vec<u64> {
@@ -379,12 +380,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = store(8 * 2500, folder.path());
         let numbers: Vec<Vec<f64>> = (0..20).map(|k| vector(300 + 40 * k, k as u64)).collect();
-        let mut stack: Vec<Stored<Vec<f64>>> = numbers.iter().map(|x| store.put(x.clone()).unwrap()).collect();
+        let mut stack: Vec<SpilledBuffer<Vec<f64>>> = numbers.iter().map(|x| store.put(x.clone()).unwrap()).collect();
         let (memory, disk) = store.ledgers();
         let longest = 8 * numbers[19].len() as u64;
         assert!(disk.held() > 0 && memory.peak() <= store.limit() + longest, "one piece at a time is on its way");
         for k in (0..20).rev() {
-            // As a sweep does: the next but one is said before it is needed.
+            // As in a sweep: a buffer is fetched two steps before it is needed.
             stack.iter().rev().nth(2).iter().for_each(|soon| soon.fetch().unwrap());
             assert_eq!(bits(&stack[k].copy().unwrap()), bits(&numbers[k]));
             assert_eq!(bits(&stack.pop().unwrap().take().unwrap()), bits(&numbers[k]));
@@ -406,7 +407,7 @@ mod tests {
     fn a_full_disk_is_an_error_of_the_next_piece_and_of_whoever_wants_the_first() {
         let full = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
         let make: Make<Vec<f64>> = Box::new(|len| Ok(vec![0.0; len]));
-        let store = Store::on(Arc::default(), 0, Scratch::on(full, "/there".into()), make);
+        let store = SpillStore::on(Arc::default(), 0, Scratch::on(full, "/there".into()), make);
         let first = store.put(vec![1.0; 100]).unwrap();
         let refused = first.take().unwrap_err().to_string();
         assert!(refused.contains("/there"), "{refused}");

@@ -1,31 +1,31 @@
-//! The scratch file: numbers that no memory has room for.
+//! The scratch file, for buffers that fit in no memory.
 //!
-//! One file without a name in a folder: it is gone when the run ends, however it ends. Pieces lie in stretches that are used
-//! again. Every piece is read back against the blake3 sum of what was written. Calls block;
-//! [`super::Store`] makes them on a thread of its own.
+//! One unnamed file in a folder, which disappears when the run ends, however it ends. Its space is reused. Every buffer
+//! is verified on reading against the blake3 sum of what was written. Calls block; [`super::SpillStore`] makes them on
+//! its own thread.
 
 use super::Ledger;
 use crate::dmrg::DmrgError;
-use eigenforge_runtime::stretches::Stretches;
+use eigenforge_runtime::free_list::FreeList;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// Numbers that are converted to bytes at a time.
+/// Numbers converted to bytes at a time.
 const CHUNK: usize = 1 << 16;
 
-/// A folder, and the file in it once there is anything to write.
+/// A folder, and the file in it once something was written.
 pub struct Scratch {
     folder: PathBuf,
     file: Mutex<Option<File>>,
-    /// Bytes of the file.
-    space: Mutex<Stretches>,
-    /// Bytes in the file.
+    /// Allocation of the file's bytes.
+    space: Mutex<FreeList>,
+    /// Counter of the bytes in the file.
     pub ledger: Ledger,
 }
 
-/// Where a piece lies, and what it was.
+/// Position and checksum of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
     first: u64,
@@ -34,12 +34,12 @@ pub struct Written {
 }
 
 impl Scratch {
-    /// In a folder; nothing is made yet.
+    /// In a folder; nothing is created yet.
     pub fn new(folder: PathBuf) -> Scratch {
         Scratch { folder, file: Mutex::default(), space: Mutex::default(), ledger: Ledger::default() }
     }
 
-    /// On a file that was opened by somebody else.
+    /// On a file that is already open.
     #[cfg(test)]
     pub(super) fn on(file: File, folder: PathBuf) -> Scratch {
         let scratch = Scratch::new(folder);
@@ -47,7 +47,7 @@ impl Scratch {
         scratch
     }
 
-    /// An error of the system with what a user can do.
+    /// An I/O error with advice for the user.
     pub fn fault(&self, what: &'static str, source: io::Error) -> DmrgError {
         DmrgError::Scratch { folder: self.folder.clone(), what, held: self.ledger.held(), source }
     }
@@ -63,7 +63,7 @@ impl Scratch {
         }
     }
 
-    /// The first byte of a stretch of the file.
+    /// The first byte of a free range of the file.
     fn reserve(&self, bytes: u64) -> u64 {
         self.ledger.take(bytes);
         let mut space = self.space.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,10 +76,10 @@ impl Scratch {
         }
     }
 
-    /// Writes numbers somewhere.
+    /// Writes numbers to a free range.
     ///
     /// # Errors
-    /// A folder that is not there, a disk that is full.
+    /// The folder does not exist, or the disk is full.
     pub fn write(&self, values: &[f64]) -> io::Result<Written> {
         let first = self.reserve(8 * values.len() as u64);
         let mut hasher = blake3::Hasher::new();
@@ -104,10 +104,10 @@ impl Scratch {
         }
     }
 
-    /// Reads a piece back.
+    /// Reads a buffer back.
     ///
     /// # Errors
-    /// A file that is cut short or holds something else.
+    /// The file is truncated or changed.
     pub fn read(&self, written: Written, values: &mut [f64]) -> io::Result<()> {
         let mut hasher = blake3::Hasher::new();
         self.with_file(|file| {
@@ -128,7 +128,7 @@ impl Scratch {
         Err(io::Error::new(io::ErrorKind::InvalidData, "what was read back is not what was written"))
     }
 
-    /// The piece is not needed any more.
+    /// Frees the range of a buffer.
     pub fn forget(&self, written: Written) {
         let bytes = 8 * written.len as u64;
         self.ledger.give_back(bytes);
@@ -153,7 +153,7 @@ mod tests {
         let written: Vec<Written> = pieces.iter().map(|piece| scratch.write(piece).unwrap()).collect();
         let bytes: usize = lengths.iter().map(|len| 8 * len).sum();
         assert_eq!(scratch.ledger.held(), bytes as u64);
-        // The folder is empty: a file without a name outlives no process.
+        // The folder is empty: an unnamed file does not outlive the process.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let again = |piece: &Vec<f64>, place| {
             let mut found = vec![f64::NAN; piece.len()];

@@ -1,15 +1,15 @@
 //! The sums in generated kernels, on the device that has the vectors; what comes back is sums of blocks, added here in order.
 
 use super::halves::Halves;
-use super::moves::{MoveTables, batches, exchanges};
-use super::{PairSums, Weights};
+use super::moves::{MoveTables, batches};
+use super::{PairSums, Wanted, Weights};
 use crate::basis::Sector;
 use crate::basis::combinations::count;
 use crate::exact::{Model, PrepareError};
-use crate::operator::OperatorError;
 use crate::operator::transition::Word;
+use crate::operator::{OperatorError, Product};
 use crate::path::GeneratedFile;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Vector};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, Kernel, Scalar, Vector};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{AveragesPlan, AveragesSizes};
 use ndarray::ArrayView2;
@@ -137,34 +137,40 @@ struct Kernels<'a> {
     kernel: Kernel,
 }
 
-/// The sums over orthonormal vectors on a device that runs kernels.
+/// The averages over orthonormal vectors on a device that runs kernels.
 ///
 /// # Errors
 /// A text that does not compile; memory for the tables (some 100 MB at most for a large sector).
-pub(in crate::exact) fn on_device(
+pub(in crate::exact) fn on_device<T: Scalar>(
     model: &Model,
-    multiplet: &[&Vector<f64>],
+    multiplet: &[&Vector<T>],
     device: &Device,
-) -> Result<PairSums, PrepareError> {
+    products: &[Product],
+) -> Result<Vec<f64>, PrepareError> {
     let halves = &Halves::new(model.basis())?;
-    let plan = plan_of(model, ScalarType::F64)?;
+    let wanted = Wanted::new(halves, products);
+    let plan = plan_of(model, T::TYPE)?;
     let kernel = device.compile(&plan.text()?)?;
     let kernels = Kernels { device, halves, plan, kernel };
-    let (mut sums, share) = (PairSums::new(halves, model.sites()), 1.0 / multiplet.len().max(1) as f64);
-    for vector in multiplet {
-        sums.add_weights(halves, &kernels.weights(vector)?, share);
-    }
-    for part in batches(halves, &exchanges(halves)) {
-        let moves = Moves::new(device, MoveTables::new(halves, part))?;
+    let (mut sums, share) = (PairSums::new(halves), 1.0 / multiplet.len().max(1) as f64);
+    if !wanted.weighted.is_empty() {
         for vector in multiplet {
-            sums.add_exchanges(part, &kernels.transitions(&moves, vector)?, share);
+            sums.add_weights(halves, &kernels.weights(vector)?, share);
         }
     }
-    Ok(sums)
+    let mut moved = Vec::new();
+    for part in batches(halves, &wanted.moved) {
+        let moves = Moves::new(device, MoveTables::new(halves, part))?;
+        for vector in multiplet {
+            let found = kernels.transitions(&moves, vector)?;
+            moved.extend(part.iter().zip(found).map(|(product, sum)| (product.number, share * sum)));
+        }
+    }
+    Ok(wanted.values(halves, &sums, moved))
 }
 
 impl Kernels<'_> {
-    fn weights(&self, vector: &Vector<f64>) -> Result<Weights, DeviceError> {
+    fn weights<T: Scalar>(&self, vector: &Vector<T>) -> Result<Weights, DeviceError> {
         let (device, halves) = (self.device, self.halves);
         let tasks = tasks(halves, self.plan.threads as usize);
         let sizes = sizes_of(halves, &tasks);
@@ -216,7 +222,7 @@ impl Kernels<'_> {
         Ok(weights)
     }
 
-    fn transitions(&self, moves: &Moves, vector: &Vector<f64>) -> Result<Vec<f64>, DeviceError> {
+    fn transitions<T: Scalar>(&self, moves: &Moves, vector: &Vector<T>) -> Result<Vec<f64>, DeviceError> {
         let operators = moves.operator_high.len();
         let by_states = self.plan.dimension.div_ceil(STATES_A_BLOCK) as usize;
         let chunks = BLOCKS.div_ceil(operators).min(by_states).max(1);

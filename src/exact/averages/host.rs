@@ -3,6 +3,7 @@
 use super::Weights;
 use super::halves::Halves;
 use super::moves::MoveTables;
+use eigenforge_runtime::Scalar;
 use ndarray::Array2;
 use rayon::prelude::*;
 
@@ -37,7 +38,7 @@ fn rectangles(halves: &Halves) -> Vec<Rectangle> {
 }
 
 /// All sums of v² that moments need.
-pub fn weights(halves: &Halves, vector: &[f64]) -> Weights {
+pub fn weights<T: Scalar>(halves: &Halves, vector: &[T]) -> Weights {
     let rectangles = rectangles(halves);
     let found: Vec<(Array2<f64>, Vec<f64>, Vec<f64>)> =
         rectangles.par_iter().map(|rectangle| of_rectangle(halves, rectangle, vector)).collect();
@@ -56,14 +57,14 @@ fn add(sums: &mut [f64], values: &[f64]) {
 }
 
 /// Moments, weights of the rows, weights of the columns.
-fn of_rectangle(halves: &Halves, part: &Rectangle, vector: &[f64]) -> (Array2<f64>, Vec<f64>, Vec<f64>) {
+fn of_rectangle<T: Scalar>(halves: &Halves, part: &Rectangle, vector: &[T]) -> (Array2<f64>, Vec<f64>, Vec<f64>) {
     let ([low_sites, high_sites], rows) = (halves.sites, part.rows.len());
     // Of each row: the sum of v², and of v² times the level of each high site.
     let mut sums = vec![0.0; (high_sites + 1) * rows];
     let (mut squares, mut of_columns) = (vec![0.0; rows], Vec::with_capacity(part.columns.len()));
     for column in &halves.columns[part.columns.clone()] {
         let values = &vector[halves.elements(column)][part.rows.clone()];
-        squares.iter_mut().zip(values).for_each(|(square, v)| *square = v * v);
+        squares.iter_mut().zip(values).for_each(|(square, v)| *square = v.to_f64() * v.to_f64());
         of_columns.push(squares.iter().sum());
         add(&mut sums[..rows], &squares);
         for (site, sums) in sums[rows..].chunks_exact_mut(rows).enumerate() {
@@ -88,7 +89,7 @@ fn of_rectangle(halves: &Halves, part: &Rectangle, vector: &[f64]) -> (Array2<f6
 }
 
 /// Σ v(h, l) v(h', l') of each operator.
-pub fn transitions(halves: &Halves, tables: &MoveTables, vector: &[f64]) -> Vec<f64> {
+pub fn transitions<T: Scalar>(halves: &Halves, tables: &MoveTables, vector: &[T]) -> Vec<f64> {
     let classes = halves.classes.len();
     let tasks = |operator: usize| {
         let high = tables.operator_high[operator] as usize;
@@ -110,7 +111,7 @@ pub fn transitions(halves: &Halves, tables: &MoveTables, vector: &[f64]) -> Vec<
 }
 
 /// Pairs of columns of one class, [`AT_ONCE`] at most.
-fn of_group(halves: &Halves, tables: &MoveTables, cells: usize, group: &[usize], vector: &[f64]) -> f64 {
+fn of_group<T: Scalar>(halves: &Halves, tables: &MoveTables, cells: usize, group: &[usize], vector: &[T]) -> f64 {
     let cell = cells + tables.high_class[group[0]] as usize;
     let lists = tables.low_lists[cell] as usize..tables.low_lists[cell + 1] as usize;
     let rows = halves.classes[tables.high_class[group[0]] as usize].lows.len();
@@ -135,12 +136,12 @@ fn of_group(halves: &Halves, tables: &MoveTables, cells: usize, group: &[usize],
     sum
 }
 
-fn products<const N: usize>(pairs: &[u64], from: [&[f64]; N], to: [&[f64]; N]) -> [f64; N] {
+fn products<T: Scalar, const N: usize>(pairs: &[u64], from: [&[T]; N], to: [&[T]; N]) -> [f64; N] {
     let mut sums = [0.0; N];
     for pair in pairs {
         let (row, reached) = (*pair as u32 as usize, (*pair >> 32) as usize);
         for ((sum, from), to) in sums.iter_mut().zip(from).zip(to) {
-            *sum += from[row] * to[reached];
+            *sum += from[row].to_f64() * to[reached].to_f64();
         }
     }
     sums

@@ -1,7 +1,8 @@
-//! What averages over all pairs of sites need of a state: moments of the weights v², and ⟨S⁺ᵢS⁻ⱼ⟩.
+//! Averages of normal-ordered products in the states of a multiplet.
 //!
-//! In: a model and the vectors of a multiplet, on the host or on their device. Out: [`PairSums`]. A vector is a matrix
-//! ([`halves`]); v² is summed along its rows and columns, and ⟨S⁺ᵢS⁻ⱼ⟩ is a sum of products of one short list of pairs of columns
+//! In: a model, the vectors of a multiplet on the host or on their device, the products. Out: one number per product, the mean
+//! over the vectors. A vector is a matrix ([`halves`]). Diagonal products of one or two sites come from sums of v² along its rows
+//! and columns ([`PairSums`]), all of them at once; any other product is a sum of products of one short list of pairs of columns
 //! and one of pairs of rows ([`moves`]), so that no state is ranked. On the CPU ([`host`]) and in generated kernels
 //! ([`device`]); on a device the vector stays where it is.
 //!
@@ -18,9 +19,10 @@ mod tests;
 pub(super) use device::{generated, on_device};
 
 use super::model::Model;
-use crate::operator::OperatorError;
+use crate::operator::{Factor, OperatorError, Product, Spin};
+use eigenforge_runtime::Scalar;
 use halves::Halves;
-use moves::{Exchange, MoveTables, batches, exchanges};
+use moves::{MoveTables, Moved, batches, sorted};
 use ndarray::Array2;
 
 /// Sums of v².
@@ -44,26 +46,23 @@ impl Weights {
     }
 }
 
-/// What a multiplet's averages are made of: averages over its vectors.
-pub(super) struct PairSums {
+/// Averages over the vectors of a multiplet from which diagonal products of one or two sites follow.
+struct PairSums {
     /// ⟨a_i b_j⟩: i = 0 and j = 0 stand for 1, the others for the levels of the low and of the high sites.
-    pub cross: Array2<f64>,
+    cross: Array2<f64>,
     /// ⟨a_i a_i'⟩ of low sites.
-    pub low: Array2<f64>,
+    low: Array2<f64>,
     /// ⟨b_j b_j'⟩ of high sites.
-    pub high: Array2<f64>,
-    /// ⟨S⁺ᵢS⁻ⱼ⟩, i < j; zero elsewhere.
-    pub exchange: Array2<f64>,
+    high: Array2<f64>,
 }
 
 impl PairSums {
-    fn new(halves: &Halves, sites: usize) -> PairSums {
+    fn new(halves: &Halves) -> PairSums {
         let [low, high] = halves.sites;
         PairSums {
             cross: Array2::zeros((low + 1, high + 1)),
             low: Array2::zeros((low, low)),
             high: Array2::zeros((high, high)),
-            exchange: Array2::zeros((sites, sites)),
         }
     }
 
@@ -74,11 +73,88 @@ impl PairSums {
         add_moments(&mut self.high, halves, columns.zip(weights.columns.iter().copied()), share);
     }
 
-    fn add_exchanges(&mut self, exchanges: &[Exchange], sums: &[f64], share: f64) {
-        for (Exchange { sites, factor, .. }, sum) in exchanges.iter().zip(sums) {
-            self.exchange[*sites] += share * factor * sum;
+    /// ⟨n n'⟩ of electrons: low sites are those of the up electrons, high sites those of the down electrons.
+    fn of_electrons(&self, up: &[usize], down: &[usize]) -> f64 {
+        match (up, down) {
+            ([], []) => self.cross[[0, 0]],
+            ([i], []) => self.low[[*i, *i]],
+            ([i, j], []) => self.low[[*i, *j]],
+            ([], [i]) => self.high[[*i, *i]],
+            ([], [i, j]) => self.high[[*i, *j]],
+            ([i], [j]) => self.cross[[i + 1, j + 1]],
+            _ => unreachable!("products of more sites are moves"),
         }
     }
+
+    /// ⟨Sᶻ Sᶻ'⟩ of moments of spin `s`: Sᶻ is the level less S, and the low sites come first.
+    fn of_moments(&self, sites: &[usize], s: f64) -> f64 {
+        let (norm, cut) = (self.cross[[0, 0]], self.low.nrows());
+        let level = |i: usize| if i < cut { self.cross[[i + 1, 0]] } else { self.cross[[0, i - cut + 1]] };
+        let both = |i: usize, j: usize| match (i < cut, j < cut) {
+            (true, true) => self.low[[i, j]],
+            (false, false) => self.high[[i - cut, j - cut]],
+            (true, false) => self.cross[[i + 1, j - cut + 1]],
+            (false, true) => self.cross[[j + 1, i - cut + 1]],
+        };
+        match sites {
+            [] => norm,
+            [i] => level(*i) - s * norm,
+            [i, j] => both(*i, *j) - s * (level(*i) + level(*j)) + s * s * norm,
+            _ => unreachable!("products of more sites are moves"),
+        }
+    }
+}
+
+/// How each product is computed.
+struct Wanted {
+    /// Number of the product, and the sites of its n↑, of its n↓ or its Sᶻ.
+    weighted: Vec<(usize, [Vec<usize>; 2])>,
+    /// The other products.
+    moved: Vec<Moved>,
+}
+
+impl Wanted {
+    fn new(halves: &Halves, products: &[Product]) -> Wanted {
+        let mut wanted = Wanted { weighted: Vec::new(), moved: Vec::new() };
+        for (number, product) in products.iter().enumerate() {
+            match diagonal_sites(product) {
+                Some(sites) if sites[0].len() + sites[1].len() <= 2 => wanted.weighted.push((number, sites)),
+                _ => wanted.moved.push(Moved::new(halves, number, product)),
+            }
+        }
+        wanted.moved = sorted(wanted.moved);
+        wanted
+    }
+
+    /// All averages from the sums of v² and from those of the moves.
+    fn values(&self, halves: &Halves, sums: &PairSums, moved: Vec<(usize, f64)>) -> Vec<f64> {
+        let mut values = vec![0.0; self.weighted.len() + self.moved.len()];
+        for (number, [up, down]) in &self.weighted {
+            values[*number] = match halves.fermions {
+                true => sums.of_electrons(up, down),
+                false => sums.of_moments(down, 0.5 * f64::from(halves.two_s)),
+            };
+        }
+        moved.into_iter().for_each(|(number, value)| values[number] += value);
+        values
+    }
+}
+
+/// The sites of n↑, and those of n↓ or Sᶻ, of a product of nothing else.
+fn diagonal_sites(product: &[Factor]) -> Option<[Vec<usize>; 2]> {
+    let mut sites = [Vec::new(), Vec::new()];
+    for factor in product {
+        match *factor {
+            Factor::Create(spin, site) => {
+                product.contains(&Factor::Annihilate(spin, site)).then_some(())?;
+                sites[usize::from(spin != Spin::Up)].push(site);
+            }
+            Factor::Annihilate(spin, site) => product.contains(&Factor::Create(spin, site)).then_some(())?,
+            Factor::Sz(site) => sites[1].push(site),
+            Factor::Raise(_) | Factor::Lower(_) => return None,
+        }
+    }
+    Some(sites)
 }
 
 /// Adds Σ weight level_i(word) level_j(word).
@@ -95,18 +171,25 @@ fn add_moments(moments: &mut Array2<f64>, halves: &Halves, weighted: impl Iterat
     }
 }
 
-/// The sums over orthonormal vectors on the host.
-pub(super) fn on_host(model: &Model, multiplet: &[&[f64]]) -> Result<PairSums, OperatorError> {
+/// The averages over orthonormal vectors on the host.
+pub(super) fn on_host<T: Scalar>(
+    model: &Model,
+    multiplet: &[&[T]],
+    products: &[Product],
+) -> Result<Vec<f64>, OperatorError> {
     let halves = Halves::new(model.basis())?;
-    let (mut sums, share) = (PairSums::new(&halves, model.sites()), 1.0 / multiplet.len().max(1) as f64);
-    for vector in multiplet {
-        sums.add_weights(&halves, &host::weights(&halves, vector), share);
+    let wanted = Wanted::new(&halves, products);
+    let (mut sums, share) = (PairSums::new(&halves), 1.0 / multiplet.len().max(1) as f64);
+    if !wanted.weighted.is_empty() {
+        multiplet.iter().for_each(|vector| sums.add_weights(&halves, &host::weights(&halves, vector), share));
     }
-    for part in batches(&halves, &exchanges(&halves)) {
+    let mut moved = Vec::new();
+    for part in batches(&halves, &wanted.moved) {
         let tables = MoveTables::new(&halves, part);
         for vector in multiplet {
-            sums.add_exchanges(part, &host::transitions(&halves, &tables, vector), share);
+            let found = host::transitions(&halves, &tables, vector);
+            moved.extend(part.iter().zip(found).map(|(product, sum)| (product.number, share * sum)));
         }
     }
-    Ok(sums)
+    Ok(wanted.values(&halves, &sums, moved))
 }

@@ -1,80 +1,95 @@
-//! ⟨S⁺ᵢS⁻ⱼ⟩ as products of a move of the low word and a move of the high word, and the tables of such moves.
+//! A product of operators as a move of the low word and a move of the high word, and the tables of such moves.
 //!
-//! Local moments: both sites in one half, so the other half stays; or one in each. Fermions: S⁺ᵢS⁻ⱼ =
-//! −(c†ᵢ↑cⱼ↑)(c†ⱼ↓cᵢ↓), a hop in each half, with the signs of both. A move of the high word is a list of pairs of columns,
-//! one of the low word a list of pairs of rows for each class, apart by amplitude: Σ v(h, l) v(h', l') then needs no ranks.
+//! Local moments: the factors on the sites of each half. Fermions: the factors of each spin; a product that conserves both
+//! numbers of electrons has an even number of down factors, which pass the up factors without a sign. A move of the high word is
+//! a list of pairs of columns, one of the low word a list of pairs of rows for each class, grouped by amplitude:
+//! Σ v(h, l) v(h', l') then needs no ranks.
 
 use super::halves::Halves;
+use crate::operator::transition::{Transition, fermion_transition, local_element};
+use crate::operator::{Factor, Spin};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A change of one half's word: a site raised, a site lowered, both, or none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Move {
-    /// The site whose level goes up by one.
-    pub raise: Option<usize>,
-    /// The site whose level goes down by one.
-    pub lower: Option<usize>,
+/// What a product does to one half's word: its factors there, with sites counted within the half; none leaves the word as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Move(Vec<Factor>);
+
+/// A move in the form in which it is applied to words.
+enum Prepared {
+    /// Of fermions of one spin.
+    Masked(Transition),
+    /// Of local moments: the factors at each site.
+    Levels(Vec<(usize, Vec<Factor>)>),
 }
 
 impl Move {
-    /// The word reached and the amplitude; `None` where the move is not possible.
-    fn of(self, halves: &Halves, word: u64) -> Option<(u64, f64)> {
-        let (mut reached, mut square, top) = (word, 1.0, f64::from(halves.two_s));
-        if let Some(site) = self.lower {
-            let level = halves.level(word, site);
-            reached = (level > 0).then(|| reached - (1 << (site as u32 * halves.width)))?;
-            square *= f64::from(level) * (top - f64::from(level) + 1.0);
+    fn prepared(&self, halves: &Halves) -> Prepared {
+        if halves.fermions {
+            return Prepared::Masked(fermion_transition(&self.0, 1.0, |_, site| site as u32));
         }
-        if let Some(site) = self.raise {
-            let level = halves.level(word, site);
-            reached = (level < halves.two_s).then(|| reached + (1 << (site as u32 * halves.width)))?;
-            square *= (top - f64::from(level)) * (f64::from(level) + 1.0);
-        }
-        let odd = match (self.raise, self.lower) {
-            (Some(a), Some(b)) if halves.fermions => {
-                let between = ((1u64 << a.max(b)) - 1) & !((2u64 << a.min(b)) - 1);
-                (word & between).count_ones() % 2 == 1
-            }
-            _ => false,
-        };
-        let amplitude = square.sqrt();
-        Some((reached, if odd { -amplitude } else { amplitude }))
+        let mut sites: BTreeMap<usize, Vec<Factor>> = BTreeMap::new();
+        self.0.iter().for_each(|factor| sites.entry(factor.site()).or_default().push(*factor));
+        Prepared::Levels(sites.into_iter().collect())
     }
 }
 
-/// S⁺ᵢS⁻ⱼ of two sites, i < j.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Exchange {
-    /// i and j
-    pub sites: [usize; 2],
+impl Prepared {
+    /// The word reached and the amplitude; `None` where the move is not possible.
+    fn of(&self, halves: &Halves, word: u64) -> Option<(u64, f64)> {
+        match self {
+            Prepared::Masked(Transition { care, pattern, flip, sign, amplitude }) => {
+                let odd = (word & sign).count_ones() % 2 == 1;
+                (word & care == *pattern).then_some((word ^ flip, if odd { -amplitude } else { *amplitude }))
+            }
+            Prepared::Levels(sites) => {
+                let (mut reached, mut amplitude) = (word, 1.0);
+                for (site, factors) in sites {
+                    let level = halves.level(word, *site);
+                    let (to, factor) = local_element(factors, level, halves.two_s)?;
+                    reached ^= u64::from(level ^ to) << (*site as u32 * halves.width);
+                    amplitude *= factor;
+                }
+                (amplitude != 0.0).then_some((reached, amplitude))
+            }
+        }
+    }
+}
+
+/// A product of operators by what it does to each half.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moved {
+    /// Which product it is.
+    pub number: usize,
     /// What happens to the low word.
     pub low: Move,
     /// What happens to the high word.
     pub high: Move,
-    /// The sign of the order of the four operators.
-    pub factor: f64,
 }
 
-/// S⁺ᵢS⁻ⱼ of all pairs.
-pub fn exchanges(halves: &Halves) -> Vec<Exchange> {
-    let [low, high] = halves.sites;
-    let sites = if halves.fermions { low } else { low + high };
-    let pairs = (0..sites).flat_map(|i| (i + 1..sites).map(move |j| (i, j)));
-    let exchange = |(i, j): (usize, usize)| {
-        let both = |raise, lower| Move { raise: Some(raise), lower: Some(lower) };
-        let none = Move::default();
-        let (low, high) = match (halves.fermions, i < low, j < low) {
-            (true, ..) => (both(i, j), both(j, i)),
-            (false, true, true) => (both(i, j), none),
-            (false, true, false) => (Move { raise: Some(i), lower: None }, Move { raise: None, lower: Some(j - low) }),
-            (false, false, _) => (none, both(i - low, j - low)),
+impl Moved {
+    /// Of a normal-ordered product that conserves the sector's numbers.
+    pub fn new(halves: &Halves, number: usize, product: &[Factor]) -> Moved {
+        let low_sites = halves.sites[0];
+        let is_low = |factor: &&Factor| match factor {
+            Factor::Create(spin, _) | Factor::Annihilate(spin, _) => *spin == Spin::Up,
+            moment => moment.site() < low_sites,
         };
-        Exchange { sites: [i, j], low, high, factor: if halves.fermions { -1.0 } else { 1.0 } }
-    };
-    let mut all: Vec<Exchange> = pairs.map(exchange).collect();
-    // Those that share a move stand together.
-    all.sort_by_key(|exchange| (exchange.high, exchange.low));
+        let counted = |factor: &Factor| match *factor {
+            Factor::Raise(site) => Factor::Raise(site - low_sites),
+            Factor::Sz(site) => Factor::Sz(site - low_sites),
+            Factor::Lower(site) => Factor::Lower(site - low_sites),
+            fermion => fermion,
+        };
+        let low = product.iter().filter(is_low).copied().collect();
+        let high = product.iter().filter(|factor| !is_low(factor)).map(counted).collect();
+        Moved { number, low: Move(low), high: Move(high) }
+    }
+}
+
+/// Puts products that share a move beside each other.
+pub fn sorted(mut all: Vec<Moved>) -> Vec<Moved> {
+    all.sort_by(|a, b| (&a.high, &a.low).cmp(&(&b.high, &b.low)));
     all
 }
 
@@ -82,23 +97,19 @@ pub fn exchanges(halves: &Halves) -> Vec<Exchange> {
 const WORDS_AT_ONCE: usize = 1 << 24;
 
 /// Cuts the list so that the tables of each part stay small.
-pub fn batches<'a>(halves: &Halves, all: &'a [Exchange]) -> Vec<&'a [Exchange]> {
+pub fn batches<'a>(halves: &Halves, all: &'a [Moved]) -> Vec<&'a [Moved]> {
     let mut parts = Vec::new();
-    let (mut first, mut lows, mut highs) = (0, Vec::new(), Vec::new());
-    for (k, exchange) in all.iter().enumerate() {
-        let words = |lows: &Vec<Move>, highs: &Vec<Move>| {
+    let (mut first, mut lows, mut highs) = (0, BTreeSet::new(), BTreeSet::new());
+    for (k, moved) in all.iter().enumerate() {
+        let words = |lows: &BTreeSet<&Move>, highs: &BTreeSet<&Move>| {
             (lows.len() + 1) * halves.lows.len() + (highs.len() + 1) * halves.columns.len()
         };
         if k > first && words(&lows, &highs) > WORDS_AT_ONCE {
             parts.push(&all[first..k]);
-            (first, lows, highs) = (k, Vec::new(), Vec::new());
+            (first, lows, highs) = (k, BTreeSet::new(), BTreeSet::new());
         }
-        if !lows.contains(&exchange.low) {
-            lows.push(exchange.low);
-        }
-        if !highs.contains(&exchange.high) {
-            highs.push(exchange.high);
-        }
+        lows.insert(&moved.low);
+        highs.insert(&moved.high);
     }
     if first < all.len() {
         parts.push(&all[first..]);
@@ -136,7 +147,8 @@ pub struct MoveTables {
 /// Pairs of columns of one high move: first indices, class, amplitude.
 type ColumnPairs = Vec<(u64, u64, u32, f64)>;
 
-fn column_pairs(halves: &Halves, high: Move) -> ColumnPairs {
+fn column_pairs(halves: &Halves, high: &Move) -> ColumnPairs {
+    let high = high.prepared(halves);
     let pair = |column: &super::halves::Column| {
         let (reached, amplitude) = high.of(halves, column.word)?;
         let to = halves.column_of(reached)?;
@@ -148,7 +160,8 @@ fn column_pairs(halves: &Halves, high: Move) -> ColumnPairs {
 /// Pairs of rows of one low move from one class, by amplitude.
 type RowPairs = Vec<(f64, Vec<u64>)>;
 
-fn row_pairs(halves: &Halves, low: Move, class: usize) -> RowPairs {
+fn row_pairs(halves: &Halves, low: &Move, class: usize) -> RowPairs {
+    let low = low.prepared(halves);
     let mut lists: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (row, word) in halves.rows(class).iter().enumerate() {
         let Some((reached, amplitude)) = low.of(halves, *word) else { continue };
@@ -159,20 +172,20 @@ fn row_pairs(halves: &Halves, low: Move, class: usize) -> RowPairs {
 }
 
 impl MoveTables {
-    /// Of some operators.
-    pub fn new(halves: &Halves, operators: &[Exchange]) -> MoveTables {
+    /// Of some products.
+    pub fn new(halves: &Halves, products: &[Moved]) -> MoveTables {
         let mut tables =
             MoveTables { high_start: vec![0], low_lists: vec![0], list_start: vec![0], ..Default::default() };
-        let (mut highs, mut lows) = (Vec::new(), Vec::new());
-        for exchange in operators {
-            tables.operator_high.push(number_of(&mut highs, exchange.high));
-            tables.operator_low.push(number_of(&mut lows, exchange.low));
+        let (mut highs, mut lows) = (Numbered::default(), Numbered::default());
+        for moved in products {
+            tables.operator_high.push(highs.number(&moved.high));
+            tables.operator_low.push(lows.number(&moved.low));
         }
-        let found: Vec<ColumnPairs> = highs.par_iter().map(|high| column_pairs(halves, *high)).collect();
+        let found: Vec<ColumnPairs> = highs.list.par_iter().map(|high| column_pairs(halves, high)).collect();
         found.into_iter().for_each(|pairs| tables.push_high(pairs));
-        let cells: Vec<(Move, usize)> =
-            lows.iter().flat_map(|low| (0..halves.classes.len()).map(|class| (*low, class))).collect();
-        let found: Vec<RowPairs> = cells.par_iter().map(|(low, class)| row_pairs(halves, *low, *class)).collect();
+        let cells: Vec<(&Move, usize)> =
+            lows.list.iter().flat_map(|low| (0..halves.classes.len()).map(|class| (*low, class))).collect();
+        let found: Vec<RowPairs> = cells.par_iter().map(|(low, class)| row_pairs(halves, low, *class)).collect();
         found.into_iter().for_each(|lists| tables.push_cell(lists));
         tables
     }
@@ -197,11 +210,18 @@ impl MoveTables {
     }
 }
 
-/// The move's place in the list, at the end where it is new.
-fn number_of(known: &mut Vec<Move>, wanted: Move) -> u32 {
-    let place = known.iter().rposition(|known| *known == wanted).unwrap_or_else(|| {
-        known.push(wanted);
-        known.len() - 1
-    });
-    place as u32
+/// Distinct moves in order of appearance.
+#[derive(Default)]
+struct Numbered<'a> {
+    list: Vec<&'a Move>,
+    known: BTreeMap<&'a Move, u32>,
+}
+
+impl<'a> Numbered<'a> {
+    fn number(&mut self, wanted: &'a Move) -> u32 {
+        *self.known.entry(wanted).or_insert_with(|| {
+            self.list.push(wanted);
+            self.list.len() as u32 - 1
+        })
+    }
 }

@@ -2,8 +2,9 @@
 //! EIGENFORGE_TEST_DEVICE=cuda, on the card. (tests/simulate has the generated text on the simulated device.)
 
 use crate::basis::{Down, Sector, Up};
-use crate::exact::{Model, Observables};
-use crate::operator::{Operator, Spin, build};
+use crate::exact::{Model, averages_of, averages_on_host};
+use crate::observable::Observable;
+use crate::operator::{Factor, Operator, Spin, build};
 use eigenforge_runtime::{Device, Vector};
 use proptest::prelude::*;
 
@@ -36,39 +37,57 @@ fn multiplet(model: &Model, seed: u64) -> Vec<Vec<f64>> {
     vec![random(seed), random(seed + 1)]
 }
 
+/// Operators of up to four products of up to four ladder operators that conserve the sector's numbers, at random sites.
+fn random_operators(model: &Model, seed: u64) -> Vec<Observable> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut below = |n: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) as usize % n
+    };
+    let sites = model.sites();
+    let mut product = || {
+        let mut factors: Vec<Factor> = Vec::new();
+        for _ in 0..1 + below(2) {
+            let (i, j) = (below(sites), below(sites));
+            match (model.sector(), below(3)) {
+                (Sector::Fermions { .. }, kind) => {
+                    let spin = if kind == 0 { Spin::Up } else { Spin::Down };
+                    factors.extend([Factor::Create(spin, i), Factor::Annihilate(spin, j)]);
+                }
+                (_, 0) => factors.extend([Factor::Sz(i), Factor::Sz(j)]),
+                _ => factors.extend([Factor::Raise(i), Factor::Lower(j)]),
+            }
+        }
+        let coefficient = below(7) as f64 - 3.25;
+        coefficient * Operator::product(&factors)
+    };
+    (0..6).map(|k| Observable::whole(&format!("random {k}"), (0..1 + k % 4).map(|_| product()).sum())).collect()
+}
+
 /// Largest deviation of any average from that of its operator's dense matrix.
 fn error(model: &Model, device: &Device, seed: u64) -> f64 {
     let vectors = multiplet(model, seed);
     let given: Vec<Vector<f64>> = vectors.iter().map(|vector| device.upload(vector).unwrap()).collect();
-    let found = Observables::of_vectors(model, &given.iter().collect::<Vec<_>>(), device).unwrap();
-    let exact = |operator: Operator| -> f64 {
+    let mut observables = model.standard_observables();
+    observables.extend(random_operators(model, seed));
+    let found = averages_of(model, &given.iter().collect::<Vec<_>>(), device, &observables).unwrap();
+    let exact = |operator: &Operator| -> f64 {
+        // The Hermitian part has the same average in a real state.
+        let operator = (operator.clone() + operator.adjoint()) * 0.5;
         let operator = operator.spin(model.operator().two_s()).on_sites(model.sites());
         let matrix = Model::new(operator, model.sector()).unwrap().dense().unwrap();
         let average = |v: &Vec<f64>| matrix.dot(&ndarray::aview1(v)).iter().zip(v).map(|(hv, v)| hv * v).sum::<f64>();
         vectors.iter().map(average).sum::<f64>() / vectors.len() as f64
     };
     let mut worst = 0.0f64;
-    let mut compare = |found: f64, operator: Operator| {
-        let error = (found - exact(operator)).abs();
-        worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
-    };
-    let fermions = matches!(model.sector(), Sector::Fermions { .. });
-    for i in 0..model.sites() {
-        if let (Some(n_up), Some(n_dn), Some(double)) = (&found.n_up, &found.n_dn, &found.double_occupancy) {
-            compare(n_up[i], build::n(i, Spin::Up));
-            compare(n_dn[i], build::n(i, Spin::Down));
-            compare(double[i], build::n(i, Spin::Up) * build::n(i, Spin::Down));
-        }
-        compare(found.sz[i], if fermions { build::electron_sz(i) } else { build::sz(i) });
-        for j in 0..model.sites() {
-            if let Some(nn) = &found.nn {
-                compare(nn[[i, j]], build::n_total(i) * build::n_total(j));
-                compare(found.szsz[[i, j]], build::electron_sz(i) * build::electron_sz(j));
-                compare(found.sdots[[i, j]], build::electron_sdots(i, j));
-            } else {
-                compare(found.szsz[[i, j]], build::sz(i) * build::sz(j));
-                compare(found.sdots[[i, j]], build::sdots(i, j));
-            }
+    for observable in &observables {
+        let values = found.get(&observable.name).unwrap().values();
+        assert_eq!(values.len(), observable.operators.len());
+        for (found, operator) in values.iter().zip(&observable.operators) {
+            let error = (found - exact(operator)).abs();
+            worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
         }
     }
     worst
@@ -117,17 +136,18 @@ fn sums_of_several_tasks_are_whole_and_keep_their_bits() {
     let vector = &multiplet(&model, 3)[0];
     let of = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| Observables::of(&model, &[vector]).unwrap())
+        pool.install(|| averages_on_host(&model, &[vector.as_slice()], &model.standard_observables()).unwrap())
     };
     let one = of(1);
     assert_eq!(one, of(3));
-    let (up, down): (f64, f64) = (one.n_up.unwrap().iter().sum(), one.n_dn.unwrap().iter().sum());
+    let (up, down) = (one.sites("n_up").unwrap().sum(), one.sites("n_dn").unwrap().sum());
     assert!((up - 6.0).abs() < 1e-12 && (down - 3.0).abs() < 1e-12, "{up} {down}");
-    assert!((one.nn.unwrap().sum() - 81.0).abs() < 1e-10);
+    assert!((one.pairs("nn").unwrap().sum() - 81.0).abs() < 1e-10);
 }
 
 #[test]
 fn no_vector_has_averages_of_zero() {
-    let none = Observables::of(&spins(1, 4, 0), &[]).unwrap();
-    assert!(none.sdots.iter().chain(&none.szsz).chain(&none.sz).all(|value| *value == 0.0));
+    let model = spins(1, 4, 0);
+    let none = averages_on_host::<f64>(&model, &[], &model.standard_observables()).unwrap();
+    assert!(none.iter().flat_map(|(_, average)| average.values()).all(|value| value == 0.0));
 }

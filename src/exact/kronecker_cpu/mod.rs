@@ -5,7 +5,7 @@
 //! * A↓ adds to y: a tile of `ROWS` rows of V is packed (all down states side by side); a column of the result is then a
 //!   sum of contiguous runs of that tile.
 //!
-//! Five passes over a vector are the floor: x twice, y three times. What was tried: docs/performance.md.
+//! Five passes over a vector are the floor: x twice, y three times. What was tried: docs/tried.md.
 //!
 //! Work is cut by tiles, never by thread, and partial sums of xᵀy are added in tile order: the bits do not depend on
 //! the number of threads.

@@ -1,15 +1,16 @@
 //! One array of an archive: a member that holds a NumPy file (NEP 1), header and numbers.
 //!
-//! In: the bytes as they are inflated. Out: numbers, which get memory as their bytes arrive and not as the header promises.
+//! In: the bytes as they are inflated. Out: numbers, with memory allocated as their bytes arrive and not as the header
+//! promises.
 
 use std::io::Read;
 
 /// Longest header that is read.
 const HEADER_LIMIT: usize = 1 << 16;
-/// Bytes taken at once.
+/// Bytes read at a time.
 const PIECE: usize = 1 << 16;
 
-/// What the header says: `{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }`.
+/// The contents of the header: `{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ArrayHeader {
     /// `f`, `i`, `u`, `b` for numbers.
@@ -19,7 +20,7 @@ pub(super) struct ArrayHeader {
     size: u64,
     /// Elements.
     pub count: u64,
-    /// Bytes of the header, magic and all.
+    /// Bytes of the header, including the magic number.
     length: u64,
 }
 
@@ -56,7 +57,7 @@ impl ArrayHeader {
         self.count.checked_mul(self.size)?.checked_add(self.length)
     }
 
-    /// Whole numbers.
+    /// Integers.
     pub fn integers(&self, source: impl Read) -> Result<Vec<i64>, String> {
         if !matches!((self.kind, self.size), (b'i' | b'u', 1 | 2 | 4 | 8)) {
             return Err("is not one of 32- or 64-bit integers".into());
@@ -65,7 +66,7 @@ impl ArrayHeader {
         self.elements(source, number)
     }
 
-    /// Real numbers; whole ones too, where a double holds them exactly.
+    /// Real numbers, or integers that a double represents exactly.
     pub fn reals(&self, source: impl Read) -> Result<Vec<f64>, String> {
         match (self.kind, self.size) {
             (b'f', 8) => self.elements(source, |raw| Ok(f64::from_bits(raw))),
@@ -95,7 +96,7 @@ impl ArrayHeader {
         if self.kind == b'i' { i128::from((raw << unused) as i64 >> unused) } else { i128::from(raw) }
     }
 
-    /// All elements, and the end of the source behind them, where an archive compares its checksum.
+    /// All elements, and the rest of the source, where an archive checks its checksum.
     fn elements<T>(&self, mut source: impl Read, element: impl Fn(u64) -> Result<T, String>) -> Result<Vec<T>, String> {
         let size = self.size as usize;
         let (mut elements, mut piece, mut left) = (Vec::new(), [0; PIECE], self.count * self.size);
@@ -120,7 +121,7 @@ impl ArrayHeader {
     }
 }
 
-/// What stands behind a key.
+/// The value of a key.
 fn value<'t>(header: &'t str, key: &str) -> Option<&'t str> {
     let (_, behind) = header.split_once(&format!("'{key}'"))?;
     Some(behind.trim_start().strip_prefix(':')?.trim_start())

@@ -2,8 +2,9 @@
 //! `format`.
 //!
 //! In: the file, and whether it holds the whole matrix or the upper triangle of a symmetric one (A = U + triu(U, 1)ᵀ).
-//! Out: a [`Csr`]. Values may be f64, f32 or integers, indices 32 or 64 bits; rows may come with columns in any order, equal
-//! ones add up. Lengths are compared before anything is inflated, and an array has memory for what is really there.
+//! Out: a [`Csr`]. Values may be f64, f32 or integers, indices 32 or 64 bits; rows may have columns in any order, and
+//! equal ones are added. Lengths are checked before anything is inflated, and memory is allocated only for data that are
+//! present.
 
 mod array;
 
@@ -16,11 +17,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use zip::ZipArchive;
 
-/// Bytes that an array of a file of any length may inflate to.
+/// Bytes to which an array in a file of any length may inflate.
 const ROOM: u64 = 16 << 20;
-/// Bytes beyond it for each byte of the file: values that are all equal are stored in a thousandth of their length.
+/// Additional bytes for each byte of the file: equal values are stored in a thousandth of their length.
 const ROOM_PER_BYTE: u64 = 256;
-/// Bytes of a non-zero while a matrix is put together, sorted and compressed.
+/// Bytes per non-zero while a matrix is assembled, sorted and compressed.
 pub(super) const BYTES_A_NON_ZERO: u64 = 64;
 
 /// Which elements of a symmetric matrix a file holds.
@@ -32,15 +33,15 @@ pub enum Triangle {
     Upper,
 }
 
-/// Why an archive is no matrix.
+/// Why an archive is not a matrix.
 #[derive(Debug, thiserror::Error)]
 pub enum NpzError {
-    /// The file cannot be opened or is no archive.
+    /// The file cannot be opened or is not an archive.
     #[error("{}: {reason}", file.display())]
     File {
         /// The file.
         file: PathBuf,
-        /// What the system or the archive's reader says.
+        /// The error of the system or of the archive's reader.
         reason: String,
     },
     /// An array is missing or of another type.
@@ -55,7 +56,7 @@ pub enum NpzError {
         /// What is wrong with it.
         reason: String,
     },
-    /// More columns than rows, or fewer.
+    /// Different numbers of rows and columns.
     #[error("{}: the matrix has {rows} rows and {columns} columns; it must be square", file.display())]
     NotSquare {
         /// The file.
@@ -65,7 +66,7 @@ pub enum NpzError {
         /// Columns.
         columns: i64,
     },
-    /// An element below the diagonal of a file that should have none there.
+    /// An element below the diagonal in a file of the upper triangle.
     #[error(
         "{}: element ({row}, {column}) is below the diagonal, but the file was said to hold an upper triangle; read it \
          as a whole matrix", file.display()
@@ -78,7 +79,7 @@ pub enum NpzError {
         /// Column.
         column: u32,
     },
-    /// The arrays make no matrix.
+    /// The arrays do not form a valid matrix.
     #[error("{}: {source}", file.display())]
     Matrix {
         /// The file.
@@ -91,7 +92,7 @@ pub enum NpzError {
 /// Reads a matrix.
 ///
 /// # Errors
-/// A file that is not what `save_npz` writes, or whose arrays make no square matrix of finite numbers.
+/// A file that `save_npz` does not write, or whose arrays do not form a square matrix of finite numbers.
 pub fn read_npz(file: &Path, triangle: Triangle) -> Result<Csr, NpzError> {
     let mut archive = Archive::open(file)?;
     let rows = archive.rows()?;
@@ -136,7 +137,7 @@ pub fn read_npz(file: &Path, triangle: Triangle) -> Result<Csr, NpzError> {
     of_triplets(rows as usize, triplets).map_err(|source| NpzError::Matrix { file: file.into(), source })
 }
 
-/// A vector beside a matrix, such as the `x` and `y` = A x of a reference file.
+/// A vector stored with a matrix, such as the `x` and `y` = A x of a reference file.
 ///
 /// # Errors
 /// No such array, or not one of real numbers.
@@ -144,7 +145,7 @@ pub fn read_npz_vector(file: &Path, array: &'static str) -> Result<Vec<f64>, Npz
     Archive::open(file)?.reals(array)
 }
 
-/// Compressed rows of (row, column, value) in any order; what meets in one place is added, in the order given.
+/// Compressed rows from (row, column, value) in any order; repeated positions are added, in the order given.
 pub(super) fn of_triplets(rows: usize, mut triplets: Vec<(u32, u32, f64)>) -> Result<Csr, CsrError> {
     triplets.par_sort_by_key(|(row, column, _)| (*row, *column)); // stable
     triplets.dedup_by(|next, kept| {
@@ -165,12 +166,12 @@ pub(super) fn of_triplets(rows: usize, mut triplets: Vec<(u32, u32, f64)>) -> Re
 struct Archive<'a> {
     file: &'a Path,
     archive: ZipArchive<InputFile>,
-    /// The most that an array may inflate to.
+    /// Limit on the inflated size of an array.
     room: u64,
 }
 
 impl Archive<'_> {
-    /// Of a square matrix, as its shape says.
+    /// Number of rows of a square matrix, from its shape.
     fn rows(&mut self) -> Result<i64, NpzError> {
         let numbers = self.count("shape")?;
         if numbers != 2 {
@@ -196,7 +197,7 @@ impl Archive<'_> {
         NpzError::Array { file: self.file.into(), array, reason }
     }
 
-    /// The header of an array, compared with what the archive says of its length; then `take` of the rest.
+    /// Reads the header of an array, checks it against the archive's length, and applies `take` to the rest.
     fn read<T>(
         &mut self,
         array: &'static str,
@@ -223,12 +224,12 @@ impl Archive<'_> {
         read.map_err(|reason| self.wrong(array, reason))
     }
 
-    /// Numbers of an array.
+    /// Number of elements of an array.
     fn count(&mut self, array: &'static str) -> Result<u64, NpzError> {
         self.read(array, |header, _| Ok(header.count))
     }
 
-    /// CSC or CSR, from the array of one string that SciPy writes.
+    /// Whether it is CSC, from the array of one string that SciPy writes.
     fn is_by_columns(&mut self) -> Result<bool, NpzError> {
         let name = self.read("format", |header, rest| header.word(rest))?;
         match name.as_str() {

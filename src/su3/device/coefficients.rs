@@ -1,8 +1,8 @@
 //! All coupling coefficients W⁰ of a transformation on a device.
 //!
-//! In: a plan; what is exact and small comes from the CPU (seeds, branching tables, projections, Clebsch–Gordan
-//! coefficients). Out: every matrix W⁰, in device memory, in the order that [`super::DeviceTransform`] reads; the
-//! same numbers as [`eigenforge_su3::Coupler::square_tables`] up to rounding.
+//! In: a plan; exact small tables come from the CPU (seeds, branching tables, projections, Clebsch–Gordan coefficients).
+//! Out: every matrix W⁰, in device memory, in the order that [`super::DeviceTransform`] reads; the same numbers as
+//! [`eigenforge_su3::Coupler::square_tables`] up to rounding.
 
 use super::super::plan::{Plan, tensor_labels};
 use super::super::tables::Tables;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Threads of a block.
 const THREADS: usize = 128;
-/// Shared memory of a triple, in numbers, and a class of its own for what takes more.
+/// Shared memory of a triple, in numbers, by class; larger triples have a class of their own.
 const CLASSES: [usize; 4] = [768, 2048, 5120, usize::MAX];
 /// No such row, no such K.
 const NONE: u16 = u16::MAX;
@@ -32,10 +32,10 @@ pub struct DeviceCoefficients {
 }
 
 impl DeviceCoefficients {
-    /// Computes what is exact on the CPU, compiles the kernels, copies the tables.
+    /// Computes the exact tables on the CPU, compiles the kernels, copies the tables.
     ///
     /// # Errors
-    /// Memory that the device does not have, with the numbers; a device that compiles or runs no kernels.
+    /// Not enough device memory, with the numbers; a device that compiles or runs no kernels.
     pub fn new(plan: &Plan, coupler: &Coupler, device: &Device) -> Result<Self, DeviceTransformError> {
         DeviceCoefficients::of_layout(&CoefficientsLayout::new(plan, coupler), device)
     }
@@ -49,7 +49,7 @@ impl DeviceCoefficients {
         Ok(DeviceCoefficients { device: device.clone(), plan: plan.clone(), kernel, tables })
     }
 
-    /// The plan of the kernels without a device, for their text.
+    /// The plan of the kernels without a device, to inspect their text.
     pub fn plan_of(plan: &Plan, coupler: &Coupler) -> CoefficientsPlan {
         CoefficientsLayout::new(plan, coupler).plan
     }
@@ -59,18 +59,18 @@ impl DeviceCoefficients {
         &self.plan
     }
 
-    /// A vector for them.
+    /// A vector for the coefficients.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn room(&self) -> Result<Vector<f64>, DeviceTransformError> {
         Ok(self.device.zeros(self.plan.w0 as usize)?)
     }
 
-    /// Computes them.
+    /// Computes the coefficients.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn compute(&self, w0: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         for class in &self.plan.classes {
             let launch = self.plan.launch(class)?;
@@ -89,15 +89,15 @@ impl DeviceCoefficients {
     /// max |Wᵀ W x − x| over all matrices, for a fixed x without structure, |x| ≤ 1.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn defect(&self, w0: &Vector<f64>) -> Result<f64, DeviceTransformError> {
         Ok(largest(&self.defects(w0)?))
     }
 
-    /// The same of each product of irreps and S0, in the order of the plan.
+    /// The same for each product of irreps and S0, in the order of the plan.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn defects(&self, w0: &Vector<f64>) -> Result<Vec<f64>, DeviceTransformError> {
         let launch = self.plan.defect_launch()?;
         let mut defects: Vector<f64> = self.device.zeros(3 * self.plan.products as usize)?;
@@ -112,12 +112,12 @@ impl DeviceCoefficients {
     }
 }
 
-/// Not f64::max, which would drop a NaN.
+/// The maximum, keeping NaN, which f64::max would drop.
 pub(super) fn largest(defects: &[f64]) -> f64 {
     defects.iter().fold(0.0, |most, x| if *x > most || x.is_nan() { *x } else { most })
 }
 
-/// The same numbers as the CPU has computed them, in the same order.
+/// The same numbers from the CPU's computation, in the same order.
 pub fn coefficients_on_cpu(plan: &Plan, tables: &Tables) -> Vec<f64> {
     w0_of_tables(plan, tables)
 }
@@ -132,7 +132,7 @@ struct Triple {
 }
 
 impl Triple {
-    /// Canonical coefficients, and numbers of the workspace beside them.
+    /// Numbers of its canonical coefficients, and of the workspace.
     fn shared(&self, columns: usize) -> [usize; 2] {
         let [f, i, third] = self.irreps;
         let (one, two) = if third.lambda < third.mu { (f, i) } else { (f.conjugate(), i.conjugate()) };
@@ -155,14 +155,14 @@ struct Products {
     most_pairs: usize,
 }
 
-/// The plan of the kernels, and every table that it names.
+/// The plan of the kernels, and every table that it refers to.
 pub(super) struct CoefficientsLayout {
     pub plan: CoefficientsPlan,
     tables: Vec<(&'static str, Numbers)>,
 }
 
 impl CoefficientsLayout {
-    /// What is exact and small, on all cores.
+    /// Computes the exact small tables on all cores.
     pub fn new(plan: &Plan, coupler: &Coupler) -> CoefficientsLayout {
         let (plan, tables) = lay_out(plan, coupler);
         CoefficientsLayout { plan, tables }

@@ -1,6 +1,6 @@
 //! From a plan and its coefficients to the tables and launches of generated kernels.
 //!
-//! In: [`Plan`], [`Tables`], how many channels. Out: a [`TransformPlan`] and every table that it names.
+//! In: [`Plan`], [`Tables`], the number of channels. Out: a [`TransformPlan`] and every table that it refers to.
 
 use super::super::plan::{Plan, SPINS};
 use super::super::tables::Tables;
@@ -12,16 +12,16 @@ use eigenforge_su3::Irrep;
 use eigenforge_templates::su3::{LAYOUT, LayoutTable, MOST_IN_TEXT, SlabClass, TableCounts, TileClass, TransformPlan};
 use std::ops::Range;
 
-/// Largest slabs and threads of a block for them.
+/// Largest slabs, and threads of a block for them.
 const SLAB_CLASSES: [(usize, u32); 4] = [(256, 64), (1024, 128), (4096, 256), (usize::MAX, 256)];
-/// Numbers of the product W^f Y that a block holds at once, where one matrix is not more.
+/// Most numbers of the product W^f Y that a block holds at once, if one matrix is not larger.
 const HALF: usize = 2048;
-/// Rows and columns of a tile, and of what a thread sums.
+/// Rows and columns of a tile, and of the part that a thread sums.
 const TILES: [[u32; 4]; 3] = [[64, 64, 4, 4], [32, 32, 4, 2], [16, 16, 2, 2]];
-/// A tile is taken where it is filled to this part.
+/// A tile size is used if tiles are filled to this fraction.
 const FILLED: f64 = 0.5;
 
-/// Launches that transform some groups.
+/// Launches that transform a portion of the groups.
 pub(super) struct Portion {
     pub slabs: Vec<SlabClass>,
     pub tiles: Vec<TileClass>,
@@ -36,12 +36,12 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Layout tables stand in the text where there are at most `most_in_text` numbers of them.
+    /// Layout tables are written into the text if they have at most `most_in_text` numbers.
     pub fn new(plan: &Plan, tables: &Tables, channels: u32, most_in_text: Option<usize>) -> Layout {
         Layout::in_portions(plan, tables, channels, most_in_text, std::slice::from_ref(&(0..plan.groups.len())))
     }
 
-    /// In portions of consecutive groups, which together are all: the same kernels, each portion by launches of its own.
+    /// In portions of consecutive groups that cover all: the same kernels, with separate launches for each portion.
     pub fn in_portions(
         plan: &Plan,
         tables: &Tables,
@@ -142,7 +142,7 @@ impl Layout {
         Layout { plan: device_plan, portions, tables: numbers }
     }
 
-    /// Refuses what the device has no memory for.
+    /// Refuses a plan that does not fit in the device's memory.
     pub fn check(&self, device: &Device) -> Result<(), DeviceTransformError> {
         let plan = &self.plan;
         plan.check()?;
@@ -158,7 +158,7 @@ impl Layout {
     }
 }
 
-/// Which portion each product of irreps and S0 is of.
+/// The portion of each product of irreps and S0.
 fn portions_of_blocks(plan: &Plan, portions: &[Range<usize>]) -> Vec<usize> {
     let blocks =
         |groups: &Range<usize>| 3 * plan.groups[groups.clone()].iter().map(|g| g.products.len()).sum::<usize>();
@@ -259,8 +259,8 @@ impl Quadruples {
         all
     }
 
-    /// (quadruple, Lf) by class of size, and the classes. Within a class quadruples of one group follow each other: their
-    /// strengths stand side by side, so that the caches gather what goes out.
+    /// (quadruple, Lf) by class of size, and the classes. Within a class the quadruples of one group are contiguous:
+    /// their strengths are adjacent, so that caches combine the writes.
     fn sorted_slabs(&self, pairs: &ByPair) -> (Vec<(u32, u16)>, Vec<SlabClass>) {
         let (mut slabs, mut classes) = (Vec::new(), Vec::new());
         let mut least = 0;
@@ -299,7 +299,7 @@ impl Quadruples {
     }
 }
 
-/// Operations of one slab: 40 a sum of 4 × 4 jj states, then W^f and W^i.
+/// Operations of one slab: 40 per sum of 4 × 4 jj states, then W^f and W^i.
 fn slab_flops(pairs: &ByPair, rows: usize, ket: usize, lf: usize, width: usize) -> f64 {
     let mut flops = 2 * rows * rows * width;
     for near in 0..5 {
@@ -311,7 +311,7 @@ fn slab_flops(pairs: &ByPair, rows: usize, ket: usize, lf: usize, width: usize) 
     flops as f64
 }
 
-/// W⁰ as the CPU has computed it, in the order of [`Blocks`]; all groups must be taken up.
+/// The CPU's W⁰ in the order of [`Blocks`]; all groups must be loaded.
 pub(super) fn w0_of_tables(plan: &Plan, tables: &Tables) -> Vec<f64> {
     let products = plan.groups.iter().flat_map(|group| &group.products);
     let squares = products.flat_map(|product| &tables.products[&[product.bra_irrep(), product.ket_irrep()]]);
@@ -358,7 +358,7 @@ impl Blocks {
         blocks
     }
 
-    /// (block, row of tiles, column of tiles) by class; in each portion by portion, products of many rows first.
+    /// (block, row of tiles, column of tiles) by class; ordered by portion, with products of many rows first in each.
     fn tiles(&self, portion_of_block: &[usize]) -> (Vec<(u32, u16, u16)>, Vec<TileClass>) {
         let filled = |tile: u32, rows: u32, columns: u32| {
             let taken = rows.next_multiple_of(tile) as f64 * columns.next_multiple_of(tile) as f64;

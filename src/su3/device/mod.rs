@@ -1,7 +1,8 @@
 //! The transformation on a device, by generated kernels ([`eigenforge_templates::su3`]).
 //!
-//! In: a plan, its coefficients, a device that runs kernels. Out: strengths of all channels from their elements, in place,
-//! and back; the same numbers as [`super::forward`] and [`super::inverse`] up to rounding, the same bits every time.
+//! In: a plan, its coefficients, a device that runs kernels. Out: strengths of all channels from their elements, in
+//! place, and back; the same numbers as [`super::forward`] and [`super::inverse`] up to rounding, and always the same
+//! bits.
 
 mod coefficients;
 mod layout;
@@ -19,22 +20,22 @@ use eigenforge_templates::{Cost, Launch, LaunchError, TextError};
 use layout::{Layout, Portion, w0_of_tables};
 use numbers::OnCard;
 pub use paper::DevicePaper;
-pub use run::{Channels, DeviceMemory, DeviceVectors, Direction, Layouts, memory_plan, part_of, transform};
+pub use run::{Channels, DeviceMemory, DeviceVectors, Layouts, TransformKind, memory_plan, part_of, transform};
 use std::collections::HashMap;
 
-/// Why a device does not transform.
+/// The errors of a device transformation.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceTransformError {
-    /// The plan.
+    /// Error of the plan.
     #[error(transparent)]
     Plan(#[from] TransformPlanError),
-    /// Its text.
+    /// Error of its text.
     #[error(transparent)]
     Text(#[from] TextError),
-    /// Its launches.
+    /// Error of its launches.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// The device.
+    /// Error of the device.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
@@ -53,15 +54,15 @@ impl DeviceTransform {
     /// Compiles the kernels and copies the tables.
     ///
     /// # Errors
-    /// Memory that the device does not have, with the numbers; a device that compiles or runs no kernels.
+    /// Not enough device memory, with the numbers; a device that compiles or runs no kernels.
     pub fn new(plan: &Plan, tables: &Tables, channels: usize, device: &Device) -> Result<Self, DeviceTransformError> {
         DeviceTransform::with_layout(plan, tables, channels, None, device)
     }
 
-    /// With another limit of the numbers that may stand in the text: the sums are the same.
+    /// With another limit of the numbers written into the text: the sums are the same.
     ///
     /// # Errors
-    /// As [`DeviceTransform::new`].
+    /// See [`DeviceTransform::new`].
     pub fn with_layout(
         plan: &Plan,
         tables: &Tables,
@@ -83,7 +84,7 @@ impl DeviceTransform {
         Ok(DeviceTransform { device: device.clone(), plan, kernel, tables, w0, portions })
     }
 
-    /// The plan of a transformation without a device, for its text.
+    /// The plan of a transformation without a device, to inspect its text.
     pub fn plan_of(plan: &Plan, tables: &Tables, channels: usize, most_in_text: Option<usize>) -> TransformPlan {
         Layout::new(plan, tables, channels as u32, most_in_text).plan
     }
@@ -93,7 +94,7 @@ impl DeviceTransform {
         &self.plan
     }
 
-    /// What a transformation must do at least.
+    /// The minimal work of a transformation.
     pub fn cost(&self) -> Cost {
         self.plan.cost()
     }
@@ -103,25 +104,25 @@ impl DeviceTransform {
         &self.device
     }
 
-    /// Numbers of all channels: of each of the two vectors.
+    /// Numbers of all channels in each of the two vectors.
     pub fn len(&self) -> usize {
         self.plan.all_numbers() as usize
     }
 
-    /// Whether there is nothing to transform, which is never so.
+    /// Always false: there is always something to transform.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Elements, one channel after another, into strengths. `work` is as long.
+    /// Transforms elements, one channel after another, into strengths. `work` has the same length.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn forward(&self, numbers: &mut Vector<f64>, work: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         self.forward_by(&self.plan.slabs, &self.plan.tiles, numbers, work)
     }
 
-    /// The groups of one portion; the others stay.
+    /// Transforms the groups of one portion; the others are unchanged.
     pub(super) fn forward_portion(
         &self,
         portion: usize,
@@ -147,10 +148,10 @@ impl DeviceTransform {
         self.couple(tiles, work, numbers, false)
     }
 
-    /// Strengths into elements.
+    /// Transforms strengths into elements.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn inverse(&self, numbers: &mut Vector<f64>, work: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         self.couple(&self.plan.tiles, numbers, work, true)?;
         for class in &self.plan.slabs {
@@ -178,7 +179,7 @@ impl DeviceTransform {
         Ok(())
     }
 
-    /// The first two parameters are what is read and what is written, then come numbers, then tables.
+    /// The first two parameters are the input and the output, followed by numbers, then tables.
     fn start(
         &self,
         launch: &Launch,
@@ -198,7 +199,7 @@ impl DeviceTransform {
                 (_, _, Some((_, value)), _) if name == "half" => arguments.i32(name, *value as i32),
                 (_, _, Some((_, value)), _) => arguments.u32(name, *value as u32),
                 (_, _, None, Some(table)) => arguments.read(name, table.memory()),
-                // The comparison before the launch names what is missing.
+                // The check before the launch reports missing names.
                 _ => arguments,
             };
         }

@@ -17,12 +17,12 @@ pub(super) enum OnCard {
     U32(Buffer<u32>),
     U64(Buffer<u64>),
     F64(Buffer<f64>),
-    /// What a kernel has made.
+    /// Computed by a kernel.
     Made(Vector<f64>),
 }
 
 impl Numbers {
-    /// Whole numbers as elements of a layout table, which are of 16 or 32 bits and fit.
+    /// Integers as elements of a layout table, which have 16 or 32 bits and fit.
     pub fn of(element: Element, values: &[u32]) -> Numbers {
         match element {
             Element::U16 => Numbers::U16(values.iter().map(|value| *value as u16).collect()),

@@ -1,4 +1,4 @@
-//! What the kernels read of each ordered pair of shells: ranges of labels, W^f, W^i, jj ↔ LS.
+//! The tables that kernels read for each ordered pair of shells: ranges of labels, W^f, W^i, jj ↔ LS.
 //!
 //! In: the pairs of a plan with their coefficients. Out: flat tables at [pair · count + label], as
 //! [`eigenforge_templates::su3`] names them. A state has 16 terms: (S = 0, J = L), then S = 1 with J = L − 1, L, L + 1, four jj
@@ -10,7 +10,7 @@ use super::super::space::ShellPair;
 use super::super::tables::{OrbitalTable, PairTables, Tables};
 use eigenforge_su3::Irrep;
 
-/// No such matrix beside this Lf.
+/// Marks a missing matrix for this Lf.
 const NONE: u16 = u16::MAX;
 
 /// Flat tables by pair.
@@ -31,7 +31,7 @@ pub(super) struct ByPair {
     pub jj_first: Vec<u32>,
     pub back_o: Vec<u16>,
     pub back_a: Vec<f64>,
-    /// [near = Li − Lf + 2][spins] of a ket beside each Lf: first column.
+    /// First column by [near = Li − Lf + 2][spins] of a ket for each Lf.
     pub column_of: Vec<u16>,
     pub width_of: Vec<u16>,
     l_count: usize,
@@ -66,7 +66,7 @@ impl ByPair {
         usize::from(self.width_of[ket * self.l_count + lf])
     }
 
-    /// Where a pair stands among all.
+    /// The index of a pair among all.
     pub fn position(&self, pair: ShellPair) -> usize {
         let place = self.pairs.binary_search(&pair);
         place.unwrap_or_else(|_| unreachable!("every pair of the plan has tables, {pair:?} too"))
@@ -141,12 +141,12 @@ impl ByPair {
         self.width_of.push(width as u16);
     }
 
-    /// Columns of one Li and spin beside any Lf, at most.
+    /// Most columns of one Li and spin for any Lf.
     pub fn most_orbitals(&self) -> usize {
         self.order.iter().copied().max().unwrap_or(0) as usize
     }
 
-    /// J = 0 … at most.
+    /// Number of J values, from 0.
     pub fn j_count(&self) -> usize {
         self.j_count
     }

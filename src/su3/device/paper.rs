@@ -1,6 +1,6 @@
 //! The published sum over all labels at once on a device: Algorithm 4 of Oberhuber et al. (2021), generated.
 //!
-//! In and out as of [`super::DeviceTransform`]; what that is measured against.
+//! Same input and output as [`super::DeviceTransform`], for comparison with it.
 
 use super::super::plan::{Plan, tensor_labels};
 use super::super::tables::Tables;
@@ -27,7 +27,7 @@ impl DevicePaper {
     /// Compiles the kernel and copies the tables.
     ///
     /// # Errors
-    /// As of [`super::DeviceTransform::new`].
+    /// See [`super::DeviceTransform::new`].
     pub fn new(plan: &Plan, tables: &Tables, channels: usize, device: &Device) -> Result<Self, DeviceTransformError> {
         let (plan, tables) = lay_out(plan, tables, channels as u32);
         let numbers = plan.numbers * u64::from(plan.channels);
@@ -38,7 +38,7 @@ impl DevicePaper {
         Ok(DevicePaper { plan, kernel, tables })
     }
 
-    /// The plan of a sum without a device, for its text.
+    /// The plan of a sum without a device, to inspect its text.
     pub fn plan_of(plan: &Plan, tables: &Tables, channels: usize) -> PaperPlan {
         lay_out(plan, tables, channels as u32).0
     }
@@ -51,7 +51,7 @@ impl DevicePaper {
     /// Strengths of all channels from their elements.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn forward(&self, elements: &Vector<f64>, strengths: &mut Vector<f64>) -> Result<(), DeviceTransformError> {
         let launch = self.plan.launch()?;
         let mut arguments = Arguments::new().read("u", elements).write("c", strengths);
@@ -134,7 +134,7 @@ fn first_rows(pairs: &ByPair, labels: &[u32], k_count: usize) -> Vec<u16> {
     rows
 }
 
-/// Tensors of each product, and the quadruples that each is of.
+/// Tensors of each product, and their quadruples.
 #[derive(Default)]
 struct Tensors {
     product: Vec<u32>,

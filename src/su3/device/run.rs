@@ -1,7 +1,7 @@
-//! All channels of a file through a device, as many at once as its memory holds.
+//! Transforms all channels of a file on a device, as many at once as its memory holds.
 //!
-//! In: elements or strengths by channel. Out: the other of the two. Host memory is used as it is; [`super::DeviceTransform`] is for
-//! callers who keep theirs on the device.
+//! In: elements or strengths by channel. Out: the other kind. Data come from and go to host memory;
+//! [`super::DeviceTransform`] is for callers who keep theirs on the device.
 
 use super::super::channel::ByChannel;
 use super::super::plan::{Group, Plan};
@@ -14,9 +14,9 @@ use eigenforge_runtime::{Device, Vector, trace};
 use eigenforge_templates::su3::Ways;
 use std::ops::Range;
 
-/// What to do with the numbers.
+/// The direction and algorithm of a transformation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum TransformKind {
     /// Elements into strengths.
     Forward,
     /// Strengths into elements.
@@ -25,13 +25,13 @@ pub enum Direction {
     Paper,
 }
 
-/// A transformation of some channels on a device: kernels, tables and W⁰, everything but the numbers.
+/// A transformation of some channels on a device: kernels, tables and W⁰; everything except the numbers.
 pub struct Channels {
     chain: Chain,
-    direction: Direction,
-    /// Channels at once.
+    direction: TransformKind,
+    /// Number of channels at once.
     at_once: usize,
-    /// Numbers of one.
+    /// Numbers of one channel.
     length: usize,
     device: Device,
     defects: Vec<f64>,
@@ -41,7 +41,7 @@ pub struct Channels {
     portions: Vec<Range<usize>>,
 }
 
-/// What the kernels of a plan are written from, and their tables: all that can be made without a device.
+/// The inputs of a plan's kernels, and their tables: everything that needs no device.
 pub struct Layouts {
     coefficients: CoefficientsLayout,
     layout: Layout,
@@ -50,21 +50,22 @@ pub struct Layouts {
 }
 
 impl Layouts {
-    /// Of a plan, `at_once` channels at once, in portions of consecutive groups that are all of them. The inverse has one portion.
+    /// For a plan, `at_once` channels at once, in portions of consecutive groups that cover all. The inverse has one
+    /// portion.
     pub fn new(
         plan: &Plan,
         tables: &Tables,
         at_once: usize,
-        direction: Direction,
+        direction: TransformKind,
         portions: &[Range<usize>],
     ) -> Layouts {
         let whole = 0..plan.groups.len();
-        let portions = if direction == Direction::Forward { portions } else { std::slice::from_ref(&whole) };
+        let portions = if direction == TransformKind::Forward { portions } else { std::slice::from_ref(&whole) };
         let (coefficients, layout) = rayon::join(
             || CoefficientsLayout::new(plan, tables.coupler()),
             || Layout::in_portions(plan, tables, at_once as u32, None, portions),
         );
-        let ways = if direction == Direction::Inverse { Ways::Back } else { Ways::Forward };
+        let ways = if direction == TransformKind::Inverse { Ways::Back } else { Ways::Forward };
         Layouts { coefficients, layout, ways, portions: portions.to_vec() }
     }
 
@@ -73,7 +74,7 @@ impl Layouts {
     }
 }
 
-/// Two vectors of a device that portions come to, one after the other.
+/// Two device vectors that portions use, one after the other.
 pub struct DeviceVectors {
     numbers: Vector<f64>,
     work: Vector<f64>,
@@ -85,32 +86,33 @@ enum Chain {
 }
 
 impl Channels {
-    /// Compiles the kernels, all files at once, and makes W⁰ on the device. The published sum reads those of the CPU, of which
-    /// all groups must be taken up.
+    /// Compiles the kernels, all files in parallel, and computes W⁰ on the device. The published sum reads the CPU's W⁰,
+    /// for which all groups must be loaded.
     ///
     /// # Errors
-    /// Memory that the device does not have even for one channel, with the numbers; a device that compiles or runs no kernels.
+    /// Not enough device memory even for one channel, with the numbers; a device that compiles or runs no kernels.
     pub fn new(
         plan: &Plan,
         tables: &Tables,
         channels: usize,
-        direction: Direction,
+        direction: TransformKind,
         device: &Device,
     ) -> Result<Channels, DeviceTransformError> {
         let all = 0..plan.groups.len();
         Channels::in_portions(plan, tables, channels, direction, std::slice::from_ref(&all), None, device)
     }
 
-    /// In portions of consecutive groups, which together are all; only the chain of products forward has more than one.
-    /// `layouts`, made earlier of the same plan and tables, are taken if they are for as many channels at once and these portions.
+    /// In portions of consecutive groups that cover all; only the forward chain of products has more than one. Earlier
+    /// `layouts` of the same plan and tables are used if they have the same number of channels at once and these
+    /// portions.
     ///
     /// # Errors
-    /// As of [`Channels::new`].
+    /// See [`Channels::new`].
     pub fn in_portions(
         plan: &Plan,
         tables: &Tables,
         channels: usize,
-        direction: Direction,
+        direction: TransformKind,
         portions: &[Range<usize>],
         layouts: Option<Layouts>,
         device: &Device,
@@ -119,8 +121,8 @@ impl Channels {
         let (length, device) = (plan.length, device.clone());
         let places = plan.groups.iter().map(|group| [group.start, group.length]).collect();
         let whole = 0..plan.groups.len();
-        let portions = if direction == Direction::Forward { portions } else { std::slice::from_ref(&whole) };
-        if direction == Direction::Paper {
+        let portions = if direction == TransformKind::Forward { portions } else { std::slice::from_ref(&whole) };
+        if direction == TransformKind::Paper {
             let chain = Chain::Paper(Box::new(DevicePaper::new(plan, tables, channels, &device)?));
             let defects = plan.groups.iter().map(|group| tables.defect_of(group)).collect();
             let portions = portions.to_vec();
@@ -145,7 +147,7 @@ impl Channels {
         Ok(Channels { chain, direction, at_once, length, device, defects, places, portions })
     }
 
-    /// The largest deviation of W⁰ from orthogonality, of each group.
+    /// For each group, the largest deviation of W⁰ from orthogonality.
     pub fn defects(&self) -> &[f64] {
         &self.defects
     }
@@ -158,16 +160,16 @@ impl Channels {
     /// Memory of the device for the numbers.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn vectors(&self) -> Result<DeviceVectors, DeviceTransformError> {
         let zeros = || self.device.zeros(self.at_once * self.length);
         Ok(DeviceVectors { numbers: zeros()?, work: zeros()? })
     }
 
-    /// Transforms the groups of a portion: a vector for each of them and each channel, in and out.
+    /// Transforms the groups of a portion: one vector per group and channel, in and out.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn portion(
         &self,
         portion: usize,
@@ -187,7 +189,7 @@ impl Channels {
                 }
             }
             match (&self.chain, self.direction) {
-                (Chain::Products(chain), Direction::Inverse) => chain.inverse(numbers, work)?,
+                (Chain::Products(chain), TransformKind::Inverse) => chain.inverse(numbers, work)?,
                 (Chain::Products(chain), _) => chain.forward_portion(portion, numbers, work)?,
                 (Chain::Paper(paper), _) => {
                     paper.forward(numbers, work)?;
@@ -208,7 +210,7 @@ impl Channels {
     /// Transforms every channel.
     ///
     /// # Errors
-    /// A device that fails.
+    /// The device fails.
     pub fn transform(&self, input: &ByChannel) -> Result<ByChannel, DeviceTransformError> {
         let _transforming = trace::span("solve", "transform");
         let (length, device) = (self.length, &self.device);
@@ -219,7 +221,7 @@ impl Channels {
                 numbers.write_part(at * length, vector)?;
             }
             match (&self.chain, self.direction) {
-                (Chain::Products(chain), Direction::Inverse) => chain.inverse(&mut numbers, &mut work)?,
+                (Chain::Products(chain), TransformKind::Inverse) => chain.inverse(&mut numbers, &mut work)?,
                 (Chain::Products(chain), _) => chain.forward(&mut numbers, &mut work)?,
                 (Chain::Paper(paper), _) => {
                     paper.forward(&numbers, &mut work)?;
@@ -236,30 +238,30 @@ impl Channels {
     }
 }
 
-/// Transforms every channel with kernels made for it.
+/// Transforms every channel with newly made kernels.
 ///
 /// # Errors
-/// As of [`Channels::new`].
+/// See [`Channels::new`].
 pub fn transform(
     plan: &Plan,
     tables: &Tables,
     input: &ByChannel,
-    direction: Direction,
+    direction: TransformKind,
     device: &Device,
 ) -> Result<ByChannel, DeviceTransformError> {
     Channels::new(plan, tables, input.vectors.len(), direction, device)?.transform(input)
 }
 
-/// What a device is to hold.
+/// The memory plan of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceMemory {
-    /// Channels at once: all, if the memory holds them, else one.
+    /// Channels at once: all if they fit, otherwise one.
     pub channels: usize,
     /// Bytes of their two vectors each.
     pub vectors: u64,
-    /// Bytes of W⁰; other tables are little beside.
+    /// Bytes of W⁰; other tables are small.
     pub coefficients: u64,
-    /// Bytes that the device has.
+    /// Free bytes on the device.
     pub free: u64,
 }
 
@@ -274,7 +276,7 @@ pub fn memory_plan(plan: &Plan, channels: usize, device: &Device) -> DeviceMemor
     DeviceMemory { channels, vectors: vectors(channels), coefficients, free }
 }
 
-/// Some groups of a plan as a plan of their own: their numbers one group after another.
+/// A plan for some groups of a plan: their numbers one group after another.
 pub fn part_of(plan: &Plan, groups: &[usize]) -> Plan {
     let mut part = Plan { n_max: plan.n_max, groups: Vec::with_capacity(groups.len()), length: 0 };
     for at in groups {

@@ -1,20 +1,20 @@
 //! The head of an H2 file: orbitals, truncation, numbers of elements.
 //!
-//! In: a plan, or what a file says. Out: the orbitals by class, which pairs of them are states, how many elements there are. A
-//! state has weights w_a ≤ w, w_b ≤ w of one nucleon and w_a + w_b ≤ w2 of two.
+//! In: a plan, or the numbers of a file. Out: the orbitals by class, which pairs of them are states, how many elements
+//! there are. A state has weights w_a ≤ w, w_b ≤ w of one nucleon and w_a + w_b ≤ w2 of two.
 
 use super::super::channel::Channel;
 use super::super::plan::Plan;
 use super::super::space::orbits;
 use super::order;
 
-/// Room for rounding of weights, which are sums of few decimals.
+/// Tolerance for the rounding of weights, which are sums of few decimals.
 const SLACK: f64 = 1e-4;
 
-/// Beyond it a header is a slip of the pen; a table of its states would fill any memory.
+/// Largest accepted shell: beyond it a header is a typing error, and a table of its states would fill any memory.
 pub(super) const LARGEST_SHELL: u32 = 60;
 
-/// Orbitals of a class, twice as many as [`LARGEST_SHELL`] has. Their pairs are counted one by one.
+/// Most orbitals of a class, twice as many as [`LARGEST_SHELL`] has. Their pairs are counted one by one.
 pub(super) const MOST_ORBITALS: u32 = 4_000;
 
 /// Version of a file.
@@ -24,7 +24,7 @@ pub enum Version {
     V0,
     /// Any orbitals; sectors pp, nn, pn.
     V15099,
-    /// Any orbitals, numbered through; sectors pp, pn, nn.
+    /// Any orbitals, numbered consecutively; sectors pp, pn, nn.
     V15200,
 }
 
@@ -32,7 +32,7 @@ impl Version {
     /// All of them.
     pub const ALL: [Version; 3] = [Version::V0, Version::V15099, Version::V15200];
 
-    /// As files have it.
+    /// Its number in files.
     pub fn number(self) -> u32 {
         match self {
             Version::V0 => 0,
@@ -41,7 +41,7 @@ impl Version {
         }
     }
 
-    /// From a file's number; the error says what is known.
+    /// From a file's number; the error lists the known ones.
     pub fn from_number(number: i64) -> Result<Version, String> {
         let known = Version::ALL.into_iter().find(|version| i64::from(version.number()) == number);
         known.ok_or_else(|| format!("expected H2 version 0, 15099 or 15200, found {number}"))
@@ -71,7 +71,7 @@ impl Orbital {
         2 * self.radial + self.l
     }
 
-    /// Whether l and 2j belong together, and all is of a size that can be.
+    /// Checks that l and 2j fit together and all values are in range.
     pub fn check(self) -> Result<(), String> {
         let Orbital { radial, l, two_j, weight } = self;
         let fits = (two_j + 1 == 2 * l || two_j == 2 * l + 1) && radial < 500 && l < 1000 && weight.is_finite();
@@ -87,7 +87,7 @@ impl Orbital {
 #[derive(Debug, Clone)]
 pub(super) struct Header {
     pub version: Version,
-    /// Protons, neutrons.
+    /// Orbitals of protons, of neutrons.
     pub orbitals: [Vec<Orbital>; 2],
     /// The largest weight of one proton, of one neutron.
     pub one_body: [f64; 2],
@@ -96,13 +96,13 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// That of a plan's space.
+    /// The header of a plan's space.
     pub fn of_plan(plan: &Plan, version: Version) -> Header {
         let space = plan.space();
         Header::of_shells(version, space.shell_max(), space.quanta_max())
     }
 
-    /// Oscillator shells up to so many quanta of one and of two, j ascending in a shell.
+    /// Oscillator shells up to the given quanta of one and of two nucleons, j ascending in a shell.
     pub fn of_shells(version: Version, shell_max: u32, quanta_max: u32) -> Header {
         let of_shell = |n: u32| {
             let all = orbits(n).map(move |(l, two_j)| Orbital { radial: (n - l) / 2, l, two_j, weight: f64::from(n) });
@@ -122,15 +122,15 @@ impl Header {
         }
     }
 
-    /// The orbitals a, b, c, d from their places in their classes.
+    /// The orbitals a, b, c, d from their indices in their classes.
     pub fn four(&self, channel: Channel, places: [usize; 4]) -> [Orbital; 4] {
         let classes = Header::classes(channel);
         let [a, b, c, d] = places;
         [(a, 0), (b, 1), (c, 0), (d, 1)].map(|(place, side)| self.orbitals[classes[side]][place])
     }
 
-    /// Calls `visit(a, b, smallest J, largest J, parity, whether only even J)` for every pair of orbitals that is a state, in
-    /// lexicographic order.
+    /// Calls `visit(a, b, smallest J, largest J, parity, whether only even J)` for every pair of orbitals that is a
+    /// state, in lexicographic order.
     fn for_each_pair(&self, channel: Channel, mut visit: impl FnMut([usize; 2], [u32; 2], usize, bool)) {
         let [left, right] = Header::classes(channel);
         let identical = left == right;
@@ -149,9 +149,9 @@ impl Header {
         }
     }
 
-    /// Numbers of states by J and parity. Takes the memory of the J alone, however many orbitals a header has.
+    /// Numbers of states by J and parity. Uses memory only for the J values, however many orbitals a header has.
     fn sizes(&self, channel: Channel) -> Vec<[usize; 2]> {
-        // What begins at a J, less what ended before it.
+        // What starts at a J minus what ended before it.
         let mut changes = vec![[0i64; 2]; self.j_bound() as usize + 2];
         let mut sizes = vec![[0i64; 2]; self.j_bound() as usize + 2];
         self.for_each_pair(channel, |_, [least, most], parity, even| {
@@ -198,7 +198,7 @@ impl Header {
         2 * self.sizes(channel).iter().rposition(|sizes| *sizes != [0; 2]).unwrap_or(0) as u32
     }
 
-    /// Whether the numbers of elements that a file states are those that its orbitals have.
+    /// Checks the numbers of elements in a file against its orbitals.
     pub fn check_counts(&self, found: &[usize]) -> Result<(), String> {
         let expected = self.counts();
         let words = self.version.sectors().map(Channel::word).join(", ");

@@ -1,9 +1,10 @@
 //! H2 files of MFDn, versions 0, 15099 and 15200, as text and as Fortran records, in and out.
 //!
-//! A file has its orbitals (or their truncation), truncation weights, the number of elements of pp, nn and pn, and half of a
-//! symmetric matrix ⟨a b; J|V|c d; J⟩ between normalised antisymmetric states, a ≤ b for like nucleons, J and parity by turns;
-//! radial functions are positive at the origin (specifications: `doc/h2` of the shell project, MIT). In the layout of a plan, u
-//! has both orders of every pair, √((1+δab)(1+δcd)) for like nucleons, and radial functions positive at infinity.
+//! A file has its orbitals (or their truncation), truncation weights, the number of elements of pp, nn and pn, and half
+//! of a symmetric matrix ⟨a b; J|V|c d; J⟩ between normalised antisymmetric states, a ≤ b for like nucleons, ordered by J
+//! and parity; radial functions are positive at the origin (specifications: `doc/h2` of the shell project, MIT). In the
+//! layout of a plan, u has both orders of every pair, √((1+δab)(1+δcd)) for like nucleons, and radial functions positive
+//! at infinity.
 //!
 //! ```text
 //! |b a; J⟩ = −(−1)^{ja+jb−J} |a b; J⟩ for like nucleons,   positive at infinity = (−1)^{radial n} · positive at the origin
@@ -12,9 +13,9 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `header` | which orbitals and states does a file have? |
-//! | `order` | in which order do its elements stand? |
+//! | `order` | in which order are its elements? |
 //! | `text`, `records` | how are they written as lines, and as Fortran records of 4-byte numbers? |
-//! | `place` | where does an element stand in a plan? |
+//! | `place` | where is an element in a plan? |
 
 mod header;
 mod order;
@@ -34,7 +35,7 @@ use place::{Element, fill_forbidden};
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
-/// How a file holds its numbers.
+/// The encoding of a file's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     /// Lines with labels.
@@ -43,7 +44,7 @@ pub enum Encoding {
     Records,
 }
 
-/// Whether a file begins as these do: with a version number alone in its first line, or as a Fortran record of one integer.
+/// Whether a file begins like these: with only a version number in its first line, or as a Fortran record of one integer.
 pub fn recognised(path: &Path) -> bool {
     let Ok(start) = beginning(path) else { return false };
     let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
@@ -56,12 +57,12 @@ fn beginning(path: &Path) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// Reads the elements of a plan's space; those beyond it are left out.
+/// Reads the elements of a plan's space; those beyond it are ignored.
 ///
 /// # Errors
 ///
-/// Another version, a line or record that does not have its fields, counts that disagree with the orbitals, an element missing
-/// or given two values, a number that is not finite, a file that ends below N_max.
+/// An unknown version, a line or record with wrong fields, counts that disagree with the orbitals, an element missing or
+/// with two values, a number that is not finite, a file that ends below N_max.
 pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     let failed = |source| TableError::Read { path: path.to_path_buf(), source };
     let mut collected = Collected::new(plan);
@@ -73,7 +74,7 @@ pub fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     collected.finish(path)
 }
 
-/// The file with room for what is read ahead, and its length in bytes.
+/// The file, buffered, and its length in bytes.
 fn open(path: &Path) -> Result<(BufReader<InputFile>, u64), TableError> {
     let failed = |source| TableError::Read { path: path.to_path_buf(), source };
     let file = InputFile::open(path, FileKind::INTERACTION).map_err(failed)?;
@@ -81,7 +82,7 @@ fn open(path: &Path) -> Result<(BufReader<InputFile>, u64), TableError> {
     Ok((BufReader::with_capacity(1 << 20, file), bytes))
 }
 
-/// Elements on their way into a plan.
+/// Elements being collected for a plan.
 struct Collected<'a> {
     plan: &'a Plan,
     states: StateIndex,
@@ -97,7 +98,7 @@ impl<'a> Collected<'a> {
         Collected { plan, states: StateIndex::new(plan), vectors, left_out: 0, largest: 0 }
     }
 
-    /// Takes an element up; the words of the error follow a place.
+    /// Adds an element; the error text continues after a place.
     fn take(&mut self, channel: Channel, element: &Element) -> Result<(), String> {
         element.check()?;
         let [a, b, c, d] = element.four.map(|orbital| orbital.shell());
@@ -128,11 +129,12 @@ impl<'a> Collected<'a> {
     }
 }
 
-/// Writes the elements of a plan, which must be of pn, pp and nn and symmetric, in single precision as the format has it.
+/// Writes the elements of a plan, which must have pn, pp and nn and be symmetric, in single precision as the format
+/// requires.
 ///
 /// # Errors
 ///
-/// What the writer says; channels that are not there; elements that are not those of a Hermitian force between nucleons.
+/// I/O errors; missing channels; elements that are not those of a Hermitian force between nucleons.
 pub fn write(
     out: &mut dyn Write,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! The order of the elements in an H2 file, which Fortran records do not say.
+//! The order of the elements in an H2 file, which Fortran records do not state.
 //!
 //! In: a header. Out: for each sector J = 0, 1, …; for each J positive, then negative parity; then the upper triangle
 //! (a b) ≤ (c d) of the states in lexicographic order, row by row.
@@ -6,7 +6,7 @@
 use super::super::channel::Channel;
 use super::header::Header;
 
-/// Calls `visit(a b c d, J)` for all elements of a channel; an error ends it.
+/// Calls `visit(a b c d, J)` for all elements of a channel; stops at an error.
 pub(super) fn for_each<E>(
     header: &Header,
     channel: Channel,

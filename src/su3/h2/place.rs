@@ -1,7 +1,7 @@
 //! One element of an H2 file and its places in a plan.
 //!
-//! In: four orbitals, J, a value. Out: u at every order of the pairs and with bra and ket exchanged, signs and phases included;
-//! and back, where all these must agree.
+//! In: four orbitals, J, a value. Out: u at every order of the pairs and with bra and ket exchanged, including signs and
+//! phases; and the reverse, where all these must agree.
 
 use super::super::channel::Channel;
 use super::super::elements::{StateIndex, places};
@@ -18,14 +18,14 @@ pub(super) struct Element {
     pub value: f64,
 }
 
-/// Elements of a plan that ought to have one value up to sign, and have not.
+/// Elements of a plan that should be equal up to sign, but are not.
 pub(super) struct Disagreement {
     labels: String,
     values: [f64; 2],
 }
 
 impl Disagreement {
-    /// As an error, unless it is of the size of rounding.
+    /// The error text, unless the difference is rounding.
     pub fn explain(&self, largest: f64) -> String {
         let [one, other] = self.values;
         format!(
@@ -40,12 +40,12 @@ impl Disagreement {
 const ROUNDING: f64 = 1e-6;
 
 impl Element {
-    /// From places of orbitals in the header.
+    /// From indices of orbitals in the header.
     pub fn new(header: &Header, channel: Channel, four: [usize; 4], j: u32, value: f64) -> Element {
         Element { four: header.four(channel, four), j, identical: channel != Channel::Pn, value }
     }
 
-    /// What no state has.
+    /// Checks that the state exists.
     pub fn check(&self) -> Result<(), String> {
         for [a, b] in [[self.four[0], self.four[1]], [self.four[2], self.four[3]]] {
             if a.two_j.abs_diff(b.two_j) > 2 * self.j || 2 * self.j > a.two_j + b.two_j {
@@ -59,7 +59,7 @@ impl Element {
         if quanta % 2 == 1 { Err("bra and ket differ in parity".into()) } else { Ok(()) }
     }
 
-    /// What u has more than the file's value: the phase of the radial functions and √((1+δab)(1+δcd)).
+    /// The factor from the file's value to u: the phase of the radial functions and √((1+δab)(1+δcd)).
     fn factor(&self) -> f64 {
         let [a, b, c, d] = self.four;
         let radial: u32 = self.four.iter().map(|orbital| orbital.radial).sum();
@@ -68,7 +68,7 @@ impl Element {
         phase * f64::from(norm).sqrt()
     }
 
-    /// Its places with their signs; `None` beyond the space.
+    /// Its positions with their signs; `None` beyond the space.
     fn places(&self, plan: &Plan, states: &StateIndex) -> Vec<Option<(usize, f64)>> {
         let [a, b, c, d] = self.four;
         let mut all = Vec::new();
@@ -87,7 +87,7 @@ impl Element {
         all
     }
 
-    /// Puts u at all its places; whether they are in the space, or an error when another value is there.
+    /// Writes u to all its positions; returns whether they are in the space, or an error if another value is there.
     pub fn put(&self, plan: &Plan, states: &StateIndex, u: &mut [f64]) -> Result<bool, ()> {
         let value = self.factor() * self.value;
         let mut inside = true;
@@ -104,11 +104,11 @@ impl Element {
         Ok(inside)
     }
 
-    /// The file's value, from all its places.
+    /// The file's value, from all its positions.
     pub fn get(&self, plan: &Plan, states: &StateIndex, u: &[f64]) -> Result<f64, Disagreement> {
         let values: Vec<f64> = self.places(plan, states).into_iter().flatten().map(|(at, sign)| sign * u[at]).collect();
         let first = values.first().copied().unwrap_or(0.0);
-        // Small elements beside large ones carry the rounding of these.
+        // Small elements next to large ones carry their rounding.
         let differs = |other: &&f64| (**other - first).abs() > ROUNDING * first.abs().max(1.0);
         match values.iter().find(differs) {
             None => Ok(first / self.factor()),
@@ -120,7 +120,7 @@ impl Element {
         }
     }
 
-    /// The orders of a pair that are states of their own, and their signs.
+    /// The distinct orders of a pair, and their signs.
     fn orders(&self, [x, y]: [Orbital; 2]) -> Vec<([Orbital; 2], f64)> {
         let mut orders = vec![([x, y], 1.0)];
         if self.identical && x != y {
@@ -131,7 +131,7 @@ impl Element {
     }
 }
 
-/// Zero where two like nucleons in one orbital would have odd J.
+/// Sets elements to zero where two like nucleons in one orbital would have odd J.
 pub(super) fn fill_forbidden(plan: &Plan, u: &mut [f64]) {
     for (at, [bra, ket], j, left, right) in places(plan) {
         let same =

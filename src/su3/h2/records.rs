@@ -1,7 +1,8 @@
-//! H2 files as Fortran records: each between two 4-byte lengths, integers and reals of 4 bytes, little-endian.
+//! H2 files as Fortran records: each enclosed by two 4-byte lengths, with 4-byte integers and reals, little-endian.
 //!
-//! The version; v0: one record of species, N1b, N2b, size of like nucleons, size of pn; 15099 and 15200: numbers of orbitals, then
-//! for each class n, l, 2j and weights, then the lines of the text. At last the values, a record a sector, in the order of `order`.
+//! The version; v0: one record of species, N1b, N2b, size of like nucleons, size of pn; 15099 and 15200: numbers of
+//! orbitals, then for each class n, l, 2j and weights, then the lines of the text. Finally the values, a record per
+//! sector, in the order of `order`.
 
 use super::super::channel::Channel;
 use super::super::csv::TableError;
@@ -34,7 +35,7 @@ impl Records<'_> {
         TableError::Content { path: self.path.to_path_buf(), reason }
     }
 
-    /// The 4 bytes that come next.
+    /// The next 4 bytes.
     fn word(&mut self, what: &str) -> Result<[u8; 4], TableError> {
         let mut word = [0; 4];
         match self.file.read_exact(&mut word) {
@@ -53,7 +54,7 @@ impl Records<'_> {
         Ok(u32::from_le_bytes(self.word(what)?).into())
     }
 
-    /// Begins a record, which must have `numbers` numbers of 4 bytes; the file must hold them.
+    /// Begins a record, which must have `numbers` numbers of 4 bytes, all within the file.
     fn begin(&mut self, what: &str, numbers: usize) -> Result<(), TableError> {
         let start = self.at;
         let length = self.length(what)?;
@@ -129,7 +130,7 @@ pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableEr
     Ok(())
 }
 
-/// A whole number, 0 or more, of a size that can be.
+/// A plausible non-negative integer.
 fn whole(records: &Records, what: &str, number: i64, largest: u32) -> Result<u32, TableError> {
     let fits = u32::try_from(number).ok().filter(|number| *number <= largest);
     fits.ok_or_else(|| records.fault(format!("{what}: expected a number from 0 to {largest}, found {number}")))

@@ -1,9 +1,10 @@
 //! H2 files as text.
 //!
-//! Lines: version; v0: `2` species, N1b, N2b, sizes of like nucleons and pn. 15099: numbers of orbitals, `index n l 2j class
-//! weight` (class 1 protons, 2 neutrons), `J0 g0 Tz0`, weights of one and of two nucleons, 2Jmax and sizes of pp, nn, pn. 15200:
-//! orbitals numbered through with 2tz = ±1, `J0 g0 Tz0`, weights and sizes of pp, pn, nn. Then an element a line: `a b c d 2J
-//! type value` (v0), `a b c d 2J 2J' type value` (15099; type 11, 22, 12), `a b c d 2J 2J' value` (15200).
+//! Lines: version; v0: `2` species, N1b, N2b, sizes of like nucleons and pn. 15099: numbers of orbitals, `index n l 2j
+//! class weight` (class 1 protons, 2 neutrons), `J0 g0 Tz0`, weights of one and of two nucleons, 2Jmax and sizes of pp,
+//! nn, pn. 15200: orbitals numbered consecutively with 2tz = ±1, `J0 g0 Tz0`, weights and sizes of pp, pn, nn. Then one
+//! line per element: `a b c d 2J type value` (v0), `a b c d 2J 2J' type value` (15099; type 11, 22, 12), `a b c d 2J 2J'
+//! value` (15200).
 
 use super::super::channel::Channel;
 use super::super::csv::TableError;
@@ -34,7 +35,7 @@ impl Lines<'_> {
         TableError::Labels { path: self.path.to_path_buf(), line, reason }
     }
 
-    /// The numbers of the next line that is not blank, as many as there are names.
+    /// The numbers of the next non-blank line, as many as there are names.
     fn numbers<T: std::str::FromStr>(&mut self, names: &str) -> Result<(usize, Vec<T>), TableError> {
         let Some((at, line)) = self.next()? else {
             let last = self.rest.number() as usize;
@@ -49,7 +50,7 @@ impl Lines<'_> {
     }
 }
 
-/// A line for a message, cut where it is long.
+/// A line for a message, shortened if long.
 fn shown(line: &str) -> String {
     line.trim().chars().take(100).collect()
 }
@@ -200,7 +201,7 @@ fn element(lines: &mut Lines, header: &Header) -> Result<(usize, Channel, Elemen
     Ok((line, channel, Element::new(header, channel, four, (two_j[0] / 2) as u32, value[0])))
 }
 
-/// Places of orbitals that are numbered by class.
+/// Indices of orbitals numbered by class.
 fn in_class(header: &Header, channel: Channel, four: [usize; 4]) -> Result<[usize; 4], String> {
     let classes = Header::classes(channel);
     for (at, number) in four.into_iter().enumerate() {
@@ -212,7 +213,7 @@ fn in_class(header: &Header, channel: Channel, four: [usize; 4]) -> Result<[usiz
     Ok(four.map(|number| number - 1))
 }
 
-/// Channel and places of orbitals that are numbered through, protons first.
+/// Channel and indices of orbitals numbered consecutively, protons first.
 fn by_number(header: &Header, four: [usize; 4]) -> Result<(Channel, [usize; 4]), String> {
     let [protons, neutrons] = [0, 1].map(|class| header.orbitals[class].len());
     if let Some(number) = four.into_iter().find(|number| *number == 0 || *number > protons + neutrons) {

@@ -1,24 +1,24 @@
-//! Is a plan one that the text can be written for? A plan may come from a file.
+//! Checks that the text can be written for a plan. A plan may come from a file.
 
 use super::FullCiPlan;
 use crate::exact::IndexWord;
 
-/// A plan that contradicts itself, or a problem too large for the text's numbers.
+/// An inconsistent plan, or a problem too large for the text's numbers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the plan of {name} has {what} = {found}; it must be {expected}")]
 pub struct FullCiPlanError {
     /// The problem.
     pub name: String,
-    /// Which number.
+    /// Name of the number.
     pub what: &'static str,
     /// Its value.
     pub found: u64,
-    /// What it may be.
+    /// The allowed values.
     pub expected: &'static str,
 }
 
 impl FullCiPlan {
-    /// An error that names the first number that cannot be.
+    /// Returns an error that names the first invalid number.
     pub fn check(&self) -> Result<(), FullCiPlanError> {
         let refuse =
             |what, found: u64, expected| Err(FullCiPlanError { name: self.name.clone(), what, found, expected });
@@ -65,7 +65,7 @@ impl FullCiPlan {
         Ok(())
     }
 
-    /// First place that a link cannot name.
+    /// First index that a link cannot hold.
     fn most_field(&self) -> u64 {
         if self.link == IndexWord::U16 { 1 << 15 } else { 1 << 31 }
     }

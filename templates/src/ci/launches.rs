@@ -1,12 +1,11 @@
-//! The launches of a full-CI product: what each kernel is passed, and how many elements it may touch.
+//! The launches of a full-CI product: the arguments of each kernel, and how many elements it may access.
 //!
-//! `multiply`, then `multiply_finish`, which adds the partial sums of x·y; and once, when the tables are made, `diagonal`.
+//! `multiply`, then `multiply_finish`, which adds the partial sums of x·y; and once, after the tables are made,
+//! `diagonal`.
 
 use super::{FullCiPlan, Staging};
-use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::launch::{Access, Element, Launch, LaunchError, Parameter, multiply_finish};
 
-/// Threads of the block that adds partial sums.
-const FINISH_THREADS: u32 = 1024;
 /// Threads of a block of the diagonal.
 const DIAGONAL_THREADS: u32 = 128;
 
@@ -25,12 +24,7 @@ impl FullCiPlan {
         }
         parameters.extend(self.tables());
         let multiply = Launch::new("multiply", partials, self.threads, self.shared_bytes(), parameters)?;
-        let parameters = vec![
-            Parameter::table("partials", Element::F64, partials),
-            Parameter::number("count", Number::I64),
-            Parameter::memory("x_dot_y", Element::F64, Access::Out, 1),
-        ];
-        Ok(vec![multiply, Launch::new("multiply_finish", 1, FINISH_THREADS, 0, parameters)?])
+        Ok(vec![multiply, multiply_finish(1, partials, 1)?])
     }
 
     /// The tables of the product as parameters, in order.

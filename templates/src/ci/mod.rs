@@ -1,7 +1,7 @@
 //! Configuration interaction without a matrix: plans of σ = H C straight from integrals, and their CUDA text.
 //!
 //! * [`FullCiPlan`]: strings, classes of strings, groups of orbital pairs, and the shape of a block ([`Shape`]).
-//! * [`RowsPlan`]: any other space of strings, every row of H made anew in each product.
+//! * [`RowsPlan`]: any other space of strings, with every row of H recomputed in each product.
 //!
 //! Every number of a plan is a constant in its text; the tables of strings and integrals are given at the launch.
 

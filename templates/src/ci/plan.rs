@@ -1,37 +1,37 @@
-//! What a product of full configuration interaction is made of: every number that its text is written for.
+//! The parameters of a full-CI product: every number in its text.
 //!
 //! σ = H C with rows α string and columns β string (Olsen, Roos, Jørgensen and Jensen 1988). With ⟨I|E_pq + E_qp|J⟩ the
-//! signed *moves* of α strings and ⟨K|E_kl + E_lk|L⟩ the signed *links* of β strings, a string's densities E_pp among
-//! both, a block of threads takes one α string I:
+//! signed *moves* of α strings and ⟨K|E_kl + E_lk|L⟩ the signed *links* of β strings, both including a string's densities
+//! E_pp, a block of threads processes one α string I:
 //!
-//! | phase | work, a determinant |
+//! | phase | work per determinant |
 //! |---|---|
-//! | 1. σ(I, K) = Σ_J H_αα(I, J) C(J, K): rows, as they lie | α elements |
+//! | 1. σ(I, K) = Σ_J H_αα(I, J) C(J, K): contiguous rows | α elements |
 //! | 2. σ(I, K) += Σ_L H_ββ(K, L) C(I, L): row I gathered from the field | β elements |
 //! | 3. field F_kl(L) = Σ_J Σ_pq (kl\|pq) ⟨I\|E_pq\|J⟩ C(J, L), a dense product | pairs × moves |
 //! | 4. σ(I, K) += Σ_kl ⟨K\|E_kl\|L⟩ F_kl(L): gathered from the field | links |
 //!
-//! Phases 3 and 4 take the pairs kl group by group; pairs of a group are of one irrep, so that of the moves only those
-//! of the same irrep come in. Multiplying by the moves first costs pairs × moves coalesced operations in place of
-//! moves × links gathered ones: the gathers are links alone. The field lies in shared memory where the β strings of a
-//! class fit, else in device memory, a piece a block, which is written and read again while it is in the cache.
-//! Every sum has a fixed order and nothing is atomic.
+//! Phases 3 and 4 process the pairs kl group by group; pairs of a group have one irrep, so only moves of the same irrep
+//! contribute. Multiplying by the moves first costs pairs × moves coalesced operations instead of moves × links gathered
+//! ones: only links are gathered. The field is in shared memory if the β strings of a class fit, otherwise in device
+//! memory, one piece per block, which is written and read again while it is in the cache. Every sum has a fixed order and
+//! nothing is atomic.
 
 use crate::exact::IndexWord;
 use crate::text::Cost;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where the field lies.
+/// Where the field is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Staging {
-    /// In shared memory: a block takes one α string.
+    /// In shared memory: a block processes one α string.
     Shared,
-    /// In device memory: a block takes every `blocks`-th α string.
+    /// In device memory: a block processes every `blocks`-th α string.
     Global,
 }
 
-/// Pairs of orbitals whose fields are held at once.
+/// Pairs of orbitals whose fields are stored at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupPlan {
     /// Product of the irreps of each pair, from 0.
@@ -40,23 +40,23 @@ pub struct GroupPlan {
     pub pairs: u32,
 }
 
-/// Entries of tables whose lengths only the strings tell.
+/// Table lengths that depend on the strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableCounts {
-    /// Moves of all α strings, densities included.
+    /// Moves of all α strings, including densities.
     pub moves: u64,
-    /// Elements of H_αα, diagonal included.
+    /// Elements of H_αα, including the diagonal.
     pub alpha_same: u64,
-    /// Steps of 32 links, padding included.
+    /// Steps of 32 links, including padding.
     pub link_steps: u64,
-    /// Steps of 32 elements of H_ββ, diagonal and padding included.
+    /// Steps of 32 elements of H_ββ, including diagonal and padding.
     pub beta_same_steps: u64,
 }
 
 /// Every number of a full-CI product.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FullCiPlan {
-    /// Name of the problem, for people.
+    /// Name of the problem, for display.
     pub name: String,
     /// Orbitals.
     pub orbitals: u32,
@@ -64,15 +64,15 @@ pub struct FullCiPlan {
     pub up: u32,
     /// α strings.
     pub alpha_strings: u32,
-    /// β strings of each class: one class, or one an irrep.
+    /// β strings of each class: one class, or one per irrep.
     pub classes: Vec<u32>,
     /// Determinants.
     pub rows: u64,
-    /// Irreps that products of two orbitals have: 1, 2, 4 or 8.
+    /// Number of irreps of products of two orbitals: 1, 2, 4 or 8.
     pub irreps: u32,
     /// The pairs of orbitals in the order of the integrals' columns.
     pub groups: Vec<GroupPlan>,
-    /// Pairs whose fields a thread sums at once; groups are filled up to whole tiles.
+    /// Pairs whose fields a thread sums at once; groups are padded to whole tiles.
     pub pair_tile: u32,
     /// β strings whose fields a thread sums at once.
     pub columns: u32,
@@ -80,15 +80,15 @@ pub struct FullCiPlan {
     pub chunk: u32,
     /// Threads of a block.
     pub threads: u32,
-    /// Blocks that a multiprocessor should hold.
+    /// Target number of blocks per multiprocessor.
     pub resident: u32,
     /// Blocks.
     pub blocks: u32,
-    /// Where the field lies.
+    /// Where the field is stored.
     pub staging: Staging,
-    /// Width of a link: place in the field, and the sign in its highest bit.
+    /// Width of a link: index in the field, with the sign in its highest bit.
     pub link: IndexWord,
-    /// Width of a place within a class of β strings.
+    /// Width of an index within a class of β strings.
     pub place: IndexWord,
     /// Lengths of tables.
     pub counts: TableCounts,
@@ -101,7 +101,7 @@ impl FullCiPlan {
         orbitals * (orbitals + 1) / 2
     }
 
-    /// Where each group begins among the integrals' columns, and at the end their number.
+    /// First column of each group among the integrals, followed by the number of columns.
     pub fn group_starts(&self) -> Vec<u64> {
         let mut starts = vec![0];
         for group in &self.groups {
@@ -111,12 +111,12 @@ impl FullCiPlan {
         starts
     }
 
-    /// Columns of the table of integrals: pairs in the order of groups, each filled up with zeros.
+    /// Columns of the table of integrals: pairs in the order of groups, each padded with zeros.
     pub fn pair_columns(&self) -> u64 {
         self.group_starts().last().copied().unwrap_or(0)
     }
 
-    /// First slice of 32 β strings of each class, and at the end the number of slices.
+    /// First slice of 32 β strings of each class, followed by the number of slices.
     pub fn slice_starts(&self) -> Vec<u64> {
         let sums = self.classes.iter().scan(0, |sum, strings| {
             *sum += u64::from(strings.div_ceil(32));
@@ -135,7 +135,7 @@ impl FullCiPlan {
         u64::from(self.classes.iter().copied().max().unwrap_or(0))
     }
 
-    /// Pairs of the largest group, filled up to whole tiles.
+    /// Pairs of the largest group, padded to whole tiles.
     pub fn largest_group(&self) -> u64 {
         let starts = self.group_starts();
         starts.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0).max(1)
@@ -146,13 +146,13 @@ impl FullCiPlan {
         self.largest_group() * self.widest()
     }
 
-    /// Dynamic shared memory of a block: coefficients and rows of a chunk of moves, and the field if it lies there.
+    /// Dynamic shared memory of a block: coefficients and rows of a chunk of moves, and the field if it is stored there.
     pub fn shared_bytes(&self) -> u64 {
         let field = if self.staging == Staging::Shared { self.field() + 1 } else { 0 };
         8 * (u64::from(self.chunk) * (self.largest_group() + 1) + field)
     }
 
-    /// Bytes of all tables, fields in device memory and partial sums included.
+    /// Bytes of all tables, including fields in device memory and partial sums.
     pub fn table_bytes(&self) -> u64 {
         let (counts, strings) = (&self.counts, u64::from(self.alpha_strings));
         let alpha = strings * (8 + 2 + 8 * u64::from(self.irreps) + 8) + 6 * counts.moves + 12 * counts.alpha_same;
@@ -169,7 +169,8 @@ impl FullCiPlan {
         let strings = f64::from(self.alpha_strings.max(1));
         let beta: f64 = self.classes.iter().map(|strings| f64::from(*strings)).sum::<f64>().max(1.0);
         let rows = self.rows as f64;
-        // A row meets the moves of its own α string, and of each only the pairs of the move's irrep; densities are one.
+        // A row uses the moves of its own α string, and of each only the pairs of the move's irrep; densities have one
+        // irrep.
         let up = f64::from(self.up);
         let moves = self.counts.moves as f64 / strings - up + up.min(1.0);
         let pairs = self.pairs() as f64 / f64::from(self.irreps);

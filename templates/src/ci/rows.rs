@@ -1,38 +1,36 @@
-//! Configuration interaction without a matrix in any space made of products of strings: full, or up to a level of
-//! excitation, whole or of one irrep. Every row of H is made again in each product.
+//! Configuration interaction without a matrix in any space of products of strings: full, or up to a level of excitation,
+//! of all irreps or of one. Every row of H is recomputed in each product.
 //!
-//! σ(I, K) = Σ H(I K, J L) C(J, L), H in determinants joined by one or two moves (Slater 1929; Condon 1930; strings as
-//! in Knowles and Handy 1984). A warp takes one row (I, K):
+//! σ(I, K) = Σ H(I K, J L) C(J, L), with H between determinants that differ by one or two moves (Slater 1929; Condon
+//! 1930; strings as in Knowles and Handy 1984). A warp computes one row (I, K):
 //!
-//! | part | who |
+//! | part | lanes |
 //! |---|---|
-//! | moves of α strings, K looking on; pairs of moves | lanes over the list of I |
-//! | moves of β strings, I looking on; pairs of moves | lanes over the list of K |
-//! | a move of each | `32 / lanes` moves of I at once, each with `lanes` lanes over the moves of K |
+//! | moves of α strings, in the field of K; pairs of moves | lanes over the list of I |
+//! | moves of β strings, in the field of I; pairs of moves | lanes over the list of K |
+//! | one move of each | `32 / lanes` moves of I at once, each with `lanes` lanes over the moves of K |
 //!
-//! Moves of K stand in *runs*: one product of irreps, one *slot* (level and irrep) of target. Rows of one α string with the
-//! β strings of one slot are contiguous, so a run is gathered within a piece of C whose start a small table has, or which
-//! is not in the space. An element takes one gather of C and one of (pq|rs), both from the cache as a rule, so what
-//! counts is elements, not bytes. Every sum has a fixed order and nothing is atomic.
+//! Moves of K are grouped in *runs*: one product of irreps, one *slot* (level and irrep) of target. Rows of one α string
+//! with the β strings of one slot are contiguous, so a run gathers within a piece of C whose start is in a small table,
+//! or which is not in the space. An element takes one gather of C and one of (pq|rs), usually both from the cache, so the
+//! number of elements matters, not of bytes. Every sum has a fixed order and nothing is atomic.
 
 use super::FullCiPlanError;
 use crate::files;
-use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::launch::{Access, Element, Launch, LaunchError, Parameter, multiply_finish};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Moves of a run from which lanes share it.
+/// Minimum number of moves in a run for lanes to share it.
 const LONG_RUN: f64 = 64.0;
-/// Threads of the block that adds partial sums.
-const FINISH_THREADS: u32 = 1024;
 
-/// Entries of tables whose lengths only the strings tell.
+/// Table lengths that depend on the strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowsCounts {
-    /// One electron's moves of all α and of all β strings.
+    /// One-electron moves of all α and of all β strings.
     pub singles: [u64; 2],
-    /// Two electrons' moves.
+    /// Two-electron moves.
     pub doubles: [u64; 2],
     /// Runs of the moves of β strings.
     pub runs: u64,
@@ -41,7 +39,7 @@ pub struct RowsCounts {
 /// Every number of a product row by row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowsPlan {
-    /// Name of the problem, for people.
+    /// Name of the problem, for display.
     pub name: String,
     /// Orbitals.
     pub orbitals: u32,
@@ -53,13 +51,13 @@ pub struct RowsPlan {
     pub alpha_strings: u32,
     /// β strings.
     pub beta_strings: u32,
-    /// Slots of β strings: levels and irreps that are told apart.
+    /// Slots of β strings: distinct levels and irreps.
     pub slots: u32,
-    /// Irreps that products of two orbitals have: 1, 2, 4 or 8.
+    /// Number of irreps of products of two orbitals: 1, 2, 4 or 8.
     pub irreps: u32,
     /// Determinants.
     pub rows: u64,
-    /// Elements of H, at most.
+    /// Upper bound on the elements of H.
     pub elements: u64,
     /// Lanes over the moves of a β string: 1 to 32, a power of two.
     pub lanes: u32,
@@ -81,8 +79,8 @@ struct View<'a> {
 }
 
 impl RowsPlan {
-    /// Lanes for runs of this mean length. One lane a move of α is the quickest for short runs: none idles. Water in 6-31G
-    /// up to level 6, runs of 3 to 4, took 0.84 ms with 1 lane, 0.96 with 4, 1.59 with 16 (H200).
+    /// Lanes for runs of this mean length. One lane per move of α is fastest for short runs, because none idles. Water in
+    /// 6-31G up to level 6, runs of 3 to 4, took 0.84 ms with 1 lane, 0.96 with 4, 1.59 with 16 (H200).
     pub fn lanes_of(mean_run: f64) -> u32 {
         if mean_run < LONG_RUN { 1 } else { 8 }
     }
@@ -93,7 +91,7 @@ impl RowsPlan {
         orbitals * (orbitals + 1) / 2
     }
 
-    /// An error that names the first number that cannot be.
+    /// Returns an error that names the first invalid number.
     pub fn check(&self) -> Result<(), FullCiPlanError> {
         let refuse =
             |what, found: u64, expected| Err(FullCiPlanError { name: self.name.clone(), what, found, expected });
@@ -161,15 +159,10 @@ impl RowsPlan {
             Parameter::memory("partials", Element::F64, Access::Out, partials),
         ];
         let multiply = Launch::new("multiply", partials, self.threads, 0, self.and_tables(vectors))?;
-        let parameters = vec![
-            Parameter::table("partials", Element::F64, partials),
-            Parameter::number("count", Number::I64),
-            Parameter::memory("x_dot_y", Element::F64, Access::Out, 1),
-        ];
-        Ok(vec![multiply, Launch::new("multiply_finish", 1, FINISH_THREADS, 0, parameters)?])
+        Ok(vec![multiply, multiply_finish(1, partials, 1)?])
     }
 
-    /// The kernels that write the diagonal, and the sums of |elements| of every row with the largest of each block.
+    /// The kernels that write the diagonal, and the row sums of |H| with the largest of each block.
     pub fn set_up_launches(&self) -> Result<[Launch; 2], LaunchError> {
         let out = |name: &str, len| Parameter::memory(name, Element::F64, Access::Out, len);
         let grid = u64::from(self.blocks);
@@ -186,7 +179,7 @@ impl RowsPlan {
         parameters
     }
 
-    /// Bytes of all tables, and of the diagonal.
+    /// Bytes of all tables and of the diagonal.
     pub fn table_bytes(&self) -> u64 {
         let (alpha, beta, counts) = (u64::from(self.alpha_strings), u64::from(self.beta_strings), &self.counts);
         let strings = alpha * (24 + 8 * u64::from(self.slots) + 2 * u64::from(self.up))
@@ -196,7 +189,7 @@ impl RowsPlan {
         16 * self.rows + strings + moves + 10 * counts.runs + integrals + 8 * u64::from(self.blocks)
     }
 
-    /// A multiplication and an addition an element; C read once and σ written once.
+    /// A multiplication and an addition per element; C read once and σ written once.
     pub fn cost(&self) -> Cost {
         Cost { flops: 2.0 * self.elements as f64, bytes: 16.0 * self.rows as f64 }
     }
@@ -204,7 +197,7 @@ impl RowsPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template. A plan that [`RowsPlan::check`] refuses gives a text that does not compile.
+    /// The template cannot be rendered. A plan refused by [`RowsPlan::check`] gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let tables = self.tables().iter().map(|table| format!("{} {}", table.cuda(), table.name)).collect();
         let view = View { plan: self, prelude: PRELUDE, pairs: self.pairs(), tables, cost: self.cost() };

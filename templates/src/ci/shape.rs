@@ -1,4 +1,4 @@
-//! How large are tiles, groups and blocks of a full-CI product, and where does the field lie?
+//! Chooses the sizes of tiles, groups and blocks of a full-CI product, and where the field is stored.
 //!
 //! In: strings and orbital pairs of each irrep, shared memory of a block, multiprocessors. Out: a [`Shape`] and the groups.
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 /// α moves staged at once.
 const CHUNK: u32 = 64;
-/// Shared memory that the text declares by itself, and that the driver keeps for each block.
+/// Shared memory declared in the text, plus what the driver reserves for each block.
 const RESERVED: u64 = 2048;
-/// What a tile costs beside its sums, in sums of one pair: a row of C is loaded and its coefficients are.
+/// Overhead of a tile, in sums of one pair: loading a row of C and its coefficients.
 const TILE_LOADS: u64 = 4;
-/// Fields of device memory a multiprocessor: they should stay in the L2 cache.
+/// Fields in device memory per multiprocessor: they should stay in the L2 cache.
 const GLOBAL_BLOCKS: u32 = 2;
 
-/// What the choice of a shape asks for.
+/// The inputs of the choice.
 #[derive(Clone, Debug)]
 pub struct Strings {
     /// α strings.
@@ -23,13 +23,13 @@ pub struct Strings {
     pub classes: Vec<u32>,
     /// Orbital pairs of each irrep.
     pub pairs: Vec<u32>,
-    /// Shared memory that a block may have.
+    /// Shared memory available to a block.
     pub shared_bytes: u64,
     /// Multiprocessors of the card.
     pub multiprocessors: u32,
 }
 
-/// The numbers of a plan that change its speed and not its sums' terms.
+/// The numbers of a plan that affect its speed but not the terms of its sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// Pairs whose fields a thread sums at once.
@@ -40,24 +40,24 @@ pub struct Shape {
     pub chunk: u32,
     /// Threads of a block.
     pub threads: u32,
-    /// Blocks that a multiprocessor should hold.
+    /// Target number of blocks per multiprocessor.
     pub resident: u32,
-    /// Where the field lies.
+    /// Where the field is stored.
     pub staging: Staging,
 }
 
 impl Shape {
-    /// By model: tiles that leave few pairs to fill up, two columns a thread, two blocks a multiprocessor if the field
-    /// of a tile fits then, else one, else the field in device memory.
+    /// The model's choice: tiles that need little padding, two columns per thread, two blocks per multiprocessor if the
+    /// field of a tile then fits, else one, else the field in device memory.
     pub fn of(strings: &Strings) -> Shape {
         let tiles = |tile: u32| strings.pairs.iter().map(|pairs| u64::from(pairs.div_ceil(tile))).sum::<u64>();
         let cost = |tile: &u32| tiles(*tile) * (u64::from(*tile) + TILE_LOADS);
         let pair_tile = [12, 10, 8, 6, 4].into_iter().min_by_key(cost).unwrap_or(8);
         let widest = strings.classes.iter().copied().max().unwrap_or(0);
         let columns = if widest > 32 { 2 } else { 1 };
-        // Where one round of blocks takes all strings, a block has twice the threads: full CI of N2 with 252 strings took
-        // 0.027 ms with 256 threads and 0.034 with 128, water with 495 in classes of 128 took 0.047 with 64 and 0.055 with
-        // 128 (H200).
+        // If one round of blocks covers all strings, a block has twice the threads: full CI of N2 with 252 strings took
+        // 0.027 ms with 256 threads and 0.034 with 128, water with 495 in classes of 128 took 0.047 with 64 and 0.055
+        // with 128 (H200).
         let doubled = if strings.alpha <= 2 * strings.multiprocessors { 2 } else { 1 };
         let threads = (widest.div_ceil(columns).saturating_mul(doubled)).min(512).next_multiple_of(32).clamp(64, 512);
         let shape = Shape { pair_tile, columns, chunk: CHUNK, threads, resident: 2, staging: Staging::Shared };
@@ -67,7 +67,7 @@ impl Shape {
         [shape, one].into_iter().find(fits).unwrap_or(global)
     }
 
-    /// Pairs whose fields and coefficients fit into a block's share of shared memory.
+    /// Pairs whose fields and coefficients fit in a block's share of shared memory.
     fn room(&self, strings: &Strings) -> u32 {
         let share = strings.shared_bytes / u64::from(self.resident.max(1));
         let chunk = u64::from(self.chunk);
@@ -78,7 +78,7 @@ impl Shape {
 
     /// The groups: pairs of one irrep, as many whole tiles as fit.
     pub fn groups(&self, strings: &Strings) -> Vec<GroupPlan> {
-        // Places in the field are 31-bit numbers.
+        // Indices in the field are 31-bit numbers.
         let named = ((1u64 << 31) / u64::from(widest(strings)).max(1)).saturating_sub(1);
         let most = self.room(strings).min(u32::try_from(named).unwrap_or(u32::MAX));
         grouped(&strings.pairs, (most / self.pair_tile * self.pair_tile).max(self.pair_tile))

@@ -22,7 +22,7 @@ struct View<'a> {
     field: u64,
     largest_group: u64,
     pair_columns: u64,
-    /// Shift that brings the sign of a link to the highest bit of 32, and the bits of its place.
+    /// Shift of a link's sign to the highest bit of 32, and the bits of its index.
     sign_shift: u32,
     place_mask: String,
     link_type: &'static str,
@@ -39,7 +39,7 @@ impl FullCiPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template. A plan that [`FullCiPlan::check`] refuses gives a text that does not compile.
+    /// The template cannot be rendered. A plan refused by [`FullCiPlan::check`] gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let narrow = self.link.bytes() == 2;
         let starts = self.slice_starts();

@@ -1,4 +1,4 @@
-//! Copies of matrices for the tensor memory accelerator: even strides, turned where records mean them transposed.
+//! Copies of matrices for the tensor memory accelerator: with even strides, transposed where records need the transpose.
 
 use super::TableSizes;
 use crate::files;
@@ -6,27 +6,27 @@ use crate::launch::{Access, Element, Launch, LaunchError, Parameter};
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
-/// The plan of the copying kernel: it is the same for all matrices.
+/// The plan of the copying kernel, the same for all matrices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatrixCopiesPlan {
-    /// Name of the file, for people.
+    /// Name of the file, for display.
     pub name: String,
 }
 
-/// A part of a matrix that one block of threads copies; rows and columns as they are meant.
+/// A part of a matrix that one block of threads copies; its logical rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopiedPart {
     /// Number of its buffer.
     pub space: u32,
     /// Whether it is stored transposed.
     pub transposed: bool,
-    /// Rows and columns; at most 32 columns where it is stored transposed.
+    /// Rows and columns; at most 32 columns if it is stored transposed.
     pub size: [u32; 2],
-    /// Elements from a stored column to the next, where it is and in the copy.
+    /// Elements from one stored column to the next, in the source and in the copy.
     pub strides: [u32; 2],
-    /// Rows of zeros that go before it.
+    /// Rows of zeros before it.
     pub before: u32,
-    /// First elements, where it is and in the copy.
+    /// First elements, in the source and in the copy.
     pub firsts: [u64; 2],
 }
 
@@ -66,7 +66,7 @@ impl MatrixCopiesPlan {
         MatrixCopiesPlan { name: name.into() }
     }
 
-    /// The launch that makes the copies of so many parts; of `sizes` what is read and the output.
+    /// The launch that copies `parts` parts; `sizes` gives the lengths of inputs and output.
     pub fn launch(&self, sizes: &TableSizes, parts: usize) -> Result<Launch, LaunchError> {
         let mut parameters = sizes.spaces_read();
         parameters.push(Parameter::memory("output", Element::F64, Access::InOut, sizes.output));
@@ -77,7 +77,7 @@ impl MatrixCopiesPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let view = View { name: &self.name, prelude: PRELUDE, threads: Self::THREADS };
         Ok(KernelText {

@@ -1,7 +1,7 @@
 //! Operation records of DMRG on a card: the plan of one kernel that computes all output blocks of a stage, and its text.
 //!
-//! The text knows nothing of a bond: records and tiles come in a table at the launch ([`ProductRecord`], [`Tile`]), so one
-//! compilation serves a run. What is fixed is the shape of a block of threads ([`GroupedProductsPlan`]; for large matrices
+//! The text is independent of the bond: records and tiles come in a table at the launch ([`ProductRecord`], [`Tile`]), so
+//! one compilation serves a run. The shape of a block of threads is fixed ([`GroupedProductsPlan`]; for large matrices
 //! [`StreamedProductsPlan`], which reads copies with even strides, [`MatrixCopiesPlan`]).
 
 mod copies;

@@ -1,4 +1,4 @@
-//! The shape of a block of threads, what it takes, and its launch.
+//! The shape of a block of threads, its resources, and its launch.
 
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use serde::{Deserialize, Serialize};
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 /// Names of the buffers that records read, in the order of their numbers.
 const SPACES: [&str; 6] = ["left", "left_sum", "right", "right_sum", "input", "between"];
 
-/// Every number that the text of grouped products is written for.
+/// Every number in the text of grouped products.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupedProductsPlan {
-    /// Name of the file, for people.
+    /// Name of the file, for display.
     pub name: String,
-    /// Terms of the sum that are staged at once: columns of A and rows of B.
+    /// Terms of the sum staged at once: columns of A and rows of B.
     pub slab: u32,
     /// Terms of the sum of one tensor-core operation of 16 × 8 elements.
     pub step: u32,
 }
 
-/// Lengths that only a stage tells.
+/// Lengths that depend on the stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableSizes {
     /// Blocks of the grid.
     pub blocks: u32,
-    /// Elements that are read of each buffer.
+    /// Elements read from each buffer.
     pub spaces: [u64; 6],
     /// Elements of the output.
     pub output: u64,
@@ -30,17 +30,17 @@ pub struct TableSizes {
     pub words: u64,
 }
 
-/// A plan that the text cannot be written for.
+/// A plan for which the text cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the plan of {name} has {what} = {found}; it must be {expected}")]
 pub struct GroupedProductsPlanError {
     /// The file.
     pub name: String,
-    /// Which number.
+    /// Name of the number.
     pub what: &'static str,
     /// Its value.
     pub found: u32,
-    /// What it may be.
+    /// The allowed values.
     pub expected: &'static str,
 }
 
@@ -50,12 +50,12 @@ impl GroupedProductsPlan {
     /// Most rows and columns of a tile.
     pub const SIDE: u32 = 128;
 
-    /// The plan of an H200's kernel.
+    /// The plan for an H200.
     pub fn new(name: impl Into<String>) -> GroupedProductsPlan {
         GroupedProductsPlan { name: name.into(), slab: 16, step: 8 }
     }
 
-    /// An error that names the first number that cannot be.
+    /// Returns an error that names the first invalid number.
     pub fn check(&self) -> Result<(), GroupedProductsPlanError> {
         let refuse =
             |what, found, expected| Err(GroupedProductsPlanError { name: self.name.clone(), what, found, expected });
@@ -68,7 +68,7 @@ impl GroupedProductsPlan {
         Ok(())
     }
 
-    /// Dynamic shared memory of a block, in bytes: A and B of the slab that is multiplied and of the next.
+    /// Dynamic shared memory of a block, in bytes: A and B of the current slab and of the next.
     pub fn shared_bytes(&self) -> u64 {
         8 * 2 * 2 * u64::from(self.slab * Self::SIDE)
     }
@@ -81,7 +81,7 @@ impl GroupedProductsPlan {
 }
 
 impl TableSizes {
-    /// The buffers that are read, and where they begin.
+    /// The buffers that are read, and their first elements.
     pub(super) fn spaces_read(&self) -> Vec<Parameter> {
         let read = |(name, len): (&&str, &u64)| Parameter::table(*name, Element::F64, *len);
         let mut parameters: Vec<Parameter> = SPACES.iter().zip(&self.spaces).map(read).collect();
@@ -89,7 +89,7 @@ impl TableSizes {
         parameters
     }
 
-    /// What both kernels of records take.
+    /// The common parameters of both kernels of records.
     pub(super) fn parameters(&self) -> Vec<Parameter> {
         let mut parameters = self.spaces_read();
         parameters.push(Parameter::memory("output", Element::F64, Access::Out, self.output));

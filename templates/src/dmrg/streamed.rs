@@ -1,8 +1,9 @@
-//! Records whose operands stream: the plan of the kernel that has them brought by the tensor memory accelerator, its text.
+//! Records with streamed operands: the plan and text of the kernel whose operands the tensor memory accelerator loads.
 //!
 //! In: the same table as [`GroupedProductsPlan`](super::GroupedProductsPlan), and a tensor map of 16 words for each
-//! operand: its matrix must begin at an even element, have an even number of elements from a column to the next, and not be
-//! meant transposed; it is read from even rows on. The accelerator needs a thread to ask for a slab and no registers, so eight warps do nothing but multiply.
+//! operand, whose matrix must begin at an even element, have an even column stride, and not be transposed; it is read
+//! from even rows on. The accelerator needs one thread per request and no registers, so eight warps do nothing but
+//! multiply.
 
 use super::table::Fragments;
 use super::text::{Shape, records};
@@ -12,14 +13,14 @@ use crate::launch::{Element, Launch, LaunchError, Parameter};
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
-/// Every number that the text of streamed products is written for.
+/// Every number in the text of streamed products.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamedProductsPlan {
-    /// Name of the file, for people.
+    /// Name of the file, for display.
     pub name: String,
     /// Slabs in shared memory: 2 or 3.
     pub stages: u32,
-    /// Terms of the sum of one tensor-core operation of 16 × 8 elements: 8, as a lane reads them.
+    /// Terms of the sum of one tensor-core operation of 16 × 8 elements: 8, as one lane reads them.
     pub step: u32,
 }
 
@@ -35,14 +36,15 @@ struct View<'a> {
 }
 
 impl StreamedProductsPlan {
-    /// Threads of a block: eight warps that multiply, and four, the least that can hand registers over, of which one loads.
+    /// Threads of a block: eight warps that multiply, and four more, the minimum that can pass on registers, of which one
+    /// loads.
     pub const THREADS: u32 = 384;
-    /// Terms of the sum that are staged at once.
+    /// Terms of the sum staged at once.
     pub const SLAB: u32 = 32;
     /// Words of a tensor map.
     pub const MAP_WORDS: usize = 16;
 
-    /// The plan of an H200's kernel.
+    /// The plan for an H200.
     pub fn new(name: impl Into<String>) -> StreamedProductsPlan {
         StreamedProductsPlan { name: name.into(), stages: 3, step: 8 }
     }
@@ -52,7 +54,7 @@ impl StreamedProductsPlan {
         8 * 2 * u64::from(self.stages * Self::SLAB * GroupedProductsPlan::SIDE)
     }
 
-    /// The launch of one stage with so many tensor maps.
+    /// The launch of one stage with `maps` tensor maps.
     pub fn launch(&self, sizes: &TableSizes, maps: usize) -> Result<Launch, LaunchError> {
         let mut parameters = sizes.parameters();
         parameters.push(Parameter::table("maps", Element::U64, (Self::MAP_WORDS * maps) as u64));
@@ -62,7 +64,7 @@ impl StreamedProductsPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let shapes = Fragments::all().into_iter().filter(|fragments| fragments.across % 2 == 0).map(Shape::of);
         let view = View {

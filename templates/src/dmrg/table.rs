@@ -1,4 +1,4 @@
-//! The table that grouped products read: tiles, then records, each of eight 64-bit words, as the text declares them.
+//! The table read by grouped products: tiles, then records, each of eight 64-bit words, as declared in the text.
 
 /// Words of a tile and of a record.
 pub const WORDS: usize = 8;
@@ -14,23 +14,23 @@ pub enum Kind {
     Diagonal,
 }
 
-/// One operand: C's buffer is another matter.
+/// One operand of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Number of the buffer.
     pub space: u32,
     /// First element.
     pub offset: u64,
-    /// Elements from a column to the next.
+    /// Elements from one column to the next.
     pub stride: u32,
-    /// Whether its transpose is meant.
+    /// Whether the transpose is meant.
     pub transposed: bool,
 }
 
 /// A record as the kernel reads it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProductRecord {
-    /// What it does.
+    /// Its operation.
     pub kind: Kind,
     /// A, and B of a product.
     pub operands: [Place; 2],
@@ -42,7 +42,7 @@ pub struct ProductRecord {
     pub size: [u32; 2],
     /// c.
     pub coefficient: f64,
-    /// Numbers of its operands' tensor maps, where they stream.
+    /// Numbers of its operands' tensor maps, if they are streamed.
     pub maps: [u32; 2],
     /// Whether A's map begins a row before A.
     pub row_before: bool,
@@ -60,7 +60,7 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// The smallest that hold a tile of at most 128 × 128.
+    /// The smallest that cover a tile of at most 128 × 128.
     pub fn of(rows: u32, columns: u32) -> Fragments {
         let warps = match rows {
             0..=16 => 1,
@@ -71,29 +71,29 @@ impl Fragments {
         Fragments { warps, down: if rows > 64 { 2 } else { 1 }, across }
     }
 
-    /// The same where columns come in panels of 16.
+    /// The same for columns in panels of 16.
     pub fn of_panels(rows: u32, columns: u32) -> Fragments {
         let found = Fragments::of(rows, columns);
         Fragments { across: 2 * columns.max(1).div_ceil(16 * (8 / found.warps)), ..found }
     }
 
-    /// Rows that it holds.
+    /// Rows that it covers.
     pub fn rows(self) -> u32 {
         16 * self.warps * self.down
     }
 
-    /// Columns that it holds.
+    /// Columns that it covers.
     pub fn columns(self) -> u32 {
         8 * (8 / self.warps) * self.across
     }
 
-    /// All that there are; a tile names one by its place.
+    /// All fragments; a tile refers to one by its index.
     pub fn all() -> Vec<Fragments> {
         let of = |warps, down, most| (1..=most).map(move |across| Fragments { warps, down, across });
         of(4, 2, 8).chain(of(4, 1, 8)).chain(of(2, 1, 4)).chain(of(1, 1, 2)).collect()
     }
 
-    /// Its place in the list of all.
+    /// Its index in the list of all.
     pub fn number(self) -> u32 {
         let before = match (self.warps, self.down) {
             (4, 2) => 0,
@@ -118,10 +118,9 @@ pub struct Tile {
     pub offset: u64,
     /// Elements of the output block.
     pub length: u64,
-    /// Elements from a column of the output block to the next.
+    /// Elements from one column of the output block to the next.
     pub stride: u32,
-    /// Where its records begin in the list of records that touch tiles, products first; where copies and diagonals
-    /// begin; where they end.
+    /// Its range in the list of records that touch tiles, products first: start, start of copies and diagonals, end.
     pub touching: [u32; 3],
 }
 

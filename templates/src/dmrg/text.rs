@@ -10,7 +10,7 @@ pub(super) fn records(step: u32) -> Result<String, TextError> {
     #[derive(Serialize)]
     struct View {
         step: u32,
-        /// Numbers a lane holds of A and of B in one operation.
+        /// Numbers that a lane holds of A and of B in one operation.
         a: Vec<u32>,
         b: Vec<u32>,
     }
@@ -25,12 +25,12 @@ struct View<'a> {
     records: String,
     threads: u32,
     side: u32,
-    /// Numbers of an operand's slab that a thread carries.
+    /// Numbers of an operand's slab that a thread loads.
     carried: u32,
     shapes: Vec<Shape>,
 }
 
-/// A shape of tiles as the texts name it.
+/// A shape of tiles, as named in the text.
 #[derive(Serialize)]
 pub(super) struct Shape {
     number: u32,
@@ -55,7 +55,8 @@ impl GroupedProductsPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template. A plan that [`GroupedProductsPlan::check`] refuses gives a text that does not compile.
+    /// The template cannot be rendered. A plan refused by [`GroupedProductsPlan::check`] gives a text that does not
+    /// compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let view = View {
             plan: self,

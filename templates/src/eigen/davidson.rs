@@ -6,35 +6,35 @@ use crate::sums::MULTIPROCESSORS;
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
-/// Numbers that an iteration leaves: λ, the next eigenvalue, ‖r‖², whether no correction was left, ‖t‖² before and after.
+/// Numbers stored by an iteration: λ, the next eigenvalue, ‖r‖², whether no correction remained, ‖t‖² before and after.
 pub const SMALL_NUMBERS: usize = 6;
 
-/// Sums of the widest kernel: ‖r‖², ‖t‖², Vᵀt.
+/// Additional sums of the widest kernel, besides Vᵀt: ‖r‖², ‖t‖².
 const SUMS_BESIDE: usize = 2;
 
-/// Every number that the text is written for.
+/// Every number in the text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DavidsonPlan {
-    /// Name of the file, for people.
+    /// Name of the file, for display.
     pub name: String,
     /// Basis vectors before a restart, even.
     pub width: usize,
     /// Threads of a block.
     pub threads: u32,
-    /// Elements of the diagonal this near to the eigenvalue are held off.
+    /// Differences between the diagonal and the eigenvalue are bounded below by this.
     pub held: f64,
 }
 
-/// What a launch works on.
+/// The dimensions of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Elements of a vector.
     pub n: usize,
-    /// Elements from a basis vector to the next.
+    /// Elements from one basis vector to the next.
     pub stride: usize,
-    /// Basis vectors of the search; for `orthogonalised` and `appended` all that are to be orthogonal.
+    /// Basis vectors of the search; for `orthogonalised` and `appended` all vectors to be orthogonal to.
     pub width: usize,
-    /// Vectors before them in the basis that the search stays orthogonal to.
+    /// Preceding basis vectors to which the search stays orthogonal.
     pub below: usize,
 }
 
@@ -57,7 +57,7 @@ struct View<'a> {
 }
 
 impl DavidsonPlan {
-    /// The plan of DMRG's solves.
+    /// The plan for DMRG's solves.
     pub fn new(name: impl Into<String>) -> DavidsonPlan {
         DavidsonPlan { name: name.into(), width: 20, threads: 256, held: 0.1 }
     }
@@ -67,12 +67,12 @@ impl DavidsonPlan {
         2 * self.width * self.width + 3 * self.width
     }
 
-    /// Elements of the blocks' shares of sums.
+    /// Elements of the blocks' partial sums.
     pub fn partials(&self) -> usize {
         self.blocks(usize::MAX) as usize * (self.width + SUMS_BESIDE)
     }
 
-    /// Blocks for vectors of length `n`: two a multiprocessor are resident.
+    /// Blocks for vectors of length `n`: two per multiprocessor are resident.
     fn blocks(&self, n: usize) -> u64 {
         (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * u64::from(MULTIPROCESSORS))
     }
@@ -131,7 +131,7 @@ impl DavidsonPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let extent = Extent { n: 1, stride: 1, width: 1, below: 0 };
         let of = |entry: &str| -> Vec<String> {
@@ -155,7 +155,7 @@ impl DavidsonPlan {
     /// The launch of a kernel; `entry` is one of [`DavidsonPlan::ENTRIES`].
     ///
     /// # Errors
-    /// None for lengths below 2⁶³.
+    /// Never fails for lengths below 2⁶³.
     pub fn launch(&self, entry: &str, extent: Extent) -> Result<Launch, LaunchError> {
         Launch::new(entry, self.blocks(extent.n), self.threads, 0, self.parameters(entry, extent))
     }

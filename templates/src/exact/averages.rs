@@ -1,8 +1,8 @@
-//! The averages over a state that all pairs of sites need: densities, ⟨n n⟩ or ⟨SᶻSᶻ⟩, and ⟨S⁺ᵢS⁻ⱼ⟩.
+//! Averages over a state for all pairs of sites: densities, ⟨n n⟩ or ⟨SᶻSᶻ⟩, and ⟨S⁺ᵢS⁻ⱼ⟩.
 //!
 //! A vector of a sector is a matrix: columns are the high words of the basis, rows the low words that complete each one's
-//! charge ("class"). Weights v² are read twice, once along rows and once along columns; whatever moves something is one
-//! move of the low word and one of the high word, so the moves are short lists and no state is ranked on the device.
+//! charge ("class"). Weights v² are read twice, along rows and along columns; every off-diagonal operator is one move of
+//! the low word and one of the high word, so the moves are short lists and no state is ranked on the device.
 
 use crate::ScalarType;
 use crate::files;
@@ -19,17 +19,17 @@ pub struct AveragesPlan {
     pub low_sites: u32,
     /// Sites of the high word.
     pub high_sites: u32,
-    /// Bits a site.
+    /// Bits per site.
     pub width: u32,
     /// States of the sector.
     pub dimension: u64,
     /// Products v(h, l) v(h', l') of all operators together.
     pub products: f64,
-    /// Threads a block.
+    /// Threads per block.
     pub threads: u32,
 }
 
-/// Lengths of the tables, which follow from the sector.
+/// Lengths of the tables, which depend on the sector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AveragesSizes {
     /// Low words, by class.
@@ -38,7 +38,7 @@ pub struct AveragesSizes {
     pub columns: u64,
     /// Blocks of `row_moments`.
     pub tasks: u64,
-    /// Weights of rows that they leave, all blocks together.
+    /// Row weights of all blocks together.
     pub row_weights: u64,
     /// Pairs of moves whose products are summed.
     pub operators: u64,
@@ -56,10 +56,10 @@ pub struct AveragesSizes {
     pub row_pairs: u64,
 }
 
-/// Threads of a block: a thread a low site must be there, and four blocks of 128 registers a thread fit.
+/// Threads of a block: at least one per low site, and four blocks of 128 registers per thread fit.
 const THREADS: u32 = 128;
 
-/// High sites whose sums, two numbers each, fit 128 registers beside the rest.
+/// Most high sites whose sums, two numbers each, fit in 128 registers with the rest.
 const MOST_LEAN: u32 = 20;
 
 impl AveragesPlan {
@@ -74,8 +74,8 @@ impl AveragesPlan {
         AveragesPlan { scalar, low_sites, high_sites, width, dimension, products, threads: THREADS }
     }
 
-    /// Two additions a product; a square and an addition for each high site a state. The vector is read once for the
-    /// weights; how often the products read it depends on the caches, so its two numbers count once each here.
+    /// Two additions per product; a square and an addition per high site and state. The vector is read once for the
+    /// weights; how often the products read it depends on the caches, so its two numbers are counted once each.
     pub fn cost(&self) -> Cost {
         let n = self.dimension as f64;
         let flops = 2.0 * self.products + n * (2.0 + f64::from(self.high_sites));
@@ -104,7 +104,7 @@ impl AveragesPlan {
             levels: if *width == 1 { "0 or 1" } else { "Sz + S" },
             level_note: if *width == 1 { " = 1, or whether it is occupied" } else { "" },
             level_mask: format!("{:#x}", (1u64 << width) - 1),
-            // 128 registers a thread, or 255 for the sums of many high sites.
+            // 128 registers per thread, or 255 for the sums of many high sites.
             row_blocks: if *high_sites <= MOST_LEAN { 4 } else { 2 },
         };
         let text = render(files::AVERAGES, &view)?;
@@ -126,7 +126,7 @@ impl AveragesPlan {
         Parameter::table("x", self.scalar.element(), self.dimension)
     }
 
-    /// Numbers that one block of `row_moments` leaves.
+    /// Numbers written by one block of `row_moments`.
     pub fn moments(&self) -> u64 {
         u64::from(self.low_sites + 1) * u64::from(self.high_sites + 1)
     }

@@ -1,14 +1,14 @@
 //! The diagonal of H as a function of the state words.
 //!
 //! Terms of equal coefficient are counted at once: Σ nᵢ over a set of sites is popcount(word & mask); Σ nᵢnⱼ over pairs
-//! whose bits lie k apart is popcount(word & (word' >> k) & mask); for spins ½ Σ SᶻᵢSᶻⱼ counts the pairs that differ, by
-//! exclusive or. So the repulsion of a uniform Hubbard model is `4.0 * __popc(up & dn)`. A model whose couplings all
-//! differ keeps the user's own expression instead ([`ExpressionPlan`]), translated by `#[gpu_operator]`.
+//! whose bits are k apart is popcount(word & (word' >> k) & mask); for spins ½ Σ SᶻᵢSᶻⱼ counts the pairs that differ, by
+//! exclusive or. The repulsion of a uniform Hubbard model thus becomes `4.0 * __popc(up & dn)`. A model whose couplings
+//! all differ keeps the user's own expression instead ([`ExpressionPlan`]), translated by `#[gpu_operator]`.
 
 use super::ExpressionPlan;
 use serde::{Deserialize, Serialize};
 
-/// Which word a set of bits is taken from.
+/// The word that a set of bits belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StateWord {
     /// The whole state.
@@ -40,7 +40,7 @@ pub struct CountGroup {
     pub right: Option<(StateWord, i32)>,
     /// The counted positions in `left`.
     pub mask: u64,
-    /// Count pairs that differ (exclusive or) in place of pairs both set (and).
+    /// Count pairs that differ (exclusive or) instead of pairs both set (and).
     pub differs: bool,
 }
 
@@ -49,11 +49,11 @@ pub struct CountGroup {
 pub struct ProductTerm {
     /// Weight.
     pub coefficient: f64,
-    /// Bits of the state, or of the up word where there are two words.
+    /// Bits of the state, or of the up word if there are two words.
     pub mask: u64,
     /// Bits of the down word.
     pub down_mask: u64,
-    /// Sign form in place of the all-set form.
+    /// Sign form instead of the all-set form.
     pub parity: bool,
 }
 
@@ -66,13 +66,13 @@ pub struct LevelTerm {
     pub factors: Vec<(u32, u32)>,
 }
 
-/// The diagonal in all its forms; empty lists cost nothing.
+/// The diagonal in all its forms; empty lists add no work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiagonalPlan {
     /// Added to every element.
     pub constant: f64,
-    /// What was taken out of the operator beforehand, the same on all states: the expressions, which are of the whole
-    /// operator, are evaluated less this.
+    /// The constant removed from the operator beforehand, the same for all states: it is subtracted from the expressions,
+    /// which contain the whole operator.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub taken_out: f64,
     /// Counted terms.
@@ -81,20 +81,21 @@ pub struct DiagonalPlan {
     pub products: Vec<ProductTerm>,
     /// Products of Sᶻ above spin ½.
     pub levels: Vec<LevelTerm>,
-    /// Bits a site of a spin word, and 2S.
+    /// Bits per site of a spin word.
     pub level_width: u32,
     /// 2S of the levels.
     pub two_s: u32,
-    /// Sites of the up word, where a Kronecker split has two words.
+    /// Sites of the up word, if a Kronecker split has two words.
     pub sites: u32,
-    /// The user's expressions; where present the CUDA text is made of these and not of the lists above.
+    /// The user's expressions; if present the CUDA text uses these and not the lists above.
     pub expressions: Vec<ExpressionPlan>,
 }
 
-/// More counted groups than this and a diagonal with translated expressions is written as those.
+/// With more counted groups than this, a diagonal with translated expressions uses the expressions.
 const MOST_GROUPS_BEFORE_EXPRESSIONS: usize = 8;
 
-/// A constant larger than this many times the rest of the diagonal costs the expressions, which hold it, digits.
+/// If the removed constant exceeds this many times the rest of the diagonal, the expressions, which contain it, lose
+/// digits.
 const LARGEST_BESIDE_EXPRESSIONS: f64 = 100.0;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -103,8 +104,8 @@ fn is_zero(number: &f64) -> bool {
 }
 
 impl DiagonalPlan {
-    /// Keeps the expressions only where they are the better text: many groups and nothing else, and no constant taken out
-    /// that is large beside them.
+    /// Keeps the expressions only if they give the better text: many groups and nothing else, and no large removed
+    /// constant.
     pub fn choose_strategy(&mut self) {
         let few = self.counts.len() + self.products.len() + self.levels.len() <= MOST_GROUPS_BEFORE_EXPRESSIONS;
         let (low, high) = self.range([u32::MAX; 2]);
@@ -113,7 +114,7 @@ impl DiagonalPlan {
         }
     }
 
-    /// Bounds of the elements: what the terms allow one by one, with so many bits set in the up and the down word.
+    /// Bounds of the elements: term by term, with this many bits set in the up and the down word.
     pub fn range(&self, particles: [u32; 2]) -> (f64, f64) {
         let set = |word: StateWord| match word {
             StateWord::Up => particles[0],
@@ -142,12 +143,12 @@ impl DiagonalPlan {
             .fold((self.constant, self.constant), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
     }
 
-    /// Whether the element is the same everywhere.
+    /// Whether all elements are equal.
     pub fn is_constant(&self) -> bool {
         self.counts.is_empty() && self.products.is_empty() && self.levels.is_empty()
     }
 
-    /// The diagonal element of a whole state word, cut into an (up, down) pair where the counts need it.
+    /// The diagonal element of a whole state word, split into an (up, down) pair if the counts need it.
     #[inline]
     pub fn of_state(&self, state: u64) -> f64 {
         if self.sites == 0 {
@@ -196,7 +197,7 @@ impl DiagonalPlan {
         }
     }
 
-    /// File-scope CUDA that the diagonal needs: the user's expressions with their tables.
+    /// File-scope CUDA required by the diagonal: the user's expressions with their tables.
     pub fn declarations(&self, word_type: &str) -> String {
         let names = self.word_parameters(word_type);
         let declare = |(k, sum): (usize, &ExpressionPlan)| sum.declaration(k, &names, self);
@@ -208,10 +209,10 @@ impl DiagonalPlan {
         if self.sites > 0 { format!("{word_type} up, {word_type} dn") } else { format!("{word_type} state") }
     }
 
-    /// Statements that add the diagonal to `value`, one a line.
+    /// Statements that add the diagonal to `value`, one per line.
     pub fn statements(&self, wide: bool) -> Vec<String> {
         let arguments = if self.sites > 0 { "up, dn" } else { "state" };
-        // The expressions are the whole diagonal; the constant is what the counts leave of it.
+        // The expressions are the whole diagonal; the constant is included.
         let constant = if self.expressions.is_empty() { self.constant } else { 0.0 - self.taken_out };
         let mut lines = vec![format!("double value = {constant:?};")];
         if !self.expressions.is_empty() {
@@ -233,7 +234,7 @@ impl DiagonalPlan {
         lines
     }
 
-    /// Statement that adds a product; the two words of a pair as one where they fit.
+    /// Statement that adds a product; the two words of a pair are combined if they fit.
     fn product(&self, term: &ProductTerm) -> String {
         let ProductTerm { coefficient, mask, down_mask, parity } = *term;
         let words: Vec<(String, u64)> = match self.sites {
@@ -252,7 +253,7 @@ impl DiagonalPlan {
         format!("if ({set}) value += {coefficient:?};")
     }
 
-    /// Definition of `sz(i)` where the statements or the expressions use it.
+    /// Definition of `sz(i)`, if the statements or the expressions use it.
     pub fn level_macro(&self) -> Option<String> {
         if self.two_s == 0 {
             return None;

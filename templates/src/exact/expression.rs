@@ -1,19 +1,19 @@
-//! A diagonal `sum!` in the user's own words: the CUDA translation that `#[gpu_operator]` made of it, with the values of
-//! its indices and parameters as constants beside it.
+//! A diagonal `sum!` as written by the user: its CUDA translation by `#[gpu_operator]`, with the values of its indices
+//! and parameters as constants.
 
 use super::DiagonalPlan;
 use serde::{Deserialize, Serialize};
 
-/// A constant that the expression refers to.
+/// A constant used by the expression.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExpressionParameter {
     /// Its name in the definition.
     pub name: String,
     /// One value, or a table.
     pub values: Vec<f64>,
-    /// A table, indexed in the expression.
+    /// Whether it is a table, indexed in the expression.
     pub indexed: bool,
-    /// Integer arithmetic.
+    /// Whether it uses integer arithmetic.
     pub integer: bool,
 }
 
@@ -28,19 +28,19 @@ pub struct ExpressionPlan {
     pub text: String,
     /// The summand in CUDA.
     pub cuda: String,
-    /// Loop variables: name, whether integer, and one value a summand.
+    /// Loop variables: name, whether integer, and one value per summand.
     pub indices: Vec<(String, bool, Vec<f64>)>,
-    /// Parameters it refers to.
+    /// Parameters it uses.
     pub parameters: Vec<ExpressionParameter>,
 }
 
-/// Summands that are written out at once. A sum over fifteen bonds with all of them written out took every register there
-/// was and spilled (sm_90, NVRTC 13.5); with eight it takes 46 and a fifth block fits a multiprocessor.
+/// Summands that are unrolled at once. A fully unrolled sum over fifteen bonds took every register and spilled (sm_90,
+/// NVRTC 13.5); with eight it takes 46 and a fifth block fits on a multiprocessor.
 const UNROLL: usize = 8;
 
 impl ExpressionPlan {
-    /// `namespace sum_k { constants; double value(words) { loop } }`, each line that the user wrote mapped to the
-    /// user's file.
+    /// `namespace sum_k { constants; double value(words) { loop } }`, with each of the user's lines mapped to the user's
+    /// file.
     pub(super) fn declaration(&self, k: usize, words: &str, diagonal: &DiagonalPlan) -> String {
         let mut text = format!("// {}:{}\n//   {}\nnamespace sum_{k} {{\n", self.file, self.line, self.text);
         for parameter in &self.parameters {
@@ -82,7 +82,7 @@ fn constant(name: &str, values: &[f64], indexed: bool, integer: bool) -> String 
     }
 }
 
-/// n and Sz of the state in scope, by the names of the definition.
+/// n and Sz of the current state, by their names in the definition.
 fn macros(diagonal: &DiagonalPlan) -> String {
     if let Some(level) = diagonal.level_macro() {
         return level + "\n";

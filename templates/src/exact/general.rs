@@ -1,9 +1,9 @@
 //! The general matrix-free multiply: any real Hermitian operator on any sector.
 //!
 //! y_r = D_r x_r + Σ over flip masks f: a_f(s_r) · x[rank(s_r ⊕ f)], with a_f the sum of the amplitudes of the terms that
-//! match s_r. Rows are found from indices and indices from words by Lin's two tables, or, where a table of all half words would
-//! be larger than the sector, by bisection in the lists of its half words. A short operator is unrolled, a
-//! long one runs over a table (one function of 1,024 unrolled terms takes NVRTC 1.3 to 2.5 s, of 4,096 some 20 s).
+//! match s_r. Rows are converted to words and back by Lin's two tables or, if a table of all half words would be larger
+//! than the sector, by bisection in the lists of its half words. A short operator is unrolled, a long one loops over a
+//! table (one function of 1,024 unrolled terms takes NVRTC 1.3 to 2.5 s, of 4,096 some 20 s).
 
 use super::{DiagonalPlan, GeneralShape};
 use crate::ScalarType;
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 /// One elementary term: amplitude · (−1)^popcount(s & sign) where (s & care) == pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaskedTerm {
-    /// Bits that must match.
+    /// Bits to compare.
     pub care: u64,
-    /// What they must be.
+    /// Their required values.
     pub pattern: u64,
     /// Bits of the fermion sign.
     pub sign: u64,
@@ -28,15 +28,15 @@ pub struct MaskedTerm {
 /// Terms that flip the same bits: they share one rank and one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlipGroup {
-    /// Bits that change.
+    /// Bits that flip.
     pub flip: u64,
     /// The terms.
     pub terms: Vec<MaskedTerm>,
 }
 
 impl FlipGroup {
-    /// The largest Σ |amplitude| of terms that may act on one state: those that ask the same bits for different patterns
-    /// exclude each other.
+    /// The largest Σ |amplitude| of terms that may act on one state: those that require different patterns of the same
+    /// bits exclude each other.
     pub fn norm_bound(&self) -> f64 {
         let mut by_care: BTreeMap<u64, BTreeMap<u64, f64>> = BTreeMap::new();
         for term in &self.terms {
@@ -51,28 +51,28 @@ impl FlipGroup {
 pub struct TableSizes {
     /// Bits of the low part of a state word.
     pub low_bits: u32,
-    /// High parts that hold states.
+    /// High parts with states.
     pub parts: u64,
     /// Low parts listed, by charge.
     pub low_states: u64,
-    /// High parts there can be; 0 where the lists are searched.
+    /// Possible high parts; 0 if the lists are searched.
     pub high_parts: u64,
 }
 
 /// Every number of the general multiply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneralPlan {
-    /// Name of the model and sector, for people.
+    /// Name of the model and sector, for display.
     pub name: String,
     /// Number type of the vectors.
     pub scalar: ScalarType,
     /// Bits of the low part of a state word.
     pub low_bits: u32,
-    /// High parts that hold states.
+    /// High parts with states.
     pub parts: u64,
     /// Low parts listed, by charge: entries of `low_states`.
     pub low_states: u64,
-    /// High parts there can be: entries of `high_offset`; 0 where the lists are searched, and there is no such table.
+    /// Possible high parts: entries of `high_offset`; 0 if the lists are searched and there is no such table.
     pub high_parts: u64,
     /// States.
     pub dimension: u64,
@@ -80,17 +80,17 @@ pub struct GeneralPlan {
     pub diagonal: DiagonalPlan,
     /// Off-diagonal terms by flip mask.
     pub groups: Vec<FlipGroup>,
-    /// Where the model came from: one line a `sum!`.
+    /// Origin of the model: one line per `sum!`.
     pub sources: Vec<String>,
     /// Threads, blocks, strategy.
     pub shape: GeneralShape,
 }
 
-/// The most terms that are written out in one function.
+/// The most terms unrolled in one function.
 const UNROLL_BUDGET: usize = 256;
 
 impl GeneralPlan {
-    /// Fixes the shapes; the lists are as the model has them.
+    /// Chooses the shape; the lists are the model's.
     pub fn new(
         name: String,
         scalar: ScalarType,
@@ -123,7 +123,7 @@ impl GeneralPlan {
         self.high_parts > 0
     }
 
-    /// Reads x at every flip that applies (counted once each), writes y once.
+    /// Reads x at every flip that applies (each counted once), writes y once.
     pub fn cost(&self) -> Cost {
         let n = self.dimension as f64;
         let terms: usize = self.groups.iter().map(|group| group.terms.len()).sum();

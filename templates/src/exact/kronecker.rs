@@ -1,11 +1,11 @@
 //! H = D + I ⊗ A↑ + A↓ ⊗ I (Yamada, Machida, Imamura 2020, eq. 2–3): the plan of a multiply for one sector.
 //!
-//! Two launches. The up kernel takes a column of V (all up states of one down state) into shared memory, applies D and
-//! A↑, and writes y. The down kernel adds A↓ in one of two ways ([`DownShape`]). By runs, a warp takes 32 rows of all
-//! columns that share the high part of their down state: words ascend, so these stand together, and hops among the low
-//! sites are written out on registers (`runs.rs`). By tiles, a block takes some rows of a run of columns into shared
-//! memory and serves packed neighbours from there. Both read the rest from L2, where the rows of all columns stay while the
-//! blocks of one tile of rows run. The floor is five passes over a vector: x twice, y three times.
+//! Two launches. The up kernel loads a column of V (all up states of one down state) into shared memory, applies D and
+//! A↑, and writes y. The down kernel adds A↓ in one of two ways ([`DownShape`]). By runs, a warp processes 32 rows of all
+//! columns that share the high part of their down state: words ascend, so these are contiguous, and hops among the low
+//! sites are unrolled on registers (`runs.rs`). By tiles, a block loads some rows of a run of columns into shared memory
+//! and reads packed neighbours from there. Both read the rest from L2, where the rows of all columns stay while the
+//! blocks of one tile of rows run. The minimum is five passes over a vector: x twice, y three times.
 
 use super::runs::{RunTables, Runs};
 use super::{DiagonalPlan, DownShape, KroneckerShape, Staging, UP_ZEROS};
@@ -54,7 +54,7 @@ impl IndexWord {
     }
 }
 
-/// The distinct matrix elements of one species; a neighbour carries the number of its own.
+/// The distinct matrix elements of one species; each neighbour stores the number of its element.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Amplitudes {
     /// All equal.
@@ -66,7 +66,7 @@ pub enum Amplitudes {
 }
 
 impl Amplitudes {
-    /// From the distinct values; the numbers that neighbours carry index [`Amplitudes::values`].
+    /// From the distinct values; neighbours' numbers index [`Amplitudes::values`].
     pub fn of(mut distinct: Vec<f64>) -> Amplitudes {
         distinct.sort_by(f64::total_cmp);
         match distinct[..] {
@@ -96,11 +96,11 @@ impl Amplitudes {
 /// One term of a species: amplitude · (−1)^popcount(s & sign) to s ⊕ flip, where (s & care) == pattern. Bit i is site i.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hop {
-    /// Bits that change.
+    /// Bits that flip.
     pub flip: u64,
-    /// Bits that must match.
+    /// Bits to compare.
     pub care: u64,
-    /// What they must be.
+    /// Their required values.
     pub pattern: u64,
     /// Bits of the fermion sign.
     pub sign: u64,
@@ -130,8 +130,8 @@ pub struct SpeciesPlan {
 }
 
 impl SpeciesPlan {
-    /// Where the number of the amplitude stands in a packed word: a sign at the top, where it costs one operation, any
-    /// other number above the index.
+    /// Position of the amplitude's number in a packed word: a sign at the top, where it costs one operation, any other
+    /// number above the index.
     pub fn number_shift(&self) -> u32 {
         match self.amplitudes {
             Amplitudes::Signed(_) => 8 * self.word.bytes() as u32 - 1,
@@ -143,7 +143,7 @@ impl SpeciesPlan {
 /// Every number of the Kronecker multiply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KroneckerPlan {
-    /// Name of the model and sector, for people.
+    /// Name of the model and sector, for display.
     pub name: String,
     /// Number type of the vectors.
     pub scalar: ScalarType,
@@ -155,7 +155,7 @@ pub struct KroneckerPlan {
     pub down: SpeciesPlan,
     /// The diagonal.
     pub diagonal: DiagonalPlan,
-    /// Where the model came from: one line a `sum!`.
+    /// Origin of the model: one line per `sum!`.
     pub sources: Vec<String>,
     /// Tiles, threads, strategies.
     pub shape: KroneckerShape,
@@ -206,12 +206,12 @@ impl KroneckerPlan {
         self.down.elements > 0
     }
 
-    /// The down kernel's structure, where it walks by runs.
+    /// The down kernel's structure, if it works by runs.
     pub(super) fn runs(&self) -> Option<Runs> {
         Runs::new(self.sites, &self.down, self.shape.down)
     }
 
-    /// The tables of a down kernel that walks by runs.
+    /// The tables of a down kernel that works by runs.
     pub fn run_tables(&self) -> Option<RunTables> {
         self.runs().map(|runs| runs.tables())
     }
@@ -244,7 +244,7 @@ impl KroneckerPlan {
         }
     }
 
-    /// Partial sums that the down kernel leaves: one a block of tiles, one a warp of runs.
+    /// Partial sums of the down kernel: one per block of tiles, one per warp of runs.
     fn down_partials(&self) -> u64 {
         match self.shape.down {
             DownShape::Tile { .. } => self.down_blocks(),
@@ -252,7 +252,7 @@ impl KroneckerPlan {
         }
     }
 
-    /// Partial sums of xᵀy that the last kernel leaves.
+    /// Partial sums of xᵀy from the last kernel.
     pub fn partials(&self) -> u64 {
         if self.has_down() { self.down_partials() } else { self.up_blocks() }
     }
@@ -262,7 +262,7 @@ impl KroneckerPlan {
         self.up.states * self.down.states
     }
 
-    /// Five passes over a vector (three where no down electron can hop), and two operations an element of H.
+    /// Five passes over a vector (three if no down electron can hop), and two operations per element of H.
     pub fn cost(&self) -> Cost {
         let n = self.dimension() as f64;
         let elements =
@@ -327,7 +327,7 @@ impl KroneckerPlan {
         }
     }
 
-    /// The down kernel; empty where no down electron can hop.
+    /// The down kernel; empty if no down electron can hop.
     fn down_kernel(&self) -> Result<String, TextError> {
         if !self.has_down() {
             return Ok(String::new());
@@ -353,7 +353,7 @@ impl KroneckerPlan {
         fragment(files::KRONECKER_TILES, &view)
     }
 
-    /// `double diagonal_of(words)` and what it needs, for the multiply and for vector programs.
+    /// `double diagonal_of(words)` and its dependencies, for the multiply and for vector programs.
     pub fn diagonal_function(&self) -> String {
         let word = if self.wide_states() { "u64" } else { "u32" };
         let declarations = self.diagonal.declarations(word);

@@ -1,30 +1,27 @@
-//! The launches of a multiply: what y = H x and x·y pass to each kernel, and how many elements each may touch.
+//! The launches of a multiply: the arguments of each kernel for y = H x and x·y, and how many elements each may access.
 //!
-//! In: the plan, and for a Kronecker sum the number of packed neighbours. Out: one [`Launch`] a kernel, in order; the last
-//! is `multiply_finish`, which adds the partial sums of x·y.
+//! In: the plan, and for a Kronecker sum the number of packed neighbours. Out: one [`Launch`] per kernel, in order; the
+//! last is `multiply_finish`, which adds the partial sums of x·y.
 
 use super::runs::Runs;
 use super::{GeneralPlan, IndexWord, KroneckerPlan};
-use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::launch::{Access, Element, Launch, LaunchError, Parameter, multiply_finish};
 
-/// Threads of the one block that adds the partial sums.
-const FINISH_THREADS: u32 = 1024;
-
-/// Multiplies that may be started before the first x·y is fetched: each leaves its own in a place of its own.
+/// Multiplies that may be started before the first x·y is fetched: each result has its own place.
 pub const AT_ONCE: usize = 8;
 
-/// Packed neighbours of both species, in words, padding included. They follow from the rows of the hopping matrices and,
-/// for the down kernel, from the tile: whoever packs the tables knows them.
+/// Packed neighbours of both species, in words, including padding. They depend on the rows of the hopping matrices and,
+/// for the down kernel, on the tile: the code that packs the tables knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeighbourWords {
-    /// Of the up kernel: 128 words (32 lanes of four) a group.
+    /// Of the up kernel: 128 words (32 lanes of four) per group.
     pub up: u64,
-    /// Of the down kernel: 4 words a group; none where it walks by runs.
+    /// Of the down kernel: 4 words per group; none if it works by runs.
     pub down: u64,
 }
 
 impl IndexWord {
-    /// As the element of a table.
+    /// The type as a table element.
     pub fn element(self) -> Element {
         match self {
             IndexWord::U16 => Element::U16,
@@ -35,13 +32,7 @@ impl IndexWord {
 }
 
 fn finish(partials: u64) -> Result<Launch, LaunchError> {
-    let parameters = vec![
-        Parameter::table("partials", Element::F64, partials),
-        Parameter::number("count", Number::I64),
-        Parameter::number("place", Number::I64),
-        Parameter::memory("x_dot_y", Element::F64, Access::InOut, AT_ONCE as u64),
-    ];
-    Launch::new("multiply_finish", 1, FINISH_THREADS, 0, parameters)
+    multiply_finish(1, partials, AT_ONCE as u64)
 }
 
 impl KroneckerPlan {
@@ -95,7 +86,7 @@ impl Runs {
 }
 
 impl GeneralPlan {
-    /// Lin's tables as parameters of the functions that find the state of a row.
+    /// Lin's tables as parameters of the functions that compute the state of a row.
     pub(super) fn state_tables(&self) -> [Parameter; 4] {
         let table = |name, len| Parameter::table(name, Element::U64, len);
         [

@@ -2,8 +2,8 @@
 //!
 //! * [`KroneckerPlan`]: H = D + I ⊗ A↑ + A↓ ⊗ I, for models whose hops stay within one spin species.
 //! * [`GeneralPlan`]: any Hermitian operator, matrix-free: transitions grouped by flip mask, ranks by Lin tables.
-//! * [`AveragesPlan`]: what expectation values of all pairs of sites need, from the vector on its device.
-//! * [`DiagonalPlan`]: the diagonal, computed from the state words wherever it is needed and never stored.
+//! * [`AveragesPlan`]: expectation values for all pairs of sites, from the vector on its device.
+//! * [`DiagonalPlan`]: the diagonal, computed from the state words when needed and never stored.
 
 mod averages;
 mod diagonal;

@@ -1,10 +1,10 @@
 //! The down species by runs: A↓ split at a cut of the sites, so that few indices are left to load.
 //!
 //! A down state is (high | low), the low part being the first `low_sites` sites. States ascend, so the states that share a
-//! high part stand together, all low states of one particle number: a *run*. Runs of one particle number are of one
-//! *kind*. A term of A↓ factors into a high part, which takes run to run with one coefficient, and a low part, one of few
-//! *cases*. Terms without a high part act within a run and are the same for every run of a kind: they are written out.
-//! The rest is a table of *steps*: (run read from, case, coefficient) for each run written to.
+//! high part are contiguous, with all low states of one particle number: a *run*. Runs of one particle number have one
+//! *kind*. A term of A↓ factors into a high part, which maps run to run with one coefficient, and a low part, one of few
+//! *cases*. Terms without a high part act within a run and are the same for every run of a kind: they are unrolled.
+//! The rest is a table of *steps*: (source run, case, coefficient) for each target run.
 //!
 //! Case 0 is the low identity: a whole run times the coefficient, as for a hop among high sites.
 
@@ -27,7 +27,7 @@ impl Case {
         if (low & self.sign).count_ones() % 2 == 1 { -1.0 } else { 1.0 }
     }
 
-    /// What a column written has that the column read has not.
+    /// How the target column differs from the source column.
     fn about(&self) -> String {
         let sites = |mask: u64| (0..64u32).filter(move |site| mask >> site & 1 == 1);
         let site = |site: u32| match (self.flip >> site & 1, self.pattern >> site & 1) {
@@ -45,26 +45,26 @@ impl Case {
 pub(super) struct Kind {
     /// Particles in the low part.
     pub particles: u32,
-    /// The low words, ascending: columns of a run.
+    /// The low words, ascending: the columns of a run.
     pub words: Vec<u64>,
-    /// For each column read, the columns of the same run that it adds to: (column, coefficient).
+    /// For each source column, the columns of the same run that it adds to: (column, coefficient).
     pub own: Vec<Vec<(usize, f64)>>,
-    /// For each case, what it adds: (column written, column of the other run, sign). Empty for the identity.
+    /// For each case, what it adds: (target column, column of the other run, sign). Empty for the identity.
     pub cases: Vec<Vec<(usize, usize, f64)>>,
 }
 
-/// What one warp does: a part of the columns of a run.
+/// The task of one warp: a part of the columns of a run.
 #[derive(Clone, Copy, Debug)]
 struct Task {
     run: usize,
-    /// Which function of the text: its place in [`Runs::parts`].
+    /// Index of its function in [`Runs::parts`].
     part: usize,
 }
 
-/// Some columns of a kind, summed up together.
+/// Some columns of a kind, summed together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
-    /// Place in [`Runs::kinds`].
+    /// Index in [`Runs::kinds`].
     pub kind: usize,
     /// First column.
     pub first: usize,
@@ -72,7 +72,7 @@ pub(super) struct Part {
     pub count: usize,
 }
 
-/// The structure, from which text and tables are made.
+/// The structure that determines text and tables.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
     /// Kinds that occur, by particle number.
@@ -81,13 +81,13 @@ pub(super) struct Runs {
     pub parts: Vec<Part>,
     /// (first column, kind) of each run, by high word ascending.
     runs: Vec<(u64, usize)>,
-    /// (run read from, case, coefficient) for each run.
+    /// (source run, case, coefficient) for each run.
     steps: Vec<Vec<(usize, usize, f64)>>,
     tasks: Vec<Task>,
     cases: Vec<Case>,
 }
 
-/// What the kernel reads beside the vectors.
+/// The tables that the kernel reads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunTables {
     /// For each warp's task: the function of the text.
@@ -96,9 +96,9 @@ pub struct RunTables {
     pub task_run: Vec<u32>,
     /// For each run: its first column.
     pub run_column: Vec<u32>,
-    /// For each run: where its steps begin; one more than there are runs.
+    /// For each run: the first of its steps; one entry more than there are runs.
     pub run_steps: Vec<u32>,
-    /// For each step: first column of the run that is read.
+    /// For each step: first column of the source run.
     pub step_column: Vec<u32>,
     /// For each step: its case.
     pub step_case: Vec<u32>,
@@ -106,12 +106,12 @@ pub struct RunTables {
     pub step_coefficient: Vec<f64>,
 }
 
-/// Statements that are written out, at most: one function of 4,096 terms takes NVRTC 17 s, but each of these is a function
-/// of few hundred.
+/// Most unrolled statements: one function of 4,096 terms takes NVRTC 17 s, but each of these is a function of a few
+/// hundred.
 const STATEMENTS: usize = 12_000;
 
 impl Runs {
-    /// Splits a species; `None` for another shape or a cut that leaves no high part.
+    /// Splits a species; `None` for another shape or a cut without a high part.
     pub fn new(sites: u32, species: &SpeciesPlan, shape: DownShape) -> Option<Runs> {
         let DownShape::Runs { low_sites, outputs, .. } = shape else { return None };
         if low_sites == 0 || low_sites >= sites || sites > 32 || outputs == 0 {
@@ -144,7 +144,7 @@ impl Runs {
                 let own = |word: &u64| {
                     let hops = species.hops.iter().filter(|hop| is_own(hop));
                     let mut to: BTreeMap<usize, f64> = BTreeMap::new();
-                    // A is symmetric: what a column takes from others it gives to them.
+                    // A is symmetric: what a column receives from others it also gives to them.
                     for hop in hops.filter(|hop| word & hop.care == hop.pattern) {
                         *to.entry(rank(word ^ hop.flip)).or_default() += low_part(hop).sign_of(*word) * hop.amplitude;
                     }
@@ -206,7 +206,7 @@ impl Runs {
                 Part { kind, first, count: end - first }
             }));
         }
-        // The long ones first, parts of one run side by side: they read the same columns.
+        // The long ones first, parts of one run together: they read the same columns.
         let mut order: Vec<usize> = (0..runs.len()).collect();
         order.sort_by_key(|run| std::cmp::Reverse(kinds[runs[*run].1].words.len()));
         let mut tasks = Vec::new();
@@ -217,7 +217,7 @@ impl Runs {
         Some(Runs { kinds, steps, tasks, parts, runs, cases })
     }
 
-    /// Whether the text stays of a length that compiles in a second or two.
+    /// Whether the text is short enough to compile in a second or two.
     pub fn is_short(&self) -> bool {
         let of_kind = |kind: &Kind| -> usize {
             kind.own.iter().map(|to| to.len() + 1).sum::<usize>() + kind.cases.iter().map(Vec::len).sum::<usize>()

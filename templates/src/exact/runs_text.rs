@@ -11,7 +11,7 @@ use serde::Serialize;
 const LINE: usize = 108;
 /// Registers of a multiprocessor, on every supported architecture.
 const REGISTERS: u32 = 64 * 1024;
-/// Registers of a thread beside its accumulators: loads in flight and addresses.
+/// Registers of a thread in addition to its accumulators: loads in flight and addresses.
 const OTHER_REGISTERS: u32 = 56;
 
 #[derive(Serialize)]
@@ -57,7 +57,7 @@ impl KroneckerPlan {
         let (Some(runs), DownShape::Runs { low_sites, outputs, warps }) = (self.runs(), self.shape.down) else {
             return Ok(String::new());
         };
-        // With single precision the compiler takes more loads in flight than it has registers for, if it is held to few.
+        // In single precision, if held to few registers, the compiler keeps more loads in flight than fit.
         let blocks = match self.scalar {
             ScalarType::F64 => (REGISTERS / (32 * warps * (2 * outputs + OTHER_REGISTERS))).max(1),
             ScalarType::F32 => 1,
@@ -125,7 +125,7 @@ fn add(column: usize, coefficient: f64, value: &str) -> String {
     }
 }
 
-/// Statements side by side, as many as fit a line.
+/// Statements side by side, as many as fit in a line.
 fn filled(statements: impl Iterator<Item = String>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for statement in statements {

@@ -1,7 +1,7 @@
-//! The shape of a multiply: what may differ between two plans of one problem. Every shape adds the same terms in the same
-//! precision; only the order in which a row's terms are added may differ, so the last bits.
+//! The shape of a multiply: the possible differences between two plans of one problem. Every shape adds the same terms in
+//! the same precision; only the order in which a row's terms are added may differ, and so the last bits.
 //!
-//! [`KroneckerShape::of`] is the choice by rule; `candidates` are the shapes worth timing on a card.
+//! [`KroneckerShape::of`] chooses by rule; `candidates` are the shapes worth timing on a card.
 
 use super::runs::Runs;
 use super::{GeneralPlan, IndexWord, KroneckerPlan, SpeciesPlan};
@@ -14,28 +14,28 @@ use std::fmt;
 pub enum Staging {
     /// The column is copied to shared memory first.
     Shared,
-    /// The column is too long for that: from L2 and memory.
+    /// The column is too long for that: gather from L2 and memory.
     Global,
 }
 
-/// How the down kernel walks over V.
+/// How the down kernel traverses V.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DownShape {
-    /// A block takes some rows of a run of columns into shared memory; packed neighbours are served from there or from L2.
+    /// A block loads some rows of a run of columns into shared memory; packed neighbours are read from there or from L2.
     Tile {
         /// Rows of the tile; as many threads run along the up index.
         rows: u32,
-        /// Columns that are worked on at once (rows · lanes threads).
+        /// Columns processed at once (rows · lanes threads).
         lanes: u32,
         /// Columns of the tile.
         columns: u32,
     },
-    /// A warp takes 32 rows of all columns that share the high part of their down state; hops among the low sites are
-    /// written out on registers, everything else adds whole runs of columns.
+    /// A warp processes 32 rows of all columns that share the high part of their down state; hops among the low sites are
+    /// unrolled on registers, everything else adds whole runs of columns.
     Runs {
         /// Sites of the low part.
         low_sites: u32,
-        /// Most columns that one warp adds up at a time, an accumulator each.
+        /// Most columns that one warp sums at a time, with one accumulator each.
         outputs: u32,
         /// Warps of a block.
         warps: u32,
@@ -47,22 +47,22 @@ pub enum DownShape {
 pub struct KroneckerShape {
     /// Up kernel: where it gathers from.
     pub staging: Staging,
-    /// Up kernel: threads a block.
+    /// Up kernel: threads per block.
     pub up_threads: u32,
-    /// Up kernel: columns a block.
+    /// Up kernel: columns per block.
     pub up_columns: u32,
     /// The down kernel.
     pub down: DownShape,
 }
 
-/// Zeros behind a column in shared memory, for rows of fewer neighbours than their slice is wide: one in each of the 16
+/// Zeros after a column in shared memory, for rows with fewer neighbours than their slice is wide: one in each of the 16
 /// banks of 8 bytes.
 pub const UP_ZEROS: u64 = 16;
 
-/// Shared memory of a block on every supported architecture, with what the runtime itself takes left out: sm_80 has
-/// 163 KiB, sm_90 and sm_100 have 227 KiB.
+/// Shared memory of a block available on every supported architecture, without what the runtime reserves: sm_80 has 163
+/// KiB, sm_90 and sm_100 have 227 KiB.
 const SHARED_BYTES: u64 = 160 * 1024;
-/// Threads of the up kernel where a column fills them.
+/// Threads of the up kernel if a column fills them.
 const UP_THREADS: u64 = 1024;
 /// Rows of the down kernel's tile: 128 bytes of f64, one full line of memory for each column.
 const TILE_ROWS: u64 = 16;
@@ -72,7 +72,7 @@ const TILE_THREADS: u64 = 1024;
 const TILE_THREADS_WIDE: u64 = 768;
 /// Shared memory of the down kernel's tile: two blocks fit a multiprocessor of sm_90, one of sm_80.
 const TILE_BYTES: u64 = 111 * 1024;
-/// Rows from which the down kernel walks by runs: a few warps' worth, so that the last one's idle lanes do not count.
+/// Minimum rows for the down kernel to work by runs: a few warps' worth, so that the last one's idle lanes do not matter.
 const RUN_ROWS: u64 = 256;
 /// Accumulators and warps of the down kernel by runs; on one H200, 130,873,600 states: 24 outputs 1.09 ms, 36 1.12, 70
 /// (a whole run at a time) 1.15.
@@ -84,7 +84,7 @@ impl KroneckerShape {
     pub fn of(scalar: ScalarType, sites: u32, up: &SpeciesPlan, down: &SpeciesPlan) -> KroneckerShape {
         let column = (up.states + UP_ZEROS) * scalar.bytes() as u64;
         let staging = if column <= SHARED_BYTES { Staging::Shared } else { Staging::Global };
-        // Short columns share a block until it has some 1,024 rows to work on.
+        // Short columns share a block until it has some 1,024 rows.
         let up_columns = (UP_THREADS / up.states.max(1)).clamp(1, 32).min(down.states.max(1)) as u32;
         let rows = (up.states * u64::from(up_columns)).next_multiple_of(32);
         let up_threads = rows.min(UP_THREADS) as u32;
@@ -95,12 +95,12 @@ impl KroneckerShape {
     }
 }
 
-/// Half of the sites, and no more than give 70 columns a run.
+/// Half of the sites, but at most what gives 70 columns per run.
 fn low_sites(sites: u32) -> u32 {
     sites.div_ceil(2).min(8)
 }
 
-/// A tile of so many rows that fills its share of shared memory.
+/// A tile of `rows` rows that fills its share of shared memory.
 fn tile(scalar: ScalarType, up: &SpeciesPlan, down: &SpeciesPlan, rows: u64) -> DownShape {
     let rows = up.states.next_power_of_two().min(rows);
     let most = (TILE_BYTES / (rows * scalar.bytes() as u64)).max(1);
@@ -111,7 +111,7 @@ fn tile(scalar: ScalarType, up: &SpeciesPlan, down: &SpeciesPlan, rows: u64) -> 
 }
 
 impl KroneckerPlan {
-    /// Shapes worth timing, this plan's own first and none twice. Each is as correct as the others on any problem.
+    /// Shapes worth timing, this plan's own first and without repetition. All give correct results for any problem.
     pub fn candidates(&self) -> Vec<KroneckerShape> {
         let own = self.shape;
         let mut shapes = vec![own];
@@ -142,19 +142,19 @@ impl KroneckerPlan {
 /// The shape of the general multiply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GeneralShape {
-    /// Whether the terms are written out or run over a table.
+    /// Whether the terms are unrolled or looped over in a table.
     pub unrolled: bool,
-    /// Threads a block.
+    /// Threads per block.
     pub threads: u32,
     /// Blocks.
     pub blocks: u32,
 }
 
-/// Terms that are still worth trying written out: they take NVRTC a second or two.
+/// Most terms worth trying unrolled: they take NVRTC a second or two.
 const UNROLLED_TERMS: usize = 768;
 
 impl GeneralShape {
-    /// A thread a row, as long as the blocks are not too many.
+    /// A thread per row, as long as the blocks are not too many.
     pub fn new(dimension: u64, threads: u32, unrolled: bool) -> GeneralShape {
         let blocks = dimension.div_ceil(u64::from(threads)).clamp(1, 1 << 16) as u32;
         GeneralShape { unrolled, threads, blocks }
@@ -162,7 +162,7 @@ impl GeneralShape {
 }
 
 impl GeneralPlan {
-    /// Shapes worth timing, this plan's own first and none twice.
+    /// Shapes worth timing, this plan's own first and without repetition.
     pub fn candidates(&self) -> Vec<GeneralShape> {
         let terms: usize = self.groups.iter().map(|group| group.terms.len()).sum();
         let mut shapes = vec![self.shape];

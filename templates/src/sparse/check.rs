@@ -1,23 +1,23 @@
-//! Is a plan one that the text can be written for? A plan may come from a file.
+//! Checks that the text can be written for a plan. A plan may come from a file.
 
 use super::{ColumnWord, SparsePlan, Storage};
 
-/// A plan that contradicts itself.
+/// An inconsistent plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SparsePlanError {
-    /// A number that is none of those that may stand there.
+    /// An invalid number.
     #[error("the plan of {name} has {what} = {found}; it must be {expected}")]
     Number {
         /// The matrix.
         name: String,
-        /// Which field.
+        /// Name of the field.
         what: String,
         /// Its value.
         found: u64,
-        /// What it may be.
+        /// The allowed values.
         expected: &'static str,
     },
-    /// The upper triangle with something that its kernels have no text for.
+    /// The upper triangle combined with something its kernels do not support.
     #[error(
         "the plan of {name} stores the upper triangle of a symmetric matrix; that takes one part, one vector, absolute \
          columns counted from 0, and no window of x in shared memory"
@@ -26,7 +26,7 @@ pub enum SparsePlanError {
         /// The matrix.
         name: String,
     },
-    /// No part at all.
+    /// A plan without parts.
     #[error("the plan of {name} has no parts; even a matrix without non-zeros has an empty one")]
     NoParts {
         /// The matrix.
@@ -34,11 +34,11 @@ pub enum SparsePlanError {
     },
 }
 
-/// Local rows of a block are written in 15 bits, with one number for "none", and a bit for "nothing in this part".
+/// Local rows of a block have 15 bits, with one number for "none", and a bit for "nothing in this part".
 pub(super) const MOST_BLOCK_ROWS: u32 = 32_736;
 
 impl SparsePlan {
-    /// An error that names the first number that cannot be.
+    /// Returns an error that names the first invalid number.
     pub fn check(&self) -> Result<(), SparsePlanError> {
         let refuse = |what: &str, found: u64, expected| {
             Err(SparsePlanError::Number { name: self.name.clone(), what: what.into(), found, expected })

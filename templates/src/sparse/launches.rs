@@ -1,18 +1,16 @@
-//! The launches of a sparse multiply: what each kernel is passed, and how many elements it may touch.
+//! The launches of a sparse multiply: the arguments of each kernel, and how many elements it may access.
 //!
-//! `interleave` where there is more than one vector, `multiply`, and `multiply_finish`, which adds the partial sums of
-//! x·y of each vector, a block a vector.
+//! `interleave` for more than one vector, `multiply`, and `multiply_finish`, which adds the partial sums of x·y of each
+//! vector, one block per vector.
 
 use super::{ColumnWord, PartPlan, SparsePlan, Storage};
-use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter, multiply_finish};
 
 /// Threads of the kernel that interleaves vectors.
 const INTERLEAVE_THREADS: u32 = 256;
-/// Threads of the block that adds partial sums.
-const FINISH_THREADS: u32 = 1024;
 
 impl SparsePlan {
-    /// Partial sums of all x·y: one a block and vector, the blocks being those that write y.
+    /// Partial sums of all x·y: one per block and vector, for the blocks that write y.
     pub fn partials(&self) -> u64 {
         if self.is_half() {
             return self.symmetric_partials();
@@ -48,12 +46,7 @@ impl SparsePlan {
     /// The kernel that adds the partial sums of x·y.
     pub(super) fn dot_launch(&self) -> Result<Launch, LaunchError> {
         let vectors = u64::from(self.vectors);
-        let parameters = vec![
-            Parameter::table("partials", Element::F64, self.partials()),
-            Parameter::number("count", Number::I64),
-            Parameter::memory("x_dot_y", Element::F64, Access::Out, vectors),
-        ];
-        Launch::new("multiply_finish", vectors, FINISH_THREADS, 0, parameters)
+        multiply_finish(vectors, self.partials(), vectors)
     }
 
     /// The tables of the multiply as parameters, in order.
@@ -63,7 +56,7 @@ impl SparsePlan {
         tables
     }
 
-    /// The tables of one part: values, columns, and what its storage and columns need beside.
+    /// The tables of one part: values, columns, and those required by its storage and columns.
     fn part_tables(&self, number: usize, part: &PartPlan) -> Vec<Parameter> {
         let name = |table: &str| format!("{table}_{number}");
         let column = match part.columns {

@@ -1,12 +1,12 @@
-//! How a lane loads packs of values and columns: the statements, and what stands for each element afterwards.
+//! How a lane loads packs of values and columns: the statements, and the expression of each element.
 //!
-//! In: number type or column word, and the size of the pack. Out: CUDA types and loads as wide as the pack, 16 bytes at
-//! most, marked as read once (`__ldcs`), so that L1 keeps x and not the matrix. Names carry a number, so that several
-//! packs can be under way before the first is used.
+//! In: number type or column word, and the size of the pack. Out: CUDA types and loads as wide as the pack, at most 16
+//! bytes, marked as read once (`__ldcs`), so that L1 keeps x and not the matrix. Names contain a number, so that several
+//! packs can be in flight before the first is used.
 
 use crate::ScalarType;
 
-/// One load: a variable of a CUDA type, and where it comes from.
+/// One load: a variable of a CUDA type, and its source.
 pub(super) struct Load {
     /// `double2 value_0`
     pub declaration: String,
@@ -22,7 +22,7 @@ pub(super) struct Loads {
     pub elements: Vec<String>,
 }
 
-/// Values of pack `at` of the table `from`; `number` tells this pack from others under way.
+/// Values of pack `at` of the table `from`; `number` distinguishes this pack from others in flight.
 pub(super) fn values(scalar: ScalarType, pack: u32, from: &str, at: &str, number: u32) -> Loads {
     let (vector, fields): (&str, &[&str]) = match (scalar, pack) {
         (ScalarType::F64, 1) => ("double", &[""]),

@@ -1,7 +1,7 @@
 //! Sparse matrix times vector: plans of y = A x for one matrix, and their CUDA text.
 //!
 //! * [`SparsePlan`]: the matrix as a few [`PartPlan`]s, one after the other in each row: a part has a storage, a width of
-//!   column words, lanes a row, and perhaps a window of x in shared memory. CSR is one part, sliced ELLPACK is one part, the
+//!   column words, lanes per row, and perhaps a window of x in shared memory. CSR is one part, sliced ELLPACK is one part, the
 //!   hybrid of Mahmoud, Hoffmann and Reza (2018, Algorithms 6 and 7) is an ELLPACK part and a CSR part.
 //!   Its upper triangle alone, for a symmetric matrix, is one CSR part with a text of its own (symmetric.cu.jinja).
 //!

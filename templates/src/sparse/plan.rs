@@ -1,14 +1,13 @@
-//! What a sparse multiply is made of: every number that its text is written for.
+//! The parameters of a sparse multiply: every number in its text.
 //!
-//! A block of threads owns up to `block_rows` rows and keeps their sums in shared memory. It goes through the parts one
-//! after the other; a part whose columns lie in a window of x has that window brought into shared memory first, so that
-//! its gathers cost no sectors of L2. At the end y is written whole, row after row, with the block's share of x·y. A
-//! row's terms are always added in the same order.
+//! A block of threads owns up to `block_rows` rows and keeps their sums in shared memory. It processes the parts one
+//! after the other; a part whose columns are in a window of x first loads that window into shared memory, so that its
+//! gathers read no sectors of L2. At the end y is written row after row, with the block's share of x·y. A row's terms are
+//! always added in the same order.
 //!
-//! A lane takes `pack` non-zeros at a time and a row has `lanes` lanes, so a warp works on 32 / `lanes` rows: its
-//! *slice*. ELLPACK parts are stored slice by slice and step by step, 32 lanes of `pack` elements a step, so that a
-//! warp's load is one piece of memory whatever the number of lanes; CSR parts are stored row by row, each row padded to
-//! whole packs.
+//! A lane processes `pack` non-zeros at a time and a row has `lanes` lanes, so a warp works on 32 / `lanes` rows: its
+//! *slice*. ELLPACK parts are stored slice by slice and step by step, 32 lanes of `pack` elements per step, so that a
+//! warp's load is contiguous for any number of lanes; CSR parts are stored row by row, each row padded to whole packs.
 
 use crate::ScalarType;
 use crate::exact::IndexWord;
@@ -16,19 +15,19 @@ use crate::text::Cost;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How the columns of a part are written down.
+/// How the columns of a part are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ColumnWord {
-    /// 16 bits, counted from the part's first column.
+    /// 16 bits, relative to the part's first column.
     Absolute16,
-    /// 32 bits, counted from the part's first column.
+    /// 32 bits, relative to the part's first column.
     Absolute32,
-    /// 16 bits from the column before it in the same lane; each lane of each row begins at a column of 32 bits.
+    /// 16 bits relative to the previous column in the same lane; each lane of each row begins with a 32-bit column.
     Delta16,
 }
 
 impl ColumnWord {
-    /// Bytes of one.
+    /// Bytes of one word.
     pub fn bytes(self) -> u64 {
         match self {
             ColumnWord::Absolute16 | ColumnWord::Delta16 => 2,
@@ -37,19 +36,19 @@ impl ColumnWord {
     }
 }
 
-/// How the rows of a part lie in memory.
+/// How the rows of a part are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Storage {
-    /// ELLPACK: so many steps in every row.
+    /// ELLPACK: the same number of steps in every row.
     Ell {
         /// Steps of `lanes` · `pack` elements.
         steps: u32,
     },
-    /// Sliced ELLPACK: rows sorted by length within each block, as many steps a slice as its longest row needs.
+    /// Sliced ELLPACK: rows sorted by length within each block; a slice has as many steps as its longest row needs.
     SlicedEll,
-    /// Compressed sparse rows with a start a row.
+    /// Compressed sparse rows with one start per row.
     Csr,
-    /// The same of the upper triangle of a symmetric matrix, each element multiplied for its row and for its column
+    /// The same for the upper triangle of a symmetric matrix, each element multiplied for its row and for its column
     /// ([`SparsePlan::is_half`]).
     UpperCsr,
 }
@@ -57,24 +56,24 @@ pub enum Storage {
 /// One part of every row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartPlan {
-    /// How its rows lie in memory.
+    /// How its rows are stored.
     pub storage: Storage,
     /// Its columns.
     pub columns: ColumnWord,
-    /// Lanes a row: 1, 2, 4, 8, 16 or 32.
+    /// Lanes per row: 1, 2, 4, 8, 16 or 32.
     pub lanes: u32,
     /// Elements that a lane loads at once: 1, 2 or 4.
     pub pack: u32,
-    /// The column that absolute columns are counted from.
+    /// Reference of absolute columns.
     pub first_column: u32,
-    /// Elements of x, from the first column on, that are brought to shared memory; 0: x is gathered where it is.
+    /// Elements of x, from the first column on, that are loaded to shared memory; 0: x is gathered from memory.
     pub staged: u32,
-    /// With several vectors: neighbouring lanes share each non-zero, a pair of the vectors a lane, so that 16 bytes a lane
-    /// make up one piece of x. Otherwise a lane takes all pairs of its own non-zeros.
+    /// With several vectors: neighbouring lanes share each non-zero, a pair of the vectors per lane, so that 16 bytes per
+    /// lane form one piece of x. Otherwise a lane processes all pairs of its own non-zeros.
     pub shared_by_pairs: bool,
-    /// Packs stored, padding included.
+    /// Stored packs, including padding.
     pub packs: u64,
-    /// Non-zeros of the matrix in it.
+    /// Non-zeros of the matrix in this part.
     pub non_zeros: u64,
 }
 
@@ -84,12 +83,12 @@ impl PartPlan {
         32 / self.lanes
     }
 
-    /// Elements stored, padding included.
+    /// Stored elements, including padding.
     pub fn stored(&self) -> u64 {
         self.packs * u64::from(self.pack)
     }
 
-    /// Entries of the table of lane bases, for a matrix of so many slots of rows; 0 where columns are absolute.
+    /// Entries of the table of lane bases, for this many slots of rows; 0 if columns are absolute.
     pub fn bases(&self, rows: u64) -> u64 {
         match self.columns {
             ColumnWord::Delta16 => rows * u64::from(self.lanes),
@@ -101,16 +100,16 @@ impl PartPlan {
 /// Every number of a sparse multiply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SparsePlan {
-    /// Name of the matrix, for people.
+    /// Name of the matrix, for display.
     pub name: String,
     /// Number type of the vectors.
     pub scalar: ScalarType,
     /// Number type of the stored values.
     pub values: ScalarType,
-    /// Rows, and columns.
+    /// Number of rows and of columns.
     pub rows: u64,
-    /// Vectors multiplied at once, 1 to 8; more than one are interleaved first, so that the matrix is read once and a
-    /// gather finds all of them side by side.
+    /// Vectors multiplied at once, 1 to 8; several are interleaved first, so that the matrix is read once and a gather
+    /// finds all of them side by side.
     pub vectors: u32,
     /// Threads of a block.
     pub threads: u32,
@@ -125,7 +124,7 @@ pub struct SparsePlan {
 }
 
 impl SparsePlan {
-    /// Whether the upper triangle of a symmetric matrix stands for all of it; the text is another then.
+    /// Whether the upper triangle represents a whole symmetric matrix; the text differs then.
     pub fn is_half(&self) -> bool {
         self.parts.iter().any(|part| part.storage == Storage::UpperCsr)
     }
@@ -135,12 +134,12 @@ impl SparsePlan {
         self.parts.iter().map(|part| part.non_zeros).sum()
     }
 
-    /// Slots of rows: rows, and room to fill the last 32.
+    /// Slots of rows: the rows, padded to a multiple of 32.
     pub fn slots(&self) -> u64 {
         self.rows.next_multiple_of(32)
     }
 
-    /// Entries of a part's table of starts: one a row of CSR, one a slice of sliced ELLPACK, and one more.
+    /// Entries of a part's table of starts: one per row of CSR, one per slice of sliced ELLPACK, plus one.
     pub fn start_count(&self, part: &PartPlan) -> u64 {
         match part.storage {
             Storage::Ell { .. } => 0,
@@ -149,7 +148,7 @@ impl SparsePlan {
         }
     }
 
-    /// Bytes of a part as it is stored, its tables included.
+    /// Bytes of a stored part, including its tables.
     pub fn part_bytes(&self, part: &PartPlan) -> u64 {
         let element = self.values.bytes() as u64 + part.columns.bytes();
         let order = if part.storage == Storage::SlicedEll { 2 * self.slots() } else { 0 };
@@ -159,14 +158,14 @@ impl SparsePlan {
             + order
     }
 
-    /// Bytes of the whole matrix as it is stored; with half of it, also those of the integer sums that go with it.
+    /// Bytes of the whole stored matrix; for half of a matrix, including the integer sums.
     pub fn matrix_bytes(&self) -> u64 {
         let sums = if self.is_half() { 8 * self.rows } else { 0 };
         self.parts.iter().map(|part| self.part_bytes(part)).sum::<u64>() + sums
     }
 
-    /// The stored matrix read once, x read once and y written once; two operations a non-zero and vector, four where it
-    /// stands for two.
+    /// The stored matrix read once, x read once and y written once; two operations per non-zero and vector, four if it
+    /// represents two.
     pub fn cost(&self) -> Cost {
         let vectors = f64::from(self.vectors);
         let each = if self.is_half() { 4.0 } else { 2.0 };
@@ -176,7 +175,7 @@ impl SparsePlan {
         }
     }
 
-    /// Numbers a row of interleaved vectors: a power of two, filled up with zeros, so that pieces of 16 bytes are aligned.
+    /// Numbers per row of interleaved vectors: a power of two, padded with zeros, so that pieces of 16 bytes are aligned.
     pub fn width(&self) -> u32 {
         self.vectors.max(1).next_power_of_two()
     }
@@ -186,12 +185,12 @@ impl SparsePlan {
         (self.width() / 2).max(1)
     }
 
-    /// Whether the lanes of a part share non-zeros: a row needs a lane for each pair, and its lanes go on together.
+    /// Whether the lanes of a part share non-zeros: a row needs one lane per pair, and its lanes advance together.
     pub fn shares(&self, part: &PartPlan) -> bool {
         part.shared_by_pairs && self.vectors > 1 && part.lanes >= self.pairs() && part.storage != Storage::Csr
     }
 
-    /// Bytes of shared memory that hold the window of x, in multiples of 16.
+    /// Bytes of shared memory for the window of x, in multiples of 16.
     pub fn window_bytes(&self) -> u64 {
         let widest = self.parts.iter().map(|part| u64::from(part.staged)).max().unwrap_or(0);
         (widest * u64::from(self.width()) * self.scalar.bytes() as u64).next_multiple_of(16)
@@ -205,7 +204,7 @@ impl SparsePlan {
         self.window_bytes() + 8 * u64::from(self.block_rows) * u64::from(self.width())
     }
 
-    /// Shared memory that the text declares by itself: the warps' shares of x·y.
+    /// Shared memory declared in the text: the warps' shares of x·y.
     pub fn scratch_bytes(&self) -> u64 {
         8 * u64::from(self.threads / 32) * u64::from(self.vectors)
     }

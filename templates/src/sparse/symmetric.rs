@@ -1,4 +1,4 @@
-//! The multiply of a symmetric matrix by its upper triangle alone: launches and CUDA text.
+//! The multiply of a symmetric matrix from its upper triangle: launches and CUDA text.
 //!
 //! In: a plan with one part in [`Storage::UpperCsr`](super::Storage::UpperCsr). Out: four kernels. An element a of row
 //! i and column j gives y_i += a x_j and, for j ≠ i, y_j += a x_i, the latter by an atomic add to any row. Floating-point
@@ -22,13 +22,13 @@ use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
-/// Threads of the kernel that finds max |x|, and its blocks at most: every warp of the multiply reads their maxima.
+/// Threads of the kernel that finds max |x|, and its most blocks: every warp of the multiply reads their maxima.
 const LARGEST_THREADS: u32 = 512;
 const MOST_LARGEST_BLOCKS: u64 = 128;
 /// Threads of the kernel that writes y, and rows of a block.
 const WRITE_THREADS: u32 = 256;
 const WRITE_ROWS: u64 = 1024;
-/// Values that a lane has under way before it uses the first, in bytes.
+/// Bytes of values that a lane has in flight before it uses the first.
 const BATCH_BYTES: u32 = 32;
 
 #[derive(Serialize)]

@@ -7,10 +7,10 @@ use crate::files;
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render};
 use serde::Serialize;
 
-/// Values that a lane has under way before it uses the first, in bytes: with 1,024 threads a multiprocessor, 64 kB,
-/// some three times what memory's latency asks for, since not all of them wait at once.
+/// Bytes of values that a lane has in flight before it uses the first: with 1,024 threads per multiprocessor, 64 kB, some
+/// three times what memory latency requires, because not all of them wait at once.
 const BATCH_BYTES: u32 = 64;
-/// The same with several vectors, whose sums or pieces of x take the registers.
+/// The same with several vectors, whose sums or pieces of x occupy registers.
 const BATCH_BYTES_OF_SEVERAL: u32 = 32;
 
 #[derive(Serialize)]
@@ -27,9 +27,9 @@ struct PartView {
     delta: bool,
     /// Whether lanes share non-zeros.
     shared: bool,
-    /// Whether each lane's sums are of all pairs, in an order of its own, and are brought to one pair a lane.
+    /// Whether each lane has sums of all pairs, in its own order, which are reduced to one pair per lane.
     transposed: bool,
-    /// Numbers of a lane's sums, and of those that are left once pairs have gone to their lanes.
+    /// Indices of a lane's sums, and of those that remain after pairs have moved to their lanes.
     sums: Vec<u32>,
     reduced: Vec<u32>,
     /// Lanes of a row that hold sums at the end.
@@ -71,13 +71,13 @@ struct View<'a> {
     plan: &'a SparsePlan,
     prelude: &'a str,
     real: &'a str,
-    /// Two numbers of the vectors at once.
+    /// Two vectors at once.
     pair: &'a str,
     /// Numbers of the vectors: 0, 1, …
     each: Vec<u32>,
     /// Numbers of the pairs of vectors.
     pairs: Vec<u32>,
-    /// Numbers of interleaved x a row.
+    /// Numbers of interleaved x per row.
     width: u32,
     any_shared: bool,
     tables: Vec<String>,
@@ -93,7 +93,7 @@ impl SparsePlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template. A plan that [`SparsePlan::check`] refuses gives a text that does not compile.
+    /// The template cannot be rendered. A plan refused by [`SparsePlan::check`] gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
         if self.is_half() {
             return self.symmetric_text();
@@ -119,7 +119,7 @@ impl SparsePlan {
         let text = render(files::SPARSE, &view)?;
         let interleave = (vectors > 1).then(|| "interleave".to_string());
         let entries = interleave.into_iter().chain(["multiply".into(), "multiply_finish".into()]).collect();
-        // A run takes texts for several numbers of vectors; each has a name of its own, so that each can be edited.
+        // A run uses texts for several numbers of vectors; each has its own name, so that each can be edited.
         let name = match vectors {
             1 => format!("{}_spmv", self.name),
             _ => format!("{}_spmv_of_{vectors}", self.name),
@@ -133,7 +133,7 @@ impl SparsePlan {
         let bytes = if several { BATCH_BYTES_OF_SEVERAL } else { BATCH_BYTES };
         let room = (bytes / (part.pack * self.values.bytes() as u32)).max(1);
         let batch_size = match part.storage {
-            // A number of steps that leaves no rest, if there is one.
+            // A number of steps that divides evenly, if there is one.
             Storage::Ell { steps } if room >= 4 => {
                 [4, 5, 6, 3].into_iter().find(|size| steps % size == 0).unwrap_or(4).min(steps.max(1))
             }
@@ -147,7 +147,7 @@ impl SparsePlan {
         } else {
             format!("(x + {}ull * {})", part.first_column, self.width())
         };
-        // A lane's base counts from the beginning of x, the window from the part's first column.
+        // A lane's base is relative to the start of x, the window to the part's first column.
         let base =
             if part.staged > 0 && part.first_column > 0 { format!(" - {}u", part.first_column) } else { String::new() };
         let pairs = self.pairs();
@@ -195,10 +195,10 @@ impl SparsePlan {
         }
     }
 
-    /// [`SparsePlan::text`] of a plan that was checked before.
+    /// Checks a plan, for [`SparsePlan::text`].
     ///
     /// # Errors
-    /// The plan's.
+    /// Errors of the plan.
     pub fn checked(self) -> Result<SparsePlan, SparsePlanError> {
         self.check().map(|()| self)
     }

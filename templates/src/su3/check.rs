@@ -1,24 +1,24 @@
-//! Is a plan one that the text can be written for? A plan may come from a file.
+//! Checks that the text can be written for a plan. A plan may come from a file.
 
 use super::plan::{SLAB_THREADS, TransformPlan};
 use super::tables::LAYOUT;
 
-/// A plan that contradicts itself, or a problem too large for the text's numbers.
+/// An inconsistent plan, or a problem too large for the text's numbers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the plan of {name} has {what} = {found}; it must be {expected}")]
 pub struct TransformPlanError {
     /// The problem.
     pub name: String,
-    /// Which number.
+    /// Name of the number.
     pub what: String,
     /// Its value.
     pub found: u64,
-    /// What it may be.
+    /// The allowed values.
     pub expected: &'static str,
 }
 
 impl TransformPlan {
-    /// An error that names the first number that cannot be.
+    /// Returns an error that names the first invalid number.
     pub fn check(&self) -> Result<(), TransformPlanError> {
         let refuse = |what: &str, found: u64, expected| {
             Err(TransformPlanError { name: self.name.clone(), what: what.into(), found, expected })

@@ -1,6 +1,6 @@
 //! All coupling coefficients W⁰ of a transformation: plan, text, launches.
 //!
-//! A block takes a triple of irreps. Triples are sorted by the shared memory that their canonical coefficients take.
+//! A block computes one triple of irreps. Triples are sorted by the shared memory of their canonical coefficients.
 
 use super::text::declared;
 use crate::files;
@@ -8,14 +8,14 @@ use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
 use crate::text::{KernelText, PRELUDE, TextError, render, ron_of_depth};
 use serde::{Deserialize, Serialize};
 
-/// Triples that one launch takes.
+/// Triples of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TripleClass {
     /// First triple.
     pub first: u64,
     /// Triples.
     pub triples: u64,
-    /// Canonical coefficients of the largest.
+    /// Canonical coefficients of the largest triple.
     pub values: u64,
     /// Numbers of the ladder's rows, or of u2 W.
     pub rows: u64,
@@ -24,7 +24,7 @@ pub struct TripleClass {
 /// Every number of the coefficients' kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoefficientsPlan {
-    /// Name of the problem, for people.
+    /// Name of the problem, for display.
     pub name: String,
     /// N_max.
     pub n_max: u32,
@@ -42,11 +42,11 @@ pub struct CoefficientsPlan {
     pub pairs_a_thread: u32,
     /// (λ3 μ3).
     pub thirds: u64,
-    /// Seeds, one a ρ of each triple, and their numbers.
+    /// Seeds, one per ρ of each triple, and their numbers.
     pub seeds: [u64; 2],
     /// Rows and numbers of all u.
     pub branchings: [u64; 2],
-    /// Clebsch–Gordan tables (2Λ3, K3), and places of their directory.
+    /// Clebsch–Gordan tables (2Λ3, K3), and entries of their directory.
     pub spins: [u64; 2],
     /// Rows of the largest product.
     pub most_rows: u64,
@@ -63,7 +63,7 @@ struct View<'a> {
 }
 
 impl CoefficientsPlan {
-    /// L = 0 … na + nb, and the labels of Clebsch–Gordan tables.
+    /// Number of values L = 0 … na + nb, and of the labels of Clebsch–Gordan tables.
     pub fn l_count(&self) -> u64 {
         u64::from(self.n_max) + 3
     }
@@ -108,7 +108,7 @@ impl CoefficientsPlan {
     /// The coefficients of one class.
     ///
     /// # Errors
-    /// A grid or a block's shared memory that no card has.
+    /// A grid or a block's shared memory exceeds every card.
     pub fn launch(&self, class: &TripleClass) -> Result<Launch, LaunchError> {
         let mut parameters = vec![
             Parameter::memory("w0", Element::F64, Access::InOut, self.w0),
@@ -119,10 +119,10 @@ impl CoefficientsPlan {
         Launch::new("coefficients", class.triples, self.threads, 8 * (class.values + class.rows), parameters)
     }
 
-    /// What the matrices lack of orthogonality.
+    /// Measures the deviation of the matrices from orthogonality.
     ///
     /// # Errors
-    /// As [`CoefficientsPlan::launch`].
+    /// See [`CoefficientsPlan::launch`].
     pub fn defect_launch(&self) -> Result<Launch, LaunchError> {
         let blocks = 3 * self.products;
         let parameters = vec![
@@ -137,7 +137,7 @@ impl CoefficientsPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let view = View { plan: self, prelude: PRELUDE, l_count: self.l_count(), tables: declared(&self.tables()) };
         let text = render(files::SU3_COEFFICIENTS, &view)?;

@@ -7,7 +7,7 @@ impl TransformPlan {
     /// u → Z of one class of slabs.
     ///
     /// # Errors
-    /// A grid or a block's shared memory that no card has.
+    /// A grid or a block's shared memory exceeds every card.
     pub fn forward_launch(&self, class: &SlabClass) -> Result<Launch, LaunchError> {
         self.slab_launch("jj_to_irreps", ["u", "z"], class, self.forward_tables())
     }
@@ -15,7 +15,7 @@ impl TransformPlan {
     /// Z → Y of one class of slabs.
     ///
     /// # Errors
-    /// As [`TransformPlan::forward_launch`].
+    /// See [`TransformPlan::forward_launch`].
     pub fn back_launch(&self, class: &SlabClass) -> Result<Launch, LaunchError> {
         self.slab_launch("irreps_to_ls", ["z", "y"], class, self.back_tables())
     }
@@ -56,10 +56,10 @@ impl TransformPlan {
         Ok(self.for_channels(Launch::new("ls_to_jj", self.counts.quadruples, JJ_THREADS, 0, parameters)?))
     }
 
-    /// A launch of each kernel, in the order of the text's entries: that of the largest slabs.
+    /// A launch of each kernel, in the order of the text's entries, for the largest slabs.
     ///
     /// # Errors
-    /// As of each.
+    /// Errors of each launch.
     pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
         let mut launches = Vec::new();
         if let Some(largest) = self.slabs.last() {
@@ -72,7 +72,7 @@ impl TransformPlan {
         Ok(launches)
     }
 
-    /// A launch of a class writes its part of the vector, so the rest is to stay.
+    /// A launch of a class writes only its part of the vector; the rest must be kept.
     fn vectors(&self, [input, output]: [&str; 2]) -> Vec<Parameter> {
         vec![
             Parameter::table(input, Element::F64, self.all_numbers()),

@@ -4,8 +4,8 @@
 //! * [`CoefficientsPlan`]: all coupling coefficients W⁰.
 //! * [`PaperPlan`]: the published sum over all labels at once, to compare.
 //!
-//! A plan's counts are constants in its text. The ranges and offsets of κ, ρ and L by pair of shells ([`LayoutTable`]) are
-//! constants too where they are few; coefficients are given at the launch.
+//! A plan's counts are constants in its text. The ranges and offsets of κ, ρ and L by pair of shells ([`LayoutTable`])
+//! are constants too if they are few; coefficients are passed at the launch.
 
 mod check;
 mod coefficients;

@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 /// Every number of the sum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PaperPlan {
-    /// Name of the problem, for people.
+    /// Name of the problem, for display.
     pub name: String,
     /// N_max.
     pub n_max: u32,
-    /// Vectors that are transformed at once.
+    /// Vectors transformed at once.
     pub channels: u32,
-    /// Numbers of one.
+    /// Numbers of one vector.
     pub numbers: u64,
-    /// κ0 ρ0 of a tensor and S0, at most.
+    /// Most κ0 ρ0 of a tensor and S0.
     pub most_results: u32,
     /// Threads of a block.
     pub threads: u32,
@@ -28,7 +28,7 @@ pub struct PaperPlan {
     pub tasks: u64,
     /// Lengths of tables.
     pub counts: TableCounts,
-    /// As of [`super::TransformPlan`].
+    /// See [`super::TransformPlan`].
     pub spin_factors: Vec<f64>,
 }
 
@@ -45,17 +45,17 @@ struct View<'a> {
 }
 
 impl PaperPlan {
-    /// L = 0 … na + nb.
+    /// Number of values L = 0 … na + nb.
     pub fn l_count(&self) -> u64 {
         u64::from(self.n_max) + 3
     }
 
-    /// J = 0 … na + nb + 1.
+    /// Number of values J = 0 … na + nb + 1.
     pub fn j_count(&self) -> u64 {
         u64::from(self.n_max) + 4
     }
 
-    /// k of (na + nb − 2k, k).
+    /// Number of values k of (na + nb − 2k, k).
     pub fn k_count(&self) -> u64 {
         u64::from(self.n_max) / 2 + 2
     }
@@ -121,7 +121,7 @@ impl PaperPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let view = View {
             plan: self,

@@ -1,6 +1,6 @@
-//! What a transformation is made of: every number that its text is written for.
+//! The parameters of a transformation: every number in its text.
 //!
-//! | kernel | a block takes | and makes |
+//! | kernel | input of a block | output |
 //! |---|---|---|
 //! | `jj_to_irreps` | a slab: four shells and one Lf | Y = Σ_J (2J+1) [6j] A u Aᵀ in shared memory, Z = W^f Y W^iᵀ |
 //! | `couple_R` | R rows of C for (λf μf), (λi μi), S0 | C = W⁰ Z, over the columns of all shells that have both irreps |
@@ -8,19 +8,19 @@
 //! | `irreps_to_ls` | a slab | Y = W^fᵀ Z W^i |
 //! | `ls_to_jj` | four shells | u = Aᵀ Y A |
 //!
-//! Channels (pn, pp, nn) are the second axis of every grid. Slabs are sorted by size, so that small ones get few threads and
-//! little shared memory; so are the products C = W⁰ Z, by the tile that they fill best.
+//! Channels (pn, pp, nn) are the second axis of every grid. Slabs are sorted by size, so that small ones get few threads
+//! and little shared memory; the products C = W⁰ Z are sorted by the tile that they fill best.
 
 use super::tables::LayoutTable;
 use crate::text::Cost;
 use serde::{Deserialize, Serialize};
 
-/// Threads of a slab's block, at most.
+/// Most threads of a slab's block.
 pub const SLAB_THREADS: u32 = 256;
 /// Threads of a block of `ls_to_jj`.
 pub const JJ_THREADS: u32 = 128;
 
-/// Slabs that one launch takes.
+/// Slabs of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlabClass {
     /// Threads of a block.
@@ -29,13 +29,13 @@ pub struct SlabClass {
     pub first: u64,
     /// Slabs.
     pub slabs: u64,
-    /// Numbers of the largest.
+    /// Numbers of the largest slab.
     pub numbers: u64,
-    /// Numbers of its product W^f Y that are held at once.
+    /// Numbers of its product W^f Y that are stored at once.
     pub half: u64,
 }
 
-/// Tiles of C = W⁰ Z that one launch takes.
+/// Tiles of C = W⁰ Z of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TileClass {
     /// Rows of a tile.
@@ -87,13 +87,13 @@ pub struct TableCounts {
 /// Every number of a transformation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TransformPlan {
-    /// Name of the problem, for people.
+    /// Name of the problem, for display.
     pub name: String,
     /// N_max.
     pub n_max: u32,
-    /// Vectors that are transformed at once.
+    /// Vectors transformed at once.
     pub channels: u32,
-    /// Numbers of one.
+    /// Numbers of one vector.
     pub numbers: u64,
     /// Columns of the widest slab.
     pub widest: u32,
@@ -105,24 +105,24 @@ pub struct TransformPlan {
     pub counts: TableCounts,
     /// (−1)^{Sf+Si+S0+J+1} Ŝ0 {Lf Li S0; Si Sf J} at [((spins · L_COUNT + Lf) 5 + Li − Lf + 2) 3 + J − Lf + 1].
     pub spin_factors: Vec<f64>,
-    /// Ranges of the labels, where they stand in the text; empty where they are given at the launch.
+    /// Ranges of the labels, if they are written into the text; empty if they are passed at the launch.
     pub layout: Vec<LayoutTable>,
     /// Multiplications and additions of one channel.
     pub flops: f64,
 }
 
 impl TransformPlan {
-    /// na + nb, at most.
+    /// The largest na + nb.
     pub fn quanta_max(&self) -> u32 {
         self.n_max + 2
     }
 
-    /// L = 0 … na + nb.
+    /// Number of values L = 0 … na + nb.
     pub fn l_count(&self) -> u64 {
         u64::from(self.n_max) + 3
     }
 
-    /// J = 0 … na + nb + 1.
+    /// Number of values J = 0 … na + nb + 1.
     pub fn j_count(&self) -> u64 {
         u64::from(self.n_max) + 4
     }

@@ -1,14 +1,14 @@
 //! The tables of a transformation: names, types, lengths.
 //!
 //! A *layout* table holds ranges and offsets of labels; up to [`MOST_IN_TEXT`] numbers in all they are constants of the
-//! text. Compiling grows with them (a thousand take a millisecond or two) and what is read is the same: the caches
-//! hold either. All others are coefficients, or are as many as there are quadruples, and are given at the launch.
+//! text. Compile time grows with them (a thousand take a millisecond or two), but reads cost the same: the caches hold
+//! either. All others are coefficients, or as many as there are quadruples, and are passed at the launch.
 
 use super::plan::TransformPlan;
 use crate::launch::{Element, Parameter, ParameterKind};
 use serde::{Deserialize, Serialize};
 
-/// Numbers of layout tables that a text holds.
+/// Most numbers of layout tables in a text.
 pub const MOST_IN_TEXT: usize = 16_384;
 
 /// Names, types and meanings of the layout tables. A pair is an ordered pair of shells (na, nb).
@@ -60,13 +60,13 @@ impl TransformPlan {
         }
     }
 
-    /// The layout tables that are given at the launch.
+    /// The layout tables passed at the launch.
     pub fn layout_tables(&self) -> Vec<Parameter> {
         let given = LAYOUT.iter().filter(|_| self.layout.is_empty());
         given.map(|(name, element, _)| Parameter::table(*name, *element, self.layout_length(name))).collect()
     }
 
-    /// A table that is given at the launch, by name.
+    /// A table passed at the launch, by name.
     fn table(&self, name: &'static str) -> Parameter {
         let counts = &self.counts;
         let (pairs, quadruples, blocks) = (counts.pairs, counts.quadruples, 3 * counts.products);
@@ -99,7 +99,7 @@ impl TransformPlan {
         self.layout_tables().into_iter().chain(names.iter().map(|name| self.table(name))).collect()
     }
 
-    /// Of `jj_to_irreps`.
+    /// The tables of `jj_to_irreps`.
     pub(super) fn forward_tables(&self) -> Vec<Parameter> {
         self.with_layout(&[
             "slab_quadruple",
@@ -119,7 +119,7 @@ impl TransformPlan {
         ])
     }
 
-    /// Of `irreps_to_ls`.
+    /// The tables of `irreps_to_ls`.
     pub(super) fn back_tables(&self) -> Vec<Parameter> {
         self.with_layout(&[
             "slab_quadruple",
@@ -137,7 +137,7 @@ impl TransformPlan {
         ])
     }
 
-    /// Of `ls_to_jj`.
+    /// The tables of `ls_to_jj`.
     pub(super) fn jj_tables(&self) -> Vec<Parameter> {
         self.with_layout(&[
             "quadruple_bra",
@@ -153,14 +153,14 @@ impl TransformPlan {
         ])
     }
 
-    /// Of `couple` and `couple_back`.
+    /// The tables of `couple` and `couple_back`.
     pub(super) fn tile_tables(&self) -> Vec<Parameter> {
         ["tile_block", "tile_row", "tile_column", "w0", "w0_start", "block_start", "block_rows", "block_columns"]
             .map(|name| self.table(name))
             .to_vec()
     }
 
-    /// Every table that some kernel is given, once.
+    /// Every table passed to some kernel, once.
     pub fn all_tables(&self) -> Vec<Parameter> {
         let mut tables: Vec<Parameter> = Vec::new();
         let of_kernels = [self.forward_tables(), self.back_tables(), self.jj_tables(), self.tile_tables()];

@@ -7,10 +7,10 @@ use crate::launch::Parameter;
 use crate::text::{Cost, KernelText, PRELUDE, TextError, render, ron_of_depth};
 use serde::Serialize;
 
-/// Rows of Z that a tile takes at once.
+/// Rows of Z that a tile loads at once.
 const STEP: u32 = 16;
 
-/// Which kernels a text has: a run goes one way, and the other half would be compiled for nothing.
+/// The kernels of a text: a run goes one way, and the other half would be compiled for nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
     /// Elements into strengths.
@@ -63,7 +63,7 @@ pub(super) fn declared(tables: &[Parameter]) -> Vec<String> {
 }
 
 impl TransformPlan {
-    /// The layout tables that stand in the text.
+    /// The layout tables written into the text.
     fn constants(&self) -> Vec<Table> {
         let of = |(name, element, meaning): &(&'static str, crate::launch::Element, &'static str)| {
             let table = self.layout.iter().find(|table| table.name == *name)?;
@@ -76,15 +76,15 @@ impl TransformPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         self.text_of(Ways::Both)
     }
 
-    /// The text of the kernels that go these ways.
+    /// The text of the kernels for these directions.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text_of(&self, ways: Ways) -> Result<KernelText, TextError> {
         let layout = self.layout_tables();
         let (forward, back) = (ways != Ways::Back, ways != Ways::Forward);

@@ -1,5 +1,5 @@
-//! Program → CUDA text. The statements stand once, in a device function of one element; the kernel around it moves
-//! 16 bytes a load and adds the sums in an order that depends on the length alone.
+//! Program → CUDA text. The statements are written once, in a device function of one element; the kernel around it uses
+//! 16-byte loads and adds the sums in an order that depends only on the length.
 
 use super::language::*;
 use crate::files;
@@ -12,8 +12,8 @@ use serde::Serialize;
 /// Threads of a block of a vector program.
 pub const THREADS: u32 = 256;
 
-/// Bytes that a multiprocessor has on their way at a time, for memory to be busy. Measured on one H200: 4 to 24 inner
-/// products of 500,000 doubles take the least time with 512 threads of three and more loads of 16 bytes.
+/// Bytes that a multiprocessor must have in flight to keep memory busy. Measured on one H200: 4 to 24 inner products of
+/// 500,000 doubles take the least time with 512 threads of three and more loads of 16 bytes.
 const IN_FLIGHT: usize = 40 << 10;
 
 /// CUDA text of the random start: uniform in [-1, 1), splitmix64 of the index with its start moved by the seed.
@@ -28,7 +28,7 @@ __device__ __forceinline__ T random_start(i64 i, u64 seed)
     return (T)((double)(z >> 11) * (1.0 / 4503599627370496.0) - 1.0);
 }";
 
-/// The name that a function's parameter has in the kernel.
+/// The kernel's name for a function's parameter.
 fn own_name(function: &ElementFunctionText, parameter: &Parameter) -> String {
     format!("{}_{}", function.name, parameter.name)
 }
@@ -69,13 +69,13 @@ struct Plan<'a> {
     sums: &'a [String],
     /// CUDA text of the element functions.
     functions: Vec<&'a str>,
-    /// Parameters of the device function of one element, a line a group.
+    /// Parameters of the device function of one element, a line per group.
     element_parameters: Vec<String>,
     /// Its call, with the kernel's names.
     element_call: String,
     /// Its statements.
     body: Vec<String>,
-    /// Parameters of the kernel, one a line.
+    /// Parameters of the kernel, one per line.
     kernel_parameters: Vec<String>,
 }
 
@@ -87,12 +87,12 @@ struct VectorPlan<'a> {
 }
 
 impl VectorProgram {
-    /// Blocks for vectors of length `n`: of the program and `n` only, so that sums have the same bits on every card.
+    /// Blocks for vectors of length `n`: depends only on the program and `n`, so that sums have the same bits on every card.
     ///
-    /// Up to eight on each multiprocessor of an H200; with sums no more than keep memory busy, since each block's share is
-    /// one more to add. On long vectors more, with 30 loads of 16 bytes a thread, up to 8,448. Measured on one H200 with
+    /// Up to eight on each multiprocessor of an H200; with sums no more than keep memory busy, because each block's share is
+    /// one more to add. On long vectors more, with 30 loads of 16 bytes per thread, up to 8,448. Measured on one H200 with
     /// the eleven-pass update of 130,873,600 doubles: 2.87 ms with 8,448 blocks, 2.91 with 1,056, 3.10 with 528 (three
-    /// blocks fit a multiprocessor, so that is a wave and a third).
+    /// blocks fit on a multiprocessor, so that is a wave and a third).
     pub fn blocks(&self, n: usize, scalar: ScalarType) -> u32 {
         let elements = THREADS as usize * (16 / scalar.bytes());
         let reads = self.vectors.iter().filter(|v| v.access != Access::Out).count().max(1);
@@ -109,7 +109,7 @@ impl VectorProgram {
     /// `i64 n`. `functions` are in the program's order.
     pub fn text(&self, scalar: ScalarType, functions: &[ElementFunctionText]) -> Result<KernelText, TextError> {
         let written = |v: &VectorDeclaration| v.access != Access::In;
-        // The element function: i, then the vectors by reference where they are written, numbers, sums by reference.
+        // The element function: i, then the vectors (by reference if written), numbers, sums by reference.
         let group = |kind: &str, names: &[String]| names.iter().map(|n| format!("{kind} {n}")).collect::<Vec<_>>();
         let vectors = |v: &VectorDeclaration| format!("{} {}", if written(v) { "double&" } else { "double" }, v.name);
         let groups = [
@@ -159,7 +159,7 @@ impl VectorProgram {
         };
         let body = fragment(files::VECTOR_PROGRAM, &plan)?;
         let (head, kernels) = body.split_once("// prelude\n").unwrap_or(("", &body));
-        // Numbered with the prelude in place: a diagonal in the user's words has `#line`s in it.
+        // Numbered including the prelude, because a diagonal in the user's words contains `#line`s.
         let text = number_resumed_lines(&format!("{head}{PRELUDE}{kernels}"));
         let entries = vec![self.name.clone()];
         let pretty = ron::ser::PrettyConfig::new().depth_limit(2);
@@ -194,9 +194,9 @@ impl VectorProgram {
         Launch::new(&self.name, grid, THREADS, 0, parameters)
     }
 
-    /// With sums: two blocks a multiprocessor keep memory busy, and 128 registers hold up to 17 vectors that are only read;
-    /// more may take all registers. Without this ptxas aims at more blocks, and spills for them. Several vectors that
-    /// are written as well are left to it: the eleven-pass update gets 76 registers and three blocks.
+    /// With sums: two blocks per multiprocessor keep memory busy, and 128 registers hold up to 17 vectors that are only
+    /// read; more may use all registers. Otherwise ptxas aims for more blocks, and spills. Several vectors that are also
+    /// written are left to it: the eleven-pass update gets 76 registers and three blocks.
     fn bounds(&self) -> String {
         let writes = self.vectors.iter().any(|v| v.access != Access::In);
         match self.vectors.len() {

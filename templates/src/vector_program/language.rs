@@ -1,4 +1,4 @@
-//! The program as data: what the parser makes, what the CUDA text and the CPU loops are made from.
+//! The program as data: the parser's output, and the source of the CUDA text and the CPU loops.
 
 use crate::launch::Access;
 use crate::{Cost, ScalarType};
@@ -74,7 +74,7 @@ pub enum Expression {
     Binary(Binary, Box<Expression>, Box<Expression>),
     /// f(a, …)
     Call(Function, Vec<Expression>),
-    /// `then` where the comparison of `left` and `right` holds, `otherwise` elsewhere.
+    /// `then` if the comparison of `left` and `right` holds, otherwise `otherwise`.
     Select {
         /// The comparison.
         comparison: Comparison,
@@ -82,9 +82,9 @@ pub enum Expression {
         left: Box<Expression>,
         /// Its right side.
         right: Box<Expression>,
-        /// The value where it holds.
+        /// The value if it holds.
         then: Box<Expression>,
-        /// The value elsewhere (also where a side is not a number).
+        /// The value otherwise (also if a side is not a number).
         otherwise: Box<Expression>,
     },
 }
@@ -167,7 +167,7 @@ pub struct VectorProgram {
     pub scalars: Vec<String>,
     /// Element functions in order.
     pub functions: Vec<String>,
-    /// What happens to each element, in order.
+    /// The statements for each element, in order.
     pub statements: Vec<Statement>,
     /// Names of the sums in order.
     pub sums: Vec<String>,
@@ -181,7 +181,7 @@ impl VectorProgram {
         self.vectors.iter().map(|v| if v.access == Access::InOut { 2 } else { 1 }).sum()
     }
 
-    /// The least work of one run over vectors of length `n`.
+    /// The minimal work of one run over vectors of length `n`.
     pub fn cost(&self, n: usize, scalar: ScalarType) -> Cost {
         let of = |s: &Statement| s.value().flops() + if matches!(s, Statement::Sum { .. }) { 1.0 } else { 0.0 };
         let flops: f64 = self.statements.iter().map(of).sum();

@@ -1,9 +1,9 @@
 //! Fused vector programs: several vector updates and inner products as one pass over memory.
 //!
-//! A solver states what happens to element i of its vectors; the statements run in order for every i, and each `sum`
-//! is added over i. From the same program come one CUDA kernel ([`VectorProgram::text`]) and, in the runtime, a
-//! sequence of loops over cache-sized chunks. The fused kernels of Yamada, Machida and Imamura (2020), Figures 4 and 6,
-//! are two such programs.
+//! A solver states what happens to element i of its vectors; the statements run in order for every i, and each `sum` is
+//! added over i. The same program gives one CUDA kernel ([`VectorProgram::text`]) and, in the runtime, a sequence of
+//! loops over cache-sized chunks. The fused kernels of Yamada, Machida and Imamura (2020), Figures 4 and 6, are two such
+//! programs.
 //!
 //! ```text
 //! program lobpcg_update

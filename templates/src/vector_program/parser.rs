@@ -4,7 +4,7 @@ use super::language::*;
 use super::tokens::{Line, ProgramError, Token};
 use crate::launch::Access;
 
-/// Words that mean something in the language or in the generated CUDA text and so cannot be names.
+/// Words with a meaning in the language or in the generated CUDA text, which cannot be names.
 const RESERVED: &[&str] = &[
     "program",
     "vectors",
@@ -230,7 +230,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A name that nothing else has.
+    /// A name that is not yet used.
     fn new_name(&self, line: &mut Line<'_>) -> Result<String, ProgramError> {
         let name = line.word("a name")?;
         if RESERVED.contains(&name.as_str()) || name.starts_with("__") {
@@ -378,7 +378,7 @@ impl Parser {
     }
 }
 
-/// `; did you mean 'alpha'?`, when some name is close.
+/// `; did you mean 'alpha'?`, if some name is close.
 fn nearest(name: &str, known: &[&str]) -> String {
     let best = known.iter().map(|k| (distance(name, k), k)).min();
     match best {

@@ -1,6 +1,6 @@
-//! Program text → tokens, a line at a time, with the columns that errors need.
+//! Program text → tokens, line by line, with the columns for errors.
 
-/// What is wrong with a program, and where.
+/// An error in a program, and its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("vector program, line {line}, column {column}: {message}\n    {excerpt}")]
 pub struct ProgramError {
@@ -8,7 +8,7 @@ pub struct ProgramError {
     pub line: usize,
     /// Column, from 1.
     pub column: usize,
-    /// What was expected, what was found, what to do.
+    /// What was expected, what was found, and advice.
     pub message: String,
     /// The line itself.
     pub excerpt: String,
@@ -94,7 +94,7 @@ impl<'a> Line<'a> {
         self.error_at(self.tokens.get(self.at).map_or(end, |t| t.1), message.into())
     }
 
-    /// An error at the token before.
+    /// An error at the previous token.
     pub(super) fn error_before(&self, message: impl Into<String>) -> ProgramError {
         self.error_at(self.tokens[self.at - 1].1, message.into())
     }

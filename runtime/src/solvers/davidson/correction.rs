@@ -1,9 +1,9 @@
 //! The correction t = −r / (D − θ) of a Ritz vector: its residual r over the operator's diagonal D less the Ritz value
 //! θ (Davidson 1975).
 //!
-//! In: r. Out: t in its place, and both norms, from one pass. Divisors are kept from nothing with their sign, since D −
-//! θ is negative where a basis state lies below an excited one. Without a diagonal t = r, and the search is a block
-//! Lanczos with full orthogonalisation.
+//! In: r. Out: t in its place, and both norms, from one pass. Divisors are bounded away from zero, keeping their sign,
+//! since D − θ is negative where a basis state lies below an excited one. Without a diagonal t = r, and the search is a
+//! block Lanczos with full orthogonalisation.
 
 use super::super::algebra::parse;
 use super::super::run::Run;
@@ -19,9 +19,9 @@ pub(super) const CORRECTION: &str = "program davidson_correction\nvectors t : in
     functions diagonal\nlet r = t\nlet gap = diagonal - theta\n\
     t = -r / select(abs(gap) < least, select(gap < 0, -least, least), gap)\nsum rr = r * r\nsum tt = t * t\n";
 
-/// The least divisor, as a share of the diagonal's standard deviation: an element that happens to lie at θ must not
-/// take all of t, which would cost an iteration. With 0.1 the multiplies of stretched N2 grow by a quarter, 0.001
-/// changes nothing.
+/// The least divisor, as a fraction of the diagonal's standard deviation: an element that happens to lie at θ must not
+/// dominate t, which would cost an iteration. With 0.1 the multiplies of stretched N2 grow by a quarter; 0.001 changes
+/// nothing.
 const LEAST: f64 = 1e-2;
 
 /// The pass, compiled for an operator that has a diagonal.
@@ -29,7 +29,7 @@ pub(super) struct Correction {
     divide: Option<(Program, f64)>,
 }
 
-/// Norms of a residual and of what became of it.
+/// Norms of a residual and of its correction.
 pub(super) struct Norms {
     pub residual: f64,
     pub correction: f64,
@@ -50,7 +50,7 @@ impl Correction {
         Ok(Correction { divide })
     }
 
-    /// t ← −r / (D − θ) where t is r.
+    /// t ← −r / (D − θ), where t holds r.
     pub(super) fn apply<T: Scalar>(
         &self,
         run: &Run<'_, T>,
@@ -70,7 +70,7 @@ impl Correction {
         Ok(Norms { residual: rr.sqrt(), correction: tt.sqrt() })
     }
 
-    /// Whether t is anything else than r.
+    /// Whether t differs from r.
     pub(super) fn divides(&self) -> bool {
         self.divide.is_some()
     }

@@ -1,25 +1,24 @@
-//! Davidson: the k lowest states, in a basis of corrections that the diagonal of the operator makes.
+//! Davidson: the k lowest states, in a basis of corrections from the operator's diagonal.
 //!
-//! In every iteration the operator is projected onto an orthonormal basis V, VᵀA V s = θ s, and each state asked for
-//! that has not converged adds its correction t = −r / (D − θ) to V, where r = A V s − θ V s is its residual and D the
-//! diagonal of A. Where D dominates, as in configuration interaction, t is near to what the Ritz vector lacks, and some
-//! ten iterations do; the multiplies, of which there is one a direction, are what they cost. (Davidson 1975; several
-//! states: Liu 1978.)
+//! In every iteration the operator is projected onto an orthonormal basis V, VᵀA V s = θ s, and each unconverged state
+//! adds its correction t = −r / (D − θ) to V, where r = A V s − θ V s is its residual and D the diagonal of A. If D
+//! dominates, as in configuration interaction, t is close to what the Ritz vector lacks, and some ten iterations suffice;
+//! the cost is the multiplies, one per direction. (Davidson 1975; several states: Liu 1978.)
 //!
-//! - **Restart.** A full basis is collapsed to its lowest Ritz vectors, more of them than states, and to what the Ritz
-//!   vectors of the iteration before have outside them, so that little is lost even where memory allows three vectors a
-//!   column only (Stathopoulos and Saad 1998).
-//! - **Locking** is soft: converged states bring no directions but stay in the projection, and are looked at again
-//!   before the search ends. Guard vectors are further columns that start with a basis state of their own and survive a
-//!   collapse; they keep the members of a multiplet together.
-//! - **Orthogonality** is kept by classical Gram–Schmidt in blocks, twice; dependent directions are thrown away. If
-//!   none is left the residuals themselves are taken, then a random vector.
+//! - **Restart.** A full basis is collapsed to its lowest Ritz vectors, more than there are states, and to the parts of
+//! the previous iteration's Ritz vectors outside them, so that little is lost even if memory allows only three vectors
+//! per column (Stathopoulos and Saad 1998).
+//! - **Locking** is soft: converged states add no directions but stay in the projection, and are checked again before the
+//! search ends. Guard vectors are further columns that start with a basis state of their own and survive a collapse; they
+//! keep the members of a multiplet together.
+//! - **Orthogonality** is kept by classical Gram–Schmidt in blocks, twice; dependent directions are dropped. If none
+//! remains the residuals themselves are used, then a random vector.
 //!
 //! | file | question it answers |
 //! |---|---|
 //! | `sizes` | how many vectors has the basis? |
 //! | `start` | where does the search begin? |
-//! | `correction` | in which direction does a Ritz vector lack something? |
+//! | `correction` | what does a Ritz vector lack? |
 //! | `space` | how do directions become a basis, and the basis a small problem? |
 
 mod correction;
@@ -44,13 +43,13 @@ use sizes::Sizes;
 use space::{Ritz, Space};
 use start::Diagonal;
 
-/// Basis states that the search starts with beside one a column, and a random vector.
+/// Start vectors in addition to one per column, and a random vector.
 const EXTRA: usize = 2;
 /// Iterations without a lower residual or value after which the search has stagnated.
 const PATIENCE: usize = 100;
-/// Iterations before a search may end early: a hidden state's part of the random start must have had time to grow.
+/// Iterations before a search may end early: a hidden state's part of the random start needs time to grow.
 pub(super) const LEAST: usize = 10;
-/// How often convergence near the rounding may turn out to be none.
+/// How often convergence close to rounding may turn out to be false.
 const DOUBTS: usize = 4;
 
 /// The programs of this folder that every search runs.
@@ -58,28 +57,28 @@ pub(super) fn programs() -> Vec<VectorProgram> {
     vec![super::algebra::parse(correction::CORRECTION)]
 }
 
-/// A search on its way.
+/// A search in progress.
 struct Search<'a, T: Scalar> {
     run: &'a Run<'a, T>,
     operator: &'a dyn LinearOperator<T>,
     space: Space<'a, T>,
     correction: Correction,
     iteration: usize,
-    /// Of each state asked for, when it was last looked at.
+    /// Residual of each requested state, when last computed.
     residuals: Vec<f64>,
     /// Ritz value at which a state has converged.
     locked: Vec<Option<f64>>,
 }
 
-/// What a search begins with and when it may end.
+/// The start of a search and when it may end.
 pub(super) enum Goal<'a> {
     /// The k lowest states, from the lowest basis states.
     States,
-    /// One state, from a random vector, or less: the end, without a vector, once this holds of (value, residual norm).
+    /// One state from a random vector; may end without a vector once this holds for (value, residual norm).
     Enough(&'a dyn Fn(f64, f64) -> bool),
 }
 
-/// The k lowest states, or what else the goal says.
+/// The k lowest states, or what the goal says.
 pub(super) fn search<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
@@ -113,7 +112,7 @@ pub(super) fn search<T: Scalar>(
             return Ok(Main { values, vectors: Vec::new(), iterations, stop, history, notes: Vec::new() });
         }
         if worst <= tolerance.max(floor) {
-            // W is made of combinations of A V, not multiplied afresh. Where that may matter it is.
+            // W consists of combinations of A V and is not recomputed, except where rounding may matter.
             if worst <= tolerance && tolerance > 32.0 * floor {
                 break (ritz, StopReason::Converged);
             }
@@ -201,12 +200,12 @@ impl<'a, T: Scalar> Search<'a, T> {
         Ok(search)
     }
 
-    /// Solves the small problem, and puts the corrections of the states that have not converged behind the basis.
-    /// Returns the corrections' lengths.
+    /// Solves the small problem, and puts the corrections of the unconverged states after the basis. Returns the
+    /// corrections' lengths.
     fn look(&mut self) -> Result<(Ritz, Vec<f64>), SolveError> {
         let mut ritz = self.space.ritz()?;
         let (k, tolerance) = (self.residuals.len(), self.run.tolerance);
-        // A state that came in below moves the others up.
+        // A state found below moves the others up.
         for (locked, (value, residual)) in self.locked.iter_mut().zip(ritz.values.iter().zip(&self.residuals)) {
             if locked.is_some_and(|locked| (value - locked).abs() > residual.max(T::EPSILON * value.abs())) {
                 *locked = None;
@@ -233,12 +232,13 @@ impl<'a, T: Scalar> Search<'a, T> {
             if !open.is_empty() || roots.len() == k {
                 return Ok((ritz, open));
             }
-            // All have converged, some of them in an earlier iteration: once more for all.
+            // All have converged, some in an earlier iteration: check all once more.
             self.locked.fill(None);
         }
     }
 
-    /// Adds the corrections to the basis; if they hold nothing new the residuals; if these do not, a random vector.
+    /// Adds the corrections to the basis; if they contain nothing new the residuals; if these do not either, a random
+    /// vector.
     fn expand(&mut self, ritz: &Ritz, lengths: &[f64]) -> Result<(), SolveError> {
         self.space.remember(ritz);
         if self.space.take_in(lengths, self.iteration)? > 0 {

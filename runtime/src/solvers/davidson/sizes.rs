@@ -1,26 +1,26 @@
-//! How many vectors the basis has: what the search cannot do without, and what memory allows beyond.
+//! The number of basis vectors: the minimum, and what memory allows beyond.
 //!
-//! In: the options and the room there is. Out: the largest basis, and what a collapse keeps of it.
+//! In: the options and the free memory. Out: the largest basis, and what a collapse keeps of it.
 
 use super::super::SolveOptions;
 
-/// A basis larger than this many vectors, or this many a column, is not asked for: every vector of it costs passes in
-/// every iteration. Of stretched N2 (full configuration interaction, 1,824 determinants, 1, 3 and 6 states to 1e-9) 12
-/// and 4 took 47, 139 and 233 multiplies, 16 and 6 took 44, 120 and 203, these 43, 117 and 193; of water 22, 70 and 139
-/// in place of 22, 72 and 146.
+/// A basis larger than this many vectors, or this many per column, is not used: every vector of it costs passes in every
+/// iteration. For stretched N2 (full configuration interaction, 1,824 determinants, 1, 3 and 6 states to 1e-9) 12 and 4
+/// took 47, 139 and 233 multiplies, 16 and 6 took 44, 120 and 203, these 43, 117 and 193; for water 22, 70 and 139
+/// instead of 22, 72 and 146.
 const MOST: usize = 24;
 const MOST_A_COLUMN: usize = 8;
 
-/// Vectors that a column cannot do without.
+/// Minimum number of vectors per column.
 pub(in super::super) const LEAST_VECTORS: usize = 8;
 
-/// Vectors that a search cannot do without: V and A V of three vectors a column (Ritz vector, the one before it, and a
-/// new direction), and two a column to combine them into.
+/// Minimum number of vectors of a search: V and A V of three vectors per column (Ritz vector, the previous one, and a new
+/// direction), and two per column to combine them into.
 pub(in super::super) fn vectors(options: &SolveOptions, dimension: usize) -> usize {
     LEAST_VECTORS * options.columns(dimension)
 }
 
-/// Vectors worth having beside [`vectors`], where memory has room for `spare` more.
+/// Useful vectors in addition to [`vectors`], if memory has room for `spare` more.
 pub(in super::super) fn kept(options: &SolveOptions, dimension: usize, spare: usize) -> usize {
     let sizes = Sizes::new(options, dimension, spare);
     sizes.held() - vectors(options, dimension)
@@ -29,14 +29,14 @@ pub(in super::super) fn kept(options: &SolveOptions, dimension: usize, spare: us
 /// Sizes of one search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
-    /// States asked for and guard vectors.
+    /// Requested states plus guard vectors.
     pub columns: usize,
-    /// The largest basis; at least three a column.
+    /// The largest basis; at least three per column.
     pub capacity: usize,
 }
 
 impl Sizes {
-    /// The largest that fits beside what is needed.
+    /// The largest that fits in addition to the minimum.
     pub(super) fn new(options: &SolveOptions, dimension: usize, spare: usize) -> Sizes {
         let columns = options.columns(dimension);
         let most = MOST.max(MOST_A_COLUMN * columns).min(dimension);
@@ -46,8 +46,8 @@ impl Sizes {
         Sizes { columns, capacity }
     }
 
-    /// Ritz vectors that a collapse keeps, the lowest: a quarter of the basis, so that what has been learnt of higher
-    /// states is not lost at every collapse.
+    /// Ritz vectors that a collapse keeps, the lowest: a quarter of the basis, so that information on higher states is
+    /// not lost at every collapse.
     pub(super) fn ritz(&self) -> usize {
         self.columns.max(self.capacity / 4)
     }

@@ -1,7 +1,7 @@
 //! The basis V of the search, W = A V, and the projected matrix VᵀW.
 //!
-//! New directions are put into the places behind the basis and taken in by [`Space::take_in`]: made orthogonal to V and
-//! to each other, twice, and multiplied by A. What A makes of any combination of V is the same combination of W.
+//! New directions are written to the places after the basis and added by [`Space::take_in`]: made orthogonal to V and to
+//! each other, twice, and multiplied by A. A times any combination of V is the same combination of W.
 //!
 //! | operation | passes, for a basis of m and t new directions |
 //! |---|---|
@@ -22,9 +22,9 @@ use faer::Mat;
 
 pub(super) type Matrix = Vec<Vec<f64>>;
 
-/// Lists of inputs are filled up to a multiple of this, with weight 0, so that a basis of any size takes few programs.
+/// Lists of inputs are padded to a multiple of this, with weight 0, so that few programs serve a basis of any size.
 const LIST: usize = 4;
-/// A former Ritz vector of which less than this is outside the others brings rounding only.
+/// A former Ritz vector with less than this outside the others is rounding error.
 const OUTSIDE: f64 = 1e-10;
 
 /// Ritz values ascending, and Ritz vectors by columns: `coefficients[i][j]` is the component of basis vector i in
@@ -38,21 +38,21 @@ pub(super) struct Space<'a, T: Scalar> {
     run: &'a Run<'a, T>,
     operator: &'a dyn LinearOperator<T>,
     sizes: Sizes,
-    /// The basis, and places for new directions behind it.
+    /// The basis, and places for new directions after it.
     v: Vec<Vector<T>>,
-    /// A of the basis.
+    /// A times the basis.
     w: Vec<Vector<T>>,
-    /// What vectors are combined into.
+    /// Target of combinations of vectors.
     scratch: Vec<Vector<T>>,
     /// Basis vectors.
     size: usize,
     projected: Matrix,
-    /// Ritz vectors of the iteration before, in the basis, by columns.
+    /// Ritz vectors of the previous iteration, in the basis, by columns.
     former: Matrix,
 }
 
 impl<'a, T: Scalar> Space<'a, T> {
-    /// With room for what the search cannot do without.
+    /// Allocates the minimum.
     pub(super) fn new(
         run: &'a Run<'a, T>,
         operator: &'a dyn LinearOperator<T>,
@@ -71,8 +71,8 @@ impl<'a, T: Scalar> Space<'a, T> {
         self.size
     }
 
-    /// Places for `count` vectors behind the basis, made now if need be; fewer where memory ends. Memory that another
-    /// program has taken meanwhile ends the growth of the basis, not the solve.
+    /// Places for `count` vectors after the basis, allocated if necessary; fewer if memory ends. If another program has
+    /// taken the memory, the basis stops growing, but the solve continues.
     pub(super) fn places(&mut self, count: usize) -> &mut [Vector<T>] {
         let wanted = (self.size + count).min(self.sizes.capacity);
         let (device, n) = (self.operator.device(), self.operator.dimension());
@@ -93,12 +93,12 @@ impl<'a, T: Scalar> Space<'a, T> {
         &mut self.v[self.size..end]
     }
 
-    /// As many of `count` new directions as there can be places for.
+    /// The number of new directions, up to `count`, for which there can be places.
     pub(super) fn room(&mut self, count: usize) -> usize {
         self.places(count).len().min(self.scratch(count))
     }
 
-    /// Whether `count` directions fit behind the basis.
+    /// Whether `count` directions fit after the basis.
     pub(super) fn holds(&mut self, count: usize) -> bool {
         self.places(count).len() == count
     }
@@ -125,8 +125,8 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(Ritz { values, coefficients: (0..m).map(|i| (0..m).map(|j| s[(i, j)]).collect()).collect() })
     }
 
-    /// r = W s − θ V s of some Ritz pairs, into the places behind the basis. A basis vector and its image go into the
-    /// same sum, so that a shift of A, however large, cancels before anything is rounded to `T`.
+    /// r = W s − θ V s of some Ritz pairs, into the places after the basis. A basis vector and its image enter the same
+    /// sum, so that a shift of A, however large, cancels before rounding to `T`.
     pub(super) fn residuals(&mut self, ritz: &Ritz, roots: &[usize]) -> Result<&mut [Vector<T>], SolveError> {
         let _residuals = self.operator.device().span("solver", "residuals");
         self.places(roots.len());
@@ -143,8 +143,8 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(&mut places[..roots.len()])
     }
 
-    /// Takes the first `lengths.len()` vectors behind the basis into it, whose lengths these are: orthogonal to all of
-    /// V and to each other, and multiplied by A. Dependent ones are thrown away; returns how many were not.
+    /// Adds the first `lengths.len()` vectors after the basis, which have these lengths: orthogonal to all of V and to
+    /// each other, and multiplied by A. Dependent ones are dropped; returns how many were added.
     pub(super) fn take_in(&mut self, lengths: &[f64], iteration: usize) -> Result<usize, SolveError> {
         let count = self.orthonormalise(lengths)?;
         let (run, first) = (self.run, self.size);
@@ -166,13 +166,13 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(count)
     }
 
-    /// Classical Gram–Schmidt against V, then the Gram matrix of what is left whitened, and both again; what is
-    /// dependent shows as a small eigenvalue of that matrix, relative to the lengths before (Stathopoulos and Wu 2002).
+    /// Classical Gram–Schmidt against V, then whitening of the remaining Gram matrix, and both again; dependence shows as
+    /// a small eigenvalue of that matrix, relative to the lengths before (Stathopoulos and Wu 2002).
     fn orthonormalise(&mut self, lengths: &[f64]) -> Result<usize, SolveError> {
         let _orthonormalise = self.operator.device().span("solver", "orthogonalise");
         let algebra = &self.run.algebra;
         let mut lengths = lengths.to_vec();
-        // In the second round a direction keeps its length, or was rounding.
+        // In the second round a direction keeps its length, unless it was rounding.
         for least in [NEARLY_DEPENDENT, 0.5] {
             let (basis, places) = self.v.split_at_mut(self.size);
             let new = &mut places[..lengths.len()];
@@ -198,8 +198,8 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(lengths.len())
     }
 
-    /// V ← V C and W ← W C, where C has the lowest Ritz vectors and, outside them, those of the iteration before: with
-    /// both, the directions of the search survive as in conjugate gradients (Stathopoulos and Saad 1998).
+    /// V ← V C and W ← W C, where C has the lowest Ritz vectors and the parts of the previous ones outside them: with
+    /// both, the search directions survive as in conjugate gradients (Stathopoulos and Saad 1998).
     pub(super) fn collapse(&mut self, ritz: &Ritz) -> Result<(), SolveError> {
         let _collapse = self.operator.device().span("solver", "collapse");
         let room = self.scratch(self.sizes.after_collapse());
@@ -220,7 +220,7 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(())
     }
 
-    /// Collapses, and makes V orthonormal and W = A V afresh, as if nothing had been rounded so far.
+    /// Collapses, and recomputes an orthonormal V and W = A V, removing accumulated rounding.
     pub(super) fn refresh(&mut self, ritz: &Ritz, iteration: usize) -> Result<(), SolveError> {
         let _refresh = trace::span("solver", "refresh");
         self.collapse(ritz)?;
@@ -229,12 +229,12 @@ impl<'a, T: Scalar> Space<'a, T> {
         self.take_in(&vec![1.0; count], iteration).map(drop)
     }
 
-    /// The Ritz vectors of this iteration become those of the iteration before.
+    /// Stores the Ritz vectors as those of the previous iteration.
     pub(super) fn remember(&mut self, ritz: &Ritz) {
         self.former = ritz.coefficients.iter().map(|row| row[..row.len().min(self.sizes.columns)].to_vec()).collect();
     }
 
-    /// What a search can go on from: the lowest Ritz vectors, and what those of the iteration before have outside them.
+    /// The state to resume from: the lowest Ritz vectors, and the parts of the previous ones outside them.
     pub(super) fn state(&mut self, ritz: &Ritz) -> Result<&[Vector<T>], SolveError> {
         let weights = self.kept(ritz, 2 * self.sizes.columns);
         self.combined(weights)
@@ -256,8 +256,8 @@ impl<'a, T: Scalar> Space<'a, T> {
         Ok(&self.scratch[..count])
     }
 
-    /// Coefficients of the lowest Ritz vectors, as many as leave room for the former ones, and of what the former ones
-    /// have outside them.
+    /// Coefficients of the lowest Ritz vectors, as many as leave room for the former ones, and of the parts of the former
+    /// ones outside them.
     fn kept(&self, ritz: &Ritz, room: usize) -> Matrix {
         let lowest = (room - self.sizes.columns).min(self.sizes.ritz()).min(self.size);
         let column = |matrix: &Matrix, j: usize| -> Vec<f64> {
@@ -282,7 +282,7 @@ impl<'a, T: Scalar> Space<'a, T> {
     }
 }
 
-/// Fills a list of vectors up with its last, and their coefficients with 0.
+/// Pads a list of vectors with its last, and their coefficients with 0.
 fn fill_up<T: Scalar>(inputs: &mut Vec<&Vector<T>>, weights: &mut Matrix) {
     let (Some(last), Some(row)) = (inputs.last().copied(), weights.first()) else { return };
     let (count, zeros) = (inputs.len().next_multiple_of(LIST), vec![0.0; row.len()]);
@@ -290,15 +290,15 @@ fn fill_up<T: Scalar>(inputs: &mut Vec<&Vector<T>>, weights: &mut Matrix) {
     weights.resize(count, zeros);
 }
 
-/// A list of vectors, filled up with its last.
+/// A list of vectors, padded with its last.
 fn filled_up<T: Scalar>(vectors: &[Vector<T>]) -> Vec<&Vector<T>> {
     let mut list: Vec<&Vector<T>> = vectors.iter().collect();
     fill_up(&mut list, &mut vec![vec![]; vectors.len()]);
     list
 }
 
-/// Coefficients that make vectors with this Gram matrix orthonormal. The vectors are compared at these lengths;
-/// combinations whose squared length is `least` or below are left out.
+/// Coefficients that orthonormalise vectors with this Gram matrix. The vectors are scaled by these lengths; combinations
+/// whose squared length is `least` or below are dropped.
 fn whitening(gram: &Matrix, lengths: &[f64], least: f64) -> Result<Matrix, SolveError> {
     let n = lengths.len();
     let scale: Vec<f64> = lengths.iter().map(|length| if *length > 0.0 { length.recip() } else { 0.0 }).collect();

@@ -1,10 +1,9 @@
 //! The first vectors of the basis: the basis states with the lowest diagonal elements, and a random vector.
 //!
-//! In: the operator's diagonal, if it has one. Out: unit vectors e_i for its lowest elements (of equal ones, those that
-//! come first), which is where the low states of a diagonally dominant matrix are, and behind them one random vector.
-//! Where a symmetry that nobody told us of splits the matrix, the e_i and all that A makes of them may lie in a few of
-//! its sectors; the random vector has a part in each, which grows once the rest has converged. Without a diagonal all
-//! are random.
+//! In: the operator's diagonal, if it has one. Out: unit vectors e_i for its lowest elements (the first of equal ones),
+//! where the low states of a diagonally dominant matrix are, followed by one random vector. If an unknown symmetry splits
+//! the matrix, the e_i and everything A makes of them may lie in a few of its sectors; the random vector has a part in
+//! each, which grows once the rest has converged. Without a diagonal all are random.
 
 use super::super::algebra::parse;
 use super::super::run::Run;
@@ -16,21 +15,22 @@ use crate::vector_program::Bind;
 use eigenforge_templates::ElementFunctionText;
 use std::sync::Arc;
 
-/// e_at; indices are exact in double precision.
+/// The unit vector e_at; indices are exact in double precision.
 const UNIT: &str =
     "program davidson_unit\nvectors x : out\nscalars at\nfunctions index\nx = select(abs(index - at) < 0.5, 1, 0)\n";
 /// The diagonal as a vector.
 const DIAGONAL: &str = "program davidson_diagonal\nvectors x : out\nfunctions diagonal\nx = diagonal\n";
 
-/// A random vector with most weight where the diagonal is low: it has a part in every symmetry, and large parts of low states.
+/// A random vector with most weight where the diagonal is low: it has a part in every symmetry sector, and large parts of
+/// low states.
 const LOW: &str = "program davidson_low\nvectors x : inout\nscalars low width\nfunctions diagonal\n\
     x = x * width / (diagonal - low + width)\n";
 
-/// Distance from the lowest diagonal element, in parts of the spread, at which the weight is a half. Of full CI of water 0.1,
-/// 0.01, 0.001 took 107, 87, 51 multiplies to show that no state is hidden.
+/// Distance from the lowest diagonal element, in units of the spread, at which the weight is a half. For full CI of water
+/// 0.1, 0.01, 0.001 took 107, 87, 51 multiplies to show that no state is hidden.
 const LOW_WIDTH: f64 = 1e-3;
 
-/// What is known of an operator's diagonal.
+/// Properties of an operator's diagonal.
 pub(super) struct Diagonal {
     pub function: ElementFunction,
     /// Standard deviation of its elements.
@@ -42,8 +42,8 @@ pub(super) struct Diagonal {
 }
 
 impl Diagonal {
-    /// Looks through the diagonal for its `count` lowest elements; nothing where the operator cannot tell it, and where
-    /// all are equal, which tells nothing of A.
+    /// Finds the `count` lowest elements of the diagonal; `None` if the operator has none, or if all are equal, which
+    /// says nothing about A.
     pub(super) fn of<T: Scalar>(
         operator: &dyn LinearOperator<T>,
         count: usize,
@@ -78,7 +78,7 @@ fn lowest<T: Scalar>(elements: &[T], count: usize) -> Vec<usize> {
     found.into_iter().map(|(_, place)| place).collect()
 }
 
-/// Overwrites `x`: unit vectors for the lowest elements, the last one random; all random without a diagonal.
+/// Overwrites `x`: unit vectors for the lowest elements, the last vector random; all random without a diagonal.
 pub(super) fn fill<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,

@@ -1,14 +1,14 @@
-//! One state: steps until the lowest Ritz pair is good enough, then x, its true residual, and once more if that is too
-//! large. Checkpoints are taken up here.
+//! One state: steps until the lowest Ritz pair is good enough, then x and its true residual, and again if that is too
+//! large. Checkpoints are resumed here.
 
 use super::super::StopReason;
 use super::super::checkpoint::{Saved, Saver};
 use super::super::run::Main;
 use super::super::run::Run;
 use super::super::start;
-use super::again::{self, Weights};
 use super::projected::Projected;
 use super::recurrence::{Recurrence, sum};
+use super::second_pass::{self, Weights};
 use super::{VECTORS, kept};
 use crate::device::Vector;
 use crate::error::SolveError;
@@ -16,34 +16,33 @@ use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use crate::trace;
 
-/// Steps between two looks at the projected matrix; before the first so many it is small, and looked at in every step.
+/// Steps between two solutions of the projected matrix; during the first this many it is small, and solved in every step.
 const LOOK: usize = 10;
-/// Steps before a search may end early: a random start has about n^-1/2 of a hidden state, which must have had time to
-/// grow.
+/// Steps before a search may end early: a random start has about n^-1/2 of a hidden state, which needs time to grow.
 const LEAST: usize = 20;
-/// Times that the search starts from its own x before it gives up.
+/// How often the search restarts from its own x before it gives up.
 const ROUNDS: usize = 6;
 
-/// Where a search is.
+/// The stage of a search.
 enum Stage {
-    /// At its beginning; the first slot is the start.
+    /// At the start; the first slot is the start vector.
     Begin,
-    /// In run 1; the first slot is the start.
+    /// In run 1; the first slot is the start vector.
     Steps,
-    /// In run 2; the first slot is what of x there is.
+    /// In run 2; the first slot is the partial x.
     Again(Weights),
 }
 
-/// What one search is to do.
+/// Parameters of one search.
 pub(in super::super) struct Search<'a> {
     pub phase: &'static str,
-    /// Stop before convergence, without a vector, once this holds of (value, residual norm).
+    /// Ends before convergence, without a vector, once this holds for (value, residual norm).
     pub enough: Option<&'a dyn Fn(f64, f64) -> bool>,
-    /// Basis vectors to keep, the start among them: at least 1.
+    /// Basis vectors to keep, including the start: at least 1.
     pub capacity: usize,
 }
 
-/// The lowest state, with the memory there is.
+/// The lowest state, with the available memory.
 pub(super) fn lowest<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
@@ -55,7 +54,7 @@ pub(super) fn lowest<T: Scalar>(
     search(run, operator, start, &Search { phase: "lanczos", enough: None, capacity }, saver)
 }
 
-/// The lowest state from a start of any length but 0.
+/// The lowest state from a start vector of any length but 0.
 pub(in super::super) fn search<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
@@ -74,7 +73,7 @@ pub(in super::super) fn search<T: Scalar>(
         let steps = match stage {
             Stage::Again(weights) => {
                 let steps = weights.s.len();
-                again::run(&mut recurrence, weights, done, saver)?;
+                second_pass::run(&mut recurrence, weights, done, saver)?;
                 steps
             }
             Stage::Begin | Stage::Steps => {
@@ -121,8 +120,8 @@ pub(in super::super) fn search<T: Scalar>(
     unreachable!("the loop ends after {ROUNDS} rounds at the latest")
 }
 
-/// Steps, from where the recurrence is, until the lowest Ritz pair is good enough. Returns its weights in the basis,
-/// unless the search may end without them, and how many steps there were in all.
+/// Continues the recurrence until the lowest Ritz pair is good enough. Returns its weights in the basis, unless the
+/// search may end without them, and the total number of steps.
 fn basis<T: Scalar>(
     recurrence: &mut Recurrence<'_, T>,
     before: usize,
@@ -161,7 +160,7 @@ fn basis<T: Scalar>(
     }
 }
 
-/// x = Σ s_i v_i in the first slot: over what was kept, then over what is made again.
+/// x = Σ s_i v_i in the first slot: first over kept vectors, then over recomputed ones.
 fn add_up<T: Scalar>(
     recurrence: &mut Recurrence<'_, T>,
     s: Vec<f64>,
@@ -172,7 +171,7 @@ fn add_up<T: Scalar>(
     if kept == s.len() {
         return recurrence.gather(&s);
     }
-    // The last two that were kept are where run 2 begins.
+    // Run 2 begins at the last two kept vectors.
     let newest = kept - 1;
     recurrence.loose[newest % 2].copy_from(&recurrence.slots[newest])?;
     recurrence.loose[kept % 2].copy_from(&recurrence.slots[newest.saturating_sub(1)])?;
@@ -183,18 +182,18 @@ fn add_up<T: Scalar>(
     recurrence.gather(&s[..kept])?;
     recurrence.slots.truncate(1);
     let (alpha, beta) = (recurrence.projected.alpha().to_vec(), recurrence.projected.beta().to_vec());
-    again::run(recurrence, Weights { alpha, beta, s, next: kept }, done, saver)
+    second_pass::run(recurrence, Weights { alpha, beta, s, next: kept }, done, saver)
 }
 
 impl<T: Scalar> Recurrence<'_, T> {
-    /// The stage's number and the lengths, as a checkpoint has them.
+    /// The stage's number and the lengths, as stored in a checkpoint.
     pub(super) fn lengths(&self, stage: f64) -> [f64; 4] {
         [stage, self.scale, self.scale_before, self.beta]
     }
 }
 
-/// Saves run 1. Of a chain: its start, its coefficients and its newest two vectors; what else is kept can be made again.
-/// After a restart: the lowest Ritz vector, from which a resumed search starts.
+/// Saves run 1. For a chain: its start, its coefficients and its newest two vectors; other kept vectors can be
+/// recomputed. After a restart: the lowest Ritz vector, from which a resumed search starts.
 fn save<T: Scalar>(recurrence: &mut Recurrence<'_, T>, done: usize, saver: &mut Saver) -> Result<(), SolveError> {
     if recurrence.projected.is_chain() {
         let newest = recurrence.projected.size();
@@ -204,13 +203,13 @@ fn save<T: Scalar>(recurrence: &mut Recurrence<'_, T>, done: usize, saver: &mut 
         return saver.save("run 1", done, &scalars, &vectors);
     }
     let (_, s) = recurrence.projected.lowest();
-    // A v_j is not needed between two steps, so its place is free.
+    // A v_j is not needed between two steps, so its memory is free.
     let Recurrence { run, slots, y, scales, .. } = recurrence;
     sum(run, y, &slots[..s.len()], &s, scales, false)?;
     saver.save("between runs", done, &recurrence.lengths(0.0), &[&recurrence.y])
 }
 
-/// Puts a saved state back.
+/// Restores a saved state.
 fn restore<T: Scalar>(recurrence: &mut Recurrence<'_, T>, saved: &Saved<T>) -> Result<Stage, SolveError> {
     let ([stage, scale, scale_before, beta, rest @ ..], Some(first)) = (&saved.scalars[..], saved.vectors.first())
     else {
@@ -233,7 +232,7 @@ fn restore<T: Scalar>(recurrence: &mut Recurrence<'_, T>, saved: &Saved<T>) -> R
         return Ok(Stage::Begin);
     }
     let (alpha, beta) = rest.split_at(rest.len() / 2);
-    // Vectors between the start and these two are not there: nothing more is kept in this round.
+    // Vectors between the start and these two are missing: nothing more is kept in this round.
     recurrence.begin()?;
     recurrence.capacity = 1;
     put(recurrence, alpha.len())?;

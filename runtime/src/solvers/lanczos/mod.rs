@@ -1,17 +1,18 @@
 //! Lanczos: a three-term recurrence for the ground state, thick restart with full reorthogonalisation for several states.
 //!
-//! **One state.** β_j v_{j+1} = A v_j − α_j v_j − β_{j−1} v_{j−1}: one multiply and four passes a step. Vectors carry their
-//! length as a number, so nothing is scaled in memory. What happens to v_j depends on the memory there is:
+//! **One state.** β_j v_{j+1} = A v_j − α_j v_j − β_{j−1} v_{j−1}: one multiply and four passes per step. Vectors carry their
+//! length as a number, so nothing is scaled in memory. What happens to v_j depends on the available memory:
 //!
 //! | vectors that fit | what is done | multiplies |
 //! |---|---|---|
-//! | all steps | they are kept, and x = Σ s_j v_j is added up at the end | one a step |
-//! | some fifty or more | when the room is full, the lowest Ritz vectors take its place and the recurrence goes on | one a step |
-//! | fewer | the first C are kept; run 1 goes on with two vectors until it has converged, run 2 makes those after the C-th again (same expression, same order, same bits) and adds them up | two a step after the C-th |
+//! | all steps | they are kept, and x = Σ s_j v_j is added up at the end | one per step |
+//! | some fifty or more | when the memory is full, it is replaced by the lowest Ritz vectors and the recurrence continues | one per step |
+//! | fewer | the first C are kept; run 1 continues with two vectors until it has converged, run 2 recomputes those after the C-th (same expression, same order, same bits) and adds them up | two per step after the C-th |
 //!
-//! The estimate |β_j s_j| of the lowest Ritz pair of the projected matrix ends the steps. Loss of orthogonality only makes
-//! copies of converged values, which do not disturb the lowest. If the true residual is still above the tolerance, all
-//! starts again from x. At least four vectors. (Lanczos 1950; Cullum and Willoughby 1985; restart: Wu and Simon 2000.)
+//! The estimate |β_j s_j| of the lowest Ritz pair of the projected matrix ends the steps. Loss of orthogonality only
+//! creates copies of converged values, which do not disturb the lowest. If the true residual is still above the
+//! tolerance, the search restarts from x. At least four vectors. (Lanczos 1950; Cullum and Willoughby 1985; restart: Wu
+//! and Simon 2000.)
 //!
 //! **Several states.** The basis is filled to m vectors, each orthogonal to all others, the lowest Ritz vectors are kept
 //! with the last residual direction, and so on. A single start vector sees one state of each degenerate level only;
@@ -19,18 +20,18 @@
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `ground` | in which order does one state come about, and how does it go on after an interruption? |
-//! | `recurrence` | what is a step, and where do its vectors lie? |
-//! | `again` | how are vectors made that were not kept? |
+//! | `ground` | in which order is one state computed, and how does it resume after an interruption? |
+//! | `recurrence` | what is a step, and where are its vectors? |
+//! | `second_pass` | how are vectors recomputed that were not kept? |
 //! | `projected` | what is the lowest eigenpair of the small matrix? |
-//! | `restart` | what takes the place of a full basis? |
+//! | `restart` | what replaces a full basis? |
 //! | `several` | how are several states found? |
 
-mod again;
 mod ground;
 mod projected;
 mod recurrence;
 mod restart;
+mod second_pass;
 mod several;
 
 pub(super) use ground::{Search, search as search_lowest};
@@ -45,18 +46,18 @@ use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use eigenforge_templates::vector_program::VectorProgram;
 
-/// Vectors that one state cannot do without: the start (later x), two of the recurrence, and A v_j.
+/// Minimum number of vectors for one state: the start (later x), two of the recurrence, and A v_j.
 pub(super) const VECTORS: usize = 4;
-/// More kept vectors than this are not asked for. A restart of m vectors costs 1.75 m passes, so about two passes a step
-/// whatever m; what a larger m saves is the restarts of a short run, what it costs is memory to be had and cleared.
+/// Most kept vectors. A restart of m vectors costs 1.75 m passes, so about two passes per step for any m; a larger m
+/// saves the restarts of a short run, and costs memory that must be allocated and cleared.
 const MOST: usize = 101;
 
 /// The programs of this folder.
 pub(super) fn programs() -> Vec<VectorProgram> {
-    [recurrence::STEP, recurrence::IN_PLACE, again::AGAIN].map(parse).to_vec()
+    [recurrence::STEP, recurrence::IN_PLACE, second_pass::SECOND_PASS].map(parse).to_vec()
 }
 
-/// Vectors worth keeping beside [`VECTORS`], where memory has room for `spare` more.
+/// Useful vectors in addition to [`VECTORS`], if memory has room for `spare` more.
 pub(super) fn kept(options: &SolveOptions, spare: usize) -> usize {
     let room = 1 + options.keep_vectors.unwrap_or(MOST).min(spare);
     (restart::slots(room) - 1).min(options.max_iterations.saturating_sub(1))

@@ -1,4 +1,4 @@
-//! A in the basis: a tridiagonal matrix, after a restart with Ritz values in front.
+//! A in the basis: a tridiagonal matrix, preceded by Ritz values after a restart.
 //!
 //! ```text
 //! θ₀          c₀
@@ -9,13 +9,13 @@
 //!                 β₁  …
 //! ```
 //!
-//! Elimination from the upper left fills nothing in, so the lowest pair costs a few passes over 2m numbers.
+//! Elimination from the upper left causes no fill-in, so the lowest pair costs a few passes over 2m numbers.
 
 use super::super::ritz::symmetric_eigen;
 use crate::error::SolveError;
 use faer::Mat;
 
-/// The matrix so far, with β of the last step, which couples it to what comes next.
+/// The matrix so far, with β of the last step, which couples it to the next.
 #[derive(Default)]
 pub(super) struct Projected {
     theta: Vec<f64>,
@@ -25,7 +25,7 @@ pub(super) struct Projected {
 }
 
 impl Projected {
-    /// Ritz values with their couplings to the chain that begins.
+    /// Ritz values with their couplings to the chain that starts.
     pub(super) fn restarted(theta: Vec<f64>, couplings: Vec<f64>) -> Projected {
         Projected { theta, couplings, alpha: Vec::new(), beta: Vec::new() }
     }
@@ -45,7 +45,7 @@ impl Projected {
         self.theta.len() + self.alpha.len()
     }
 
-    /// Whether the chain that a restart has left is still without a step.
+    /// Whether the chain after a restart has no step yet.
     pub(super) fn begins_behind_ritz_vectors(&self) -> bool {
         self.alpha.is_empty() && !self.theta.is_empty()
     }
@@ -86,7 +86,7 @@ impl Projected {
         Ok((values, vectors))
     }
 
-    /// The pivots of T − at by elimination from the upper left; one that vanishes becomes `tiny`.
+    /// The pivots of T − at by elimination from the upper left; a vanishing one becomes `tiny`.
     fn pivots(&self, at: f64, tiny: f64) -> impl Iterator<Item = f64> {
         let of = move |pivot: f64| if pivot.abs() < tiny { tiny } else { pivot };
         let ritz = self.theta.iter().map(move |theta| of(theta - at));

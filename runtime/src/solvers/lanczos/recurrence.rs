@@ -1,8 +1,8 @@
-//! One step of the recurrence, and where its vectors lie.
+//! One step of the recurrence, and where its vectors are.
 //!
-//! u_j = length_j · v_j is in memory, scale_j = 1 / length_j a number. Basis vector i lies in `slots[i]` while it is kept,
-//! else in `loose[i % 2]`. After a restart the first of the slots hold Ritz vectors of length 1, and the chain goes on
-//! behind them.
+//! u_j = length_j · v_j is in memory, scale_j = 1 / length_j a number. Basis vector i is in `slots[i]` while it is kept,
+//! otherwise in `loose[i % 2]`. After a restart the first slots hold Ritz vectors of length 1, and the chain continues
+//! after them.
 
 use super::super::algebra::{INPUTS, parse};
 use super::super::run::Run;
@@ -14,7 +14,7 @@ use crate::scalar::Scalar;
 use crate::trace;
 use crate::vector_program::{Bind, Program};
 
-/// A step that leaves v_{j−1} where it is. (In another order of the vectors NVRTC 13 spills two registers on sm_90.)
+/// A step that leaves v_{j−1} unchanged. (With another order of the vectors NVRTC 13 spills two registers on sm_90.)
 pub(super) const STEP: &str = "program lanczos_step\nvectors before : in\nvectors next : out\nvectors y v : in\nscalars a b c\n\
     next = a * y - b * v - c * before\nsum norm2 = next * next\n";
 /// A step that writes v_{j+1} over v_{j−1}.
@@ -27,14 +27,14 @@ pub(super) struct Recurrence<'a, T: Scalar> {
     pub operator: &'a dyn LinearOperator<T>,
     step: Program,
     in_place: Program,
-    /// Room for kept vectors; the first `filled` hold basis vectors. slots[0] is the start.
+    /// Memory for kept vectors; the first `filled` hold basis vectors. slots[0] is the start.
     pub slots: Vec<Vector<T>>,
     pub filled: usize,
-    /// Slots there may be.
+    /// Largest number of slots.
     pub capacity: usize,
     pub loose: [Vector<T>; 2],
     pub y: Vector<T>,
-    /// Of each filled slot.
+    /// Scale of each filled slot.
     pub scales: Vec<f64>,
     /// v_j = scale · u_j, v_{j−1} = scale_before · u_{j−1}, for the newest j.
     pub scale: f64,
@@ -45,7 +45,7 @@ pub(super) struct Recurrence<'a, T: Scalar> {
 }
 
 impl<'a, T: Scalar> Recurrence<'a, T> {
-    /// Takes the start of the first run; `capacity` is at least 1.
+    /// Starts the first run; `capacity` is at least 1.
     pub(super) fn new(
         run: &'a Run<'a, T>,
         operator: &'a dyn LinearOperator<T>,
@@ -72,7 +72,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
         })
     }
 
-    /// A new chain from the vector in the first slot, of any length but 0; `capacity` slots may be filled from here.
+    /// Starts a new chain from the vector in the first slot, of any length but 0; up to `capacity` slots may be filled.
     pub(super) fn begin(&mut self) -> Result<(), SolveError> {
         let start = &self.slots[0];
         self.scale = 1.0 / self.run.algebra.dot(start, start)?.sqrt();
@@ -81,7 +81,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
         Ok(())
     }
 
-    /// Basis vector i, which must be kept or among the newest two.
+    /// Basis vector i, which must be kept or one of the newest two.
     pub(super) fn at(&self, i: usize) -> &Vector<T> {
         if i < self.filled { &self.slots[i] } else { &self.loose[i % 2] }
     }
@@ -105,7 +105,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
         let y = &self.y;
         let sums = if keep {
             let (kept, free) = self.slots.split_at_mut(i + 1);
-            // At the beginning there is no v_{i−1}, and its factor is 0.
+            // At the start there is no v_{i−1}, and its factor is 0.
             let before = &kept[i.saturating_sub(1)];
             self.step
                 .run(&mut [Bind::In(before), Bind::Out(&mut free[0]), Bind::In(y), Bind::In(&kept[i])], &scalars)?
@@ -114,7 +114,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
             let (target, other) = if (i + 1).is_multiple_of(2) { (even, &*odd) } else { (odd, &*even) };
             let v = if i < self.filled { &self.slots[i] } else { other };
             if i > self.filled {
-                // v_{i−1} lies where v_{i+1} goes.
+                // v_{i+1} overwrites v_{i−1}.
                 self.in_place.run(&mut [Bind::Out(target), Bind::In(y), Bind::In(v)], &scalars)?
             } else {
                 let before = &self.slots[i.saturating_sub(1)];
@@ -132,8 +132,8 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
         Ok(())
     }
 
-    /// Whether there is a slot i, made now if need be. Memory that another program has taken meanwhile ends the keeping,
-    /// not the solve.
+    /// Whether there is a slot i, allocated if necessary. If another program has taken the memory, no more vectors are
+    /// kept, but the solve continues.
     fn room_for(&mut self, i: usize) -> bool {
         if i < self.slots.len() {
             return true;
@@ -158,8 +158,8 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
     }
 }
 
-/// to ← Σ s_i scale_i u_i, plus `to` itself if `add`. The last vector fills the list up with weight 0, so that one program
-/// does for every length.
+/// to ← Σ s_i scale_i u_i, plus `to` itself if `add`. The last vector pads the list with weight 0, so that one program
+/// serves every length.
 pub(super) fn sum<T: Scalar>(
     run: &Run<'_, T>,
     to: &mut Vector<T>,
@@ -176,7 +176,7 @@ pub(super) fn sum<T: Scalar>(
     Ok(run.algebra.combine(std::slice::from_mut(to), &u, &c, add)?)
 }
 
-/// Factor that gives a vector of length β its length 1; of nothing it stays nothing.
+/// The factor that normalises a vector of length β; 0 for β = 0.
 pub(super) fn scale_of(beta: f64) -> f64 {
     if beta > 0.0 { 1.0 / beta } else { 0.0 }
 }

@@ -1,9 +1,9 @@
-//! What takes the place of a full basis: its lowest Ritz vectors, with the residual direction behind them.
+//! What replaces a full basis: its lowest Ritz vectors, followed by the residual direction.
 //!
 //! A Ritz vector y_i = Σ_j S_ji v_j with value θ_i has A y_i = θ_i y_i + β S_{m−1,i} v_m, for all i with the same v_m. So
-//! the Ritz vectors and v_m begin a basis in which A is known, and the recurrence goes on from v_m (Wu and Simon 2000).
-//! Keeping several keeps what the steps so far have learnt about the low end: on long runs about as many steps are needed
-//! as without restarts.
+//! the Ritz vectors and v_m form a basis in which A is known, and the recurrence continues from v_m (Wu and Simon 2000).
+//! Keeping several preserves what the steps have learnt about the low end: long runs need about as many steps as without
+//! restarts.
 
 use super::super::algebra::{MIXED, RITZ as KEPT};
 use super::projected::Projected;
@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 /// The smallest basis that is restarted. Below, the second run costs less than restarts in quick succession.
 const LEAST: usize = KEPT + 3 * MIXED;
 
-/// Slots to be used of those that there is room for: if they are restarted, so many that all go through one program.
+/// Number of slots to use of those that fit: for restarts, a number that one program handles.
 pub(super) fn slots(room: usize) -> usize {
     if room < LEAST { room } else { room - (room - KEPT) % MIXED }
 }
@@ -26,7 +26,7 @@ impl<T: Scalar> Recurrence<'_, T> {
         self.capacity >= LEAST && self.projected.size() == self.capacity && self.filled == self.capacity
     }
 
-    /// Puts the lowest Ritz vectors into the first slots, and v_m, which is in a loose place, behind them.
+    /// Puts the lowest Ritz vectors into the first slots, and v_m, which is in a loose place, after them.
     pub(super) fn restart(&mut self) -> Result<(), SolveError> {
         let _restart = self.operator.device().span("solver", "restart");
         let m = self.filled;

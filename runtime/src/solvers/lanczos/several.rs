@@ -16,16 +16,16 @@ use crate::trace;
 use faer::Mat;
 
 /// Size of the basis for k states, and how much of it a restart keeps: enough for the Krylov space between restarts to
-/// tell close levels apart. A basis that is the whole space is never restarted.
+/// separate close levels. A basis that spans the whole space is never restarted.
 fn sizes(states: usize, dimension: usize) -> (usize, usize) {
     let m = (2 * states + 16).max(24).min(dimension);
     (m, (states + (m - states) / 3).min(m.saturating_sub(2)).max(states))
 }
 
-/// A next direction shorter than this, in parts of the norm, has lost its right angles to rounding when its length is made 1.
+/// A next direction shorter than this, in units of the norm, has lost its orthogonality to rounding when normalised.
 const SHORT: f64 = 1e-6;
 
-/// Vectors that the thick restart holds.
+/// Number of vectors of the thick restart.
 pub(in super::super) fn thick_vectors(states: usize, dimension: usize) -> usize {
     let (m, keep) = sizes(states, dimension);
     m + 1 + keep
@@ -64,7 +64,7 @@ pub(super) fn thick_restart<T: Scalar>(
     let (mut history, mut best, mut idle) = (Vec::new(), f64::INFINITY, 0);
     loop {
         let mut beta = 0.0;
-        // A signal is answered at a restart, which may come early once there is more than it keeps.
+        // A signal is handled at a restart, which may come early once there is more than it keeps.
         while filled < m && !(saver.is_interrupted() && filled > keep) {
             // v[filled+1] = A v[filled], orthogonalised against everything before; its overlaps fill the matrix.
             let (before, rest) = v.split_at_mut(filled + 1);
@@ -83,7 +83,7 @@ pub(super) fn thick_restart<T: Scalar>(
                 // The whole space: there is no next direction.
                 beta = 0.0;
             } else if beta <= floor {
-                // An invariant space: go on with a direction of its own, uncoupled.
+                // An invariant space: continue with a new, uncoupled direction.
                 beta = 0.0;
                 device.fill_random(image, options.seed.wrapping_add(77 + steps as u64))?;
                 algebra.orthonormalise(image, &basis)?;

@@ -1,16 +1,16 @@
-//! The launches of the eigenvectors of many matrices, and the tasks of their blocks.
+//! The launches for the eigenvectors of many matrices, and the tasks of their blocks.
 //!
-//! In: the rows of each matrix, the card. Out: a table (matrices, merges, tiles, vectors) and the launches that find their tasks
-//! in it: columns of long matrices, the rest of all, each level of merges with its products, reflections.
+//! In: the rows of each matrix, the card. Out: a table (matrices, merges, tiles, vectors) and the launches that read
+//! their tasks from it: columns of long matrices, the rest of all, each level of merges with its products, reflections.
 
 use super::{Card, Eigenpairs, EigenpairsPlan, FIXED_BYTES, MERGE_WORDS, Sizes, Step, SymmetricRows, resident_bytes};
 use crate::launch::{Launch, LaunchError};
 
-/// Bytes of shared memory that a merge takes a row.
+/// Bytes of shared memory of a merge, per row.
 const MERGE_BYTES: usize = 7 * 8 + 7 * 4;
-/// Rows of a merge from which on more threads are quicker.
+/// Rows of a merge above which more threads are faster.
 const LONG_MERGE: usize = 64;
-/// Rows of merges for which a few threads are enough, and these.
+/// Rows of merges for which a few threads suffice, and their number.
 const FEW_ROWS: usize = 8;
 const FEW_THREADS: u32 = 64;
 
@@ -23,14 +23,14 @@ struct Merge {
 }
 
 impl EigenpairsPlan {
-    /// Whether a matrix of so many rows can go through the launches: the text has room for it, and the shared memory of a block
-    /// for its last merge and the reflections that are fetched together.
+    /// Whether a matrix of this many rows fits the launches: within the limit of the text, and within a block's shared
+    /// memory for its last merge and the reflections that are loaded together.
     pub fn takes(&self, rows: usize, card: Card) -> bool {
         let bytes = (MERGE_BYTES * rows).max(self.fetched_bytes(rows));
         rows <= self.most && bytes + 2 * FIXED_BYTES <= card.shared_bytes
     }
 
-    /// Bytes of reflections that are fetched together: as many elements as the lanes of a warp have room for.
+    /// Bytes of reflections loaded together: as many elements as the lanes of a warp can hold.
     fn fetched_bytes(&self, rows: usize) -> usize {
         8 * self.batch * rows.next_power_of_two().max(64)
     }
@@ -38,7 +38,7 @@ impl EigenpairsPlan {
     /// The launches for these matrices inside `matrices` elements, their eigenvalues inside `values`.
     ///
     /// # Errors
-    /// A grid that CUDA does not have.
+    /// A grid that exceeds CUDA's limits.
     pub fn launches(
         &self,
         list: &[SymmetricRows],
@@ -47,7 +47,7 @@ impl EigenpairsPlan {
         values: usize,
     ) -> Result<Eigenpairs, LaunchError> {
         let mut list: Vec<SymmetricRows> = list.iter().copied().filter(|matrix| matrix.rows > 0).collect();
-        // The longest first: it decides when the launch is over.
+        // The longest first: it determines when the launch ends.
         list.sort_by_key(|matrix| std::cmp::Reverse(matrix.rows));
         let mut table = Vec::new();
         let mut work = 0;
@@ -74,7 +74,7 @@ impl EigenpairsPlan {
             before += merges.len();
         }
         let vectors_first = table.len();
-        // Two a warp.
+        // Two per warp.
         let together = self.threads as usize / 16;
         for (k, matrix) in list.iter().enumerate() {
             table.extend((0..matrix.rows).step_by(together).flat_map(|first| [k as u64, first as u64]));
@@ -113,8 +113,8 @@ impl EigenpairsPlan {
         let Card { resident, shared_bytes, multiprocessors } = card;
         let longest = list.first().map_or(0, |matrix| matrix.rows);
         let many = list.iter().filter(|matrix| matrix.rows > resident).count();
-        // A warp a column, as long as all blocks are there at the same time: a multiprocessor has at least the shared memory
-        // that one block may have.
+        // One warp per column, as long as all blocks are resident: a multiprocessor has at least the shared memory
+        // available to one block.
         let shared = 3 * 8 * longest;
         let held = (self.blocks as usize).min(shared_bytes / (shared + 2 * FIXED_BYTES)).max(1);
         let room = multiprocessors * held;
@@ -144,7 +144,7 @@ impl EigenpairsPlan {
         Ok(step)
     }
 
-    /// Tiles of the products of a merge; none where it makes them itself.
+    /// Tiles of the products of a merge; none if the merge computes them itself.
     fn tiles(&self, merge: &Merge) -> usize {
         if merge.rows() <= self.direct {
             return 0;
@@ -160,7 +160,7 @@ impl Merge {
     }
 }
 
-/// The merges of all matrices by depth: the last of each first, as it is halved and halved again.
+/// The merges of all matrices by depth: the last of each first, halving repeatedly.
 fn levels(list: &[SymmetricRows]) -> Vec<Vec<Merge>> {
     let mut levels: Vec<Vec<Merge>> = Vec::new();
     let mut parts: Vec<(usize, usize, usize)> =
@@ -211,7 +211,7 @@ mod tests {
         let (few, long) = (EigenpairsPlan::new("test"), EigenpairsPlan::long("test"));
         assert!(few.takes(1024, card(227)) && !few.takes(1025, card(227)));
         assert!(long.takes(1716, card(227)) && long.takes(2048, card(227)) && !long.takes(2049, card(227)));
-        // 84 bytes a row: 163 KiB have room for 1,962.
+        // 84 bytes per row: 163 KiB have room for 1,962.
         assert!(long.takes(1962, card(163)) && !long.takes(1963, card(163)));
         assert!(few.takes(1024, card(99)) && !long.takes(1300, card(99)));
     }
@@ -225,10 +225,10 @@ mod tests {
         let found = plan.launches(&list, card, 170 * 170 + 30 * 30, 200).unwrap();
         let count = |entry: &str| found.steps.iter().filter(|step| step.launch.entry == entry).count();
         assert_eq!((count("reduced"), count("tridiagonal"), count("merged")), (1, 1, 8));
-        // A warp a column; where blocks cannot wait for each other, one block.
+        // One warp per column; one block if blocks cannot wait for each other.
         let blocks = |card| plan.launches(&list, card, 170 * 170 + 30 * 30, 200).unwrap().steps[0].launch.grid[0];
         assert_eq!((blocks(card), blocks(Card { multiprocessors: 0, ..card })), (22, 1));
-        // Merges of 22, 43, 85 and 170 rows make no products of their own.
+        // Merges of 22, 43, 85 and 170 rows launch no products.
         assert_eq!((count("updated"), count("transformed")), (4, 1));
     }
 }

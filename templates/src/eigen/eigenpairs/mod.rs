@@ -1,8 +1,8 @@
-//! The plan of the eigenvectors of many symmetric matrices at once: text, tasks and launches.
+//! The plan for the eigenvectors of many symmetric matrices at once: text, tasks and launches.
 //!
-//! In: the rows of each matrix. Out: the launches in their order with the table that they share: matrices of a few rows and
-//! of a thousand go through the same launches, of which only those for columns
-//! before the last [`resident_rows`] are for the long ones alone.
+//! In: the rows of each matrix. Out: the launches in order with the table that they share. Matrices of a few rows and of
+//! a thousand go through the same launches; only those for columns before the last [`resident_rows`] are for the long
+//! ones alone.
 
 mod launches;
 
@@ -11,43 +11,43 @@ use crate::launch::{Access, Element, Launch, Number, Parameter};
 use crate::text::{KernelText, PRELUDE, TextError, fragment, render};
 use serde::{Deserialize, Serialize};
 
-/// Words of a matrix, as the text declares them.
+/// Words of a matrix, as declared in the text.
 const MATRIX_WORDS: usize = 4;
-/// Words of a merge: matrix, first row, rows of both halves, which Q is written.
+/// Words of a merge: matrix, first row, rows of both halves, number of the Q that is written.
 const MERGE_WORDS: usize = 5;
-/// Vectors of so many elements in a matrix's work beside four of its own size.
+/// Vectors in a matrix's workspace, in addition to four matrices of its own size.
 const WORK_VECTORS: usize = 15;
-/// Bytes of shared memory that a kernel may declare itself, and as many that the driver takes a block.
+/// Bytes of shared memory that a kernel may declare itself, and as many that the driver reserves per block.
 const FIXED_BYTES: usize = 1024;
-/// Rows that a block keeps at most: eight lanes for two columns, in blocks of 640 threads.
+/// Most rows that a block keeps: eight lanes for two columns, in blocks of 640 threads.
 const RESIDENT_MOST: usize = 160;
 
-/// Every number that the text is written for.
+/// Every number in the text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EigenpairsPlan {
-    /// Name of the file, for people.
+    /// Name of the file, for display.
     pub name: String,
-    /// Rows of a matrix, at most; a multiple of 32.
+    /// Most rows of a matrix; a multiple of 32.
     pub most: usize,
-    /// Rows of a merge that multiplies by its vectors itself.
+    /// Most rows of a merge that multiplies by its vectors itself.
     pub direct: usize,
     /// Threads of a block.
     pub threads: u32,
-    /// Blocks of them that a multiprocessor holds at least.
+    /// Minimum number of these blocks per multiprocessor.
     pub blocks: u32,
-    /// Threads of a block that has a long merge.
+    /// Threads of a block with a long merge.
     pub merge_threads: u32,
-    /// Rows of a matrix that a block keeps, at most; a multiple of 32.
+    /// Most rows of a matrix that a block keeps; a multiple of 32.
     pub resident_most: usize,
-    /// Threads of a block that has a whole matrix.
+    /// Threads of a block with a whole matrix.
     pub wide: u32,
-    /// Reflections that a block fetches at a time.
+    /// Reflections that a block loads at a time.
     pub batch: usize,
-    /// Blocks that transform vectors that a multiprocessor holds at least.
+    /// Minimum number of vector-transforming blocks per multiprocessor.
     pub vector_blocks: u32,
     /// Rows of a tile of products.
     pub tile_rows: usize,
-    /// Columns of a tile: four a warp.
+    /// Columns of a tile: four per warp.
     pub tile_columns: usize,
 }
 
@@ -58,11 +58,11 @@ pub struct SymmetricRows {
     pub first: usize,
     /// Rows.
     pub rows: usize,
-    /// Where its first eigenvalue goes.
+    /// Position of its first eigenvalue.
     pub values: usize,
 }
 
-/// A launch with the numbers that are passed by value.
+/// A launch with the numbers passed by value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// The launch.
@@ -71,12 +71,12 @@ pub struct Step {
     pub numbers: Vec<(&'static str, i64)>,
 }
 
-/// Launches in their order, with what they share.
+/// The launches in order, with their shared table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Eigenpairs {
     /// Matrices, then tasks.
     pub table: Vec<u64>,
-    /// Elements of work.
+    /// Elements of the workspace.
     pub work: usize,
     /// Launches.
     pub steps: Vec<Step>,
@@ -102,7 +102,7 @@ struct View<'a> {
     transformed: String,
 }
 
-/// What the parts of the text see.
+/// The inputs of the text's parts.
 #[derive(Serialize)]
 struct Part<'a> {
     plan: &'a EigenpairsPlan,
@@ -115,29 +115,29 @@ impl Part<'_> {
     }
 }
 
-/// Rows of a matrix that one block keeps in so many bytes of shared memory: 160 in the 227 KiB of sm_90.
+/// Rows of a matrix that one block keeps in this much shared memory: 160 in the 227 KiB of sm_90.
 pub fn resident_rows(shared_bytes: usize) -> usize {
     let fits = |rows: &usize| resident_bytes(*rows) + FIXED_BYTES <= shared_bytes;
     (1..=RESIDENT_MOST / 8).map(|k| 8 * k).rev().find(fits).unwrap_or(8)
 }
 
-/// Bytes of shared memory for so many rows: the matrix with columns 8 modulo 16 numbers apart, and five vectors.
+/// Bytes of shared memory for this many rows: the matrix with a column stride of 8 modulo 16 numbers, and five vectors.
 fn resident_bytes(rows: usize) -> usize {
     8 * rows * ((rows + 7) / 16 * 16 + 8 + 5)
 }
 
-/// What launches are made for.
+/// The card parameters of the launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Card {
     /// Rows of a matrix that a block keeps ([`resident_rows`]).
     pub resident: usize,
-    /// Bytes of shared memory that a block may have.
+    /// Bytes of shared memory available to a block.
     pub shared_bytes: usize,
-    /// Multiprocessors; 0 where blocks cannot wait for each other.
+    /// Multiprocessors; 0 if blocks cannot wait for each other.
     pub multiprocessors: usize,
 }
 
-/// Elements that a launch may touch.
+/// Numbers of elements that a launch may access.
 #[derive(Clone, Copy)]
 struct Sizes {
     matrices: usize,
@@ -151,7 +151,7 @@ impl EigenpairsPlan {
     /// The names of the kernels.
     pub const ENTRIES: [&str; 5] = ["reduced", "tridiagonal", "merged", "updated", "transformed"];
 
-    /// The plan of DMRG's density matrices.
+    /// The plan for DMRG's density matrices.
     pub fn new(name: impl Into<String>) -> EigenpairsPlan {
         EigenpairsPlan {
             name: name.into(),
@@ -169,8 +169,8 @@ impl EigenpairsPlan {
         }
     }
 
-    /// The plan of matrices that are longer than [`EigenpairsPlan::new`] takes: threads have more rows each, so that fewer
-    /// blocks find room beside each other.
+    /// The plan for matrices longer than [`EigenpairsPlan::new`] supports: threads have more rows each, so fewer blocks
+    /// fit on a multiprocessor.
     pub fn long(name: impl Into<String>) -> EigenpairsPlan {
         EigenpairsPlan {
             most: 2048,
@@ -180,7 +180,7 @@ impl EigenpairsPlan {
         }
     }
 
-    /// Elements of the work of a matrix.
+    /// Elements of the workspace of a matrix.
     pub fn work(rows: usize) -> usize {
         4 * rows * rows + WORK_VECTORS * rows
     }
@@ -206,7 +206,7 @@ impl EigenpairsPlan {
     /// The CUDA text.
     ///
     /// # Errors
-    /// A fault of the template.
+    /// The template cannot be rendered.
     pub fn text(&self) -> Result<KernelText, TextError> {
         let sizes = Sizes { matrices: 1, table: 1, work: 1, values: 1, list: 1 };
         let of = |entry| -> Vec<String> {

@@ -1,0 +1,83 @@
+//! From observables to the distinct products that they need, and back to their values.
+
+use super::{Averages, Observable, SiteKind};
+use crate::operator::{Charge, Content, Factor, Operator, OperatorError, Product};
+use std::collections::HashMap;
+
+/// Distinct products in order of appearance.
+#[derive(Default)]
+struct Products {
+    list: Vec<Product>,
+    known: HashMap<Product, usize>,
+}
+
+impl Products {
+    /// The number of a product or of its conjugate, which has the same average in a real state.
+    fn number(&mut self, product: &[Factor]) -> usize {
+        let adjoint: Product = Operator::product(product).adjoint().terms().next().map_or(vec![], |(p, _)| p.to_vec());
+        let wanted = if adjoint.as_slice() < product { adjoint } else { product.to_vec() };
+        *self.known.entry(wanted).or_insert_with_key(|wanted| {
+            self.list.push(wanted.clone());
+            self.list.len() - 1
+        })
+    }
+}
+
+impl Observable {
+    /// Its operators, reduced for what the sites carry.
+    ///
+    /// # Errors
+    /// An operator on a site that is not there, of another kind than the sites, or with a coefficient that is not finite.
+    pub(crate) fn reduced(&self, kind: SiteKind, sites: usize) -> Result<Vec<Operator>, OperatorError> {
+        let of = |operator: &Operator| {
+            let operator = operator.clone().spin(kind.two_s()).on_sites(sites).reduced();
+            operator.check_terms(&[])?;
+            let wrong =
+                |expected, advice| Err(OperatorError::WrongSector { found: operator.content_name(), expected, advice });
+            match (kind, operator.content()) {
+                (_, Content::Nothing)
+                | (SiteKind::Electrons, Content::Fermions)
+                | (SiteKind::Flavours(_), Content::Flavours)
+                | (SiteKind::Moments { .. }, Content::Spins) => Ok(operator),
+                (SiteKind::Electrons, _) => {
+                    wrong("electrons", "build the observable from cdag, c, n with Up and Down, or electron_sz, …")
+                }
+                (SiteKind::Flavours(_), _) => {
+                    wrong("fermions of flavours", "build the observable from cdag, c, n with Flavour(f)")
+                }
+                (SiteKind::Moments { .. }, _) => wrong("local moments", "build the observable from sp, sm, sz, sdots"),
+            }
+        };
+        self.operators.iter().map(of).collect()
+    }
+}
+
+/// The averages of observables in a state in which `fixed` have definite values, or in a mixture of such states.
+///
+/// `average` gives ⟨P⟩ of each of a list of normal-ordered products, all of which leave the fixed charges as they are.
+///
+/// # Errors
+/// An operator that the sites do not have; those of `average`.
+pub fn evaluate<E: From<OperatorError>>(
+    observables: &[Observable],
+    (kind, sites): (SiteKind, usize),
+    fixed: &[Charge],
+    average: impl FnOnce(&[Product]) -> Result<Vec<f64>, E>,
+) -> Result<Averages, E> {
+    let mut products = Products::default();
+    let mut combination = |operator: &Operator| -> Vec<(usize, f64)> {
+        let stays = |product: &[Factor]| fixed.iter().all(|charge| charge.change(product) == 0);
+        let terms = operator.terms().filter(|(product, _)| stays(product));
+        terms.map(|(product, coefficient)| (products.number(product), coefficient)).collect()
+    };
+    let mut combinations: Vec<Vec<Vec<(usize, f64)>>> = Vec::with_capacity(observables.len());
+    for observable in observables {
+        combinations.push(observable.reduced(kind, sites)?.iter().map(&mut combination).collect());
+    }
+    let values = average(&products.list)?;
+    let value = |terms: &Vec<(usize, f64)>| terms.iter().map(|(number, factor)| factor * values[*number]).sum();
+    let averages = observables.iter().zip(&combinations).map(|(observable, operators)| {
+        (observable.name.clone(), observable.average(operators.iter().map(value).collect()))
+    });
+    Ok(averages.collect())
+}

@@ -1,0 +1,182 @@
+//! A tree → the operator on these sites.
+
+use super::SiteKind;
+use super::number::{Scope, Value};
+use super::tree::Tree;
+use crate::operator::{Operator, Spin, build};
+use eigenforge_grammar::parse::{Domain, Factor, Loop, Node, SpinArgument, Sum};
+use eigenforge_grammar::vocabulary;
+use syn::{Error, Expr, Ident, Result};
+
+/// The operator of a tree.
+pub(super) fn evaluate(tree: &Tree, scope: &mut Scope<'_>) -> Result<Operator> {
+    match tree {
+        Tree::Expression(node) => of_node(node, scope),
+        Tree::Sum(sum) => of_sum(sum, &sum.domains, scope),
+        Tree::Added(terms, conjugates) => {
+            let terms = terms.iter().map(|(negative, tree)| Ok((*negative, evaluate(tree, scope)?)));
+            Ok(with_conjugates(added(terms)?, conjugates))
+        }
+        Tree::Product(factors) => {
+            let mut product = build::scalar(1.0);
+            for factor in factors {
+                product = product * evaluate(factor, scope)?;
+            }
+            Ok(product)
+        }
+        Tree::Quotient(tree, divisor) => Ok(evaluate(tree, scope)? / divisor_of(divisor, scope)?),
+    }
+}
+
+fn added(terms: impl Iterator<Item = Result<(bool, Operator)>>) -> Result<Operator> {
+    let mut sum = Operator::zero();
+    for term in terms {
+        let (negative, term) = term?;
+        sum.add_terms(term, if negative { -1.0 } else { 1.0 });
+    }
+    Ok(sum)
+}
+
+fn with_conjugates(terms: Operator, conjugates: &[bool]) -> Operator {
+    let adjoint = terms.adjoint();
+    conjugates.iter().fold(terms, |sum, negative| if *negative { sum - adjoint.clone() } else { sum + adjoint.clone() })
+}
+
+fn divisor_of(divisor: &Expr, scope: &Scope<'_>) -> Result<f64> {
+    match scope.number(divisor)? {
+        0.0 => Err(Error::new_spanned(divisor, "expected a number other than 0 to divide by")),
+        number => Ok(number),
+    }
+}
+
+/// The rest of a sum: its inner domains and its expression.
+fn of_sum(sum: &Sum, domains: &[Domain], scope: &mut Scope<'_>) -> Result<Operator> {
+    let Some((domain, inner)) = domains.split_first() else { return of_node(&sum.expression, scope) };
+    let before = scope.bound();
+    let mut total = Operator::zero();
+    for values in members(domain, scope)? {
+        values.into_iter().for_each(|(name, value)| scope.bind(name, value));
+        let kept = domain.filter.as_ref().map_or(Ok(true), |filter| scope.condition(filter))?;
+        if kept {
+            total.add_terms(of_sum(sum, inner, scope)?, 1.0);
+        }
+        scope.forget(before);
+    }
+    Ok(total)
+}
+
+/// What the variables of a domain are bound to, one member after the other.
+fn members<'d>(domain: &'d Domain, scope: &Scope<'_>) -> Result<Vec<Vec<(&'d Ident, Value)>>> {
+    match &domain.variables {
+        Loop::Bond(names) => {
+            let bonds = scope.bond_list(&domain.source)?;
+            if let Some(bond) = bonds.iter().find(|bond| domain.leaves_out_weight && bond.weight != 1.0) {
+                return Err(Error::new_spanned(
+                    &domain.source,
+                    format!(
+                        "the sum leaves out the weights of its bonds, such as {} of the bond from {} to {}: write `<i, j, w>` and \
+                         multiply by `w`, or `<i, j, _>` if no weight is meant",
+                        bond.weight, bond.i, bond.j
+                    ),
+                ));
+            }
+            let values = |bond: &crate::lattice::Bond| {
+                let all = [
+                    Value::Integer(bond.i as i64),
+                    Value::Integer(bond.j as i64),
+                    Value::Number(bond.weight),
+                    Value::Integer(bond.kind as i64),
+                ];
+                names.iter().zip(all).filter_map(|(name, value)| Some((name.as_ref()?, value))).collect()
+            };
+            Ok(bonds.iter().map(values).collect())
+        }
+        Loop::Index(name) => {
+            Ok(scope.index_list(&domain.source)?.into_iter().map(|index| vec![(name, Value::Integer(index))]).collect())
+        }
+        Loop::Spin(name, spins) => {
+            let spin = |spin: &vocabulary::Spin| vec![(name, Value::Spin(spin_of(*spin)))];
+            Ok(spins.iter().map(spin).collect())
+        }
+    }
+}
+
+fn spin_of(spin: vocabulary::Spin) -> Spin {
+    match spin {
+        vocabulary::Spin::Up => Spin::Up,
+        vocabulary::Spin::Down => Spin::Down,
+    }
+}
+
+fn of_node(node: &Node, scope: &mut Scope<'_>) -> Result<Operator> {
+    match node {
+        Node::Coefficient(value) => Ok(build::scalar(scope.number(value)?)),
+        Node::Factor(factor) => of_factor(factor, scope),
+        Node::Negative(inner) => Ok(-of_node(inner, scope)?),
+        Node::Quotient(inner, divisor) => Ok(of_node(inner, scope)? / divisor_of(divisor, scope)?),
+        Node::Product(nodes) => {
+            let mut product = build::scalar(1.0);
+            for node in nodes {
+                product = match node {
+                    Node::Coefficient(value) => product * scope.number(value)?,
+                    other => product * of_node(other, scope)?,
+                };
+            }
+            Ok(product)
+        }
+        Node::Sum { terms, conjugates } => {
+            let terms = terms.iter().map(|term| Ok((term.negative, of_node(&term.node, scope)?)));
+            Ok(with_conjugates(added(terms)?, conjugates))
+        }
+    }
+}
+
+/// One operator at its sites; spin operators of electrons are their spin.
+fn of_factor(factor: &Factor, scope: &Scope<'_>) -> Result<Operator> {
+    use vocabulary::Operator as Word;
+    let kind = scope.names.kind;
+    let sites = factor.sites.iter().map(|site| scope.site(site)).collect::<Result<Vec<usize>>>()?;
+    let site = sites[0];
+    let refused = |carries: &str, words: &str| {
+        let name = factor.operator.name();
+        Err(Error::new_spanned(&factor.call, format!("expected operators of {carries} ({words}), found `{name}`")))
+    };
+    let spin = match &factor.spin {
+        None => None,
+        Some(SpinArgument::Literal(spin)) => Some(spin_of(*spin)),
+        Some(SpinArgument::Variable(name)) => Some(scope.spin(&syn::parse_quote!(#name))?),
+        Some(SpinArgument::Captured(expr)) => Some(scope.spin(expr)?),
+        Some(SpinArgument::Flavour(number)) => Some(scope.flavour(number)?),
+    };
+    match kind {
+        SiteKind::Moments { .. } if factor.operator.is_fermion() => {
+            return refused("local moments", "sp, sm, sz, sx, sdots");
+        }
+        SiteKind::Flavours(_) => match (factor.operator, spin) {
+            (Word::Number, None) => return Ok(kind.number(site)),
+            (Word::Sz, _) => return Ok(kind.sz(site)),
+            (Word::Create | Word::Annihilate | Word::Number, Some(Spin::Flavour(_))) => {}
+            _ => return refused("fermions of flavours", "cdag, c, n with `Flavour(f)`; n(i), sz(i)"),
+        },
+        _ => {}
+    }
+    let electrons = kind == SiteKind::Electrons;
+    Ok(match (factor.operator, spin) {
+        (Word::Create, Some(spin)) => build::cdag(site, spin),
+        (Word::Annihilate, Some(spin)) => build::c(site, spin),
+        (Word::Number, Some(spin)) => build::n(site, spin),
+        (Word::Number, None) => kind.number(site),
+        (Word::Raise, _) if electrons => build::electron_sp(site),
+        (Word::Raise, _) => build::sp(site),
+        (Word::Lower, _) if electrons => build::electron_sm(site),
+        (Word::Lower, _) => build::sm(site),
+        (Word::Sz, _) => kind.sz(site),
+        (Word::Sx, _) if electrons => build::electron_sx(site),
+        (Word::Sx, _) => build::sx(site),
+        (Word::Dot, _) if electrons => build::electron_sdots(site, sites[1]),
+        (Word::Dot, _) => build::sdots(site, sites[1]),
+        (Word::Create | Word::Annihilate, None) => {
+            return Err(Error::new_spanned(&factor.call, format!("expected a spin: {}", factor.operator.usage())));
+        }
+    })
+}

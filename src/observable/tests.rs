@@ -1,0 +1,174 @@
+//! Texts against the operators that they stand for, and the errors of texts that stand for none.
+
+use super::read::{Names, ReadError, read};
+use super::{Average, Averages, Observable, Shape, SiteKind, evaluate};
+use crate::lattice::Lattice;
+use crate::operator::{Charge, Operator, OperatorError, Spin, build};
+
+fn names(lattice: &Lattice, kind: SiteKind) -> Names<'_> {
+    let sites = lattice.sites().len();
+    Names { kind, sites, lattice: Some(lattice), parameters: vec![("t", vec![1.5]), ("u", vec![4.0, 5.0, 6.0, 7.0])] }
+}
+
+fn electrons(text: &str) -> Result<Observable, ReadError> {
+    read("O", text, &names(&Lattice::chain(4), SiteKind::Electrons))
+}
+
+#[test]
+fn texts_are_the_operators_that_they_name() {
+    let (up, down) = (Spin::Up, Spin::Down);
+    let hop = |i, j| build::cdag(i, up) * build::c(j, up);
+    let chain = Lattice::chain(4).bonds().to_vec();
+    let sum = |of: &dyn Fn(usize, usize) -> Operator| chain.iter().map(|bond| of(bond.i, bond.j)).sum::<Operator>();
+    let cases: Vec<(&str, Operator)> = vec![
+        ("sum(<i, j> in bonds; cdag(i, Up) * c(j, Up))", sum(&hop)),
+        ("sum!(<i, j> in lattice.bonds(); cdag(i, Up) * c(j, Up) + h.c.)", sum(&|i, j| hop(i, j) + hop(j, i))),
+        ("sum(<i, j> in bonds; cdag(i, Up) * c(j, Up)) + h.c.", sum(&|i, j| hop(i, j) + hop(j, i))),
+        ("(sum(<a, b> in bonds; cdag(a, Up) * c(b, Up)) - h.c.) / 2.0", sum(&|i, j| (hop(i, j) - hop(j, i)) / 2.0)),
+        ("-t * 2 * n(0, Down)", -3.0 * build::n(0, down)),
+        (
+            "sum(i in sites; u[i] * n(i, Up) * n(i, Down))",
+            (0..4).map(|i| (4.0 + i as f64) * (build::n(i, up) * build::n(i, down))).sum(),
+        ),
+        (
+            "sum(i in 0..4, s in [Up, Down]; (PI * i).cos() * n(i, s))",
+            (0..4).map(|i| (-1.0f64).powi(i as i32) * build::n_total(i)).sum(),
+        ),
+        (
+            "sum(i in sites, j in sites if i < j; n(i) * n(j))",
+            (0..4).flat_map(|i| (i + 1..4).map(move |j| build::n_total(i) * build::n_total(j))).sum(),
+        ),
+        (
+            "0.5 * sum(i in [0, 2]; sz(i)) * sum(i in [1, 3]; sz(i))",
+            0.5 * ((build::electron_sz(0) + build::electron_sz(2)) * (build::electron_sz(1) + build::electron_sz(3))),
+        ),
+        ("sdots(0, 3)", build::electron_sdots(0, 3)),
+        (
+            "sum(<i, j> in lattice.bonds_at(2); (if i == 0 { 2.0 } else { 1.0 }) * n(i) * n(j))",
+            2.0 * (build::n_total(0) * build::n_total(2)) + build::n_total(1) * build::n_total(3),
+        ),
+        ("1.0", build::scalar(1.0)),
+    ];
+    for (text, expected) in cases {
+        let found = electrons(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(found.shape, Shape::Whole, "{text}");
+        let (found, expected) = (found.operators[0].reduced(), expected.reduced());
+        let difference = found.clone() - expected.clone();
+        let largest = difference.terms().fold(0.0f64, |most, (_, c)| most.max(c.abs()));
+        assert!(largest < 1e-14, "{text}: {found:?} instead of {expected:?}");
+    }
+}
+
+#[test]
+fn free_indices_make_one_value_per_site_or_pair() {
+    let sites = electrons("n(i, Up) * n(i, Down)").unwrap();
+    assert_eq!((sites.shape, sites.operators.len()), (Shape::Sites, 4));
+    assert_eq!(sites.operators[2], build::n(2, Spin::Up) * build::n(2, Spin::Down));
+    let pairs = electrons("cdag(i, Up) * c(j, Up)").unwrap();
+    assert_eq!((pairs.shape, pairs.operators.len()), (Shape::Pairs, 16));
+    assert_eq!(pairs.operators[4 + 3], build::cdag(1, Spin::Up) * build::c(3, Spin::Up));
+    let around = electrons("sum(j in lattice.neighbors(i); n(j))").unwrap();
+    assert_eq!(around.shape, Shape::Sites);
+    assert_eq!(around.operators[1], build::n_total(0) + build::n_total(2));
+}
+
+#[test]
+fn moments_and_flavours_have_their_own_words() {
+    let lattice = Lattice::chain(4);
+    let spins = names(&lattice, SiteKind::Moments { two_s: 2 });
+    let found = read("O", "sz(i) * sz(i)", &spins).unwrap();
+    assert_eq!(found.operators[3], build::sz(3) * build::sz(3));
+    let flavours = names(&lattice, SiteKind::Flavours(3));
+    let found = read("O", "sum(f in 0..3; cdag(i, Flavour(f)) * c(j, Flavour(f)))", &flavours).unwrap();
+    assert_eq!((found.shape, found.operators[1].len()), (Shape::Pairs, 3));
+    assert_eq!(read("O", "n(0)", &flavours).unwrap().operators[0].len(), 3);
+}
+
+#[test]
+fn errors_say_what_to_write_and_where() {
+    let lattice = Lattice::chain(4);
+    let (fermions, moments) = (names(&lattice, SiteKind::Electrons), names(&lattice, SiteKind::Moments { two_s: 1 }));
+    let flavours = names(&lattice, SiteKind::Flavours(3));
+    let weighted = Lattice::ladder([2, 2]).weights(&[1.0, 0.5]);
+    let weights = names(&weighted, SiteKind::Electrons);
+    let molecule = Names { lattice: None, ..fermions.clone() };
+    let cases = [
+        (&fermions, "", "found nothing", ""),
+        (&fermions, "n(0, Up", "without its other half", ""),
+        (&fermions, "n(0, Upp)", "did you mean `Up`", "Upp"),
+        (&fermions, "n(4)", "a site from 0 to 3, found 4", "4"),
+        (&fermions, "sum(k in sites; n(l))", "unknown name `l`", "l"),
+        (&fermions, "w * n(0)", "the model's parameters are t, u", "w"),
+        (&fermions, "u * n(0)", "a list of 4 that differ", "u"),
+        (&fermions, "u[7] * n(0)", "an index from 0 to 3, found 7", "7"),
+        (&fermions, "n(j)", "the first free index", "j"),
+        (&fermions, "cdga(0, Up) * c(1, Up)", "did you mean `cdag`", "cdga"),
+        (&fermions, "sum(i in sites; n(i)).sqrt()", "something else around a sum", "sum(i in sites; n(i)).sqrt()"),
+        (&fermions, "n(0) / 0.0", "other than 0", "0.0"),
+        (&fermions, "(1 / 2) * n(0)", "divides integers", ""),
+        (&fermions, "c(0, Up)", "odd number of fermion operators", "c(0, Up)"),
+        (&fermions, "n(0, Flavour(1))", "these sites carry electrons", "1"),
+        (&fermions, "1e400 * n(0)", "must be finite", ""),
+        (&fermions, "x.foo() * n(0)", "unknown name `x`", "x"),
+        (&fermions, "PI.foo() * n(0)", "one of the methods", "foo"),
+        (&moments, "n(0)", "expected operators of local moments", "n(0)"),
+        (&flavours, "sdots(0, 1)", "expected operators of fermions of flavours", "sdots(0, 1)"),
+        (&flavours, "n(0, Flavour(3))", "a flavour from 0 to 2, found 3", "3"),
+        (&weights, "sum(<i, j> in bonds; n(i) * n(j))", "leaves out the weights", "bonds"),
+        (&molecule, "sum(<i, j> in bonds; n(i) * n(j))", "no lattice here", "bonds"),
+    ];
+    for (names, text, expected, place) in cases {
+        let error = read("O", text, names).expect_err(text);
+        assert!(error.message.contains(expected), "{text}\n found: {}\n expected: {expected}", error.message);
+        assert!(
+            place.is_empty() || &text[error.at.clone()] == place,
+            "{text}: {:?} at {:?}",
+            error,
+            &text[error.at.clone()]
+        );
+    }
+}
+
+#[test]
+fn products_that_change_a_fixed_number_are_left_out_and_conjugates_are_computed_once() {
+    let hop = |i, j| build::cdag(i, Spin::Up) * build::c(j, Spin::Up);
+    let observables = [
+        Observable::whole("hop", hop(0, 1) + 2.0 * hop(1, 0)),
+        Observable::whole("flip", build::electron_sp(0)),
+        Observable::whole("one", build::scalar(3.0)),
+    ];
+    let average = |products: &[crate::operator::Product]| -> Result<Vec<f64>, OperatorError> {
+        assert_eq!(products.len(), 2, "{products:?}");
+        Ok(products.iter().map(|product| if product.is_empty() { 1.0 } else { 0.25 }).collect())
+    };
+    let found = evaluate(&observables, (SiteKind::Electrons, 2), &[Charge::Up, Charge::Down], average).unwrap();
+    assert_eq!([found.whole("hop"), found.whole("flip"), found.whole("one")], [Some(0.75), Some(0.0), Some(3.0)]);
+}
+
+#[test]
+fn operators_that_the_sites_do_not_have_are_refused() {
+    let average =
+        |_: &[crate::operator::Product]| -> Result<Vec<f64>, OperatorError> { unreachable!("refused before") };
+    for operator in [build::sz(0), build::n_total(5), f64::NAN * build::n_total(0)] {
+        let observables = [Observable::whole("O", operator)];
+        evaluate(&observables, (SiteKind::Electrons, 2), &[], average).unwrap_err();
+    }
+}
+
+#[test]
+fn averages_come_back_from_json() {
+    let averages: Averages = [
+        ("a".to_string(), Average::Whole(0.5)),
+        ("b".to_string(), Average::Sites(vec![1.0, f64::NAN].into())),
+        ("c".to_string(), Average::Pairs(ndarray::array![[1.0, 2.0], [3.0, 4.0]])),
+    ]
+    .into_iter()
+    .collect();
+    let text = serde_json::to_string(&averages).unwrap();
+    assert_eq!(text, "{\"a\":0.5,\"b\":[1.0,null],\"c\":[[1.0,2.0],[3.0,4.0]]}");
+    let back: Averages = serde_json::from_str(&text).unwrap();
+    assert_eq!((back.whole("a"), back.pairs("c")), (Some(0.5), averages.pairs("c")));
+    assert!(back.sites("b").unwrap()[1].is_nan());
+    let mean = Averages::mean(&[averages.clone(), averages]);
+    assert_eq!((mean.whole("a"), mean.pairs("c").map(|c| c[[1, 0]])), (Some(0.5), Some(3.0)));
+}

@@ -1,0 +1,189 @@
+//! DMRG: device and engine → memory plan → sweeps → variance, averages.
+
+use super::device::override_kernels;
+use super::records::{compile_seconds, kernel_records, versions, warnings_of};
+use super::{RunContext, SolveFailure, Solved};
+use crate::dmrg::bounded_host::BoundedHostEngine;
+use crate::dmrg::forecast::Forecast;
+use crate::dmrg::memory::{self, Budget, MemoryPlan, MemoryRequest};
+use crate::dmrg::resident::{self, DeviceEngine};
+use crate::dmrg::{
+    self, Chain, Checkpoint, DmrgError, DmrgResult, Options, Strategy, SweepProgress, SweepStop, ordering,
+};
+use crate::input::DmrgFile;
+use crate::problem::{ChainProblem, Problem};
+use crate::report::{
+    ChainRecord, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, ModelRecord, Outcome, Seconds,
+};
+use crate::words::size;
+use eigenforge_runtime::Device;
+use eigenforge_runtime::machine::Machine;
+use std::path::{Path, PathBuf};
+
+pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Result<Solved<'p>, SolveFailure> {
+    let ChainProblem { file, chain, options, .. } = problem;
+    let (device, why) = choose_device(chain, options, context)?;
+    override_kernels(&device, context)?;
+    let engine = ChosenEngine::new(&device, file)?;
+    let (most, budget) = (options.states.iter().copied().max().unwrap_or(1), engine.budget());
+    let request = MemoryRequest::first(options, most, options.first_whole(), options.sweeps);
+    context.observer.plan(&(problem.describe() + &why))?;
+    let plan = memory::first_plan(chain, request, budget)?;
+    context.observer.plan(&format!("memory   {}\n\n", planned(&plan, budget)))?;
+    let setup = context.start.elapsed().as_secs_f64();
+    let checkpoint = context.checkpoint.as_ref();
+    let checkpoint = checkpoint.map(|request| Checkpoint { folder: request.folder.clone(), resume: request.resume });
+    let tell = |progress: &SweepProgress<'_>| context.observer.bond(progress);
+    let found = match engine {
+        ChosenEngine::Host(engine) => dmrg::run_on(engine, chain, options, checkpoint.as_ref(), tell),
+        ChosenEngine::Card(engine) => dmrg::run_on(*engine, chain, options, checkpoint.as_ref(), tell),
+    };
+    context.observer.finished();
+    let found = found?;
+    let seconds = Seconds {
+        setup,
+        compile: compile_seconds(&device),
+        solve: found.sweeping,
+        certify: found.certifying,
+        observables: found.measuring,
+        total: context.start.elapsed().as_secs_f64(),
+    };
+    let outcome = outcome(file, chain, found, memory_of(&plan, budget), &device, seconds).with_warnings();
+    Ok(Solved { outcome, files: Vec::new() })
+}
+
+/// The device of a name, and a line that says why where the choice was ours: the one that is predicted to be quicker.
+fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Result<(Device, String), SolveFailure> {
+    if context.device != "auto" {
+        let device = Device::parse(&context.device)?;
+        options.strategy.check(&device)?;
+        options.cpu_share.check(&device)?;
+        return Ok((device, String::new()));
+    }
+    let (best, reason) = Device::best_with_reason();
+    if let Some(reason) = reason {
+        context.observer.remark(&format!("no CUDA device is used: {reason}"));
+    }
+    if options.strategy != Strategy::Planned {
+        options.strategy.check(&best)?;
+        return Ok((best, format!("device   the card: strategy = \"{}\" runs there\n", options.strategy.name())));
+    }
+    if options.cpu_share.needs_a_card() {
+        options.cpu_share.check(&best)?;
+        return Ok((best, "device   the card: a part of H x is for the CPU beside it\n".into()));
+    }
+    if !best.is_cuda() || options.targets > resident::most_targets() {
+        return Ok((Device::cpu(), String::new()));
+    }
+    let most = options.states.iter().copied().max().unwrap_or(1);
+    let forecast = Forecast::of(chain, most, &Machine::of(&best))?;
+    let (device, word) = if forecast.prefers_the_card() { (best, "card") } else { (Device::cpu(), "CPU") };
+    Ok((device, format!("device   the {word}: {}\n", forecast.describe())))
+}
+
+/// The engine of the device, within the limits of the file.
+enum ChosenEngine {
+    Host(BoundedHostEngine),
+    Card(Box<DeviceEngine>),
+}
+
+impl ChosenEngine {
+    fn new(device: &Device, file: &DmrgFile) -> Result<ChosenEngine, DmrgError> {
+        let spec = &file.dmrg;
+        // The output folder, or what is there of the way to it.
+        let beside = |folder: &PathBuf| {
+            let named = folder.ancestors().filter(|path| !path.as_os_str().is_empty());
+            named.chain([Path::new(".")]).find(|path| path.is_dir()).map(Path::to_path_buf)
+        };
+        let output = file.model.output.folder.as_ref().and_then(beside);
+        let scratch = spec.scratch.clone().or(output).unwrap_or_else(std::env::temp_dir);
+        if device.runs_kernels() {
+            let limits = resident::MemoryLimits::of(device, spec.memory, spec.host_memory, scratch);
+            return Ok(ChosenEngine::Card(Box::new(DeviceEngine::within(device, limits)?)));
+        }
+        let limit = spec.memory.unwrap_or(BoundedHostEngine::default_limit());
+        Ok(ChosenEngine::Host(BoundedHostEngine::within(limit, scratch)))
+    }
+
+    fn budget(&self) -> Budget {
+        match self {
+            ChosenEngine::Host(engine) => engine.limits(),
+            ChosenEngine::Card(engine) => engine.limits(),
+        }
+    }
+}
+
+/// The plan by item, against what may be held.
+fn memory_of(plan: &MemoryPlan, budget: Budget) -> MemoryRecord {
+    let items = plan.items().into_iter().map(|(name, bytes)| MemoryItem { name, bytes }).collect();
+    MemoryRecord { items, planned_bytes: plan.whole, available_bytes: budget.memory }
+}
+
+/// One line.
+fn planned(plan: &MemoryPlan, budget: Budget) -> String {
+    let items: Vec<String> = plan.items().iter().map(|(name, bytes)| format!("{name} {}", size(*bytes))).collect();
+    format!("{} of {} at most: {}", plan.describe(), size(budget.memory), items.join(", "))
+}
+
+fn outcome(
+    file: &DmrgFile,
+    chain: &Chain,
+    found: DmrgResult,
+    memory: MemoryRecord,
+    device: &Device,
+    seconds: Seconds,
+) -> Outcome {
+    let model = &file.model;
+    let sweeps = found.sweeps.iter().chain(found.excited.iter().flat_map(|state| &state.sweeps));
+    let flops = sweeps.map(|sweep| sweep.flops).chain(found.growth.iter().map(|step| step.flops)).sum();
+    let stop = match found.stop {
+        SweepStop::Converged => "converged",
+        SweepStop::Sweeps => "sweeps",
+        SweepStop::Grown => "grown",
+    };
+    Outcome {
+        model: ModelRecord { name: model.model.name().into(), file: file.model.name.clone(), text: model.text.clone() },
+        energies: std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect(),
+        stop: stop.into(),
+        solver: "dmrg".into(),
+        solver_reason: None,
+        observables: LevelAverages { averaged_over: 1, averages: found.averages },
+        state_observables: found.state_averages,
+        device: device.name(),
+        kernels: kernel_records(device),
+        seconds,
+        versions: versions(device),
+        seed: file.dmrg.seed,
+        tolerance: file.dmrg.tolerance,
+        norm: chain.units.scale * chain.units.norm,
+        warnings: warnings_of(chain.warnings.iter().cloned().chain(found.warnings).collect(), device),
+        memory,
+        family: FamilyRecord::Chain(ChainRecord {
+            dmrg: file.dmrg.clone(),
+            lattice: model.lattice.describe(),
+            sector: model.sector.clone(),
+            order: chain.order.clone(),
+            longest_bond: ordering::bandwidth(&model.lattice, &chain.order),
+            operator_sum_width: chain.sum.width(),
+            variances: std::iter::once(found.variance)
+                .chain(found.excited.iter().map(|state| state.variance))
+                .collect(),
+            average: found.average,
+            extrapolated: found.extrapolated,
+            discarded: match found.sweeps.last() {
+                Some(sweep) => sweep.discarded,
+                None => found.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
+            },
+            polish: found.polish,
+            growth: found.growth,
+            excited: found.excited,
+            flops,
+            sweeps: found.sweeps,
+            check: found.check,
+            restarts: found.restarts,
+            resumed_sweeps: found.resumed,
+            cuts: found.cuts,
+            memory_held: found.memory,
+        }),
+    }
+}

@@ -1,0 +1,106 @@
+//! What a run is given beside its problem, and who is told how it goes on.
+
+use crate::dmrg::SweepProgress;
+use eigenforge_runtime::solvers::Progress;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// What a run is given beside its problem.
+pub struct RunContext {
+    /// When the run began: reports count from here.
+    pub start: Instant,
+    /// "auto", "cpu", "cuda", "cuda:1", "sim".
+    pub device: String,
+    /// Folder of edited kernels, in place of the environment's.
+    pub overrides: Option<PathBuf>,
+    /// Whether shapes that `eigenforge tune` chose are used.
+    pub tuned: bool,
+    /// Where the state of the run is saved.
+    pub checkpoint: Option<CheckpointRequest>,
+    /// Who is told.
+    pub observer: Arc<dyn RunObserver>,
+}
+
+/// Where the state of a run is saved, how often, and whether it goes on from there.
+#[derive(Clone, Debug)]
+pub struct CheckpointRequest {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Seconds between two saves of an eigensolver; DMRG saves after every half sweep.
+    pub seconds: f64,
+    /// Whether the run goes on from what is there.
+    pub resume: bool,
+}
+
+/// Sees what a run plans and how it goes on. All methods do nothing unless written.
+pub trait RunObserver: Send + Sync {
+    /// Text that says what will be run, or what will be resident.
+    ///
+    /// # Errors
+    /// A text that cannot be shown ends the run.
+    fn plan(&self, _text: &str) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    /// Something that a user should read at once.
+    fn remark(&self, _text: &str) {}
+
+    /// An iteration of an eigensolver, or a phase of one.
+    fn iteration(&self, _progress: &Progress) {}
+
+    /// A bond of a sweep.
+    fn bond(&self, _progress: &SweepProgress<'_>) {}
+
+    /// The iterations or sweeps have ended, well or not.
+    fn finished(&self) {}
+}
+
+/// An observer that shows nothing.
+pub struct Silent;
+
+impl RunObserver for Silent {}
+
+/// How long each phase of an eigensolver took.
+#[derive(Default)]
+pub(super) struct PhaseClock(Mutex<Vec<(&'static str, f64)>>);
+
+impl PhaseClock {
+    /// Takes note of the phase that the solver is in.
+    pub fn note(&self, progress: &Progress) {
+        let mut phases = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if phases.last().is_none_or(|(phase, _)| *phase != progress.phase) {
+            phases.push((progress.phase, progress.elapsed));
+        }
+    }
+
+    /// Seconds of the phases named `phase`, of a solve that took `total`.
+    pub fn seconds_of(&self, phase: &str, total: f64) -> f64 {
+        let phases = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let ends = phases.iter().skip(1).map(|(_, start)| *start).chain([total]);
+        let spans = phases.iter().zip(ends);
+        // Not `sum`, whose empty sum of floats is −0.
+        spans
+            .filter(|((name, _), _)| *name == phase)
+            .fold(0.0, |seconds, ((_, start), end)| seconds + (end - start).max(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_told_apart_by_phase() {
+        let clock = PhaseClock::default();
+        for (phase, elapsed) in [("lobpcg", 0.0), ("lobpcg", 2.0), ("certify", 3.0), ("certify", 4.0)] {
+            let energies = vec![-1.5];
+            let progress =
+                Progress { phase, iteration: 7, energies, residual: 0.1, tolerance: 1e-8, elapsed, remaining: None };
+            clock.note(&progress);
+        }
+        assert_eq!(clock.seconds_of("lobpcg", 5.0), 3.0);
+        assert_eq!(clock.seconds_of("certify", 5.0), 2.0);
+        assert_eq!(clock.seconds_of("dense", 5.0), 0.0);
+    }
+}

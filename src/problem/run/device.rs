@@ -1,0 +1,28 @@
+//! The device that a run asks for.
+
+use super::{RunContext, SolveFailure};
+use eigenforge_runtime::jit::{JitError, Overrides};
+use eigenforge_runtime::{Device, DeviceError, trace};
+
+/// The device that was asked for, with the run's edited kernels, and why it is the CPU if that needs saying.
+///
+/// # Errors
+/// A device that is not there; edited kernels for one that runs none.
+pub fn open_device(context: &RunContext) -> Result<(Device, Option<String>), SolveFailure> {
+    let opening = trace::span("set up", "open the device");
+    let (device, reason) = match context.device.as_str() {
+        "auto" => Device::best_with_reason(),
+        name => (Device::parse(name)?, None),
+    };
+    drop(opening);
+    let on_cpu = reason.map(|reason| format!("using the CPU: {reason}"));
+    on_cpu.iter().for_each(|line| context.observer.remark(line));
+    override_kernels(&device, context)?;
+    Ok((device, on_cpu))
+}
+
+/// Hands the run's edited kernels to its device, which refuses them if it runs no generated text.
+pub(super) fn override_kernels(device: &Device, context: &RunContext) -> Result<(), DeviceError> {
+    let read = context.overrides.as_deref().map_or_else(Overrides::from_env, Overrides::read);
+    device.set_overrides(read.map_err(JitError::from)?)
+}

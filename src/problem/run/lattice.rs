@@ -1,0 +1,168 @@
+//! A model on a lattice is diagonalised.
+
+use super::context::PhaseClock;
+use super::records::{
+    compile_seconds, kernel_records, memory_lines, memory_record, spectrum, stop_word, versions, warnings_of,
+};
+use super::{RunContext, SolveFailure, Solved, WriteFile, open_device};
+use crate::exact::{Model, RunError, ShapeSource, Solution, Solve};
+use crate::input::ModelFile;
+use crate::observable::{Averages, Observable};
+use crate::problem::LatticeProblem;
+use crate::report::{
+    BasisStates, CostRecord, FamilyRecord, LatticeRecord, LevelAverages, ModelRecord, Outcome, Seconds, ShapeRecord,
+    VectorFile,
+};
+use eigenforge_runtime::solvers::Solver;
+use eigenforge_runtime::{DeviceError, Scalar, trace};
+use eigenforge_templates::ScalarType;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The solve that the file and the run ask for.
+fn options<'m>(file: &ModelFile, model: &'m Model, context: &RunContext, clock: &Arc<PhaseClock>) -> Solve<'m> {
+    let (observer, clock) = (Arc::clone(&context.observer), Arc::clone(clock));
+    let spec = &file.solve;
+    let mut solve = Solve::new(model, spec.solver.unwrap_or(Solver::Lobpcg))
+        .states(spec.states)
+        .tolerance(spec.tolerance)
+        .max_iterations(spec.max_iterations)
+        .seed(spec.seed)
+        .start(spec.start)
+        .preconditioner(spec.preconditioner)
+        .certify(spec.certify)
+        .tuned(context.tuned)
+        .scalar(spec.precision)
+        .progress(move |progress| {
+            clock.note(progress);
+            observer.iteration(progress);
+        });
+    if let Some(guard) = spec.guard {
+        solve = solve.guard(guard);
+    }
+    if let Some(request) = &context.checkpoint {
+        solve = solve.checkpoint(&request.folder, request.seconds, request.resume);
+    }
+    solve
+}
+
+pub(super) fn solve<'p>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, SolveFailure> {
+    match problem.file.solve.precision {
+        ScalarType::F64 => solve_in::<f64>(problem, context),
+        ScalarType::F32 => solve_in::<f32>(problem, context),
+    }
+}
+
+fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, SolveFailure> {
+    let LatticeProblem { file, model } = problem;
+    context.observer.plan(&format!("{file}\n\n"))?;
+    let (device, on_cpu) = open_device(context)?;
+    let clock = Arc::new(PhaseClock::default());
+    let mut solve = options(file, model, context, &clock);
+    let mut reason = None;
+    if file.solve.solver.is_none() {
+        let (chosen, why) = solve.choose(&device);
+        (solve, reason) = (chosen, Some(why));
+    }
+    let memory = memory_record(&device, solve.memory_plan(&device));
+    context.observer.plan(&memory_lines(&memory))?;
+    let model_seconds = context.start.elapsed().as_secs_f64();
+    let solution = solve.run_in::<T>(&device);
+    context.observer.finished();
+    let solution = solution?;
+
+    let observing = Instant::now();
+    let (level, states) = averages(file, model, &solution)?;
+    let observables = observing.elapsed().as_secs_f64();
+    let _reporting = trace::span("report", "report");
+    let (pairs, cost) = (solution.eigenpairs(), solution.cost());
+    let certify = clock.seconds_of("certify", pairs.seconds);
+    let mut warnings: Vec<String> = on_cpu.into_iter().chain(model.warnings()).collect();
+    warnings.extend(warnings_of(pairs.notes.clone(), &device));
+    let dimension = file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
+    let outcome = Outcome {
+        model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },
+        energies: solution.energies().to_vec(),
+        stop: stop_word(pairs.stop).into(),
+        solver: solve.solver().name().into(),
+        solver_reason: reason,
+        observables: LevelAverages { averaged_over: pairs.ground_multiplet().len(), averages: level },
+        state_observables: states,
+        device: device.name(),
+        kernels: kernel_records(&device),
+        seconds: Seconds {
+            setup: model_seconds + solution.setup_seconds(),
+            compile: compile_seconds(&device),
+            solve: pairs.seconds - certify,
+            certify,
+            observables,
+            total: context.start.elapsed().as_secs_f64(),
+        },
+        versions: versions(&device),
+        seed: file.solve.seed,
+        tolerance: file.solve.tolerance,
+        norm: pairs.norm,
+        warnings,
+        memory,
+        family: FamilyRecord::Lattice(LatticeRecord {
+            lattice: file.lattice.describe(),
+            sector: file.sector.clone(),
+            dimension,
+            spectrum: spectrum(pairs, solution.constant()),
+            shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),
+            cost: CostRecord {
+                multiply_flops: cost.flops,
+                multiply_bytes: cost.bytes,
+                multiply_seconds: solution.multiply_seconds(),
+                ..CostRecord::default()
+            },
+        }),
+    }
+    .with_warnings();
+    let mut files: Vec<WriteFile<'p>> = Vec::new();
+    if file.output.vectors {
+        files.push(Box::new(move |folder| write_vectors(folder, model, &solution)));
+    }
+    Ok(Solved { outcome, files })
+}
+
+/// Averages over the lowest level, and those of the file's own observables in each state.
+fn averages<T: Scalar>(
+    file: &ModelFile,
+    model: &Model,
+    solution: &Solution<'_, T>,
+) -> Result<(Averages, Vec<Averages>), RunError> {
+    let mut wanted: Vec<Observable> = if file.observables.standard { model.standard_observables() } else { Vec::new() };
+    wanted.extend(file.observed.iter().cloned());
+    if wanted.is_empty() {
+        return Ok((Averages::default(), Vec::new()));
+    }
+    let level = solution.level_averages(&wanted)?;
+    let of_state = |state| solution.state_averages(state, &file.observed);
+    let states = if file.observed.is_empty() { 0 } else { solution.energies().len() };
+    Ok((level, (0..states).map(of_state).collect::<Result<_, _>>()?))
+}
+
+fn shape_record(shape: &str, source: &ShapeSource) -> ShapeRecord {
+    let (tuned, times) = match source {
+        ShapeSource::Rule => (false, None),
+        ShapeSource::Tuned(choice) => (true, Some((choice.milliseconds, choice.rule_milliseconds))),
+    };
+    let (milliseconds, rule_milliseconds) = times.unzip();
+    ShapeRecord { shape: shape.into(), tuned, milliseconds, rule_milliseconds }
+}
+
+fn write_vectors<T: Scalar>(folder: &Path, model: &Model, solution: &Solution<'_, T>) -> Result<PathBuf, SolveFailure> {
+    let energies = solution.energies();
+    let vectors = (0..energies.len()).map(|state| solution.vector(state)).collect::<Result<Vec<_>, DeviceError>>()?;
+    let list: Vec<u64>;
+    let states = match model.basis().species() {
+        Some((up, down)) => BasisStates::Product { up, down },
+        None => {
+            list = (0..model.dimension()).map(|index| model.basis().state(index) as u64).collect();
+            BasisStates::List(&list)
+        }
+    };
+    Ok(VectorFile { energies, vectors: &vectors, states }.write(folder)?)
+}

@@ -1,0 +1,187 @@
+//! Configuration interaction: integrals → determinants → solver → spins, densities, observables.
+
+use super::context::PhaseClock;
+use super::records::{
+    compile_seconds, kernel_records, memory_lines, memory_record, spectrum, stop_word, versions, warnings_of,
+};
+use super::{RunContext, SolveFailure, Solved, WriteFile, open_device};
+use crate::ci::natural::natural_orbitals;
+use crate::ci::{CiSolution, CiSolve, NaturalOrbitals, OneBody, OneElectron, Space, Spin, density, spin};
+use crate::observable::{self, Averages, Observable, SiteKind};
+use crate::operator::Charge;
+use crate::problem::{MoleculeProblem, Problem};
+use crate::report::{
+    BasisStates, FamilyRecord, LevelAverages, ModelRecord, MoleculeRecord, Outcome, Seconds, VectorFile,
+};
+use eigenforge_runtime::solvers::StopReason;
+use eigenforge_runtime::trace;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> Result<Solved<'p>, SolveFailure> {
+    let (file, molecule) = (&problem.file, &problem.molecule);
+    let observed = file.observed(molecule.integrals.orbitals)?;
+    context.observer.plan(&problem.describe())?;
+    let (device, on_cpu) = open_device(context)?;
+    let clock = Arc::new(PhaseClock::default());
+    let solve = options(problem, context, &clock);
+    let memory = memory_record(&device, solve.memory_plan(&device));
+    context.observer.plan(&memory_lines(&memory))?;
+    let read_seconds = context.start.elapsed().as_secs_f64();
+    let solution = solve.run(&device);
+    context.observer.finished();
+    let solution = solution?;
+
+    let observing = Instant::now();
+    let states = (0..file.solve.states).map(|state| solution.vector(state)).collect::<Result<Vec<_>, _>>()?;
+    let multiplet = solution.ground_multiplet()?;
+    let properties = Properties::of(problem, &states, &multiplet)?;
+    let level = averages(&molecule.space, &multiplet, &observed)?;
+    let of_state = |state: &Vec<f64>| averages(&molecule.space, std::slice::from_ref(state), &observed);
+    let state_observables = match observed.is_empty() {
+        true => Vec::new(),
+        false => states.iter().map(of_state).collect::<Result<_, _>>()?,
+    };
+    let observables = observing.elapsed().as_secs_f64();
+    let (pairs, how) = (solution.eigenpairs(), solution.storage_used());
+    let certify = clock.seconds_of("certify", pairs.seconds);
+    let mut warnings: Vec<String> = on_cpu.into_iter().collect();
+    warnings.extend(warnings_of(pairs.notes.clone(), &device));
+    warnings.extend(properties.warnings());
+    let (up, down) = molecule.integrals.spins();
+    let outcome = Outcome {
+        model: ModelRecord { name: "ci".into(), file: file.name.clone(), text: file.text.clone() },
+        energies: solution.energies().to_vec(),
+        stop: stop_word(pairs.stop).into(),
+        solver: if pairs.stop == StopReason::Dense {
+            "dense"
+        } else {
+            file.solve.solver.map_or("davidson", |s| s.name())
+        }
+        .into(),
+        solver_reason: None,
+        observables: LevelAverages { averaged_over: multiplet.len(), averages: level },
+        state_observables,
+        device: device.name(),
+        kernels: kernel_records(&device),
+        seconds: Seconds {
+            setup: read_seconds + solution.setup_seconds(),
+            compile: compile_seconds(&device),
+            solve: pairs.seconds - certify,
+            certify,
+            observables,
+            total: context.start.elapsed().as_secs_f64(),
+        },
+        versions: versions(&device),
+        seed: file.solve.seed,
+        tolerance: file.solve.tolerance,
+        norm: pairs.norm,
+        warnings,
+        memory,
+        family: FamilyRecord::Molecule(MoleculeRecord {
+            ci: file.ci.clone(),
+            space: molecule.words.clone(),
+            orbitals: molecule.integrals.orbitals,
+            electrons: [up, down],
+            dimension: molecule.space.len(),
+            core_energy: molecule.integrals.core,
+            spectrum: spectrum(pairs, solution.constant()),
+            s_squared: properties.spins.iter().map(|spin| spin.square).collect(),
+            natural_occupations: properties.natural.occupations.clone(),
+            dipole: properties.dipole.clone(),
+            storage: how.storage.into(),
+            format: how.format.clone(),
+            format_reason: how.reason.clone(),
+            non_zeros: how.non_zeros,
+        }),
+    }
+    .with_warnings();
+    let mut files: Vec<WriteFile<'p>> = Vec::new();
+    if file.output.vectors {
+        files.push(Box::new(move |folder| write_vectors(folder, &molecule.space, &solution, &states)));
+    }
+    if file.ci.density {
+        files.push(Box::new(move |folder| properties.write(folder, problem, &multiplet)));
+    }
+    Ok(Solved { outcome, files })
+}
+
+/// The solve that the file and the run ask for.
+fn options<'p>(problem: &'p MoleculeProblem, context: &RunContext, clock: &Arc<PhaseClock>) -> CiSolve<'p> {
+    let (observer, clock) = (Arc::clone(&context.observer), Arc::clone(clock));
+    let mut solve = problem.solve().progress(move |progress| {
+        clock.note(progress);
+        observer.iteration(progress);
+    });
+    if let Some(request) = &context.checkpoint {
+        solve = solve.checkpoint(&request.folder, request.seconds, request.resume);
+    }
+    solve
+}
+
+/// Averages of observables over some states, from their density matrices.
+fn averages(space: &Space, states: &[Vec<f64>], observables: &[Observable]) -> Result<Averages, SolveFailure> {
+    if observables.is_empty() {
+        return Ok(Averages::default());
+    }
+    let sites = (SiteKind::Electrons, space.orbitals());
+    let charges = [Charge::Up, Charge::Down];
+    Ok(observable::evaluate(observables, sites, &charges, |products| density::products(space, states, products))?)
+}
+
+/// What is computed from the vectors.
+struct Properties {
+    spins: Vec<Spin>,
+    /// Averages over the lowest level, in the orbitals of the space.
+    one: OneBody,
+    natural: NaturalOrbitals,
+    dipole: Option<Vec<f64>>,
+}
+
+impl Properties {
+    fn of(problem: &MoleculeProblem, states: &[Vec<f64>], multiplet: &[Vec<f64>]) -> Result<Properties, SolveFailure> {
+        let _properties = trace::span("observables", "spins and densities");
+        let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
+        let one = density::one_body(&molecule.space, multiplet)?;
+        let natural = natural_orbitals(&one, &molecule.integrals.irreps)?;
+        let whole = one.in_all_orbitals(frozen, molecule.all_orbitals)?;
+        let moment = |components: &Vec<OneElectron>| components.iter().map(|one| one.expectation(&whole)).collect();
+        let dipole = molecule.dipole.as_ref().map(moment).transpose()?;
+        Ok(Properties { spins: spin::spins(&molecule.space, states)?, one, natural, dipole })
+    }
+
+    fn warnings(&self) -> impl Iterator<Item = String> + '_ {
+        let states = self.spins.iter().enumerate().filter_map(|(state, spin)| Some((state, spin.warning()?)));
+        states.map(|(state, warning)| format!("state {state}: {warning}"))
+    }
+
+    /// Writes density.npz, frozen orbitals included.
+    fn write(&self, folder: &Path, problem: &MoleculeProblem, multiplet: &[Vec<f64>]) -> Result<PathBuf, SolveFailure> {
+        let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
+        let all = molecule.all_orbitals;
+        let one = self.one.in_all_orbitals(frozen, all)?;
+        let two = density::two_body(&molecule.space, multiplet)?.in_all_orbitals(&self.one, frozen, all)?;
+        let natural = natural_orbitals(&one, &molecule.all_irreps)?;
+        Ok(density::write(folder, &one, Some(&two), Some(&natural))?)
+    }
+}
+
+fn write_vectors(
+    folder: &Path,
+    space: &Space,
+    solution: &CiSolution<'_>,
+    states: &[Vec<f64>],
+) -> Result<PathBuf, SolveFailure> {
+    // (α word, β word) of every row.
+    let words = |row: u64| {
+        let (up, down) = space.determinant(row);
+        Some([u64::try_from(up).ok()?, u64::try_from(down).ok()?])
+    };
+    let orbitals = space.orbitals();
+    let determinants: Option<Vec<[u64; 2]>> = (0..space.len()).map(words).collect();
+    let determinants = determinants.ok_or(SolveFailure::WideStrings { orbitals })?;
+    let file =
+        VectorFile { energies: solution.energies(), vectors: states, states: BasisStates::Determinants(&determinants) };
+    Ok(file.write(folder)?)
+}

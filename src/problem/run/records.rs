@@ -1,0 +1,129 @@
+//! From what solvers and devices say to the parts of a report.
+
+use crate::report::{HistoryPoint, KernelRecord, LevelRecord, MemoryItem, MemoryRecord, Spectrum};
+use eigenforge_runtime::solvers::{Eigenpairs, StopReason};
+use eigenforge_runtime::{Device, Scalar, jit};
+use std::collections::BTreeMap;
+
+/// Certificates of a solve whose energies have `constant` added.
+pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64) -> Spectrum {
+    let level = |level: &eigenforge_runtime::solvers::Level| LevelRecord {
+        energy: level.value + constant,
+        multiplicity: level.multiplicity,
+        returned: level.returned,
+        complete: level.complete,
+    };
+    let point = |&(iteration, energy, residual): &(usize, f64, f64)| HistoryPoint {
+        iteration,
+        energy: energy + constant,
+        residual,
+    };
+    let levels: Vec<LevelRecord> = pairs.levels.iter().map(level).collect();
+    Spectrum {
+        residuals: pairs.residuals.clone(),
+        uncertainties: pairs.uncertainties(),
+        constant,
+        energies_without_constant: pairs.values.clone(),
+        multiplicities: Spectrum::multiplicities_of(&levels),
+        levels,
+        iterations: pairs.iterations,
+        multiplies: pairs.multiplies,
+        start: pairs.start.into(),
+        history: pairs.history.iter().map(point).collect(),
+    }
+}
+
+/// Why a solver stopped, as reports say it.
+pub(super) fn stop_word(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Converged => "converged",
+        StopReason::MaxIterations => "max_iterations",
+        StopReason::Stagnated => "stagnated",
+        StopReason::Dense => "dense",
+    }
+}
+
+/// The generated kernels that ran.
+pub fn kernel_records(device: &Device) -> Vec<KernelRecord> {
+    let record = |kernel: eigenforge_runtime::KernelRecord| KernelRecord {
+        name: kernel.name,
+        key: kernel.key,
+        cached: kernel.cached,
+        overridden: kernel.overridden.is_some(),
+    };
+    device.kernels_used().into_iter().map(record).collect()
+}
+
+/// Seconds from texts to loaded kernels.
+pub(super) fn compile_seconds(device: &Device) -> f64 {
+    device.kernels_used().iter().fold(0.0, |sum, kernel| sum + kernel.seconds)
+}
+
+/// Notes of a solver, and what there is to say of the kernels that ran.
+pub fn warnings_of(mut notes: Vec<String>, device: &Device) -> Vec<String> {
+    let kernels = device.kernels_used();
+    notes.extend(kernels.iter().filter_map(|kernel| kernel.note.clone()));
+    notes.dedup(); // a cache that cannot be written says so for every kernel
+    notes.extend(device.unused_overrides());
+    notes.extend(kernels.iter().filter_map(overridden));
+    notes
+}
+
+/// What must be known of numbers that came out of an edited kernel.
+fn overridden(kernel: &eigenforge_runtime::KernelRecord) -> Option<String> {
+    let file = kernel.overridden.as_ref()?;
+    Some(format!("kernel {} was overridden: {} ran in place of the generated text", kernel.name, file.display()))
+}
+
+/// eigenforge, and on a GPU the compiler and the CUDA version of the driver.
+pub fn versions(device: &Device) -> BTreeMap<String, String> {
+    let mut versions = BTreeMap::from([("eigenforge".to_string(), env!("CARGO_PKG_VERSION").to_string())]);
+    if device.is_cuda() {
+        if let Ok(driver) = jit::driver_version() {
+            versions.insert("driver_cuda".into(), format!("{}.{}", driver / 1000, driver % 1000 / 10));
+        }
+        if let Ok(nvrtc) = jit::Settings::from_env().and_then(|settings| jit::Nvrtc::find(&settings)) {
+            let (major, minor) = nvrtc.version();
+            versions.insert("nvrtc".into(), format!("{major}.{minor}"));
+        }
+    }
+    versions
+}
+
+/// What will be resident, against what is free.
+pub(super) fn memory_record(device: &Device, plan: Vec<(String, u64)>) -> MemoryRecord {
+    let items: Vec<MemoryItem> = plan.into_iter().map(|(name, bytes)| MemoryItem { name, bytes }).collect();
+    let planned_bytes = items.iter().fold(0u64, |sum, item| sum.saturating_add(item.bytes));
+    MemoryRecord { items, planned_bytes, available_bytes: device.memory().free }
+}
+
+/// The same for people.
+pub(super) fn memory_lines(memory: &MemoryRecord) -> String {
+    let gib = |bytes: u64| format!("{:.2} GiB", bytes as f64 / (1u64 << 30) as f64);
+    let items: Vec<String> = memory.items.iter().map(|item| format!("{} ({})", item.name, gib(item.bytes))).collect();
+    format!("memory   {}; {} free\n\n", items.join(", "), gib(memory.available_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_an_edited_kernel_come_with_a_warning() {
+        let generated = eigenforge_runtime::KernelRecord {
+            name: "lobpcg_update".into(),
+            key: "0123".into(),
+            cached: false,
+            overridden: None,
+            folder: None,
+            resources: vec![],
+            note: None,
+            seconds: 0.1,
+        };
+        assert_eq!(overridden(&generated), None);
+        let edited =
+            eigenforge_runtime::KernelRecord { overridden: Some("edits/lobpcg_update.cu".into()), ..generated };
+        let warning = "kernel lobpcg_update was overridden: edits/lobpcg_update.cu ran in place of the generated text";
+        assert_eq!(overridden(&edited).as_deref(), Some(warning));
+    }
+}

@@ -1,0 +1,220 @@
+//! The part of a report that a DMRG run adds, and its summary for a terminal.
+//!
+//! Sites are those of the lattice; cuts are numbered along the order of the run.
+
+use super::Outcome;
+use crate::dmrg::refine::MemoryUse;
+use crate::dmrg::{
+    CutRecord, ExcitedState, Extrapolated, GrowthRecord, PolishRecord, Restart, SectorCheck, SweepRecord, SweepStop,
+};
+use crate::input::{DmrgSpec, SectorSpec};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// What only a chain has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChainRecord {
+    /// Its `[dmrg]`, with what the command line changed.
+    pub dmrg: DmrgSpec,
+    /// One line: kind, lengths, boundaries, numbering of the sites.
+    pub lattice: String,
+    /// Conserved quantum numbers.
+    pub sector: SectorSpec,
+    /// The lattice site at each position of the chain.
+    pub order: Vec<usize>,
+    /// The longest bond along that order.
+    pub longest_bond: usize,
+    /// Most operators at a cut.
+    pub operator_sum_width: usize,
+    /// ⟨H²⟩ − ⟨H⟩² of each state; `null` where it was not computed.
+    pub variances: Vec<Option<f64>>,
+    /// Σ w_i E_i of states that share their kept states; `null` where each has its own.
+    pub average: Option<f64>,
+    /// At no discarded weight, where sweeps settled at several numbers of states.
+    pub extrapolated: Option<Extrapolated>,
+    /// The largest weight dropped at a cut in the last sweep.
+    pub discarded: f64,
+    /// Steps of the infinite-lattice algorithm; empty unless the chain was grown.
+    pub growth: Vec<GrowthRecord>,
+    /// The sweeps, in order.
+    pub sweeps: Vec<SweepRecord>,
+    /// One-site sweeps at the end, if they were asked for.
+    pub polish: Option<PolishRecord>,
+    /// The states above the lowest, if they were asked for.
+    pub excited: Vec<ExcitedState>,
+    /// The lowest levels of the whole sector, where it was small enough to be diagonalised beside the sweeps; else `null`.
+    pub check: Option<SectorCheck>,
+    /// Searches that had ended above their states and were done again from the exact ones.
+    pub restarts: Vec<Restart>,
+    /// Sweeps that came from a checkpoint.
+    pub resumed_sweeps: usize,
+    /// The cuts from left to right: entropy and the largest weights.
+    pub cuts: Vec<CutRecord>,
+    /// Operations of all products with H.
+    pub flops: f64,
+    /// The plan that was made when the sectors were known, and what was held at most.
+    pub memory_held: Option<MemoryUse>,
+}
+
+impl ChainRecord {
+    /// Whether the sweeps of every state above the lowest settled.
+    pub(super) fn excited_converged(&self) -> bool {
+        self.excited.iter().all(|state| state.stop != SweepStop::Sweeps)
+    }
+
+    pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
+        writeln!(out, "{} on {}, {}", outcome.model.name, self.lattice, self.sector.describe())?;
+        writeln!(out)?;
+        self.write_growth(out)?;
+        if self.sweeps.is_empty() {
+            return self.write_result(outcome, out);
+        }
+        writeln!(out, "  sweep   states    noise              energy   discarded   products   seconds")?;
+        for (number, sweep) in self.sweeps.iter().enumerate() {
+            let noise = if sweep.noise == 0.0 { "0".into() } else { format!("{:.0e}", sweep.noise) };
+            writeln!(
+                out,
+                "  {number:>5}   {:>6}   {noise:>6}   {:>17.10}   {:>9.2e}   {:>8}   {:>7.2}",
+                sweep.kept, sweep.energy, sweep.discarded, sweep.products, sweep.seconds
+            )?;
+        }
+        writeln!(out)?;
+        self.write_result(outcome, out)
+    }
+
+    /// The last steps of growth: the energy of each length, and what a site adds.
+    fn write_growth(&self, out: &mut String) -> std::fmt::Result {
+        const SHOWN: usize = 8;
+        if self.growth.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "  sites   states              energy        per site   discarded   products   seconds")?;
+        for step in &self.growth[self.growth.len().saturating_sub(SHOWN)..] {
+            let per_site = step.energy_per_site.map_or(String::new(), |energy| format!("{energy:.10}"));
+            writeln!(
+                out,
+                "  {:>5}   {:>6}   {:>17.10}   {per_site:>13}   {:>9.2e}   {:>8}   {:>7.2}",
+                step.sites, step.kept, step.energy, step.discarded, step.products, step.seconds
+            )?;
+        }
+        writeln!(out)
+    }
+
+    fn write_result(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
+        let flag = if outcome.converged() { "" } else { "   NOT CONVERGED" };
+        writeln!(out, "energy       {:>17.10}{flag}", lowest(outcome))?;
+        match self.variances.first().copied().flatten() {
+            Some(variance) => writeln!(out, "variance     {variance:>17.2e}")?,
+            None => writeln!(out, "variance     not computed")?,
+        }
+        self.write_table_energy(outcome, out)?;
+        if let Some(polish) = self.polish {
+            writeln!(
+                out,
+                "one-site     {:>17} sweeps, the last changed the energy by {:.1e}",
+                polish.sweeps, polish.change
+            )?;
+        }
+        for (number, state) in self.excited.iter().enumerate() {
+            let variance = state.variance.map_or("not computed".into(), |variance| format!("{variance:.2e}"));
+            writeln!(out, "state {:<6} {:>17.10}   variance {variance}", number + 1, state.energy)?;
+        }
+        if let Some(average) = self.average {
+            writeln!(out, "average      {average:>17.10} of the energies by their weights")?;
+        }
+        if let Some(Extrapolated { energy, error, points }) = self.extrapolated {
+            writeln!(out, "extrapolated {energy:>17.10} +- {error:.1e} from {points} numbers of states")?;
+        }
+        self.write_check(out)?;
+        let most = self
+            .cuts
+            .iter()
+            .fold((0, 0.0), |most, cut| if cut.entropy > most.1 { (cut.left_sites, cut.entropy) } else { most });
+        writeln!(out, "entropy      {:>17.10} at most, behind {} sites", most.1, most.0)?;
+        write_averages(outcome, out)?;
+        outcome.write_observables(out)?;
+        let how = match (outcome.converged(), outcome.stop.as_str()) {
+            (true, "grown") => "grown",
+            (true, _) => "converged",
+            _ => "STOPPED at the number of sweeps",
+        };
+        let sweeps = || self.sweeps.iter().chain(self.excited.iter().flat_map(|state| &state.sweeps));
+        let grown = self.growth.iter().map(|step| step.products).sum::<usize>();
+        let products = sweeps().map(|sweep| sweep.products).sum::<usize>() + grown;
+        writeln!(
+            out,
+            "{how} by dmrg on {}: {} sweeps, {products} products by strategy {}{}",
+            outcome.device,
+            sweeps().count(),
+            self.dmrg.strategy.name(),
+            self.dmrg.cpu_share.describe().map_or(String::new(), |share| format!(", {share}"))
+        )?;
+        let solve = outcome.seconds.solve;
+        let rate = if solve > 0.0 { self.flops / solve / 1e9 } else { 0.0 };
+        outcome.write_seconds(out, &format!(" ({rate:.1} GFLOP/s in products)"))?;
+        if let Some(MemoryUse { plan, taken, peak, measured }) = self.memory_held {
+            let taken = crate::words::size(taken);
+            writeln!(out, "memory: planned {}; taken {taken}, held {} at most", plan.describe(), peak.describe())?;
+            if measured.memory > peak.memory {
+                writeln!(out, "memory: {} while the variance and averages were measured", measured.describe())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Why the table ends with another energy, where it does.
+    fn write_table_energy(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
+        let Some(last) = self.sweeps.last().filter(|last| (last.energy - lowest(outcome)).abs() > 1e-9 * outcome.norm)
+        else {
+            return Ok(());
+        };
+        writeln!(
+            out,
+            "             the sweeps' {:.10} is the lowest of a bond whose two sites are not truncated;\n\
+             \x20            {:.10} is <H> of the state that is kept, of which all else is measured",
+            last.energy,
+            lowest(outcome)
+        )
+    }
+
+    /// What is known of the sector by another path, and what was done about it.
+    fn write_check(&self, out: &mut String) -> std::fmt::Result {
+        let Some(check) = &self.check else { return Ok(()) };
+        let energies: Vec<String> = check.energies.iter().map(|energy| format!("{energy:.10}")).collect();
+        writeln!(
+            out,
+            "checked      by exact diagonalisation of the sector's {} states: {}",
+            check.dimension,
+            energies.join(", ")
+        )?;
+        self.restarts.iter().try_for_each(|Restart { state, energy_before }| {
+            writeln!(
+                out,
+                "             state {state}: the sweeps had ended at {energy_before:.10} and were done again from the exact state"
+            )
+        })
+    }
+}
+
+/// The energy of the lowest state.
+fn lowest(outcome: &Outcome) -> f64 {
+    outcome.energies.first().copied().unwrap_or(f64::NAN)
+}
+
+/// What the standard averages come to.
+fn write_averages(outcome: &Outcome, out: &mut String) -> std::fmt::Result {
+    let averages = &outcome.observables.averages;
+    let mean = |name: &str| averages.sites(name).map(|values| values.sum() / values.len().max(1) as f64);
+    match (mean("n_up"), mean("n_dn"), mean("double_occupancy")) {
+        (Some(up), Some(down), Some(double)) => {
+            writeln!(out, "average of a site: <n> {:.6}, <n_up n_dn> {double:.6}", up + down)?;
+        }
+        (_, _, Some(pairs)) => {
+            let n = (0..).map_while(|flavour| mean(&format!("n_{flavour}"))).sum::<f64>();
+            writeln!(out, "average of a site: <n> {n:.6}, pairs {pairs:.6}")?;
+        }
+        _ => {}
+    }
+    let largest = |sz: ndarray::ArrayView1<'_, f64>| sz.iter().fold(0.0f64, |largest, sz| largest.max(sz.abs()));
+    averages.sites("sz").map_or(Ok(()), |sz| writeln!(out, "largest |<Sz>| of a site: {:.2e}", largest(sz)))
+}

@@ -1,0 +1,165 @@
+//! Pictures of a DMRG run: energy.svg and entropy.svg.
+//!
+//! In: a [`ChainRecord`] and the lowest energy. Out: SVG text, its fonts the viewer's. energy.svg: how far each sweep is above the lowest energy and
+//! what it discards, logarithmic, and beside it the energies against the discarded weight with the line to no weight, where
+//! there is one. entropy.svg: the entropy of every cut.
+
+use super::picture_style::{BLUE, RED, draw_key, stroke};
+use super::{ChainRecord, ReportError};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+const SIZE: (u32, u32) = (1000, 440);
+
+type Fault = Box<dyn std::error::Error>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+impl ChainRecord {
+    /// Energy and discarded weight by sweep, and the extrapolation.
+    ///
+    /// # Errors
+    /// What the drawing library says, if ever.
+    pub fn energy_svg(&self, model: &str, lowest: f64) -> Result<String, ReportError> {
+        picture(|root| {
+            let (left, right) = root.split_horizontally(SIZE.0 as i32 * 11 / 20);
+            self.draw_sweeps(&left, model, lowest)?;
+            self.draw_extrapolation(&right)
+        })
+    }
+
+    /// Entropy by cut.
+    ///
+    /// # Errors
+    /// What the drawing library says, if ever.
+    pub fn entropy_svg(&self, model: &str) -> Result<String, ReportError> {
+        picture(|root| self.draw_entropy(root, model))
+    }
+
+    fn draw_sweeps(&self, area: &Area<'_>, model: &str, lowest: f64) -> Result<(), Fault> {
+        // A state without truncation can lie below the best sweep by its rounding: what is shown is above the lowest of all.
+        let lowest = self.sweeps.iter().map(|sweep| sweep.energy).fold(lowest, f64::min);
+        let points = |value: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
+            let all = (0..self.sweeps.len()).map(|sweep| (sweep as f64, value(sweep)));
+            all.filter(|(_, value)| value.is_finite() && *value > 1e-18).collect()
+        };
+        let above = points(&|sweep| self.sweeps[sweep].energy - lowest);
+        let discarded = points(&|sweep| self.sweeps[sweep].discarded);
+        let values = || above.iter().chain(&discarded).map(|point| point.1);
+        let low = values().fold(f64::INFINITY, f64::min).clamp(1e-18, 1e-2);
+        let high = values().fold(0.0, f64::max).max(10.0 * low);
+        // Whole decades, so that the axis labels are powers of ten.
+        let range = 10f64.powf(low.log10().floor())..10f64.powf(high.log10().ceil());
+        let end = self.sweeps.len().saturating_sub(1).max(1) as f64;
+        let mut chart = ChartBuilder::on(area)
+            .margin(16)
+            .caption(format!("{model}: sweeps"), ("sans-serif", 20))
+            .x_label_area_size(44)
+            .y_label_area_size(72)
+            .build_cartesian_2d(0.0..end, range.log_scale())?;
+        chart
+            .configure_mesh()
+            .light_line_style(WHITE)
+            .x_desc("sweep")
+            .y_desc("energy above the lowest, discarded weight")
+            .x_label_formatter(&|x| format!("{x:.0}"))
+            .y_label_formatter(&|y| format!("{y:.0e}"))
+            .label_style(("sans-serif", 14))
+            .draw()?;
+        for (points, colour, name) in [(above, BLUE, "energy above the lowest"), (discarded, RED, "discarded weight")] {
+            chart
+                .draw_series(LineSeries::new(points, colour.stroke_width(2)).point_size(3))?
+                .label(name)
+                .legend(move |(x, y)| stroke((x, y), colour.stroke_width(2)));
+        }
+        draw_key(&mut chart)?;
+        Ok(())
+    }
+
+    fn draw_extrapolation(&self, area: &Area<'_>) -> Result<(), Fault> {
+        let last = self.sweeps.iter().rev().filter(|sweep| sweep.noise == 0.0);
+        // Of sweeps with as many states the last one, as the extrapolation takes them.
+        let mut seen = Vec::new();
+        let points: Vec<(f64, f64)> = last
+            .filter(|sweep| {
+                !seen.contains(&sweep.states) && {
+                    seen.push(sweep.states);
+                    true
+                }
+            })
+            .map(|sweep| (sweep.discarded, sweep.energy))
+            .collect();
+        let line = self.extrapolated.map(|found| (0.0, found.energy));
+        let all = || points.iter().copied().chain(line);
+        let least = all().map(|point| point.1).fold(f64::INFINITY, f64::min);
+        let most = all().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
+        let far = points.iter().map(|point| point.0).fold(0.0, f64::max).max(1e-18);
+        if points.is_empty() {
+            return Ok(());
+        }
+        let pad = (0.1 * (most - least)).max(1e-13 * least.abs()).max(1e-15);
+        // Differences are what is seen; the full energy is in the caption.
+        let shown = |(weight, energy): (f64, f64)| (weight, energy - least);
+        let mut chart = ChartBuilder::on(area)
+            .margin(16)
+            .caption(format!("above {least:.10}"), ("sans-serif", 20))
+            .x_label_area_size(44)
+            .y_label_area_size(72)
+            .build_cartesian_2d(0.0..1.05 * far, -pad..most - least + pad)?;
+        chart
+            .configure_mesh()
+            .light_line_style(WHITE)
+            .x_desc("discarded weight")
+            .y_desc("energy")
+            .x_labels(4)
+            .x_label_formatter(&|x| format!("{x:.1e}"))
+            .y_label_formatter(&|y| format!("{y:.1e}"))
+            .label_style(("sans-serif", 14))
+            .draw()?;
+        if let (Some(found), Some(farthest)) =
+            (self.extrapolated, points.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0)))
+        {
+            let ends = [shown((0.0, found.energy)), shown(farthest)];
+            chart.draw_series(LineSeries::new(ends, RED.stroke_width(1)))?;
+            let (_, middle) = shown((0.0, found.energy));
+            let bar = [(0.0, middle - found.error), (0.0, middle + found.error)];
+            chart.draw_series(LineSeries::new(bar, RED.stroke_width(3)))?;
+        }
+        chart.draw_series(points.iter().map(|point| Circle::new(shown(*point), 4, BLUE.filled())))?;
+        Ok(())
+    }
+
+    fn draw_entropy(&self, area: &Area<'_>, model: &str) -> Result<(), Fault> {
+        let points: Vec<(f64, f64)> = self.cuts.iter().map(|cut| (cut.left_sites as f64, cut.entropy)).collect();
+        let high = points.iter().map(|point| point.1).fold(0.0, f64::max).max(1e-3) * 1.1;
+        let end = self.order.len().max(2) as f64;
+        let mut chart = ChartBuilder::on(area)
+            .margin(16)
+            .caption(format!("{model}: entropy of each cut"), ("sans-serif", 20))
+            .x_label_area_size(44)
+            .y_label_area_size(72)
+            .build_cartesian_2d(0.0..end, 0.0..high)?;
+        chart
+            .configure_mesh()
+            .light_line_style(WHITE)
+            .x_desc("sites to the left of the cut")
+            .y_desc("-Σ w ln w")
+            .x_label_formatter(&|x| format!("{x:.0}"))
+            .label_style(("sans-serif", 14))
+            .draw()?;
+        chart.draw_series(LineSeries::new(points, BLUE.stroke_width(2)).point_size(2))?;
+        Ok(())
+    }
+}
+
+fn picture(draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>) -> Result<String, ReportError> {
+    let mut text = String::new();
+    let drawn = || -> Result<(), Fault> {
+        let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+        root.fill(&WHITE)?;
+        draw(&root)?;
+        root.present()?;
+        Ok(())
+    };
+    drawn().map_err(|error| ReportError::Picture(error.to_string()))?;
+    Ok(text)
+}

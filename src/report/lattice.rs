@@ -1,0 +1,81 @@
+//! The part of a report that a diagonalised lattice model adds, and its summary for a terminal.
+
+use super::{CostRecord, Outcome, ShapeRecord, Spectrum};
+use crate::input::SectorSpec;
+use crate::words::grouped;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// What only a lattice model has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LatticeRecord {
+    /// One line: kind, lengths, boundaries, numbering of the sites.
+    pub lattice: String,
+    /// Conserved quantum numbers.
+    pub sector: SectorSpec,
+    /// States of the sector.
+    pub dimension: u64,
+    /// Certificates of the energies.
+    #[serde(flatten)]
+    pub spectrum: Spectrum,
+    /// The shape of the generated multiply; `null` on a CPU.
+    pub shape: Option<ShapeRecord>,
+    /// Least work of one multiplication, and what it took.
+    pub cost: CostRecord,
+}
+
+impl LatticeRecord {
+    pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
+        writeln!(out, "{} on {}", outcome.model.name, self.lattice)?;
+        writeln!(out, "sector {}, dimension {}", self.sector.describe(), grouped(u128::from(self.dimension)))?;
+        writeln!(out)?;
+        outcome.write_states(out, ("", 15), None)?;
+        write_averages(outcome, out)?;
+        outcome.write_observables(out)?;
+        outcome.write_stop(out)?;
+        outcome.write_seconds(out, "")?;
+        if let (Some(took), Some(floor)) = (self.cost.multiply_seconds, self.cost.floor_seconds) {
+            writeln!(
+                out,
+                "one multiply {:.3} ms, {:.1} times the {:.3} ms that memory alone would take",
+                1e3 * took,
+                took / floor,
+                1e3 * floor
+            )?;
+        }
+        if let Some(ShapeRecord { shape, tuned, milliseconds, rule_milliseconds }) = &self.shape {
+            let how = match (tuned, milliseconds, rule_milliseconds) {
+                (true, Some(took), Some(rule)) => format!("tuned on this card, {:.2} x the rule's speed", rule / took),
+                (true, ..) => "tuned on this card".into(),
+                (false, ..) => "by rule; `eigenforge tune` times others on a card".into(),
+            };
+            writeln!(out, "multiply {shape} ({how})")?;
+        }
+        Ok(())
+    }
+}
+
+/// What the standard averages come to, in a line.
+fn write_averages(outcome: &Outcome, out: &mut String) -> std::fmt::Result {
+    let level = &outcome.observables;
+    let mean = |name: &str| level.averages.sites(name).map(|values| values.sum() / values.len().max(1) as f64);
+    let mut parts = vec![];
+    if let (Some(up), Some(down)) = (mean("n_up"), mean("n_dn")) {
+        parts.push(format!("<n> {:.6}", up + down));
+    }
+    if let Some(double) = mean("double_occupancy") {
+        parts.push(format!("<n_up n_dn> {double:.6}"));
+    }
+    if let Some(sdots) = level.averages.pairs("sdots") {
+        let total = sdots.sum();
+        // Rounding may leave −1e-15 of a singlet, which would print as −0.
+        let total = if total.abs() < 5e-7 { 0.0 } else { total };
+        parts.push(format!("total S² {total:.6}"));
+    }
+    if !parts.is_empty() {
+        let states = if level.averaged_over == 1 { "state" } else { "states" };
+        let over = format!("{} {states} of the lowest level", level.averaged_over);
+        writeln!(out, "average of a site over the {over}: {}", parts.join(", "))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! The part of a report that a configuration-interaction run adds, and its summary for a terminal.
+//!
+//! Energies are total, in Hartree, the core energy included. In the observables of the report sites are the orbitals of the space.
+
+use super::{Outcome, Spectrum, energy_text};
+use crate::ci::CiSpec;
+use crate::words::grouped;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Debye in one e a₀ (CODATA 2018).
+const DEBYE: f64 = 2.541_746_473;
+
+/// What only a molecule has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MoleculeRecord {
+    /// Its `[ci]`.
+    pub ci: CiSpec,
+    /// The space in words.
+    pub space: String,
+    /// Orbitals of the space.
+    pub orbitals: usize,
+    /// Electrons of each spin in them.
+    pub electrons: [usize; 2],
+    /// Determinants.
+    pub dimension: u64,
+    /// Energy of nuclei and frozen cores.
+    pub core_energy: f64,
+    /// Certificates of the energies.
+    #[serde(flatten)]
+    pub spectrum: Spectrum,
+    /// ⟨S²⟩ of each state.
+    pub s_squared: Vec<f64>,
+    /// Occupations of the natural orbitals, descending, averaged over the lowest level.
+    pub natural_occupations: Vec<f64>,
+    /// Dipole moment of the lowest level in e a₀, x y z, where its integrals are given.
+    pub dipole: Option<Vec<f64>>,
+    /// "stored" or "direct".
+    pub storage: String,
+    /// The format of a stored matrix.
+    pub format: Option<String>,
+    /// Why this format.
+    pub format_reason: Option<String>,
+    /// Elements of a stored matrix.
+    pub non_zeros: Option<u64>,
+}
+
+impl MoleculeRecord {
+    pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
+        let [up, down] = self.electrons;
+        let dimension = grouped(u128::from(self.dimension));
+        writeln!(out, "{} of {up} + {down} electrons in {} orbitals", self.space, self.orbitals)?;
+        writeln!(out, "{dimension} determinants, core energy {} Hartree\n", energy_text(self.core_energy, 0.0))?;
+        // Rounding may leave −1e-15 of a singlet, which would print as −0.
+        let spin = |spin: &f64| format!("{:>7.4}", if spin.abs() < 5e-7 { 0.0 } else { *spin });
+        let spins = self.s_squared.iter().map(spin).collect();
+        outcome.write_states(out, (" / Hartree", 16), Some(("  <S^2>", spins)))?;
+        if !self.natural_occupations.is_empty() {
+            let shown: Vec<String> = self.natural_occupations.iter().map(|n| format!("{n:.4}")).collect();
+            writeln!(out, "natural occupations of the lowest level: {}", shown.join(" "))?;
+        }
+        if let Some(dipole) = &self.dipole {
+            let shown: Vec<String> = dipole.iter().map(|component| format!("{component:.6}")).collect();
+            let length = dipole.iter().map(|component| component * component).sum::<f64>().sqrt();
+            writeln!(out, "dipole {} e a0, {:.4} Debye", shown.join(" "), length * DEBYE)?;
+        }
+        outcome.write_observables(out)?;
+        outcome.write_stop(out)?;
+        let reason = self.format_reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
+        match (&self.format, self.non_zeros) {
+            (Some(format), Some(non_zeros)) => {
+                writeln!(out, "matrix of {} non-zeros, {format}{reason}", grouped(u128::from(non_zeros)))?;
+            }
+            _ => writeln!(out, "no matrix: each product straight from the integrals{reason}")?,
+        }
+        outcome.write_seconds(out, "")
+    }
+}

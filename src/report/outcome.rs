@@ -1,0 +1,293 @@
+//! What a run leaves behind, whatever its family: one record, printed for people, as JSON for programs, and as files.
+//!
+//! Energies are in the units of the model's amplitudes (t, J; Hartree for molecules), times in seconds, memory in bytes.
+//! Numbers that are not finite (a diverged residual) are `null` in JSON, come back as NaN, and are named in `warnings`.
+
+use super::record::nullable;
+use super::{
+    ChainRecord, KernelRecord, LatticeRecord, MemoryRecord, ModelRecord, MoleculeRecord, ReportError, Seconds,
+    Spectrum, StatesFound, publish,
+};
+use crate::observable::{Average, Averages};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Everything that is known of a run when it ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The model file.
+    pub model: ModelRecord,
+    /// The lowest energies, ascending: eigenvalues, or ⟨H⟩ of the states that DMRG found.
+    #[serde(deserialize_with = "nullable")]
+    pub energies: Vec<f64>,
+    /// Why it ended: "converged", "max_iterations", "stagnated" or "dense" of eigensolvers; "converged", "sweeps" or "grown" of
+    /// DMRG.
+    pub stop: String,
+    /// "lobpcg", "lanczos", "davidson", "dense" or "dmrg"; what "auto" chose.
+    pub solver: String,
+    /// Why "auto" chose it; `null` where the solver was named.
+    #[serde(default)]
+    pub solver_reason: Option<String>,
+    /// Averages over the lowest level.
+    pub observables: LevelAverages,
+    /// Averages of the file's own observables in each state, in the order of the energies.
+    #[serde(default)]
+    pub state_observables: Vec<Averages>,
+    /// The device's name.
+    pub device: String,
+    /// Generated kernels that ran; empty on a CPU.
+    pub kernels: Vec<KernelRecord>,
+    /// Where the time went.
+    pub seconds: Seconds,
+    /// Versions by name: eigenforge, and of what was used nvrtc, driver, …
+    pub versions: BTreeMap<String, String>,
+    /// Seed of the start vectors.
+    pub seed: u64,
+    /// In parts of the norm of H: on the residual norms, or on the change of the energy by a sweep.
+    pub tolerance: f64,
+    /// The norm of H without the constant, as computed: an upper bound. (1 in reports of old, whose tolerance was absolute.)
+    #[serde(default = "one")]
+    pub norm: f64,
+    /// What a careful reader must know, such as a multiplet that `states` cuts.
+    pub warnings: Vec<String>,
+    /// What the planner said would be resident.
+    pub memory: MemoryRecord,
+    /// What the family adds.
+    #[serde(flatten)]
+    pub family: FamilyRecord,
+}
+
+/// What each family adds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "family", rename_all = "lowercase")]
+pub enum FamilyRecord {
+    /// A lattice model that was diagonalised.
+    Lattice(LatticeRecord),
+    /// A molecule.
+    #[serde(skip_deserializing)]
+    Molecule(MoleculeRecord),
+    /// A chain that DMRG swept.
+    #[serde(skip_deserializing)]
+    Chain(ChainRecord),
+}
+
+/// Averages over all states of the lowest level that were found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct LevelAverages {
+    /// How many states the averages run over.
+    pub averaged_over: usize,
+    /// The averages by the names of their observables; matrices are \[site i\]\[site j\].
+    #[serde(flatten)]
+    pub averages: Averages,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl Outcome {
+    /// What a lattice model adds.
+    pub fn lattice(&self) -> Option<&LatticeRecord> {
+        match &self.family {
+            FamilyRecord::Lattice(record) => Some(record),
+            _ => None,
+        }
+    }
+
+    /// The certificates of a diagonalisation.
+    pub fn spectrum(&self) -> Option<&Spectrum> {
+        match &self.family {
+            FamilyRecord::Lattice(record) => Some(&record.spectrum),
+            FamilyRecord::Molecule(record) => Some(&record.spectrum),
+            FamilyRecord::Chain(_) => None,
+        }
+    }
+
+    /// States of the sector or determinants of the space; 0 of a chain, whose sector is not listed.
+    pub fn dimension(&self) -> u64 {
+        match &self.family {
+            FamilyRecord::Lattice(record) => record.dimension,
+            FamilyRecord::Molecule(record) => record.dimension,
+            FamilyRecord::Chain(_) => 0,
+        }
+    }
+
+    /// The states of a diagonalisation, as the table and the warnings show them.
+    pub(super) fn states<'a>(&'a self, spectrum: &'a Spectrum) -> StatesFound<'a> {
+        spectrum.states(&self.energies, (self.tolerance, self.norm), &self.stop)
+    }
+
+    /// Whether every returned state meets the tolerance.
+    pub fn converged(&self) -> bool {
+        match (&self.family, self.spectrum()) {
+            (_, Some(spectrum)) => self.states(spectrum).converged(),
+            (FamilyRecord::Chain(chain), _) => self.stop != "sweeps" && chain.excited_converged(),
+            _ => true,
+        }
+    }
+
+    /// Adds what a careful reader must know: cut multiplets, multiplicities that are only bounds, states that did not
+    /// converge, numbers that are not finite. To be called once, when everything else is filled in.
+    #[must_use]
+    pub fn with_warnings(mut self) -> Outcome {
+        let mut warnings = self.spectrum().map_or(Vec::new(), |spectrum| self.states(spectrum).warnings());
+        if let Some(state) = self.energies.iter().position(|energy| !energy.is_finite()) {
+            warnings.push(format!("the energy of state {state} is not a finite number; it is null in JSON"));
+        }
+        let is_bad = |(_, average): &(&str, &Average)| average.values().iter().any(|value| !value.is_finite());
+        let bad: Vec<String> =
+            self.observables.averages.iter().filter(is_bad).map(|(name, _)| name.to_string()).collect();
+        for name in bad {
+            warnings.push(format!("the observable {name} is not finite and was left out"));
+            self.observables.averages.remove(&name);
+        }
+        self.warnings.extend(warnings);
+        self
+    }
+
+    /// The record as JSON, indented.
+    ///
+    /// # Errors
+    /// A value that the serialiser refuses; there is none in a report today.
+    pub fn to_json(&self) -> Result<String, ReportError> {
+        Ok(serde_json::to_string_pretty(self)?)
+    }
+
+    /// The record of a lattice model read back.
+    ///
+    /// # Errors
+    /// Text that is not such a record; those of molecules and chains are written only.
+    pub fn from_json(text: &str) -> Result<Outcome, ReportError> {
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// Writes `folder`/report.json and the family's pictures; returns their paths.
+    ///
+    /// # Errors
+    /// A folder that cannot be made or written.
+    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
+        let mut files = vec![text_file(&folder.join("report.json"), &(self.to_json()? + "\n"))?];
+        for (name, picture) in self.pictures()? {
+            files.push(text_file(&folder.join(name), &picture)?);
+        }
+        Ok(files)
+    }
+
+    /// File names and SVG texts.
+    fn pictures(&self) -> Result<Vec<(&'static str, String)>, ReportError> {
+        let mut pictures = Vec::new();
+        if self.spectrum().is_some_and(|spectrum| !spectrum.history.is_empty()) {
+            pictures.push(("convergence.svg", self.convergence_svg()?));
+        }
+        if let FamilyRecord::Chain(chain) = &self.family {
+            if !chain.sweeps.is_empty() {
+                pictures.push(("energy.svg", chain.energy_svg(&self.model.name, self.energies[0])?));
+            }
+            pictures.push(("entropy.svg", chain.entropy_svg(&self.model.name)?));
+        }
+        Ok(pictures)
+    }
+
+    /// Text for a terminal, without colours, ending in a newline.
+    pub fn summary(&self) -> String {
+        let mut out = String::new();
+        // Writing to a String cannot fail.
+        let _ = self.write_summary(&mut out);
+        out
+    }
+
+    fn write_summary(&self, out: &mut String) -> std::fmt::Result {
+        let edited: Vec<&str> = self.kernels.iter().filter(|k| k.overridden).map(|k| k.name.as_str()).collect();
+        if !edited.is_empty() {
+            writeln!(out, "OVERRIDDEN: edited kernels ran in place of generated ones, and these are their numbers")?;
+            writeln!(out, "            {}\n", edited.join(", "))?;
+        }
+        match &self.family {
+            FamilyRecord::Lattice(record) => record.write_summary(self, out)?,
+            FamilyRecord::Molecule(record) => record.write_summary(self, out)?,
+            FamilyRecord::Chain(record) => record.write_summary(self, out)?,
+        }
+        self.warnings.iter().try_for_each(|warning| writeln!(out, "warning: {warning}"))
+    }
+
+    /// The table of a diagonalisation's states; `more` is a further column: its heading and a text for each state.
+    pub(super) fn write_states(
+        &self,
+        out: &mut String,
+        (unit, width): (&str, usize),
+        more: Option<(&str, Vec<String>)>,
+    ) -> std::fmt::Result {
+        let Some(spectrum) = self.spectrum() else { return Ok(()) };
+        let (states, certain) = (self.states(spectrum), spectrum.certain());
+        let heading = more.as_ref().map_or(String::new(), |(heading, _)| format!("   {heading}"));
+        writeln!(out, "  state   {:>width$}     residual{heading}   multiplicity", format!("energy{unit}"))?;
+        for (state, energy) in states.column(width).iter().enumerate() {
+            let residual = spectrum.residuals.get(state).copied().unwrap_or(f64::NAN);
+            let multiplicity = spectrum.multiplicities.get(state).map_or("?".into(), usize::to_string);
+            let bound = if certain.get(state).copied().unwrap_or(false) { "  " } else { ">=" };
+            let flag = if states.meets_tolerance(state) { "" } else { "   NOT CONVERGED" };
+            let further =
+                more.as_ref().and_then(|(_, texts)| texts.get(state)).map_or(String::new(), |t| format!("   {t}"));
+            writeln!(out, "  {state:>5}   {energy}   {residual:>10.2e}{further}   {bound}{multiplicity:>10}{flag}")?;
+        }
+        writeln!(out)?;
+        states.constant_line().map_or(Ok(()), |line| writeln!(out, "{line}"))
+    }
+
+    /// How an eigensolver ended, and what the residuals are measured by.
+    pub(super) fn write_stop(&self, out: &mut String) -> std::fmt::Result {
+        let Some(spectrum) = self.spectrum() else { return Ok(()) };
+        let how = match self.stop.as_str() {
+            "dense" => "whole spectrum",
+            "stagnated" => "STAGNATED above the tolerance",
+            "max_iterations" => "STOPPED at max_iterations",
+            other => other,
+        };
+        let (iterations, multiplies) = (spectrum.iterations, spectrum.multiplies);
+        writeln!(out, "{how} by {} on {}: {iterations} iterations, {multiplies} multiplies", self.solver, self.device)?;
+        writeln!(out, "{}", self.states(spectrum).tolerance_line())?;
+        self.solver_reason.as_ref().map_or(Ok(()), |why| writeln!(out, "solver \"auto\" chose {}: {why}", self.solver))
+    }
+
+    /// Where the time went; `rate` is said of the solve.
+    pub(super) fn write_seconds(&self, out: &mut String, rate: &str) -> std::fmt::Result {
+        let Seconds { setup, compile, solve, certify, observables, total } = self.seconds;
+        writeln!(
+            out,
+            "{total:.2} s: setup {setup:.2}, compile {compile:.2}, solve {solve:.2}{rate}, certify {certify:.2}, observables \
+             {observables:.2}"
+        )
+    }
+
+    /// The file's own observables: values as they are, lists and matrices by how many numbers they have.
+    pub(super) fn write_observables(&self, out: &mut String) -> std::fmt::Result {
+        let Some(first) = self.state_observables.first() else { return Ok(()) };
+        for (name, _) in first.iter() {
+            let shown = |averages: &Averages| match averages.get(name) {
+                Some(Average::Whole(value)) => format!("{value:.10}"),
+                Some(Average::Sites(values)) => format!("{} values", values.len()),
+                Some(Average::Pairs(values)) => format!("{} x {} values", values.nrows(), values.ncols()),
+                None => "not finite".into(),
+            };
+            let by_state: Vec<String> = self.state_observables.iter().map(shown).collect();
+            let level = match (self.observables.averaged_over, &self.observables.averages) {
+                (0 | 1, _) => String::new(),
+                (states, averages) => format!("; over the {states} of the lowest level {}", shown(averages)),
+            };
+            let whole = matches!(first.get(name), Some(Average::Whole(_)));
+            let text =
+                if whole { format!("{}{level}", by_state.join(", ")) } else { by_state[0].clone() + " in the report" };
+            writeln!(out, "<{name}> {text}")?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn text_file(path: &Path, text: &str) -> Result<PathBuf, ReportError> {
+    publish(path, |file| {
+        file.write_all(text.as_bytes()).map_err(|source| ReportError::Write { file: path.into(), source })
+    })
+}

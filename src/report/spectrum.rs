@@ -1,0 +1,68 @@
+//! What a diagonalisation certifies: residuals, levels, multiplicities. Lattice models and molecules share it.
+
+use super::record::nullable;
+use super::{HistoryPoint, LevelRecord, StatesFound};
+use serde::{Deserialize, Serialize};
+
+/// Certificates of the eigenvalues, and how they were found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Spectrum {
+    /// ‖Hx − λx‖ of each energy, recomputed in f64.
+    #[serde(deserialize_with = "nullable")]
+    pub residuals: Vec<f64>,
+    /// How far each energy may be off: its residual, or less where the distance to other levels is known.
+    #[serde(default, deserialize_with = "nullable")]
+    pub uncertainties: Vec<f64>,
+    /// What all states have in common, such as -mu N or the energy of nuclei and cores; in the energies, taken out before the
+    /// solve.
+    #[serde(default)]
+    pub constant: f64,
+    /// The energies less the constant, with the digits that a large constant costs them.
+    #[serde(default, deserialize_with = "nullable")]
+    pub energies_without_constant: Vec<f64>,
+    /// The multiplicity of each energy's level.
+    pub multiplicities: Vec<usize>,
+    /// The levels, each energy once.
+    pub levels: Vec<LevelRecord>,
+    /// Iterations of the solver.
+    pub iterations: usize,
+    /// Multiplications with H, certification included.
+    pub multiplies: usize,
+    /// What the search began with: "random", "guess" (a Slater determinant with 3 % random), or "none" of a dense solve.
+    #[serde(default)]
+    pub start: String,
+    /// Lowest energy and largest residual by iteration.
+    pub history: Vec<HistoryPoint>,
+}
+
+impl Spectrum {
+    /// The multiplicity of each returned energy, from the levels in ascending order.
+    pub fn multiplicities_of(levels: &[LevelRecord]) -> Vec<usize> {
+        levels.iter().flat_map(|level| std::iter::repeat_n(level.multiplicity, level.returned)).collect()
+    }
+
+    /// Whether the multiplicity of each energy is certain.
+    pub(super) fn certain(&self) -> Vec<bool> {
+        self.levels.iter().flat_map(|level| std::iter::repeat_n(level.complete, level.returned)).collect()
+    }
+
+    /// The states, as the table and the warnings show them.
+    pub(super) fn states<'a>(
+        &'a self,
+        energies: &'a [f64],
+        (tolerance, norm): (f64, f64),
+        stop: &'a str,
+    ) -> StatesFound<'a> {
+        StatesFound {
+            energies,
+            residuals: &self.residuals,
+            uncertainties: &self.uncertainties,
+            levels: &self.levels,
+            constant: self.constant,
+            without_constant: &self.energies_without_constant,
+            tolerance,
+            norm,
+            stop,
+        }
+    }
+}
