@@ -7,6 +7,7 @@ use eigenforge::path::Stage;
 use eigenforge::sparse::FormatChoice;
 use eigenforge::su3::work::Algorithm;
 use eigenforge_runtime::jit::Arch;
+use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use std::path::PathBuf;
 
@@ -29,7 +30,7 @@ pub(super) enum Command {
     Inspect(InspectArguments),
     /// Compile the kernels of a model into the cache ahead of time; no GPU needed
     Build(BuildArguments),
-    /// Say what is on this machine: compiler, tools, cache, driver, cards
+    /// Say what is on this machine: compiler, tools, cache, driver, cards and their rates; --measure measures these
     Doctor(DoctorArguments),
     /// Time the shapes that a model's kernels may have on this card, and keep the quickest for later runs
     Tune(TuneArguments),
@@ -118,6 +119,9 @@ pub(super) struct InspectArguments {
     /// The architecture of ptx, sass and resources [default: sm_90]
     #[arg(long, value_name = "sm_90", value_parser = arch)]
     pub arch: Option<String>,
+    /// The machine of --stage cost: h200, h100, a100, rtx4090 (built-in tables), or cpu, this one's processor alone [default: h200]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Machine::WORDS), hide_possible_values = true)]
+    pub machine: Option<String>,
     /// Write the generated files to this folder, as NAME.cu and NAME.ron (the plan), to be edited
     #[arg(long, value_name = "DIR", conflicts_with_all = ["stage", "overrides"])]
     pub dump: Option<PathBuf>,
@@ -174,6 +178,10 @@ pub(super) struct CountArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArguments {
+    /// Measure the processor and every card in a few seconds, and keep their rates: later runs choose formats and devices by
+    /// them
+    #[arg(long)]
+    pub measure: bool,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -433,6 +441,7 @@ mod tests {
             (vec!["inspect", "m.toml", "--stage", "binary"], "possible values"),
             (vec!["inspect", "m.toml", "--dump", "d", "--stage", "ptx"], "cannot be used with"),
             (vec!["inspect", "m.toml", "--force"], "--dump"),
+            (vec!["inspect", "m.toml", "--machine", "k20"], "possible values: h200, h100, a100, rtx4090, cpu"),
             (vec!["inspect", "m.toml", "--arch", "sm_1"], "expected a name like sm_90"),
             (vec!["inspect", "m.toml", "--stage", "ptx", "--arch", "sm_999999999999"], "expected a name like sm_90"),
             (vec!["build", "m.toml", "--arch", "sm_90,foo"], "expected a name like sm_90"),

@@ -1,23 +1,113 @@
-//! `eigenforge doctor`: what is on this machine, and what to do about what is missing.
+//! `eigenforge doctor`: what is on this machine, and what to do about what is missing; with `--measure` also the rates
+//! of its processor and its cards, which are kept for later runs.
 
 use super::VerbEnd;
 use super::arguments::DoctorArguments;
 use super::error::CommandError;
 use super::output::{bytes, print};
-use eigenforge_runtime::Device;
 use eigenforge_runtime::jit::{Doctor, Settings};
+use eigenforge_runtime::machine::{Card, Known, Machine, Processor, Source};
+use eigenforge_runtime::{Device, DeviceError};
+use serde::Serialize;
 use std::fmt::Write;
+use std::path::PathBuf;
+
+/// What is on this machine, and its rates.
+#[derive(Serialize)]
+struct Findings {
+    #[serde(flatten)]
+    found: Doctor,
+    rates: Rates,
+}
+
+/// The rates that later runs choose by.
+#[derive(Serialize)]
+struct Rates {
+    processor: Known<Processor>,
+    /// Of each card of the driver, or why they are not known.
+    cards: Vec<Result<Known<Card>, String>>,
+    /// The files that keep what was measured now.
+    kept: Vec<PathBuf>,
+    /// Why nothing is kept.
+    warning: Option<String>,
+}
+
+impl Rates {
+    /// As later runs find them; measured and kept first if that is asked for.
+    fn of(cards: usize, measure: bool) -> Result<Rates, CommandError> {
+        let (mut kept, mut warning) = (Vec::new(), None);
+        let mut keep = |machine: &Machine| match machine.keep() {
+            Ok(files) => kept.extend(files),
+            Err(why) => warning = Some(why),
+        };
+        let mut machine = |device: &Device| -> Result<Machine, DeviceError> {
+            if !measure {
+                return Ok(Machine::of(device));
+            }
+            let machine = Machine::measure(device)?;
+            keep(&machine);
+            Ok(machine)
+        };
+        let processor = machine(&Device::cpu())?.processor;
+        let mut found = Vec::new();
+        for number in 0..cards {
+            let card = match Device::cuda(number) {
+                Ok(device) => machine(&device)?.card.ok_or_else(|| format!("{} is no card", device.name())),
+                Err(error) if measure => return Err(error.into()),
+                Err(error) => Err(without_search(&error.to_string()).to_string()),
+            };
+            found.push(card);
+        }
+        Ok(Rates { processor, cards: found, kept, warning })
+    }
+}
 
 /// Runs the verb. A machine without a GPU is well; only what conflicts is a fault.
 pub(super) fn run(arguments: &DoctorArguments) -> Result<VerbEnd, CommandError> {
     let found = Doctor::examine(&Settings::from_env()?);
+    let cards = found.driver.as_ref().map_or(0, |driver| driver.devices.len());
+    let findings = Findings { rates: Rates::of(cards, arguments.measure)?, found };
     let text = if arguments.json {
-        serde_json::to_string_pretty(&found).map_err(eigenforge::report::ReportError::from)? + "\n"
+        serde_json::to_string_pretty(&findings).map_err(eigenforge::report::ReportError::from)? + "\n"
     } else {
-        table(&found)
+        table(&findings)
     };
     print(&text)?;
-    Ok(if found.conflicts.is_empty() { VerbEnd::Done } else { VerbEnd::Fault })
+    Ok(if findings.found.conflicts.is_empty() { VerbEnd::Done } else { VerbEnd::Fault })
+}
+
+/// Where rates come from, and how to get better ones.
+fn source(source: Source) -> &'static str {
+    match source {
+        Source::Measured => "measured",
+        Source::Table => "from the built-in table; --measure measures them",
+        Source::Estimated => "estimated; --measure measures them",
+    }
+}
+
+fn of_processor(known: &Known<Processor>) -> String {
+    let Processor { core_rate, core_memory_rate, memory_rate: _, cores: _ } = known.values;
+    format!(
+        "a core {:.1} GFLOP/s, {:.1} GB/s; all {:.1} GB/s ({})",
+        1e-9 * core_rate,
+        1e-9 * core_memory_rate,
+        1e-9 * known.values.stream_rate(),
+        source(known.source)
+    )
+}
+
+fn of_card(known: &Known<Card>) -> String {
+    let card = &known.values;
+    format!(
+        "memory {:.2} TB/s, L2 {:.2} TB/s, {:.2} TFLOP/s, {:.1e} atomic additions/s\na launch {:.1} us, a wait {:.1} us ({})",
+        1e-12 * card.memory_rate,
+        1e-12 * card.l2_rate,
+        1e-12 * card.fp64_rate,
+        card.atomic_rate,
+        1e6 * card.launch_seconds,
+        1e6 * card.round_trip_seconds,
+        source(known.source)
+    )
 }
 
 /// The sentence without the list of places that were searched; `--json` has them.
@@ -25,7 +115,7 @@ fn without_search(reason: &str) -> &str {
     reason.lines().next().unwrap_or(reason)
 }
 
-fn table(found: &Doctor) -> String {
+fn table(Findings { found, rates }: &Findings) -> String {
     let mut out = String::new();
     let mut row = |name: &str, text: String| {
         // Writing to a String cannot fail. Later lines of a long text stay in their column.
@@ -34,6 +124,7 @@ fn table(found: &Doctor) -> String {
     row("eigenforge", env!("CARGO_PKG_VERSION").into());
     let cpu = Device::cpu();
     row("cpu", format!("{}, {} free of {}", cpu.name(), bytes(cpu.memory().free), bytes(cpu.memory().total)));
+    row("", of_processor(&rates.processor));
     match &found.nvrtc {
         Ok(nvrtc) => {
             let archs: Vec<String> = nvrtc.archs.iter().map(ToString::to_string).collect();
@@ -62,12 +153,23 @@ fn table(found: &Doctor) -> String {
             row("driver", format!("CUDA {}.{}", driver.cuda.0, driver.cuda.1));
             for (number, card) in driver.devices.iter().enumerate() {
                 row(&format!("cuda:{number}"), format!("{}, {}, {}", card.name, card.arch, bytes(card.memory)));
+                match rates.cards.get(number) {
+                    Some(Ok(known)) => row("", of_card(known)),
+                    Some(Err(why)) => row("", format!("its rates are not known: {why}")),
+                    None => {}
+                }
             }
             if let Some(fault) = &driver.fault {
                 row("", fault.clone());
             }
         }
         Err(reason) => row("driver", format!("{reason}\nwithout one, `--device cpu` is used")),
+    }
+    for file in &rates.kept {
+        row("rates kept", file.display().to_string());
+    }
+    if let Some(why) = &rates.warning {
+        row("rates", format!("NOT KEPT: {why}"));
     }
     for conflict in &found.conflicts {
         row("CONFLICT", conflict.clone());

@@ -9,6 +9,7 @@ use eigenforge::input::InputFile;
 use eigenforge::path::{Stage, named};
 use eigenforge::problem::{self, Inspected, Inspection, inspect};
 use eigenforge_runtime::jit::{Arch, Overrides};
+use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::say;
 
 /// The architecture of ptx, sass and resources where none is given.
@@ -17,7 +18,9 @@ const ARCH: &str = "sm_90";
 /// Runs the verb.
 pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError> {
     check(arguments)?;
-    let problem = problem::open(&InputFile::read(&arguments.model)?)?;
+    // clap lets no other word pass.
+    let machine = arguments.machine.as_deref().and_then(Machine::named).unwrap_or_else(Machine::h200);
+    let problem = problem::open_for(&InputFile::read(&arguments.model)?, &machine)?;
     let (stage, kernel) = (arguments.stage, arguments.kernel.as_deref());
     if let Some(folder) = &arguments.dump {
         let files = named(problem.generated()?, kernel)?;
@@ -30,7 +33,8 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
         false => Overrides::default(),
     };
     let arch = arguments.arch.as_deref().unwrap_or(ARCH);
-    let Inspected { mut text, files } = inspect(&*problem, &Inspection { stage, arch, kernel, overrides: &overrides })?;
+    let Inspected { mut text, files } =
+        inspect(&*problem, &Inspection { stage, arch, kernel, overrides: &overrides, machine: &machine })?;
     if stage == Stage::Resources {
         let command = ["eigenforge".into(), "solve".into(), arguments.model.clone().into_os_string()];
         let lines = profile::lines(&files, &command);
@@ -53,6 +57,7 @@ fn check(arguments: &InspectArguments) -> Result<(), CommandError> {
     let used = [
         ("--arch", arguments.arch.is_some(), Stage::is_compiled as UsedBy),
         ("--override", arguments.overrides.is_some(), Stage::is_of_the_text),
+        ("--machine", arguments.machine.is_some(), |stage| stage == Stage::Cost),
         ("--kernel", arguments.kernel.is_some() && !dumps, Stage::is_by_file),
     ];
     for (option, given, of) in used {

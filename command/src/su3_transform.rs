@@ -240,8 +240,8 @@ fn lead(arguments: &Su3TransformArguments, team: &mut Option<Processes>) -> Resu
     written.map(|()| VerbEnd::Done)
 }
 
-/// Below this N_max some cores are done before a card's driver has started and its kernels are compiled: N_max = 10 takes 0.2 s on
-/// 16 cores, 1.7 s on the H200 beside them.
+/// Below this N_max some cores are done before a card's driver has started and its kernels are compiled, which takes the same time on
+/// any card: N_max = 10 takes 0.2 s on 16 cores, 1.7 s on the H200 beside them.
 const LEAST_OF_A_CARD: u32 = 16;
 
 /// Whether kernels may run, before there is a device.

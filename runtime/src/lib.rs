@@ -4,8 +4,8 @@
 //! vector updates and inner products on any device), [`LinearOperator`] (the matrix as a solver sees it), [`solvers`]
 //! (LOBPCG, Lanczos, Davidson, dense; certification of multiplicities; checkpoints). Below the devices [`simulate`] runs
 //! the same CUDA text on a CPU, checked access by access; [`Device::simulated`] is a device that uses it. [`tune`]
-//! chooses among shapes of a kernel on a card; [`trace`] records where the time goes. Files that a user names are read
-//! through [`input_file`].
+//! chooses among shapes of a kernel on a card; [`machine`] holds the rates that choices are based on; [`trace`] records
+//! where the time goes. Files that a user names are read through [`input_file`].
 
 #![warn(missing_docs)]
 
@@ -16,6 +16,7 @@ pub mod input_file;
 pub mod interrupt;
 pub mod jit;
 pub mod lock;
+pub mod machine;
 mod operator;
 pub mod private;
 mod say;

@@ -34,6 +34,19 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
+/// Writes a file for this user alone, replacing an earlier one in one step, and creates its folder if needed.
+///
+/// # Errors
+/// An I/O error.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    make_folder(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 /// The owners whose folders and files are trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {

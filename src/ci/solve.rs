@@ -32,6 +32,7 @@ use crate::sparse::{
     Csr, FormatName, FormatRanking, FormatRequest, RowStatistics, SparseError, SparseOperator, Stored, Target,
     plans_by_vectors,
 };
+use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, StopReason};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, SolveError, trace};
 use eigenforge_templates::sparse::SparsePlan;
@@ -179,12 +180,12 @@ impl<'a> CiSolve<'a> {
         self.storage_on(StorageTarget::of(device), &device.name())
     }
 
-    /// The same for an H200, which need not be present.
+    /// The same for a machine, which need not be present.
     ///
     /// # Errors
     /// See [`CiSolve::storage_plan`].
-    pub fn storage_plan_of_h200(&self) -> Result<StoragePlan, StorageError> {
-        self.storage_on(StorageTarget::h200(), "an H200")
+    pub fn storage_plan_on(&self, machine: &Machine) -> Result<StoragePlan, StorageError> {
+        self.storage_on(StorageTarget::on(machine), machine.name())
     }
 
     fn storage_on(&self, place: StorageTarget, device: &str) -> Result<StoragePlan, StorageError> {
@@ -248,16 +249,16 @@ impl<'a> CiSolve<'a> {
         Ok((operator, StorageUsed { storage: "direct", format: None, reason, non_zeros: None }))
     }
 
-    /// The stored matrix and its multiply on an H200, which need not be present.
+    /// The stored matrix and its multiply on a card, which need not be present.
     ///
     /// # Errors
     /// The matrix cannot be built.
-    pub fn stored_matrix_of_h200(&self) -> Result<StoredMatrix, CiError> {
+    pub fn stored_matrix_on(&self, card: Card) -> Result<StoredMatrix, CiError> {
         let (integrals, _) = self.without_constant();
-        let matrix = self.matrix(&integrals)?;
-        let choice = self.choice(&matrix, Target::H200);
+        let (matrix, target) = (self.matrix(&integrals)?, Target::all_of(card));
+        let choice = self.choice(&matrix, target);
         let stored = Stored::new(NAME, &matrix, &choice.best().layout, self.wish.scalar, self.wish.values);
-        let plans = plans_by_vectors(&stored.map_err(SparseError::from)?.plan, Target::H200);
+        let plans = plans_by_vectors(&stored.map_err(SparseError::from)?.plan, target);
         Ok(StoredMatrix { matrix, choice, plans })
     }
 

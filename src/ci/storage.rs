@@ -2,13 +2,15 @@
 //!
 //! In: integrals, a space, the solver's own memory, a device, and the requested [`Storage`]. Out: a [`StoragePlan`], made
 //! from counts alone ([`Census`]), before anything large is built. The seconds are a model: bytes and operations over
-//! measured rates, for a solve of [`PRODUCTS`] products. On a card, building a stored matrix on the host is nearly all of
-//! that, so products are direct there unless the tables do not fit or too few α strings keep the card busy. On the CPU
-//! only full CI is direct by default: rows of other spaces take long to compute, and are recomputed in each product only
+//! the rates of a [`Machine`], for a solve of [`PRODUCTS`] products; the fraction of a rate that a product reaches was
+//! fitted on an H200 and the Xeon cores beside it. On a card, building a stored matrix on the host is nearly all of that,
+//! so products are direct there unless the tables do not fit or too few α strings keep the card busy. On the CPU only
+//! full CI is direct by default: rows of other spaces take long to compute, and are recomputed in each product only
 //! where a matrix does not fit.
 
 use super::{Census, Integrals, Space};
-use crate::sparse::{ATOMICS, FormatName, Target};
+use crate::sparse::{FormatName, Target, add_seconds};
+use eigenforge_runtime::machine::{Card, Machine, Processor};
 use eigenforge_runtime::{Device, Memory};
 use serde::Serialize;
 use std::fmt;
@@ -55,23 +57,26 @@ pub const PRODUCTS: f64 = 100.0;
 /// Bytes of a stored element: its value and its column.
 const ELEMENT: u128 = 12;
 /// Seconds of one core to compute one element: full CI of water in 6-31G, 99.6 million in 1.1 s on the 16 cores beside an
-/// H200.
+/// H200. No rate of a processor measures this integer work: the Xeon's time is used for all of them.
 const SECONDS_AN_ELEMENT: f64 = 1.8e-7;
-/// Seconds of one core to list one move.
+/// Seconds of one core to list one move; the Xeon's, as above.
 const SECONDS_A_MOVE: f64 = 1.5e-7;
-/// Bytes per second that a stored multiply reads on a card, and on a core.
-const CARD_BYTES: f64 = 3.5e12;
-const CORE_BYTES: f64 = 1.2e10;
-/// Operations per second of a direct product on a card (one H200: water in 6-31G, all irreps and one irrep) and on a
-/// core.
-const CARD_FLOPS: f64 = 4.5e12;
-const CORE_FLOPS: f64 = 1.5e10;
-/// Elements per second of a product row by row, on a card (one H200: 0.8 to 2.0e11) and on a core (water in 6-31G up to
-/// triples, 1.8e6 elements: 54 products in 0.45 s on two).
-const CARD_ROW_ELEMENTS: f64 = 1e11;
-const CORE_ROW_ELEMENTS: f64 = 1e8;
-/// Seconds of any product on a card: launches, and barriers of blocks with little work.
-const CARD_LATENCY: f64 = 2e-5;
+/// Fraction of a card's memory rate that a stored multiply reaches: 3.5 TB/s of an H200's copies.
+const OF_MEMORY: f64 = 3.5e12 / Card::H200.memory_rate;
+/// Bytes of L2 per operation of a direct product: full CI of water in 6-31G, all irreps and one irrep, 4.5 TFLOP/s on an
+/// H200. A card of low double-precision rate is bound by that rate instead.
+const L2_BYTES_AN_OPERATION: f64 = Card::H200.l2_rate / 4.5e12;
+/// Bytes of L2 per element of a product row by row: a sector of the vector and the moves (one H200: 0.8 to 2.0e11
+/// elements per second).
+const L2_BYTES_AN_ELEMENT: f64 = Card::H200.l2_rate / 1e11;
+/// Overhead of any product on a card, in launches: its launches, and barriers of blocks with little work; 20 µs on an
+/// H200.
+const LAUNCHES: f64 = 2e-5 / Card::H200.launch_seconds;
+/// Fraction of a core's rate that a direct product reaches: 15 GFLOP/s of the Xeon's 72.
+const OF_CORE: f64 = 1.5e10 / Processor::XEON.core_rate;
+/// Operations of a core in the time of one element of a product row by row (water in 6-31G up to triples, 1.8e6 elements:
+/// 54 products in 0.45 s on two).
+const OPERATIONS_AN_ELEMENT: f64 = Processor::XEON.core_rate / 1e8;
 
 /// The cost of one way.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,9 +159,9 @@ pub(super) struct StorageRequest<'a> {
 /// The properties of the device that matter here.
 #[derive(Clone, Copy)]
 pub(super) struct StorageTarget {
-    /// Whether generated kernels run there.
-    pub kernels: bool,
-    pub target: Target,
+    pub processor: Processor,
+    /// The card, if generated kernels run there.
+    pub card: Option<Card>,
     pub free: u64,
     pub host_free: u64,
 }
@@ -164,12 +169,26 @@ pub(super) struct StorageTarget {
 impl StorageTarget {
     pub fn of(device: &Device) -> StorageTarget {
         let (Memory { free, .. }, host) = (device.memory(), Device::cpu().memory());
-        StorageTarget { kernels: device.runs_kernels(), target: Target::of(device), free, host_free: host.free }
+        StorageTarget { free, host_free: host.free, ..StorageTarget::on(&Machine::of(device)) }
     }
 
-    /// An H200 that is not present, for `inspect`.
-    pub fn h200() -> StorageTarget {
-        StorageTarget { kernels: true, target: Target::H200, free: 140 << 30, host_free: u64::MAX }
+    /// A machine, which need not be present: all of a card's memory, or without a card the free memory of this computer.
+    pub fn on(machine: &Machine) -> StorageTarget {
+        let processor = machine.processor.values;
+        let Some(card) = machine.card.as_ref().map(|card| card.values) else {
+            let Memory { free, .. } = Device::cpu().memory();
+            return StorageTarget { processor, card: None, free, host_free: free };
+        };
+        StorageTarget { processor, card: Some(card), free: Target::all_of(card).free_bytes, host_free: u64::MAX }
+    }
+
+    fn cores(&self) -> f64 {
+        self.processor.cores as f64
+    }
+
+    /// Operations per second of a direct product on all cores.
+    fn core_flops(&self) -> f64 {
+        OF_CORE * self.processor.core_rate * self.cores()
     }
 }
 
@@ -194,7 +213,8 @@ impl StorageRequest<'_> {
             Storage::Direct => way.way == ProductKind::Direct,
         };
         // On the CPU the direct product of full CI is faster at every measured size.
-        let by_model = |way: &Estimate| place.kernels || way.way == ProductKind::Stored || !self.space.is_complete();
+        let by_model =
+            |way: &Estimate| place.card.is_some() || way.way == ProductKind::Stored || !self.space.is_complete();
         let preferred = |way: &&Estimate| if by_model(way) { way.seconds() } else { 0.0 };
         let candidates = ways.iter().filter(wished).filter(fits);
         let Some(chosen) = candidates.min_by(|a, b| preferred(a).total_cmp(&preferred(b))) else {
@@ -281,7 +301,7 @@ impl StorageRequest<'_> {
         let different = u64::from(irreps.iter().fold(0u8, |all, irrep| all | irrep) + 1).next_power_of_two();
         if space.is_complete() {
             ways.push(direct(&census, space, different, place));
-        } else if !(space.is_list() && place.kernels) {
+        } else if !(space.is_list() && place.card.is_some()) {
             ways.push(row_by_row(&census, space, different, place));
         }
         ways
@@ -294,7 +314,7 @@ impl StorageRequest<'_> {
         let room = place.free.saturating_sub((self.solver)(rows).1);
         match self.format {
             Some(FormatName::Symmetric) => half_of(whole, census, rows, place),
-            None if place.kernels && whole.bytes > room => half_of(whole, census, rows, place),
+            None if place.card.is_some() && whole.bytes > room => half_of(whole, census, rows, place),
             _ => whole,
         }
     }
@@ -314,16 +334,12 @@ fn bytes(exact: u128) -> u64 {
     u64::try_from(exact).unwrap_or(u64::MAX)
 }
 
-fn cores() -> f64 {
-    rayon::current_num_threads() as f64
-}
-
 /// The upper triangle instead of the whole matrix.
 fn half_of(whole: Estimate, census: &Census, rows: u64, place: StorageTarget) -> Estimate {
     let upper = (census.non_zeros + u128::from(rows)) / 2;
     // Starts, diagonal, and the integer sums.
     let total = ELEMENT.saturating_mul(upper).saturating_add(24 * u128::from(rows));
-    let atomics = if place.kernels { upper as f64 / ATOMICS } else { 0.0 };
+    let atomics = place.card.map_or(0.0, |card| add_seconds(&card, bytes(upper)));
     Estimate {
         what: format!("half of {}, which would take {:.2} GiB", whole.what, gib(whole.bytes)),
         bytes: bytes(total),
@@ -338,15 +354,17 @@ fn half_of(whole: Estimate, census: &Census, rows: u64, place: StorageTarget) ->
 fn stored(census: &Census, rows: u64, place: StorageTarget) -> Estimate {
     let non_zeros = census.non_zeros;
     let total = ELEMENT.saturating_mul(non_zeros).saturating_add(16 * u128::from(rows));
-    let host = if place.kernels { total.saturating_mul(2) } else { total };
-    let rate = if place.kernels { CARD_BYTES } else { CORE_BYTES * cores() };
-    let latency = if place.kernels { CARD_LATENCY } else { 0.0 };
+    let host = if place.card.is_some() { total.saturating_mul(2) } else { total };
+    let (latency, rate) = match place.card {
+        Some(card) => (LAUNCHES * card.launch_seconds, OF_MEMORY * card.memory_rate),
+        None => (0.0, place.processor.stream_rate()),
+    };
     Estimate {
         way: ProductKind::Stored,
         what: format!("a matrix of at most {non_zeros} non-zeros"),
         bytes: bytes(total),
         host_bytes: bytes(host),
-        set_up: SECONDS_AN_ELEMENT * non_zeros as f64 / cores(),
+        set_up: SECONDS_AN_ELEMENT * non_zeros as f64 / place.cores(),
         product: latency + total as f64 / rate,
     }
 }
@@ -362,13 +380,14 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> 
     let widest = if space.irreps().is_some() { strings[1].div_ceil(irreps) } else { strings[1] };
     // A tile of fields of the widest class, once per block.
     let tile = 8 * 12 * widest;
-    let fields = if place.kernels && tile > u64::from(place.target.shared_bytes) {
-        8 * pairs.div_ceil(irreps) * widest * strings[0].min(2 * u64::from(place.target.multiprocessors))
-    } else {
-        0
+    let fields = match place.card {
+        Some(card) if tile > u64::from(card.shared_bytes) => {
+            8 * pairs.div_ceil(irreps) * widest * strings[0].min(2 * u64::from(card.multiprocessors))
+        }
+        _ => 0,
     };
     // Links and elements of slices are padded to the longest string's.
-    let tables = match place.kernels {
+    let tables = match place.card.is_some() {
         true => 6 * moves[0] + 12 * census.same[0] + 6 * moves[1] + 14 * census.same[1] + 8 * rows,
         false => 48 * moves[0] + 16 * census.same[0] + 8 * moves[1] + 16 * census.same[1] + 8 * pairs * strings[1],
     };
@@ -378,21 +397,23 @@ fn direct(census: &Census, space: &Space, irreps: u64, place: StorageTarget) -> 
     let (up, down) = (a_row(moves[0], strings[0]), a_row(moves[1], strings[1]));
     let alone = a_row(census.same[0], strings[0]) + a_row(census.same[1], strings[1]) + 2.0;
     // The card multiplies moves by pairs, the CPU moves by moves.
-    let both = if place.kernels { up * (pairs as f64 / irreps as f64) + down } else { up * down / irreps as f64 };
+    let both =
+        if place.card.is_some() { up * (pairs as f64 / irreps as f64) + down } else { up * down / irreps as f64 };
     let flops = 2.0 * rows as f64 * (alone + both);
-    let product = match place.kernels {
-        true => {
-            let busy = (strings[0] as f64 / f64::from(place.target.multiprocessors.max(1))).min(1.0);
-            CARD_LATENCY + flops / (CARD_FLOPS * busy)
+    let product = match place.card {
+        Some(card) => {
+            let busy = (strings[0] as f64 / f64::from(card.multiprocessors.max(1))).min(1.0);
+            let rate = (card.l2_rate / L2_BYTES_AN_OPERATION).min(card.fp64_rate);
+            LAUNCHES * card.launch_seconds + flops / (rate * busy)
         }
-        false => flops / (CORE_FLOPS * cores()),
+        None => flops / place.core_flops(),
     };
     Estimate {
         way: ProductKind::Direct,
         what: "tables of strings and integrals".into(),
         bytes: total,
-        host_bytes: if place.kernels { total + 40 * listed } else { total },
-        set_up: SECONDS_A_MOVE * listed as f64 / cores(),
+        host_bytes: if place.card.is_some() { total + 40 * listed } else { total },
+        set_up: SECONDS_A_MOVE * listed as f64 / place.cores(),
         product,
     }
 }
@@ -405,11 +426,11 @@ fn row_by_row(census: &Census, space: &Space, irreps: u64, place: StorageTarget)
     let (singles, same) = (census.singles.iter().sum::<u64>(), census.same.iter().sum::<u64>());
     let slots = space.product_tables().map_or(1, |tables| tables.slots as u64);
     let tables = 14 * singles + 12 * same + strings[0] * (30 + 8 * slots) + strings[1] * (30 + 8 * irreps + 10 * 8);
-    let rows = if place.kernels { 16 * space.len() } else { 8 * space.len() };
+    let rows = if place.card.is_some() { 16 * space.len() } else { 8 * space.len() };
     let elements = census.non_zeros as f64;
-    let product = match place.kernels {
-        true => CARD_LATENCY + elements / CARD_ROW_ELEMENTS,
-        false => elements / (CORE_ROW_ELEMENTS * cores()),
+    let product = match place.card {
+        Some(card) => LAUNCHES * card.launch_seconds + elements * L2_BYTES_AN_ELEMENT / card.l2_rate,
+        None => elements * OPERATIONS_AN_ELEMENT / (place.processor.core_rate * place.cores()),
     };
     let total = tables.saturating_add(rows).saturating_add(8 * pairs * (pairs + orbitals));
     Estimate {
@@ -417,8 +438,8 @@ fn row_by_row(census: &Census, space: &Space, irreps: u64, place: StorageTarget)
         what: "moves of the strings, integrals, the diagonal".into(),
         bytes: total,
         // The tables as listed, and again as uploaded.
-        host_bytes: if place.kernels { total.saturating_mul(2) } else { total },
-        set_up: SECONDS_A_MOVE * (singles + same) as f64 / cores() + product,
+        host_bytes: if place.card.is_some() { total.saturating_mul(2) } else { total },
+        set_up: SECONDS_A_MOVE * (singles + same) as f64 / place.cores() + product,
         product,
     }
 }
@@ -442,16 +463,67 @@ mod tests {
         StorageRequest { integrals: &integrals, space, solver: &solver, storage, format }.plan(place, "a card")
     }
 
+    fn h200() -> StorageTarget {
+        StorageTarget::on(&Machine::h200())
+    }
+
+    /// The seconds of an H200 and of 16 Xeon cores are the fitted ones: the card's rates as they were in this file before
+    /// they became a machine's (710e192).
+    #[test]
+    fn the_rates_of_an_h200_are_those_that_were_fitted() {
+        let place = StorageTarget { processor: Processor::XEON, ..h200() };
+        let full = Space::full(12, 6, 6).unwrap();
+        let part = Space::excitations(12, 6, 6, 3).unwrap();
+        let close =
+            |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-12, "{found:e} {expected:e}");
+        for space in [&full, &part] {
+            let census = Census::of(space, &[0; 12]);
+            let (rows, elements) = (space.len(), census.non_zeros as f64);
+            let all = stored(&census, rows, place);
+            close(all.set_up, 1.8e-7 * elements / 16.0);
+            close(all.product, 2e-5 + (12.0 * elements + 16.0 * rows as f64) / 3.5e12);
+            let by_row = row_by_row(&census, space, 1, place);
+            close(by_row.product, 2e-5 + elements / 1e11);
+            let upper = (census.non_zeros + u128::from(rows)) / 2;
+            close(half_of(all.clone(), &census, rows, place).product, all.product + upper as f64 / 8e10);
+            let cpu = StorageTarget { card: None, ..place };
+            close(row_by_row(&census, space, 1, cpu).product, elements / 1.6e9);
+        }
+        let census = Census::of(&full, &[0; 12]);
+        let (card, cpu) =
+            (direct(&census, &full, 1, place), direct(&census, &full, 1, StorageTarget { card: None, ..place }));
+        // The CPU multiplies moves by moves, the card moves by pairs: operations of either from its own seconds.
+        assert!(card.product > 2e-5 && cpu.product > 0.0);
+        let twice = Card { l2_rate: 2.0 * Card::H200.l2_rate, ..Card::H200 };
+        let sooner = direct(&census, &full, 1, StorageTarget { card: Some(twice), ..place });
+        close(sooner.product - 2e-5, (card.product - 2e-5) / 2.0);
+    }
+
+    /// A space that is stored with fast memory is direct on a card with slower memory and the same cache.
+    #[test]
+    fn another_card_decides_otherwise_where_its_rates_do() {
+        // On this many cores the time to build a matrix is negligible.
+        let many = Processor { cores: 1 << 14, ..Processor::XEON };
+        let part = Space::excitations(12, 6, 6, 3).unwrap();
+        let way = |card: Card| {
+            let place = StorageTarget { processor: many, card: Some(card), ..h200() };
+            plan(Storage::Auto, &part, place).unwrap().way
+        };
+        let quick_memory = Card { memory_rate: 4.0 * Card::H200.memory_rate, ..Card::H200 };
+        let slow_memory = Card { memory_rate: Card::H200.memory_rate / 8.0, ..Card::H200 };
+        assert_eq!((way(quick_memory), way(slow_memory)), (ProductKind::Stored, ProductKind::Direct));
+    }
+
     #[test]
     fn on_a_card_spaces_of_strings_go_direct_and_on_the_cpu_full_ci_alone() {
         let full = Space::full(10, 5, 5).unwrap();
         let part = Space::excitations(10, 5, 5, 2).unwrap();
         let list: Vec<_> = (0..part.len()).map(|row| part.determinant(row)).collect();
         let list = Space::from_determinants(10, &list).unwrap();
-        for place in [StorageTarget::h200(), StorageTarget { kernels: false, ..StorageTarget::h200() }] {
+        for place in [h200(), StorageTarget { card: None, ..h200() }] {
             for (space, way) in [
                 (&full, ProductKind::Direct),
-                (&part, if place.kernels { ProductKind::Direct } else { ProductKind::Stored }),
+                (&part, if place.card.is_some() { ProductKind::Direct } else { ProductKind::Stored }),
             ] {
                 assert_eq!(plan(Storage::Auto, space, place).unwrap().way, way);
                 assert_eq!(plan(Storage::Stored, space, place).unwrap().way, ProductKind::Stored);
@@ -459,10 +531,10 @@ mod tests {
             }
             assert_eq!(plan(Storage::Auto, &list, place).unwrap().way, ProductKind::Stored);
         }
-        let error = plan(Storage::Direct, &list, StorageTarget::h200()).unwrap_err().to_string();
+        let error = plan(Storage::Direct, &list, h200()).unwrap_err().to_string();
         assert!(error.contains("storage = \"direct\" with a list of 876 determinants on a card"), "{error}");
         // If a matrix does not fit on a CPU, its rows are recomputed.
-        let host = StorageTarget { kernels: false, ..StorageTarget::h200() };
+        let host = StorageTarget { card: None, ..h200() };
         for space in [&part, &list] {
             let ways = plan(Storage::Auto, space, host).unwrap().ways;
             let vectors = 160 * space.len();
@@ -475,19 +547,19 @@ mod tests {
     #[test]
     fn what_does_not_fit_gives_way_and_is_refused_with_numbers_and_what_would() {
         let full = Space::full(10, 5, 5).unwrap();
-        let all = plan(Storage::Stored, &full, StorageTarget::h200()).unwrap();
+        let all = plan(Storage::Stored, &full, h200()).unwrap();
         let (stored, vectors) = (all.ways[0].bytes, 160 * full.len());
         // Half of the matrix, if only that fits; no other format may be requested then.
-        let tight = StorageTarget { free: vectors + stored - 1, ..StorageTarget::h200() };
+        let tight = StorageTarget { free: vectors + stored - 1, ..h200() };
         let half = plan(Storage::Stored, &full, tight).unwrap();
         assert_eq!(half.way, ProductKind::Stored);
         assert!(half.ways[0].what.contains("half of a matrix of at most"), "{}", half.ways[0].what);
         assert!(plan_of(Storage::Stored, Some(FormatName::Csr), &full, tight).is_err());
-        let wished = plan_of(Storage::Stored, Some(FormatName::Symmetric), &full, StorageTarget::h200()).unwrap();
+        let wished = plan_of(Storage::Stored, Some(FormatName::Symmetric), &full, h200()).unwrap();
         assert_eq!(wished.ways[0].bytes, half.ways[0].bytes);
         assert!((0.5..0.52).contains(&(wished.ways[0].bytes as f64 / stored as f64)));
         let stored = wished.ways[0].bytes;
-        let small = StorageTarget { free: vectors + stored - 1, ..StorageTarget::h200() };
+        let small = StorageTarget { free: vectors + stored - 1, ..h200() };
         let forced = plan(Storage::Stored, &full, small).unwrap_err().to_string();
         assert!(
             forced.contains("63504 determinants take 20 vectors") && forced.contains("stored: half of a matrix of"),
@@ -498,11 +570,10 @@ mod tests {
         assert_eq!(auto.way, ProductKind::Direct);
         assert!(auto.reason.contains("does not fit"), "{}", auto.reason);
         // A host without memory for the matrix is another reason.
-        let host = StorageTarget { host_free: stored, ..StorageTarget::h200() };
+        let host = StorageTarget { host_free: stored, ..h200() };
         assert!(plan(Storage::Stored, &full, host).unwrap_err().to_string().contains("on the host, which has"));
         // Nothing at all.
-        let none =
-            plan(Storage::Auto, &full, StorageTarget { free: 1000, ..StorageTarget::h200() }).unwrap_err().to_string();
+        let none = plan(Storage::Auto, &full, StorageTarget { free: 1000, ..h200() }).unwrap_err().to_string();
         assert!(none.contains("direct: tables of strings") && none.contains("fewer orbitals"), "{none}");
     }
 }

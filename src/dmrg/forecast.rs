@@ -2,8 +2,9 @@
 //!
 //! In: a chain, a number of states. Out: the work of its middle bond (operations and records of H x, length of ψ, sizes
 //! of its sectors), planned by the code that plans a run, over blocks whose states are distributed as in
-//! [`Shares::estimated`]; from it, seconds by measured rates. Middle bonds take nearly all of a long chain's time. A
-//! state that needs fewer states than allowed takes less on both; only the comparison matters.
+//! [`Shares::estimated`]; from it, seconds by the rates of a [`Machine`]. The fraction of a rate that each step reaches
+//! was fitted on an NVIDIA H200 and 16 cores of an Intel Xeon (docs/performance.md). Middle bonds take nearly all of a
+//! long chain's time. A state that needs fewer states than allowed takes less on both; only the comparison matters.
 
 use super::blocks::Side;
 use super::bond::TwoSiteBond;
@@ -12,7 +13,7 @@ use super::counting::CountingEngine;
 use super::error::DmrgError;
 use super::shares::Shares;
 use super::superblock::Superblock;
-use eigenforge_runtime::Device;
+use eigenforge_runtime::machine::{Card, Machine, Processor, Source};
 use serde::Serialize;
 
 /// The work of the middle bond.
@@ -37,36 +38,10 @@ pub struct Forecast {
     pub work: Work,
     /// Seconds per bond on the CPU.
     pub cpu: f64,
-    /// Seconds per bond on the card.
-    pub card: f64,
-    /// The card of that prediction.
-    pub of_card: String,
-}
-
-/// The card of a prediction: one NVIDIA H200, whose rates were measured, or another scaled by its attributes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CardRates {
-    /// The card as named in the report.
-    name: String,
-    /// Double-precision operations per second relative to an H200.
-    speed: f64,
-}
-
-impl CardRates {
-    /// Operations per second from an H200's attributes: 132 multiprocessors, 64 units each, 1.98 GHz.
-    const H200: f64 = 33.5e12;
-
-    /// The H200 whose rates were measured, for machines without a card.
-    pub fn h200() -> CardRates {
-        CardRates { name: "one NVIDIA H200, whose rates these are".into(), speed: 1.0 }
-    }
-
-    /// A device: the H200's rates, with products scaled by the device's attributes.
-    pub fn of(device: &Device) -> CardRates {
-        let Device::Cuda(card) = device else { return CardRates::h200() };
-        let name = format!("{}, by rates of an H200 and this card's double precision", card.name());
-        CardRates { name, speed: card.double_precision_rate().map_or(1.0, |rate| rate / CardRates::H200) }
-    }
+    /// Seconds per bond on the card, if there is one.
+    pub card: Option<f64>,
+    /// The machine whose rates these are.
+    pub machine: Machine,
 }
 
 /// Products with H at a bond of a settled sweep.
@@ -95,61 +70,55 @@ pub fn work(chain: &Chain, states: usize) -> Result<Work, DmrgError> {
     })
 }
 
-/// Rates of a processor with this many threads.
-struct Processor {
-    threads: f64,
-}
-
-impl Processor {
-    /// Operations per second of one core in products of blocks; n cores reach √n times that, because blocks are small and
-    /// uneven (16 cores of an Intel Xeon, chains of `bench dmrg --sweeps`).
-    const CORE: f64 = 37e9;
+/// Seconds of a bond on a processor.
+fn processor_seconds(work: &Work, processor: &Processor) -> f64 {
+    /// Fraction of a core's rate that products of blocks reach, 37 of the Xeon's 72 GFLOP/s; n cores reach √n times that,
+    /// because blocks are small and uneven (16 cores of an Intel Xeon, chains of `bench dmrg --sweeps`).
+    const OF_CORE: f64 = 37e9 / Processor::XEON.core_rate;
+    /// The same for singular value decompositions, by their operations as counted below: 80 GFLOP/s.
+    const DECOMPOSING: f64 = 80e9 / Processor::XEON.core_rate;
     /// Overhead of a record in seconds, for any number of cores.
     const RECORD: f64 = 1.2e-6;
-    /// Operations per second of one core in singular value decompositions.
-    const DECOMPOSING: f64 = 80e9;
     /// Seconds of a bond's planning and small steps.
     const BOND: f64 = 0.5e-3;
-    /// Bytes per second that one core moves, and that all cores move.
-    const BYTES: [f64; 2] = [12e9, 150e9];
-
-    fn seconds(&self, work: &Work) -> f64 {
-        let multiply = work.flops / (Processor::CORE * self.threads.sqrt()) + Processor::RECORD * work.records as f64;
-        let bytes = (Processor::BYTES[0] * self.threads).min(Processor::BYTES[1]);
-        let vectors = PASSES * 8.0 * work.dimension as f64 / bytes;
-        let decompose = |(rows, columns): &(usize, usize)| {
-            let (rows, columns) = (*rows as f64, *columns as f64);
-            20.0 * rows * columns * rows.min(columns) / Processor::DECOMPOSING
-        };
-        let each = work.sectors.iter().map(decompose);
-        let truncate = (each.clone().sum::<f64>() / self.threads).max(each.fold(0.0, f64::max));
-        // Carrying the operators of the growing block costs about as much as a product.
-        (PRODUCTS + 1.0) * multiply + vectors + truncate + Processor::BOND
-    }
+    let (core, cores) = (processor.core_rate, processor.cores as f64);
+    let multiply = work.flops / (OF_CORE * core * cores.sqrt()) + RECORD * work.records as f64;
+    let vectors = PASSES * 8.0 * work.dimension as f64 / processor.stream_rate();
+    let decompose = |(rows, columns): &(usize, usize)| {
+        let (rows, columns) = (*rows as f64, *columns as f64);
+        20.0 * rows * columns * rows.min(columns) / (DECOMPOSING * core)
+    };
+    let each = work.sectors.iter().map(decompose);
+    let truncate = (each.clone().sum::<f64>() / cores).max(each.fold(0.0, f64::max));
+    // Carrying the operators of the growing block costs about as much as a product.
+    (PRODUCTS + 1.0) * multiply + vectors + truncate + BOND
 }
 
-/// Seconds of a bond on a card by the rates of an H200; `speed` is its double precision relative to an H200.
-fn card_seconds(work: &Work, speed: f64) -> f64 {
-    /// Operations per second in products of blocks.
-    const FLOPS: f64 = 15e12;
-    /// Bytes per second of the vector kernels.
-    const BYTES: f64 = 3e12;
-    /// Overhead of an iteration (product and vector kernels) in seconds: six launches and a wait.
-    const ITERATION: f64 = 100e-6;
+/// Seconds of a bond on a card.
+fn card_seconds(work: &Work, card: &Card) -> f64 {
+    /// Fraction of a card's rate without tensor cores that products of blocks reach: 15 of an H200's 33.5 TFLOP/s.
+    const OF_FLOPS: f64 = 15e12 / Card::H200.fp64_rate;
+    /// Fraction of the rate of copies that the vector kernels reach: 3 of 4.3 TB/s.
+    const OF_MEMORY: f64 = 3e12 / Card::H200.memory_rate;
+    /// Launches of an iteration: a product and the vector kernels.
+    const LAUNCHES: f64 = 6.0;
+    /// Overhead of an iteration in seconds, without its launches and its wait: 100 µs with both on an H200.
+    const HOST: f64 = 100e-6 - LAUNCHES * Card::H200.launch_seconds - Card::H200.round_trip_seconds;
     /// Seconds of a bond's other launches, copies and waits.
     const BOND: f64 = 0.5e-3;
     /// Seconds that the host takes to plan a record and cut it into tiles.
     const RECORD: f64 = 2.5e-6;
-    let multiply = work.flops / (FLOPS * speed);
-    let vectors = PASSES * 8.0 * work.dimension as f64 / BYTES;
+    let multiply = work.flops / (OF_FLOPS * card.fp64_rate);
+    let vectors = PASSES * 8.0 * work.dimension as f64 / (OF_MEMORY * card.memory_rate);
+    let iteration = HOST + LAUNCHES * card.launch_seconds + card.round_trip_seconds;
     // The growing block alternates between the sides.
     let longest = work.sectors.iter().map(|(rows, columns)| (rows + columns) / 2).max().unwrap_or(0);
     (PRODUCTS + 1.0) * multiply
         + vectors
-        + PRODUCTS * ITERATION
+        + PRODUCTS * iteration
         + BOND
         + RECORD * work.records as f64
-        + decomposition_seconds(longest) / speed.min(1.0)
+        + decomposition_seconds(longest) / (card.fp64_rate / Card::H200.fp64_rate).min(1.0)
 }
 
 /// Seconds for the eigenvectors of all density matrices of a bond: the launches end when the longest matrix is done.
@@ -162,32 +131,44 @@ fn decomposition_seconds(longest: usize) -> f64 {
 }
 
 impl Forecast {
-    /// Predicts for the largest number of states of a run, this many CPU threads, and a card.
+    /// Predicts for the largest number of states of a run, all cores of a machine, and its card.
     ///
     /// # Errors
     /// Errors of the engine; the counting engine has none today.
-    pub fn of(chain: &Chain, states: usize, threads: usize, card: &CardRates) -> Result<Forecast, DmrgError> {
+    pub fn of(chain: &Chain, states: usize, machine: &Machine) -> Result<Forecast, DmrgError> {
         let work = work(chain, states)?;
-        let cpu = Processor { threads: threads as f64 }.seconds(&work);
-        Ok(Forecast { cpu, card: card_seconds(&work, card.speed), work, of_card: card.name.clone() })
+        let cpu = processor_seconds(&work, &machine.processor.values);
+        let card = machine.card.as_ref().map(|card| card_seconds(&work, &card.values));
+        Ok(Forecast { cpu, card, work, machine: machine.clone() })
     }
 
-    /// Whether the card is predicted to be faster.
+    /// Whether there is a card that is predicted to be faster.
     pub fn prefers_the_card(&self) -> bool {
-        self.card < self.cpu
+        self.card.is_some_and(|card| card < self.cpu)
     }
 
     /// A line for the report.
     pub fn describe(&self) -> String {
-        let Forecast { work, cpu, card, of_card } = self;
+        let Forecast { work, cpu, card, machine } = self;
+        let of_processor = match machine.processor.source {
+            Source::Measured => "by its measured rates",
+            Source::Table | Source::Estimated => "by rates of a Xeon",
+        };
+        let on_card = machine.card.as_ref().zip(*card).map(|(known, seconds)| {
+            let rates = match known.source {
+                Source::Measured => format!("{}, by its measured rates", known.name),
+                Source::Table => format!("one {}, whose rates these are", known.name),
+                Source::Estimated => format!("{}, by rates of an H200 and this card's attributes", known.name),
+            };
+            format!(", {:.1} ms on {rates}", 1e3 * seconds)
+        });
         format!(
-            "a bond of {} states, {:.2e} flop a product in {} records: {:.1} ms predicted on this CPU by rates \
-             of a Xeon, {:.1} ms on {of_card}",
+            "a bond of {} states, {:.2e} flop a product in {} records: {:.1} ms predicted on this CPU {of_processor}{}",
             work.states,
             work.flops,
             work.records,
             1e3 * cpu,
-            1e3 * card
+            on_card.unwrap_or_default()
         )
     }
 }
@@ -198,6 +179,14 @@ mod tests {
     use crate::basis::Sector;
     use crate::lattice::Lattice;
     use crate::models;
+
+    /// A card beside this many Xeon cores.
+    fn machine(cores: usize, card: Card) -> Machine {
+        let mut machine = Machine::h200();
+        (machine.processor.values, machine.processor.source) = (Processor::of_cores(cores), Source::Estimated);
+        machine.card.as_mut().unwrap().values = card;
+        machine
+    }
 
     /// With 64 states the blocks of 12 sites are complete, so the work is known exactly.
     #[test]
@@ -215,13 +204,21 @@ mod tests {
         let lattice = Lattice::chain(100).open();
         let operator = models::xxz(&lattice, &[1.0; 99], &[1.0; 99], &[0.0; 100], &[0.0; 100]);
         let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
-        let at = |states| Forecast::of(&chain, states, 16, &CardRates::h200()).unwrap();
+        let at = |states| Forecast::of(&chain, states, &machine(16, Card::H200)).unwrap();
         assert!(!at(32).prefers_the_card(), "{:?}", at(32));
         assert!(at(2048).prefers_the_card(), "{:?}", at(2048));
         assert!(at(2048).work.flops > 100.0 * at(128).work.flops);
         // A graphics card's double precision is a sixty-fourth of its single precision: the CPU is faster.
-        let small = CardRates { name: "small".into(), speed: 0.6e12 / CardRates::H200 };
-        assert!(!Forecast::of(&chain, 2048, 64, &small).unwrap().prefers_the_card());
+        let small = Card { fp64_rate: 0.6e12, ..Card::H200 };
+        assert!(!Forecast::of(&chain, 2048, &machine(64, small)).unwrap().prefers_the_card());
+        // With half of an H200's rates a card is still faster than 16 cores, and slower than an H200.
+        let half =
+            Card { memory_rate: 0.5 * Card::H200.memory_rate, fp64_rate: 0.5 * Card::H200.fp64_rate, ..Card::H200 };
+        let slower = Forecast::of(&chain, 2048, &machine(16, half)).unwrap();
+        assert!(slower.prefers_the_card() && slower.card > at(2048).card);
+        // Without a card, none is preferred or mentioned.
+        let alone = Forecast::of(&chain, 2048, &Machine { card: None, ..machine(16, Card::H200) }).unwrap();
+        assert!(!alone.prefers_the_card() && alone.describe().ends_with("by rates of a Xeon"), "{}", alone.describe());
         assert!(at(2048).describe().contains("on one NVIDIA H200, whose rates these are"));
     }
 
@@ -237,9 +234,28 @@ mod tests {
             [heisenberg, hubbard].iter().zip(sectors).zip([(128, 0.78e-3), (1024, 4.8e-3)])
         {
             let chain = Chain::new(operator, sector, None).unwrap();
-            let found = Forecast::of(&chain, states, 16, &CardRates::h200()).unwrap();
-            let ratio = found.card / measured;
+            let found = Forecast::of(&chain, states, &machine(16, Card::H200)).unwrap();
+            let ratio = found.card.unwrap() / measured;
             assert!((0.4..2.5).contains(&ratio), "{ratio} of {measured} s: {found:?}");
         }
+    }
+
+    /// An H200 and Xeon cores have the same seconds as when their rates were in this file (710e192).
+    #[test]
+    fn the_seconds_of_an_h200_are_those_that_were_fitted() {
+        let work = Work {
+            states: 900,
+            flops: 3.1e10,
+            records: 700,
+            dimension: 1_200_000,
+            sectors: vec![(300, 280), (90, 130)],
+        };
+        let longest = 0.1e-3 + 0.38e-3 * (290.0f64 / 100.0).powf(1.5);
+        let card = 5.0 * 3.1e10 / 15e12 + 68.0 * 8.0 * 1.2e6 / 3e12 + 4.0 * 100e-6 + 0.5e-3 + 2.5e-6 * 700.0 + longest;
+        assert!((card_seconds(&work, &Card::H200) / card - 1.0).abs() < 1e-12);
+        let multiply = 3.1e10 / (37e9 * 4.0) + 1.2e-6 * 700.0;
+        let decompose = 20.0 * 300.0 * 280.0 * 280.0 / 80e9;
+        let cpu = 5.0 * multiply + 68.0 * 8.0 * 1.2e6 / 150e9 + decompose + 0.5e-3;
+        assert!((processor_seconds(&work, &Processor::of_cores(16)) / cpu - 1.0).abs() < 1e-12);
     }
 }

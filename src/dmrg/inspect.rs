@@ -3,7 +3,7 @@
 use super::blocks::Side;
 use super::bond::TwoSiteBond;
 use super::chain::Chain;
-use super::forecast::{CardRates, Forecast};
+use super::forecast::Forecast;
 use super::host::HostEngine;
 use super::memory::{Budget, MemoryRequest, Processor};
 use super::operator_sum::Entry;
@@ -11,6 +11,7 @@ use super::options::{Options, START_STATES};
 use super::superblock::Superblock;
 use super::sweep::Sweeper;
 use super::{DmrgError, ceilings, memory};
+use eigenforge_runtime::machine::Machine;
 use std::fmt::Write;
 
 /// The operator sum, site by site: `from to coefficient operator`. Repeated tables are marked as such.
@@ -46,11 +47,16 @@ pub fn operator_sum(chain: &Chain) -> String {
 }
 
 /// The records of the middle bond of a random state with the run's final number of states: the real shapes, but not the
-/// values.
+/// values. Seconds are those of the machine, which need not be present.
 ///
 /// # Errors
 /// A number is not finite.
-pub fn middle_bond(chain: &Chain, options: &Options, list_records: bool) -> Result<String, DmrgError> {
+pub fn middle_bond(
+    chain: &Chain,
+    options: &Options,
+    machine: &Machine,
+    list_records: bool,
+) -> Result<String, DmrgError> {
     let states = options.states.last().copied().unwrap_or(START_STATES);
     let middle = (chain.sites - 2) / 2;
     let mut sweeper = Sweeper::random(HostEngine::default(), chain, states, options.seed)?;
@@ -93,7 +99,7 @@ pub fn middle_bond(chain: &Chain, options: &Options, list_records: bool) -> Resu
     let _ = writeln!(out, "{summed} blocks of operators summed before (LR), all others in pieces (l-1-1-r)");
     let _ = writeln!(out, "one multiply: {:.3e} flop; by the ceilings of devices:", superblock.flops());
     out += &ceilings::table(superblock.flops());
-    let forecast = Forecast::of(chain, states, rayon::current_num_threads(), &CardRates::h200())?;
+    let forecast = Forecast::of(chain, states, machine)?;
     let _ = writeln!(out, "{}", forecast.describe());
     let everything = Budget { processor: Processor::Host, memory: u64::MAX, host: u64::MAX };
     let asked = MemoryRequest::first(options, states, options.first_whole(), options.sweeps);

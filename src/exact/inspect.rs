@@ -6,6 +6,7 @@ use crate::operator::{Operator, OperatorError};
 use crate::path::{self, FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, vector_programs};
 use eigenforge_runtime::DeviceError;
 use eigenforge_runtime::jit::{JitError, Overrides};
+use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::NeighbourWords;
 
@@ -59,8 +60,8 @@ impl Model {
         Ok(Model::new(operator, ir.sector)?.named(&ir.name))
     }
 
-    /// A stage as text. `arch` (such as "sm_90") matters from [`Stage::Ptx`] on; from [`Stage::Cuda`] on the edited texts of
-    /// `EIGENFORGE_OVERRIDE` stand in for generated ones.
+    /// A stage as text; times are those of an H200. `arch` (such as "sm_90") matters from [`Stage::Ptx`] on; from
+    /// [`Stage::Cuda`] on the edited texts of `EIGENFORGE_OVERRIDE` stand in for generated ones.
     ///
     /// # Errors
     /// A plan that cannot be made; from [`Stage::Ptx`] on a compiler that is missing or refuses the text.
@@ -75,7 +76,7 @@ impl Model {
             let overrides = Overrides::from_env().map_err(JitError::from)?;
             files = files.into_iter().map(|file| file.overridden(&overrides)).collect::<Result<_, _>>()?;
         }
-        path::shown(&files, stage, arch)
+        path::shown(&files, stage, arch, &Machine::h200())
     }
 }
 

@@ -4,6 +4,7 @@
 use super::footprint::footprints;
 use super::{Stage, StageError};
 use eigenforge_runtime::jit::{Arch, Chosen, Disassembler, Jit, JitError, Overrides, Settings};
+use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers;
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch, ScalarType};
 use std::borrow::Cow;
@@ -92,11 +93,21 @@ pub fn named(files: Vec<GeneratedFile>, kernel: Option<&str>) -> Result<Vec<Gene
 ///
 /// # Errors
 /// A text that does not compile; an unknown architecture, a missing compiler or disassembler.
-pub fn shown(files: &[GeneratedFile], stage: Stage, arch: &str) -> Result<String, StageError> {
+pub fn shown(files: &[GeneratedFile], stage: Stage, arch: &str, machine: &Machine) -> Result<String, StageError> {
     let mut out = String::new();
     if stage == Stage::Cost {
+        let heads = ["generated file, one use", "flop", "bytes", "flop/byte"];
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "{:<44} {:>14} {:>14} {:>12}", "generated file, one use", "flop", "bytes", "flop/byte");
+        let _ = writeln!(
+            out,
+            "{:<44} {:>14} {:>14} {:>12} {:>12} of {}",
+            heads[0],
+            heads[1],
+            heads[2],
+            heads[3],
+            "ms by rates",
+            machine.name()
+        );
     }
     for file in files {
         if stage != Stage::Cost && files.len() > 1 {
@@ -106,17 +117,18 @@ pub fn shown(files: &[GeneratedFile], stage: Stage, arch: &str) -> Result<String
             Stage::Ir | Stage::IrRon => {}
             Stage::Plan => out = out + &file.text.plan + "\n",
             Stage::Cuda => out += &file.text.text,
-            Stage::Cost => out += &cost(file),
+            Stage::Cost => out += &cost(file, machine),
             Stage::Ptx | Stage::Sass | Stage::Resources => out += &compiled(file, stage, arch)?,
         }
     }
     Ok(out)
 }
 
-fn cost(file: &GeneratedFile) -> String {
+fn cost(file: &GeneratedFile, machine: &Machine) -> String {
     match file.cost {
         Some(Cost { flops, bytes }) => {
-            format!("{:<44} {flops:>14.4e} {bytes:>14.4e} {:>12.3}\n", file.text.name, flops / bytes)
+            let (name, milliseconds) = (&file.text.name, 1e3 * machine.seconds_by_rates(flops, bytes));
+            format!("{name:<44} {flops:>14.4e} {bytes:>14.4e} {:>12.3} {milliseconds:>12.3e}\n", flops / bytes)
         }
         None => format!("{:<44} {:>14}\n", file.text.name, "as its data"),
     }

@@ -6,6 +6,7 @@ use crate::dmrg::{self, Chain, DmrgError, Mode, Options, StartVectors, ordering,
 use crate::input::{DmrgFile, SectorSpec};
 use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::DeviceError;
+use eigenforge_runtime::machine::Machine;
 
 impl FamilyError for DmrgError {
     fn is_of_the_input(&self) -> bool {
@@ -25,6 +26,8 @@ pub struct ChainProblem {
     pub chain: Chain,
     /// The file's options.
     pub options: Options,
+    /// The machine that seconds are predicted for.
+    machine: Machine,
 }
 
 impl ChainProblem {
@@ -35,7 +38,12 @@ impl ChainProblem {
     pub fn new(file: DmrgFile) -> Result<ChainProblem, DmrgError> {
         let (chain, options) = (file.chain()?, file.options());
         options.check()?;
-        Ok(ChainProblem { file, chain, options })
+        Ok(ChainProblem { file, chain, options, machine: Machine::h200() })
+    }
+
+    /// The same with seconds predicted for another machine than an H200.
+    pub fn on(self, machine: Machine) -> ChainProblem {
+        ChainProblem { machine, ..self }
     }
 }
 
@@ -75,11 +83,11 @@ impl Problem for ChainProblem {
 
     /// The records of the middle bond.
     fn plan_text(&self) -> Result<String, StageError> {
-        Ok(dmrg::inspect::middle_bond(&self.chain, &self.options, true)?)
+        Ok(dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine, true)?)
     }
 
     fn cost_text(&self) -> Result<String, StageError> {
-        Ok(self.describe() + &dmrg::inspect::middle_bond(&self.chain, &self.options, false)?)
+        Ok(self.describe() + &dmrg::inspect::middle_bond(&self.chain, &self.options, &self.machine, false)?)
     }
 
     /// The same five files for every chain: only the records they read differ.

@@ -3,6 +3,7 @@
 use super::Problem;
 use crate::path::{GeneratedFile, Stage, StageError, named, shown};
 use eigenforge_runtime::jit::Overrides;
+use eigenforge_runtime::machine::Machine;
 
 /// What to show of a problem.
 pub struct Inspection<'a> {
@@ -14,6 +15,8 @@ pub struct Inspection<'a> {
     pub kernel: Option<&'a str>,
     /// Edited texts that replace generated ones, from the text on.
     pub overrides: &'a Overrides,
+    /// The machine that the problem is planned for: times are by its rates.
+    pub machine: &'a Machine,
 }
 
 /// A stage of a problem.
@@ -29,7 +32,7 @@ pub struct Inspected {
 /// # Errors
 /// A stage that the problem does not have, an unknown kernel name, a text that does not compile.
 pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<Inspected, StageError> {
-    let Inspection { stage, arch, kernel, overrides } = *inspection;
+    let Inspection { stage, arch, kernel, overrides, machine } = *inspection;
     let operator = |text| Ok(Inspected { text, files: Vec::new() });
     let notes = match stage {
         Stage::Ir => return operator(problem.operator_text()?),
@@ -45,6 +48,6 @@ pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<Ins
         files = files.into_iter().map(|file| file.overridden(overrides)).collect::<Result<_, _>>()?;
     }
     let between = if notes.is_empty() { "" } else { "\n" };
-    let text = notes + between + &shown(&files, stage, arch)?;
+    let text = notes + between + &shown(&files, stage, arch, machine)?;
     Ok(Inspected { text, files })
 }

@@ -32,6 +32,7 @@ pub use tensors::TensorProblem;
 
 use crate::input::InputFile;
 use crate::path::{GeneratedFile, OperatorIr, StageError};
+use eigenforge_runtime::machine::Machine;
 
 /// The problem of a model file, ready to be planned.
 pub trait Problem {
@@ -76,15 +77,23 @@ pub trait Problem {
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError>;
 }
 
-/// The problem of a model file.
+/// The problem of a model file, planned for an NVIDIA H200.
+///
+/// # Errors
+/// See [`open_for`].
+pub fn open(file: &InputFile) -> Result<Box<dyn Problem>, StageError> {
+    open_for(file, &Machine::h200())
+}
+
+/// The problem of a model file, planned for a machine, which need not be present.
 ///
 /// # Errors
 /// A file that it names cannot be read; a model that is not Hermitian, or has no state in its sector.
-pub fn open(file: &InputFile) -> Result<Box<dyn Problem>, StageError> {
+pub fn open_for(file: &InputFile, machine: &Machine) -> Result<Box<dyn Problem>, StageError> {
     Ok(match file {
         InputFile::Lattice(file) => Box::new(LatticeProblem::new((**file).clone())?),
-        InputFile::Ci(file) => Box::new(MoleculeProblem::read((**file).clone())?),
-        InputFile::Dmrg(file) => Box::new(ChainProblem::new((**file).clone())?),
+        InputFile::Ci(file) => Box::new(MoleculeProblem::read((**file).clone())?.on(machine.clone())),
+        InputFile::Dmrg(file) => Box::new(ChainProblem::new((**file).clone())?.on(machine.clone())),
         InputFile::Su3(file) => Box::new(TensorProblem::new((**file).clone())?),
     })
 }

@@ -1,4 +1,4 @@
-//! Configuration interaction: integrals, determinants, and the multiply planned for an H200.
+//! Configuration interaction: integrals, determinants, and the multiply planned for a machine.
 
 use super::Problem;
 use crate::basis::Sector;
@@ -12,6 +12,7 @@ use crate::path::{FamilyError, GeneratedFile, OperatorIr, Stage, StageError, Str
 use crate::report::energy_text;
 use crate::sparse::{Format, RowStatistics, SparseError, Target, memory_table};
 use eigenforge_runtime::DeviceError;
+use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::ci::{FullCiPlan, RowsPlan};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{ElementFunctionText, LaunchError, ScalarType};
@@ -43,7 +44,9 @@ pub struct MoleculeProblem {
     pub file: CiFile,
     /// The molecule.
     pub molecule: Molecule,
-    /// The plan and the product for an H200, computed on demand because a stored matrix takes time.
+    /// The machine that it is planned for: an H200 unless another is named.
+    machine: Machine,
+    /// The plan and the product for that machine, computed on demand because a stored matrix takes time.
     product: OnceCell<(StoragePlan, Product)>,
 }
 
@@ -55,6 +58,8 @@ enum Product {
     Rows(Box<RowsPlan>),
     /// A stored matrix.
     Matrix(Box<StoredMatrix>),
+    /// No generated kernel: the machine has no card.
+    Host,
 }
 
 impl MoleculeProblem {
@@ -64,7 +69,12 @@ impl MoleculeProblem {
     /// A file is refused; orbitals, electrons or irreps that do not exist.
     pub fn read(file: CiFile) -> Result<MoleculeProblem, MoleculeError> {
         let molecule = Molecule::read(&file.ci)?;
-        Ok(MoleculeProblem { file, molecule, product: OnceCell::new() })
+        Ok(MoleculeProblem { file, molecule, machine: Machine::h200(), product: OnceCell::new() })
+    }
+
+    /// The same planned for another machine than an H200's.
+    pub fn on(self, machine: Machine) -> MoleculeProblem {
+        MoleculeProblem { machine, product: OnceCell::new(), ..self }
     }
 
     /// The solve that the file asks for.
@@ -92,14 +102,18 @@ impl MoleculeProblem {
         if let Some(made) = self.product.get() {
             return Ok(made);
         }
-        let plan = self.solve().storage_plan_of_h200()?;
+        let plan = self.solve().storage_plan_on(&self.machine)?;
         let (integrals, space) = (&self.molecule.integrals, &self.molecule.space);
-        let product = match plan.way {
-            ProductKind::Direct if space.is_complete() => {
-                Product::FullCi(Box::new(DirectFullCi::plan(integrals, space, Target::H200)?))
+        let card = self.machine.card.as_ref().map(|card| card.values);
+        let product = match (plan.way, card) {
+            (_, None) => Product::Host,
+            (ProductKind::Direct, Some(card)) if space.is_complete() => {
+                Product::FullCi(Box::new(DirectFullCi::plan(integrals, space, Target::all_of(card))?))
             }
-            ProductKind::Direct => Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::H200)?)),
-            ProductKind::Stored => Product::Matrix(Box::new(self.solve().stored_matrix_of_h200()?)),
+            (ProductKind::Direct, Some(card)) => {
+                Product::Rows(Box::new(OnTheFly::plan(integrals, space, Target::all_of(card))?))
+            }
+            (ProductKind::Stored, Some(card)) => Product::Matrix(Box::new(self.solve().stored_matrix_on(card)?)),
         };
         Ok(self.product.get_or_init(|| (plan, product)))
     }
@@ -127,6 +141,7 @@ impl Product {
                 };
                 stored.plans.iter().map(file).collect::<Result<_, _>>()?
             }
+            Product::Host => Vec::new(),
         })
     }
 }
@@ -179,7 +194,7 @@ impl Problem for MoleculeProblem {
 
     fn cost_text(&self) -> Result<String, StageError> {
         let (plan, product) = self.product()?;
-        let mut out = ways(&self.molecule, plan);
+        let mut out = ways(&self.molecule, plan, &self.machine);
         // Writing to a String cannot fail.
         let _ = match product {
             Product::FullCi(kernel) => {
@@ -195,12 +210,17 @@ impl Problem for MoleculeProblem {
                 out += &of_matrix(stored);
                 Ok(())
             }
+            Product::Host => Ok(()),
         };
         Ok(out)
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        let mut files = self.product()?.1.files()?;
+        let product = &self.product()?.1;
+        let mut files = product.files()?;
+        if matches!(product, Product::Host) {
+            return Ok(files);
+        }
         let rows = self.molecule.space.len();
         files.extend(vector_programs(rows, ScalarType::F64, &ElementFunctionText::stored_diagonal(rows))?);
         Ok(files)
@@ -208,10 +228,14 @@ impl Problem for MoleculeProblem {
 }
 
 /// Bytes and seconds of both ways, and the choice.
-fn ways(molecule: &Molecule, plan: &StoragePlan) -> String {
+fn ways(molecule: &Molecule, plan: &StoragePlan, machine: &Machine) -> String {
+    let (name, source) = match &machine.card {
+        Some(card) => (format!("one {}", card.name), card.source),
+        None => (machine.processor.name.clone(), machine.processor.source),
+    };
     let mut out = format!(
-        "{}\npredicted by counts alone with the rates of one NVIDIA H200, for a solve of {} products; another card has other \
-         rates, and `solve` chooses by the memory and the shape of the card that is there:\n",
+        "{}\npredicted by counts alone with the rates of {name} ({source}), for a solve of {} products; `solve` chooses by the memory \
+         and the rates of the device that is there:\n",
         molecule.describe(),
         ci::PRODUCTS
     );

@@ -6,8 +6,9 @@
 //! loaded to shared memory) / L2) + the cost of a block's stages.
 //!
 //! A sector holds the x of four columns, so neighbouring columns of a row share one; data in L1 is not gathered from L2.
-//! A hybrid's BOUNDARY is the number of non-zeros that every row has within a window of x, the shortest row's length, or
-//! the longest's: with any other, ELLPACK stores padding that CSR would not.
+//! The rates are the card's ([`eigenforge_runtime::machine`]); the cost of a stage was fitted on an H200, and other cards
+//! are assumed to have its latencies. A hybrid's BOUNDARY is the number of non-zeros that every row has within a window
+//! of x, the shortest row's length, or the longest's: with any other, ELLPACK stores padding that CSR would not.
 //!
 //! Half of a symmetric matrix takes half of the bytes, but an atomic add per element: it is for a matrix that fits in no
 //! other format, and is chosen automatically then or if the model predicts it to be faster.
@@ -16,16 +17,17 @@ use super::Csr;
 use super::hybrid::SYMMETRY;
 use super::layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
 use super::statistics::RowStatistics;
+use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::sparse::ColumnWord;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Bytes per second of an H200's memory and L2, measured by copies and gathers.
-const MEMORY: f64 = 4.3e12;
-const L2: f64 = 5.6e12;
-/// L1 and shared memory of a multiprocessor, in bytes.
-const L1: f64 = 256.0 * 1024.0;
+/// Fractions of the card's rates that the kernels reach: gathers of x, whose neighbours share sectors, of scattered
+/// gathers from L2 (5.6 TB/s on an H200), and the adds of half of a matrix of scattered ones (8e10 per second; 5.2e10 to
+/// 1.2e11 on five matrices).
+const OF_L2: f64 = 5.6e12 / Card::H200.l2_rate;
+const OF_ATOMICS: f64 = 8e10 / Card::H200.atomic_rate;
 /// Seconds that a window must save to be tried.
 const WINDOW: f64 = 2e-6;
 /// Seconds that a block waits at each stage of a window: its loads, the barrier at the end of the part, and lanes that
@@ -36,10 +38,8 @@ const STAGE_OF_SEVERAL: f64 = 4e-6;
 /// With fewer rows per multiprocessor than this, threads lack rows: blocks are large and a row has many lanes. 2,556 rows
 /// of 137 non-zeros took 9.3, 7.1, 6.2 µs on an H200 with 80 blocks of 128, 256, 512 threads.
 const SMALL_ROWS: u64 = 64;
-/// Atomic adds per second to 64-bit words all over L2 (one H200: 5.2e10 to 1.2e11 on five matrices), and the seconds of
-/// the launches for them.
-pub(crate) const ATOMICS: f64 = 8e10;
-const MORE_LAUNCHES: f64 = 1.2e-5;
+/// Additional launches for half of a matrix compared with a whole one, in seconds of a launch: 12 µs on an H200.
+const MORE_LAUNCHES: f64 = 3.0;
 /// Allowance for the padding of sliced ELLPACK, which is not counted: one part in this many.
 const PADDING: u64 = 16;
 /// Bytes of a sector of L2.
@@ -228,6 +228,11 @@ struct NoRoom {
     free: u64,
 }
 
+/// Seconds of the adds for half of a matrix, one per element of its triangle.
+pub(crate) fn add_seconds(card: &Card, elements: u64) -> f64 {
+    elements as f64 / (OF_ATOMICS * card.atomic_rate)
+}
+
 /// The inputs of layouts.
 struct Shape<'a> {
     matrix: &'a Csr,
@@ -237,6 +242,11 @@ struct Shape<'a> {
 }
 
 impl Shape<'_> {
+    /// Bytes per second of gathers of x from L2.
+    fn l2_rate(&self) -> f64 {
+        OF_L2 * self.target.card.l2_rate
+    }
+
     /// Bytes of x per column.
     fn column_bytes(&self) -> u64 {
         self.width() * self.wish.scalar.bytes() as u64
@@ -286,7 +296,7 @@ impl Shape<'_> {
         let window = (0..self.statistics.rows).into_par_iter().map(last).max().unwrap_or(0);
         let tail = self.statistics.tail(boundary);
         let sums = 512 * self.row_bytes();
-        let staged = window * self.column_bytes() + sums <= u64::from(self.target.shared_bytes) && window > 0;
+        let staged = window * self.column_bytes() + sums <= u64::from(self.target.card.shared_bytes) && window > 0;
         let staged_columns = if staged { window } else { 0 };
         let frame = self.frame(staged_columns);
         let mut parts = vec![self.part(&frame, RowCut::Entries(boundary), StorageKind::Ell, (0, window), staged, None)];
@@ -311,9 +321,14 @@ impl Shape<'_> {
         let mut half = shape.single(Format::Symmetric, StorageKind::UpperCsr);
         // The integer sums are read and written like y.
         half.bytes += 8 * self.statistics.rows as u64;
-        let seconds = 1e-3 * half.milliseconds + half_at_least(upper.non_zeros());
+        let seconds = 1e-3 * half.milliseconds + self.half_at_least(upper.non_zeros());
         half.milliseconds = 1e3 * f64::from(self.wish.vectors) * seconds;
         half
+    }
+
+    /// Minimum seconds for half of a matrix, from the elements of its triangle.
+    fn half_at_least(&self, elements: u64) -> f64 {
+        add_seconds(&self.target.card, elements) + MORE_LAUNCHES * self.target.card.launch_seconds
     }
 
     /// Removes candidates that do not fit in memory. Half of a symmetric matrix is added if nothing else fits (which is
@@ -327,7 +342,7 @@ impl Shape<'_> {
             candidates.retain(fits);
         }
         let quickest = candidates[0].milliseconds;
-        let at_best = 1e3 * f64::from(self.wish.vectors) * half_at_least(self.statistics.non_zeros / 2);
+        let at_best = 1e3 * f64::from(self.wish.vectors) * self.half_at_least(self.statistics.non_zeros / 2);
         if (room && at_best >= quickest) || self.matrix.check_symmetric(SYMMETRY).is_err() {
             return None;
         }
@@ -348,7 +363,7 @@ impl Shape<'_> {
 
     /// At most `most` windows from the left, as long as each saves more L2 traffic than loading it to every block costs.
     fn panels(&self, most: usize) -> Option<Candidate> {
-        let blocks = u64::from(self.target.multiprocessors);
+        let blocks = u64::from(self.target.card.multiprocessors);
         let rows = self.statistics.rows as u64;
         // Rows of a block follow from sharing out the non-zeros; shared memory not used by its sums is the window.
         let cap = (rows.div_ceil(blocks) * 2).next_multiple_of(32).clamp(32, MOST_BLOCK_ROWS) as u32;
@@ -365,7 +380,7 @@ impl Shape<'_> {
         let longest = block_start.windows(2).map(|pair| u64::from(pair[1] - pair[0])).max()?;
         let most_rows = longest.next_multiple_of(32);
         let scratch = 256 * u64::from(self.wish.vectors) + 768;
-        let left = u64::from(self.target.shared_bytes).checked_sub(most_rows * self.row_bytes() + scratch)?;
+        let left = u64::from(self.target.card.shared_bytes).checked_sub(most_rows * self.row_bytes() + scratch)?;
         let width = (left / self.column_bytes()).min(NARROW).min(rows.next_multiple_of(32)) / 32 * 32;
         if width == 0 || width < rows.min(1024) {
             return None;
@@ -374,8 +389,8 @@ impl Shape<'_> {
         let counts = self.count_columns(width, starts);
         let saves = |(window, count): &(usize, &u64)| {
             let columns = width.min(rows - *window as u64 * width);
-            let bytes = (blocks * columns * self.column_bytes()) as f64 / L2;
-            **count as f64 * self.column_bytes().max(SECTOR) as f64 / L2 > 2.0 * bytes + WINDOW
+            let bytes = (blocks * columns * self.column_bytes()) as f64 / self.l2_rate();
+            **count as f64 * self.column_bytes().max(SECTOR) as f64 / self.l2_rate() > 2.0 * bytes + WINDOW
         };
         let windows = counts.iter().enumerate().take(most).take_while(saves).count() as u32;
         if windows == 0 {
@@ -419,14 +434,14 @@ impl Shape<'_> {
 
     /// Threads and blocks for a window of this many columns.
     fn frame(&self, staged: u64) -> Frame {
-        let (shared, rows) = (u64::from(self.target.shared_bytes), self.statistics.rows as u64);
+        let (shared, rows) = (u64::from(self.target.card.shared_bytes), self.statistics.rows as u64);
         let window = staged * self.column_bytes();
-        let resident = match rows < SMALL_ROWS * u64::from(self.target.multiprocessors) {
+        let resident = match rows < SMALL_ROWS * u64::from(self.target.card.multiprocessors) {
             true => 1,
             false => (shared / (window + 512 * self.row_bytes()).max(1)).clamp(1, 4),
         };
         let threads = 1024 / resident as u32 / 32 * 32;
-        let multiprocessors = u64::from(self.target.multiprocessors);
+        let multiprocessors = u64::from(self.target.card.multiprocessors);
         let few = resident == 1 && staged == 0;
         // Blocks of few rows have many lanes per row, and so narrow slices.
         let granule = if few { 4 } else { 32 };
@@ -485,7 +500,7 @@ impl Shape<'_> {
 
     /// The model.
     fn candidate(&self, format: Format, mut parts: Vec<PartLayout>, frame: Frame) -> Candidate {
-        let rows = self.statistics.rows as u64;
+        let (card, rows) = (&self.target.card, self.statistics.rows as u64);
         let Frame { threads, blocks, most_rows, resident, .. } = frame;
         let layout = |parts: &[PartLayout]| Layout { parts: parts.to_vec(), threads, blocks, most_rows };
         for number in 0..parts.len() {
@@ -505,7 +520,7 @@ impl Shape<'_> {
         let x_bytes = rows * self.column_bytes();
         let shared = u64::from(resident) * (widest * self.column_bytes() + u64::from(most_rows) * self.row_bytes());
         // The matrix passes through L1 too, but is marked as read once.
-        let missed = (1.0 - (L1 - shared as f64).max(0.0) / (x_bytes as f64).max(1.0)).max(0.1);
+        let missed = (1.0 - (card.l1_bytes as f64 - shared as f64).max(0.0) / (x_bytes as f64).max(1.0)).max(0.1);
         for (number, part) in parts.iter().enumerate() {
             let (stored, touched) = self.count(&layout, number);
             let lane_bases = if part.columns == ColumnWord::Delta16 { 4 * u64::from(part.lanes) * rows } else { 0 };
@@ -522,10 +537,10 @@ impl Shape<'_> {
         let through_memory = (bytes + 2 * x_bytes) as f64;
         let windows = (u64::from(blocks) * staged * self.column_bytes()) as f64;
         let through_l2 = through_memory + sectors * SECTOR as f64 + windows;
-        let waves = f64::from(blocks) / f64::from(self.target.multiprocessors * resident);
+        let waves = f64::from(blocks) / f64::from(self.target.card.multiprocessors * resident);
         let stages = parts.iter().filter(|part| part.staged > 0).count() as f64 * waves.max(1.0);
         let stage = if self.wish.vectors == 1 { STAGE } else { STAGE_OF_SEVERAL };
-        let seconds = (through_memory / MEMORY).max(through_l2 / L2) + stages * stage;
+        let seconds = (through_memory / card.memory_rate).max(through_l2 / self.l2_rate()) + stages * stage;
         Candidate { format, layout, bytes, milliseconds: 1e3 * seconds }
     }
 
@@ -563,11 +578,6 @@ impl Shape<'_> {
             !columns.iter().zip(columns.iter().skip(stride)).any(far)
         })
     }
-}
-
-/// Minimum seconds for half of a matrix, from the elements of its triangle.
-fn half_at_least(elements: u64) -> f64 {
-    elements as f64 / ATOMICS + MORE_LAUNCHES
 }
 
 /// Threads and blocks of a layout.

@@ -132,7 +132,7 @@ pub fn plans_by_vectors(plan: &SparsePlan, target: Target) -> Vec<SparsePlan> {
     if plan.is_half() {
         return vec![plan.clone()];
     }
-    let fits = |plan: &SparsePlan| plan.shared_bytes() + plan.scratch_bytes() <= u64::from(target.shared_bytes);
+    let fits = |plan: &SparsePlan| plan.shared_bytes() + plan.scratch_bytes() <= u64::from(target.card.shared_bytes);
     let of = |vectors: u32| {
         let with_windows = plan.with_vectors(vectors);
         if fits(&with_windows) {

@@ -2,6 +2,7 @@
 
 use super::Csr;
 use eigenforge_runtime::Device;
+use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_templates::sparse::ColumnWord;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -184,31 +185,28 @@ impl Layout {
     }
 }
 
-/// The card parameters that a layout depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a layout depends on: the card, and the memory available for the matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
-    /// Multiprocessors.
-    pub multiprocessors: u32,
-    /// Shared memory that a block may have, in bytes.
-    pub shared_bytes: u32,
+    /// The card's shape and rates.
+    pub card: Card,
     /// Bytes that the matrix may take.
     pub free_bytes: u64,
 }
 
 impl Target {
-    /// One H200.
-    pub const H200: Target = Target { multiprocessors: 132, shared_bytes: 227 << 10, free_bytes: 140 << 30 };
+    /// One H200, all of whose memory is free.
+    pub const H200: Target = Target::all_of(Card::H200);
 
-    /// A device, all of whose free memory the matrix may take; without a card, the shape of an H200.
+    /// A card, which need not be present, all of whose memory is free.
+    pub const fn all_of(card: Card) -> Target {
+        Target { card, free_bytes: card.memory_bytes }
+    }
+
+    /// A device, all of whose free memory the matrix may take; without a card, the card is an H200.
     pub fn of(device: &Device) -> Target {
-        let free_bytes = device.memory().free;
-        match device {
-            Device::Cuda(card) => {
-                let shared = card.shared_bytes_per_block().unwrap_or(Target::H200.shared_bytes);
-                Target { multiprocessors: card.multiprocessors(), shared_bytes: shared, free_bytes }
-            }
-            Device::Cpu(_) | Device::Sim(_) => Target { free_bytes, ..Target::H200 },
-        }
+        let card = Machine::of(device).card.map_or(Card::H200, |card| card.values);
+        Target { card, free_bytes: device.memory().free }
     }
 
     /// The same with `bytes` reserved for others.

@@ -29,7 +29,7 @@ mod statistics;
 mod symmetric;
 mod synthetic;
 
-pub(crate) use choose::ATOMICS;
+pub(crate) use choose::add_seconds;
 pub use choose::{Candidate, FormatChoice, FormatName, FormatRanking, FormatRequest};
 pub use csr::{Csr, CsrError};
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};

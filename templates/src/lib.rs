@@ -14,6 +14,7 @@ mod scalar;
 pub mod signature;
 pub mod sparse;
 pub mod su3;
+mod sums;
 mod text;
 pub mod vector_program;
 

@@ -1,14 +1,16 @@
 //! What the model chooses, and that nothing of a matrix is lost on the way to its tables.
 
 use super::matrices::random;
+use super::symmetric::symmetric;
 use eigenforge::sparse::{
     Columns, Csr, Format, FormatName, FormatRanking, FormatRequest, RowStatistics, Stored, Synthetic, Target, Values,
 };
+use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::sparse::{ColumnWord, Storage};
 
 /// A tenth of an H200 with little shared memory.
-const SMALL_CARD: Target = Target { multiprocessors: 13, shared_bytes: 24 << 10, ..Target::H200 };
+const SMALL_CARD: Target = Target::all_of(Card { multiprocessors: 13, shared_bytes: 24 << 10, ..Card::H200 });
 
 /// Rows as those of the paper's larger family, few of them.
 fn paper_like() -> Csr {
@@ -26,7 +28,7 @@ fn dense_columns_on_the_left_go_to_windows_and_uniform_ones_do_not() {
     // Two fifths of the paper's larger family, on as much of a card.
     let part =
         Synthetic { rows: 400_000, reference_columns: 40_000, reference: 12_000_000, expansion: 7_600_000, seed: 1 };
-    let target = Target { multiprocessors: 52, shared_bytes: 160 << 10, ..Target::H200 };
+    let target = Target::all_of(Card { multiprocessors: 52, shared_bytes: 160 << 10, ..Card::H200 });
     let choice = choose(&part.matrix().unwrap(), target, FormatRequest::default());
     let Format::Panels { width, windows } = choice.best().format else { panic!("{}", choice.reason) };
     let staged = u64::from(width) * u64::from(windows);
@@ -129,4 +131,15 @@ fn nothing_is_lost_in_a_format() {
         let ratio = stored.plan.matrix_bytes() as f64 / candidate.bytes as f64;
         assert!((0.95..1.15).contains(&ratio), "{what}: {ratio}");
     }
+}
+
+/// Half of a symmetric matrix takes half of the bytes and an atomic add per element: it is faster where memory is slow
+/// compared with L2, and not on an H200.
+#[test]
+fn a_card_of_slow_memory_takes_half_of_a_symmetric_matrix_and_an_h200_does_not() {
+    let matrix = symmetric(30_000, 5, |_| 40);
+    let format = |card: Card| choose(&matrix, Target::all_of(card), FormatRequest::default()).best().format;
+    assert_ne!(format(Card::H200), Format::Symmetric);
+    let slow = Card { memory_rate: Card::H200.memory_rate / 20.0, ..Card::H200 };
+    assert_eq!(format(slow), Format::Symmetric);
 }

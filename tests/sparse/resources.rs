@@ -5,6 +5,7 @@ use super::symmetric::symmetric;
 use eigenforge::path::footprints;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::sparse::{FormatName, FormatRanking, FormatRequest, RowStatistics, Stored, Synthetic, Target};
+use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 
 #[test]
@@ -31,7 +32,7 @@ fn the_kernels_of_every_format_fit_the_card() {
     // The paper's smaller family at an eighth of its rows, on an eighth of a card.
     let matrix = Synthetic { rows: 4096, reference_columns: 409, reference: 327_680, expansion: 150_000, seed: 3 };
     let matrix = matrix.matrix().unwrap();
-    let target = Target { multiprocessors: 16, shared_bytes: 28 << 10, ..Target::H200 };
+    let target = Target::all_of(Card { multiprocessors: 16, shared_bytes: 28 << 10, ..Card::H200 });
     let choice = FormatRanking::new(&matrix, &RowStatistics::of(&matrix), target, FormatRequest::default());
     let mut seen = std::collections::BTreeSet::new();
     for candidate in choice.candidates.iter().filter(|candidate| seen.insert(candidate.format.word())) {

@@ -7,7 +7,7 @@
 use super::DmrgBenchError;
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::engine::Engine;
-use eigenforge::dmrg::forecast::{CardRates, Forecast};
+use eigenforge::dmrg::forecast::Forecast;
 use eigenforge::dmrg::host::HostEngine;
 use eigenforge::dmrg::options::START_STATES;
 use eigenforge::dmrg::resident::DeviceEngine;
@@ -16,6 +16,7 @@ use eigenforge::dmrg::{Chain, CpuShare, DmrgError, Options, Strategy};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge_runtime::Device;
+use eigenforge_runtime::machine::Machine;
 use std::fmt;
 use std::io::Write;
 use std::str::FromStr;
@@ -169,8 +170,7 @@ pub fn command(
     )?;
     writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
     for case in cases {
-        let threads = rayon::current_num_threads();
-        let forecast = Forecast::of(&case.chain()?, case.states, threads, &CardRates::of(device))?;
+        let forecast = Forecast::of(&case.chain()?, case.states, &Machine::of(device))?;
         let mut line = |name: &str, predicted: f64, found: Measured| {
             let Measured { part, shares, kept, dimension, products, flops, energy, .. } = found;
             let [plan, solve, truncate, carry] = shares.map(|share| 100.0 * share);
@@ -191,7 +191,7 @@ pub fn command(
                 let mut engine = DeviceEngine::new(device)?;
                 engine.configure(Strategy::Planned, *share)?;
                 let name = if shares.is_empty() { "card".into() } else { format!("card, cpu_share {share}") };
-                line(&name, forecast.card, sweeps(engine, case, seconds)?)?;
+                line(&name, forecast.card.unwrap_or(f64::NAN), sweeps(engine, case, seconds)?)?;
             }
         }
         line("cpu", forecast.cpu, sweeps(HostEngine::default(), case, seconds)?)?;

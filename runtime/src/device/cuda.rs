@@ -25,7 +25,9 @@ pub struct Cuda {
     context: Arc<Context>,
     jit: Jit,
     arch: Arch,
-    name: String,
+    /// As the driver names it.
+    model: String,
+    ordinal: usize,
     multiprocessors: u32,
     library: Library,
 }
@@ -162,15 +164,19 @@ impl Cuda {
         let major = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let multiprocessors = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
-        let name = result::device::get_name(context.device).map_err(driver("cuDeviceGetName"))?;
-        let name = format!("{name} (cuda:{ordinal})");
+        let model = result::device::get_name(context.device).map_err(driver("cuDeviceGetName"))?;
         let arch = Arch::from_capability(major, minor);
-        Ok(Cuda { context, jit, arch, name, multiprocessors, library })
+        Ok(Cuda { context, jit, arch, model, ordinal, multiprocessors, library })
     }
 
-    /// The card's name.
+    /// The card's name and number, `NVIDIA H200 (cuda:0)`.
     pub fn name(&self) -> String {
-        self.name.clone()
+        format!("{} (cuda:{})", self.model, self.ordinal)
+    }
+
+    /// The card's name as the driver has it, `NVIDIA H200`.
+    pub fn model(&self) -> &str {
+        &self.model
     }
 
     /// The architecture kernels are compiled for.
@@ -192,17 +198,6 @@ impl Cuda {
     /// Bytes of shared memory that a block may request.
     pub fn shared_bytes_per_block(&self) -> Result<u32> {
         self.context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
-    }
-
-    /// Double-precision operations per second from the card's attributes: one multiply-add per clock and unit, without
-    /// tensor cores. `None` if the driver does not say.
-    pub fn double_precision_rate(&self) -> Option<f64> {
-        let attribute = |which| self.context.attribute(which).ok().filter(|value| *value > 0).map(f64::from);
-        let kilohertz = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
-        let ratio = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO)?;
-        // Single-precision units per multiprocessor: 64 for Volta, Turing and the A100, else 128.
-        let units = if [70, 72, 75, 80].contains(&self.arch.0) { 64.0 } else { 128.0 };
-        Some(2e3 * kilohertz * f64::from(self.multiprocessors) * units / ratio)
     }
 
     /// Bytes of the L2 cache.

@@ -10,6 +10,7 @@
 
 mod arena;
 mod arguments;
+mod attributes;
 mod copies;
 mod cpu;
 mod cuda;
@@ -31,6 +32,7 @@ mod vector;
 
 pub use arena::Arena;
 pub use arguments::Arguments;
+pub use attributes::CardAttributes;
 pub use copies::{Copies, Transfer};
 pub use cpu::Cpu;
 pub use cuda::Cuda;

@@ -14,6 +14,7 @@
 //! An empty variable counts as unset. Tests build a [`Settings`] by hand, so that the environment stays untouched.
 
 use super::error::JitError;
+use crate::private::Trust;
 use etcetera::BaseStrategy;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -149,6 +150,17 @@ impl Settings {
             retry_failed,
             fmad,
         })
+    }
+}
+
+impl Settings {
+    /// The folder beside the kernel cache whose name ends in `suffix`; `None` without a cache, or if others may write to
+    /// that folder, which standard error then reports.
+    pub(crate) fn beside_cache(&self, suffix: &str) -> Option<PathBuf> {
+        let CacheFolder::At(cache) = &self.cache else { return None };
+        let mut name = cache.file_name()?.to_os_string();
+        name.push(suffix);
+        Some(cache.with_file_name(name)).filter(|folder| Trust::own().allows(folder))
     }
 }
 

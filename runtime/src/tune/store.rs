@@ -1,7 +1,7 @@
 //! Stored choices: one small RON file each, written beside its place and renamed. A folder that others may write to is
 //! not used.
 
-use crate::jit::{CacheFolder, Settings};
+use crate::jit::Settings;
 use crate::private::{self, Trust};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -61,16 +61,7 @@ impl Conditions {
 impl Choices {
     /// The folder `<kernel cache>-tuned`; none if there is no cache, or if others may write to it.
     pub fn open(settings: &Settings) -> Choices {
-        let beside = |cache: &PathBuf| {
-            let mut name = cache.file_name()?.to_os_string();
-            name.push("-tuned");
-            Some(cache.with_file_name(name))
-        };
-        let folder = match &settings.cache {
-            CacheFolder::At(cache) => beside(cache),
-            CacheFolder::Off | CacheFolder::Homeless => None,
-        };
-        Choices { folder: folder.filter(|folder| Trust::own().allows(folder)) }
+        Choices { folder: settings.beside_cache("-tuned") }
     }
 
     /// The folder of choices, if any.
@@ -97,12 +88,9 @@ impl Choices {
 
     /// Stores a choice, replacing an earlier one; returns its file, `None` if nothing is stored.
     pub fn keep(&self, choice: &Choice) -> io::Result<Option<PathBuf>> {
-        let (Some(folder), Some(path)) = (&self.folder, self.path(&choice.conditions)) else { return Ok(None) };
-        private::make_folder(folder)?;
+        let Some(path) = self.path(&choice.conditions) else { return Ok(None) };
         let text = ron::ser::to_string_pretty(choice, Default::default()).map_err(io::Error::other)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        io::Write::write_all(&mut file, text.as_bytes())?;
-        file.persist(&path).map_err(|error| error.error)?;
+        private::replace(&path, text.as_bytes())?;
         Ok(Some(path))
     }
 }

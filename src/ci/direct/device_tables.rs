@@ -81,8 +81,8 @@ impl Sources<'_> {
             alpha: self.alpha.len() as u32,
             classes: (0..self.classes.count()).map(|class| self.beta.class(class).len() as u32).collect(),
             pairs: (0..irreps).map(count).collect(),
-            shared_bytes: u64::from(target.shared_bytes),
-            multiprocessors: target.multiprocessors,
+            shared_bytes: u64::from(target.card.shared_bytes),
+            multiprocessors: target.card.multiprocessors,
         }
     }
 

@@ -64,7 +64,7 @@ pub(super) fn tables(
         elements: elements(hamiltonian),
         lanes: lanes.unwrap_or_else(|| RowsPlan::lanes_of(mean_run)),
         threads: THREADS,
-        blocks: u32::try_from(warps).unwrap_or(u32::MAX).min(BLOCKS * target.multiprocessors.max(1)),
+        blocks: u32::try_from(warps).unwrap_or(u32::MAX).min(BLOCKS * target.card.multiprocessors.max(1)),
         counts: RowsCounts {
             singles,
             doubles: [up_doubles.target.len() as u64, down_doubles.target.len() as u64],

@@ -3,16 +3,21 @@
 //! In: nothing, because they are the same for every chain. Out: each text with one launch of each of its kernels. Threads
 //! and shared memory of a launch are those of a run on an H200; lengths are those of a small one.
 
-use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_runtime::{Device, DeviceError, machine};
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan, TableSizes};
 use eigenforge_templates::eigen::{Card, DavidsonPlan, EigenpairsPlan, Extent, SymmetricRows};
 use eigenforge_templates::{KernelText, Launch, LaunchError};
 
 /// The attributes of an H200 that the eigenvector launches depend on.
-const CARD: Card = Card { resident: 90, shared_bytes: 227 << 10, multiprocessors: 132 };
+const CARD: Card = Card {
+    resident: 90,
+    shared_bytes: machine::Card::H200.shared_bytes as usize,
+    multiprocessors: machine::Card::H200.multiprocessors as usize,
+};
 /// Prefix of this family's file names.
 const NAME: &str = "dmrg";
-const SIZES: TableSizes = TableSizes { blocks: 132, spaces: [1000; 6], output: 1000, words: 1000 };
+const SIZES: TableSizes =
+    TableSizes { blocks: machine::Card::H200.multiprocessors, spaces: [1000; 6], output: 1000, words: 1000 };
 /// Number of matrices that an operand streams from.
 const MAPS: usize = 7;
 

@@ -14,7 +14,8 @@ use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{AveragesPlan, AveragesSizes};
 use ndarray::ArrayView2;
 
-/// Blocks of a launch where the sector is large enough: fifteen on each multiprocessor of an H200.
+/// Blocks of a launch where the sector is large enough, on every card, so that sums have the same bits: fifteen on each
+/// multiprocessor of an H200.
 const BLOCKS: usize = 2048;
 /// States from which an operator is given another block.
 const STATES_A_BLOCK: u64 = 1 << 14;

@@ -4,7 +4,7 @@ use super::device::override_kernels;
 use super::records::{compile_seconds, kernel_records, versions, warnings_of};
 use super::{RunContext, SolveFailure, Solved};
 use crate::dmrg::bounded_host::BoundedHostEngine;
-use crate::dmrg::forecast::{CardRates, Forecast};
+use crate::dmrg::forecast::Forecast;
 use crate::dmrg::memory::{self, Budget, MemoryPlan, MemoryRequest};
 use crate::dmrg::resident::{self, DeviceEngine};
 use crate::dmrg::{
@@ -17,10 +17,11 @@ use crate::report::{
 };
 use crate::words::size;
 use eigenforge_runtime::Device;
+use eigenforge_runtime::machine::Machine;
 use std::path::{Path, PathBuf};
 
 pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Result<Solved<'p>, SolveFailure> {
-    let ChainProblem { file, chain, options } = problem;
+    let ChainProblem { file, chain, options, .. } = problem;
     let (device, why) = choose_device(chain, options, context)?;
     override_kernels(&device, context)?;
     let engine = ChosenEngine::new(&device, file)?;
@@ -75,7 +76,7 @@ fn choose_device(chain: &Chain, options: &Options, context: &RunContext) -> Resu
         return Ok((Device::cpu(), String::new()));
     }
     let most = options.states.iter().copied().max().unwrap_or(1);
-    let forecast = Forecast::of(chain, most, rayon::current_num_threads(), &CardRates::of(&best))?;
+    let forecast = Forecast::of(chain, most, &Machine::of(&best))?;
     let (device, word) = if forecast.prefers_the_card() { (best, "card") } else { (Device::cpu(), "CPU") };
     Ok((device, format!("device   the {word}: {}\n", forecast.describe())))
 }

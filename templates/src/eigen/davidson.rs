@@ -2,14 +2,13 @@
 
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::sums::MULTIPROCESSORS;
 use crate::text::{KernelText, PRELUDE, TextError, render};
 use serde::{Deserialize, Serialize};
 
 /// Numbers stored by an iteration: λ, the next eigenvalue, ‖r‖², whether no correction remained, ‖t‖² before and after.
 pub const SMALL_NUMBERS: usize = 6;
 
-/// Multiprocessors of an H200; the number of blocks is chosen for it on every card, so that sums have the same bits.
-const MULTIPROCESSORS: u64 = 132;
 /// Additional sums of the widest kernel, besides Vᵀt: ‖r‖², ‖t‖².
 const SUMS_BESIDE: usize = 2;
 
@@ -75,7 +74,7 @@ impl DavidsonPlan {
 
     /// Blocks for vectors of length `n`: two per multiprocessor are resident.
     fn blocks(&self, n: usize) -> u64 {
-        (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * MULTIPROCESSORS)
+        (n as u64).div_ceil(u64::from(self.threads)).clamp(1, 2 * u64::from(MULTIPROCESSORS))
     }
 
     /// The names of the kernels.

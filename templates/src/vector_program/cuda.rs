@@ -4,15 +4,13 @@
 use super::language::*;
 use crate::files;
 use crate::launch::{Access, Element, Launch, LaunchError, Number, Parameter};
+use crate::sums::MULTIPROCESSORS;
 use crate::text::{PRELUDE, TextError, fragment, number_resumed_lines};
 use crate::{ElementFunctionText, KernelText, ScalarType};
 use serde::Serialize;
 
 /// Threads of a block of a vector program.
 pub const THREADS: u32 = 256;
-
-/// Multiprocessors of an H200; the number of blocks is chosen for it on every card, so that sums have the same bits.
-const MULTIPROCESSORS: usize = 132;
 
 /// Bytes that a multiprocessor must have in flight to keep memory busy. Measured on one H200: 4 to 24 inner products of
 /// 500,000 doubles take the least time with 512 threads of three and more loads of 16 bytes.
@@ -99,7 +97,7 @@ impl VectorProgram {
         let elements = THREADS as usize * (16 / scalar.bytes());
         let reads = self.vectors.iter().filter(|v| v.access != Access::Out).count().max(1);
         let busy = IN_FLIGHT.div_ceil(16 * THREADS as usize * reads).clamp(2, 8);
-        let most = MULTIPROCESSORS * if self.sums.is_empty() { 8 } else { busy };
+        let most = MULTIPROCESSORS as usize * if self.sums.is_empty() { 8 } else { busy };
         let short = n.div_ceil(elements).clamp(1, most);
         short.max((n / (30 * elements)).min(8448)) as u32
     }

@@ -1,0 +1,70 @@
+//! The rates of a processor: a triad (McCalpin's STREAM) on one core and on all, and a product of matrices on one core.
+//!
+//! In: the number of cores. Out: a [`Processor`]. Each rate is the best of several.
+
+use super::Processor;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, Par};
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// Elements of each of the triad's three vectors: 192 MiB together, beyond most caches.
+const LENGTH: usize = 1 << 23;
+/// Elements that a thread takes at a time.
+const CHUNK: usize = 1 << 16;
+/// Rows and columns of the matrices.
+const ROWS: usize = 384;
+/// Repetitions of a triad and of a product, of which the quickest counts: others may be on the machine, and a core takes a while to
+/// reach its clock.
+const TRIADS: usize = 8;
+const PRODUCTS: usize = 100;
+
+/// Measures the processor, of which so many cores are used.
+pub(super) fn measure(cores: usize) -> Processor {
+    // Before the threads of all cores are awake, which share their clock.
+    let core_rate = product_rate();
+    let mut vectors = [0.0, 1.0, 2.0].map(|value| vec![value; LENGTH]);
+    let bytes = 24.0 * LENGTH as f64;
+    let core_memory_rate = bytes / best(TRIADS, || triad(&mut vectors));
+    let all = bytes / best(TRIADS, || triad_by_all(&mut vectors));
+    // One core is no quicker than all.
+    let memory_rate = all.max(core_memory_rate);
+    Processor { cores, core_rate, core_memory_rate, memory_rate }
+}
+
+/// Seconds of the quickest run, the first left out.
+fn best(repeats: usize, mut run: impl FnMut()) -> f64 {
+    run();
+    let seconds = |_| {
+        let start = Instant::now();
+        run();
+        start.elapsed().as_secs_f64()
+    };
+    (0..repeats).map(seconds).fold(f64::INFINITY, f64::min).max(1e-9)
+}
+
+/// a = b + s c.
+fn add(a: &mut [f64], b: &[f64], c: &[f64]) {
+    a.iter_mut().zip(b).zip(c).for_each(|((a, b), c)| *a = b + 3.0 * c);
+}
+
+fn triad([a, b, c]: &mut [Vec<f64>; 3]) {
+    add(a, b, c);
+    std::hint::black_box(a);
+}
+
+fn triad_by_all([a, b, c]: &mut [Vec<f64>; 3]) {
+    let chunks = a.par_chunks_mut(CHUNK).zip(b.par_chunks(CHUNK)).zip(c.par_chunks(CHUNK));
+    chunks.for_each(|((a, b), c)| add(a, b, c));
+    std::hint::black_box(a);
+}
+
+/// Operations a second of one core.
+fn product_rate() -> f64 {
+    let element = |row: usize, column: usize| 1.0 / (1 + row + column) as f64;
+    let (a, b) = (Mat::from_fn(ROWS, ROWS, element), Mat::from_fn(ROWS, ROWS, element));
+    let mut c = Mat::<f64>::zeros(ROWS, ROWS);
+    let seconds = best(PRODUCTS, || matmul(c.as_mut(), Accum::Replace, a.as_ref(), b.as_ref(), 1.0, Par::Seq));
+    std::hint::black_box(&c);
+    2.0 * (ROWS as f64).powi(3) / seconds
+}

@@ -1,0 +1,234 @@
+//! The machine that decisions are made for: one model of a card and of the processor beside it.
+//!
+//! ```text
+//! doctor --measure → file beside the kernel cache ┐
+//! table of a known card                           ├→ Machine → format of a matrix, stored or direct, CPU or card
+//! attributes that the driver reports              ┘
+//! ```
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `card` | which numbers of a card do decisions read, and what are they for known cards and for others? |
+//! | `processor` | the same of a processor |
+//! | `measure_card`, `measure_processor` | what are they here? |
+//! | `store` | where are measured numbers kept? |
+//!
+//! In: a [`Device`], or the name of a known card. Out: a [`Machine`]. The measured numbers of a device count first, then the
+//! table of its name, then an estimate. Every cost model of the library reads these numbers and no others; what a model adds
+//! is how much of a rate its kernels reach, fitted on an NVIDIA H200 and the Xeon cores beside it (docs/performance.md).
+
+mod card;
+mod measure_card;
+mod measure_processor;
+mod processor;
+mod store;
+
+pub use card::Card;
+pub use processor::Processor;
+pub use store::Store;
+
+use crate::device::Device;
+use crate::error::Result;
+use crate::jit::{self, Settings};
+use serde::Serialize;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Where the numbers of a machine come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// `eigenforge doctor --measure` on this device.
+    Measured,
+    /// The built-in table of this card.
+    Table,
+    /// Scaled from an H200 by the attributes that the driver reports, or from the cores of a Xeon by their number.
+    Estimated,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Source::Measured => "measured",
+            Source::Table => "from the built-in table",
+            Source::Estimated => "estimated",
+        })
+    }
+}
+
+/// The numbers of a device, whose they are, and where they come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Known<T> {
+    /// The device, as its driver or its system names it.
+    pub name: String,
+    /// Where the numbers come from.
+    pub source: Source,
+    /// The numbers.
+    pub values: T,
+}
+
+/// A processor and the card beside it, if a run has one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Machine {
+    /// The processor.
+    pub processor: Known<Processor>,
+    /// The card on which kernels run; `None` on the CPU.
+    pub card: Option<Known<Card>>,
+}
+
+impl Machine {
+    /// The words of [`Machine::named`].
+    pub const WORDS: [&str; 5] = ["h200", "h100", "a100", "rtx4090", "cpu"];
+
+    /// A known card beside the processor of this machine, or with "cpu" the processor alone; `None` for any other word.
+    pub fn named(word: &str) -> Option<Machine> {
+        let card = match word {
+            "cpu" => None,
+            word => {
+                let (_, name, values) = Card::TABLES.into_iter().find(|(known, ..)| *known == word)?;
+                Some(Known { name: name.into(), source: Source::Table, values })
+            }
+        };
+        Some(Machine { processor: processor(), card })
+    }
+
+    /// One NVIDIA H200 beside the processor of this machine: what plans are made for where no card is asked.
+    pub fn h200() -> Machine {
+        let card = Known { name: Card::TABLES[0].1.into(), source: Source::Table, values: Card::H200 };
+        Machine { processor: processor(), card: Some(card) }
+    }
+
+    /// The machine of a device: measured numbers if there are any, else those of the card's table, else estimated ones. A
+    /// simulated card is an H200.
+    pub fn of(device: &Device) -> Machine {
+        let card = match device {
+            Device::Cpu(_) => return Machine { processor: processor(), card: None },
+            Device::Sim(_) => return Machine::h200(),
+            Device::Cuda(card) => card,
+        };
+        let name = card.model().to_string();
+        let measured = Store::from_env().and_then(|store| store.find::<Card>(&name, &driver()));
+        let table = || Card::TABLES.into_iter().find(|(_, known, _)| *known == name).map(|(.., values)| values);
+        let (source, values) = match (measured, table()) {
+            (Some(values), _) => (Source::Measured, values),
+            (None, Some(values)) => (Source::Table, values),
+            (None, None) => (Source::Estimated, Card::estimated(&card.attributes())),
+        };
+        Machine { processor: processor(), card: Some(Known { name, source, values }) }
+    }
+
+    /// The card's name, or without a card the processor's.
+    pub fn name(&self) -> &str {
+        self.card.as_ref().map_or(&self.processor.name, |card| &card.name)
+    }
+
+    /// Seconds of so much work by rates alone: the longer of its operations in double precision, without tensor cores, and its bytes of
+    /// memory. What stays in a cache takes less, what does not fill the machine more.
+    pub fn seconds_by_rates(&self, flops: f64, bytes: f64) -> f64 {
+        let Processor { cores, core_rate, .. } = self.processor.values;
+        let (rate, memory_rate) = match &self.card {
+            Some(card) => (card.values.fp64_rate, card.values.memory_rate),
+            None => (core_rate * cores as f64, self.processor.values.stream_rate()),
+        };
+        (flops / rate).max(bytes / memory_rate)
+    }
+
+    /// Measures a device in a few seconds: a card with the processor beside it stays as known, the CPU alone is measured as such.
+    ///
+    /// # Errors
+    /// A card that fails, or has no room; a simulated device, which has no rates.
+    pub fn measure(device: &Device) -> Result<Machine> {
+        let Device::Cuda(card) = device else {
+            let known = processor();
+            let values = measure_processor::measure(known.values.cores);
+            let processor = Known { source: Source::Measured, values, ..known };
+            return Ok(Machine { processor, card: None });
+        };
+        let values = measure_card::measure(device, &card.attributes())?;
+        let card = Known { name: card.model().into(), source: Source::Measured, values };
+        Ok(Machine { processor: processor(), card: Some(card) })
+    }
+
+    /// Keeps what was measured for later runs; gives the files.
+    ///
+    /// # Errors
+    /// Why nothing is kept, and what to do.
+    pub fn keep(&self) -> std::result::Result<Vec<PathBuf>, String> {
+        let advice = "name a writable folder in EIGENFORGE_CACHE";
+        let store = Store::from_env()
+            .ok_or_else(|| format!("the kernel cache is off, and measured rates are kept beside it: {advice}"))?;
+        let mut files = Vec::new();
+        if self.processor.source == Source::Measured && self.card.is_none() {
+            files.push(store.keep(&self.processor.name, NO_DRIVER, &self.processor.values));
+        }
+        if let Some(card) = self.card.as_ref().filter(|card| card.source == Source::Measured) {
+            files.push(store.keep(&card.name, &driver(), &card.values));
+        }
+        files.into_iter().collect::<std::io::Result<_>>().map_err(|error| format!("{error}; {advice}"))
+    }
+}
+
+/// What stands for the driver of a processor.
+const NO_DRIVER: &str = "none";
+
+/// The CUDA version of the driver, such as "13.0".
+fn driver() -> String {
+    let version = jit::driver_version().unwrap_or(0);
+    format!("{}.{}", version / 1000, version % 1000 / 10)
+}
+
+/// The processor of this machine, with as many cores as threads run on.
+fn processor() -> Known<Processor> {
+    let (name, cores) = (Device::cpu().name(), rayon::current_num_threads());
+    let measured = Store::from_env().and_then(|store| store.find::<Processor>(&name, NO_DRIVER));
+    match measured {
+        Some(values) => Known { name, source: Source::Measured, values: Processor { cores, ..values } },
+        None => Known { name, source: Source::Estimated, values: Processor::of_cores(cores) },
+    }
+}
+
+impl Store {
+    /// The store beside the kernel cache that the environment names.
+    fn from_env() -> Option<Store> {
+        Store::open(&Settings::from_env().ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_a_machine_and_no_other() {
+        for word in Machine::WORDS {
+            let machine = Machine::named(word).unwrap();
+            assert_eq!(machine.card.is_none(), word == "cpu", "{word}");
+            assert!(machine.processor.values.cores > 0);
+        }
+        assert_eq!(Machine::named("h200"), Some(Machine::h200()));
+        assert_eq!(Machine::named("k20"), None);
+        assert_eq!(Machine::named("NVIDIA H200"), None);
+    }
+
+    #[test]
+    fn the_longer_of_operations_and_bytes_counts() {
+        let h200 = Machine::h200();
+        assert_eq!(h200.seconds_by_rates(33.5e12, 1.0), 1.0);
+        assert_eq!(h200.seconds_by_rates(1.0, 4.3e12), 1.0);
+        let cpu = Machine::named("cpu").unwrap();
+        assert!(cpu.seconds_by_rates(1e12, 1.0) > h200.seconds_by_rates(1e12, 1.0));
+    }
+
+    #[test]
+    fn the_cpu_has_no_card_and_measuring_it_gives_rates() {
+        let cpu = Device::cpu();
+        assert_eq!(Machine::of(&cpu).card, None);
+        let measured = Machine::measure(&cpu).unwrap();
+        let Processor { cores, core_rate, core_memory_rate, memory_rate } = measured.processor.values;
+        assert_eq!((cores, measured.processor.source), (rayon::current_num_threads(), Source::Measured));
+        // From a slow virtual core to more than any processor has.
+        assert!((1e8..1e12).contains(&core_rate), "{core_rate:e} operations a second");
+        assert!((1e8..1e12).contains(&core_memory_rate), "{core_memory_rate:e} bytes a second");
+        assert!((1e8..1e14).contains(&memory_rate), "{memory_rate:e} bytes a second");
+    }
+}

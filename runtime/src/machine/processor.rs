@@ -1,0 +1,44 @@
+//! The numbers of a processor that decisions read.
+
+use serde::{Deserialize, Serialize};
+
+/// Cores, and what one and all of them do in a second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Processor {
+    /// Cores that threads run on.
+    pub cores: usize,
+    /// Operations of one core in double precision, in a product of large matrices.
+    pub core_rate: f64,
+    /// Bytes that one core moves.
+    pub core_memory_rate: f64,
+    /// Bytes that all cores move at most, whatever their number.
+    pub memory_rate: f64,
+}
+
+impl Processor {
+    /// The cores of an Intel Xeon beside an NVIDIA H200, on 16 of which every rate of the CPU was fitted (docs/performance.md,
+    /// 2026-11-22). `doctor --measure` there: 40 to 73 GFLOP/s, 11 to 13 GB/s, 108 to 151 GB/s, as others use the machine.
+    pub const XEON: Processor = Processor { cores: 16, core_rate: 72e9, core_memory_rate: 12e9, memory_rate: 150e9 };
+
+    /// An estimate: so many cores of that Xeon.
+    pub const fn of_cores(cores: usize) -> Processor {
+        Processor { cores, ..Processor::XEON }
+    }
+
+    /// Bytes a second that all cores move together.
+    pub fn stream_rate(&self) -> f64 {
+        (self.core_memory_rate * self.cores as f64).min(self.memory_rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_cores_share_the_memory() {
+        assert_eq!(Processor::of_cores(2).stream_rate(), 2.0 * Processor::XEON.core_memory_rate);
+        assert_eq!(Processor::of_cores(16).stream_rate(), Processor::XEON.memory_rate);
+        assert_eq!(Processor::of_cores(16), Processor::XEON);
+    }
+}
