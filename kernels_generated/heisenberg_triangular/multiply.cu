@@ -322,12 +322,13 @@ multiply(const real* __restrict__ x, real* __restrict__ y, double* __restrict__ 
     if (threadIdx.x == 0) partials[blockIdx.x] = total;
 }
 
-// x . y from the partial sums, in a fixed order: one block.
-extern "C" __global__ void __launch_bounds__(1024) multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
+// x . y from its partial sums, in a fixed order: block b adds the sums of vector b into place + b.
+extern "C" __global__ void __launch_bounds__(1024)
+multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
 {
     __shared__ double scratch[32];
     double sum = 0.0;
-    for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[k];
+    for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[blockIdx.x * count + k];
     sum = block_sum<1024>(sum, scratch);
-    if (threadIdx.x == 0) x_dot_y[place] = sum;
+    if (threadIdx.x == 0) x_dot_y[place + blockIdx.x] = sum;
 }

@@ -244,14 +244,15 @@ multiply(const double* __restrict__ x, double* __restrict__ y, double* __restric
     if (threadIdx.x == 0) partials[blockIdx.x] = dot;
 }
 
-// x . y from its partial sums, in a fixed order.
-extern "C" __global__ void __launch_bounds__(1024) multiply_finish(const double* __restrict__ partials, i64 count, double* __restrict__ x_dot_y)
+// x . y from its partial sums, in a fixed order: block b adds the sums of vector b into place + b.
+extern "C" __global__ void __launch_bounds__(1024)
+multiply_finish(const double* __restrict__ partials, i64 count, i64 place, double* __restrict__ x_dot_y)
 {
     __shared__ double scratch[32];
     double sum = 0.0;
-    for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[k];
+    for (i64 k = threadIdx.x; k < count; k += 1024) sum += partials[blockIdx.x * count + k];
     sum = block_sum<1024>(sum, scratch);
-    if (threadIdx.x == 0) x_dot_y[0] = sum;
+    if (threadIdx.x == 0) x_dot_y[place + blockIdx.x] = sum;
 }
 
 // <I K|H|I K> = E(I) + E(K) + sum over p in I of felt_p(K), felt_p(K) = sum over r in K of (pp|rr). A block an alpha string.
