@@ -282,7 +282,8 @@ impl Outcome {
         let Some(first) = self.state_observables.first() else { return Ok(()) };
         for (name, _) in first.iter() {
             let shown = |averages: &Averages| match averages.get(name) {
-                Some(Average::Whole(value)) => format!("{value:.10}"),
+                // Rounding may leave −1e-15, which would print as −0.
+                Some(Average::Whole(value)) => format!("{:.10}", if value.abs() < 5e-11 { 0.0 } else { *value }),
                 Some(Average::Sites(values)) => format!("{} values", values.len()),
                 Some(Average::Pairs(values)) => format!("{} x {} values", values.nrows(), values.ncols()),
                 None => "not finite".into(),

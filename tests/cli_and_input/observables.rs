@@ -52,10 +52,11 @@ fn observables_of_a_ring_are_the_same_by_diagonalisation_and_by_dmrg() {
     let exact = solved(folder.path(), &format!("{RING}[solve]\nstates = 3\n{OBSERVABLES}"));
     check(&exact, 1e-8);
     let swept = solved(folder.path(), &format!("{RING}[dmrg]\nstates = 256\ntargets = 2\n{OBSERVABLES}"));
-    check(&swept, 1e-6);
+    // The energy of DMRG is good to the square of what its state is.
+    check(&swept, 1e-5);
     for (i, j) in (0..6).flat_map(|i| (0..6).map(move |j| (i, j))) {
         let (a, b) = (number(&exact["observables"]["hop"][i][j]), number(&swept["observables"]["hop"][i][j]));
-        assert!((a - b).abs() < 1e-6, "{i}, {j}: {a} and {b}");
+        assert!((a - b).abs() < 1e-5, "{i}, {j}: {a} and {b}");
     }
     let none = solved(folder.path(), &format!("{RING}[observables]\nstandard = false\n"));
     assert_eq!(none["observables"], serde_json::json!({"averaged_over": 1}));
