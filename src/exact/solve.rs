@@ -118,7 +118,7 @@ impl<'m> Solve<'m> {
     /// What it cannot do without.
     fn needed(&self) -> [(String, u64); 2] {
         let dimension = usize::try_from(self.model.dimension()).unwrap_or(usize::MAX);
-        let vectors = solvers::resident(dimension, self.scalar.bytes() as usize, self.solver, &self.options);
+        let vectors = solvers::resident(dimension, self.scalar.bytes(), self.solver, &self.options);
         [vectors, ("tables of the Hamiltonian".into(), self.model.table_bytes())]
     }
 

@@ -65,13 +65,13 @@ pub struct Outcome {
 #[serde(tag = "family", rename_all = "lowercase")]
 pub enum FamilyRecord {
     /// A lattice model that was diagonalised.
-    Lattice(LatticeRecord),
+    Lattice(Box<LatticeRecord>),
     /// A molecule.
     #[serde(skip_deserializing)]
-    Molecule(MoleculeRecord),
+    Molecule(Box<MoleculeRecord>),
     /// A chain that DMRG swept.
     #[serde(skip_deserializing)]
-    Chain(ChainRecord),
+    Chain(Box<ChainRecord>),
 }
 
 /// Averages over all states of the lowest level that were found.

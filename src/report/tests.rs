@@ -31,7 +31,7 @@ fn report() -> Outcome {
             planned_bytes: 59_232,
             available_bytes: 1 << 30,
         },
-        family: FamilyRecord::Lattice(LatticeRecord {
+        family: FamilyRecord::Lattice(Box::new(LatticeRecord {
             lattice: "chain 4, periodic: 4 sites, 4 bonds; site = x".into(),
             sector: SectorSpec::Fermions { up: 2, down: 1 },
             dimension: 1234,
@@ -55,7 +55,7 @@ fn report() -> Outcome {
             },
             shape: None,
             cost: CostRecord { multiply_flops: 1e4, multiply_bytes: 2e4, ..CostRecord::default() },
-        }),
+        })),
     }
 }
 

@@ -6,7 +6,7 @@
 //! - `.nv.info` is a list of attributes (format, code, 16-bit value or length, payload); of format 4 and with the payload
 //!   (symbol, number) are 0x2f registers, 0x11 frame of the function itself, 0x12 stack with all it calls.
 //! - `.nv.shared.NAME` is as long as the static shared memory; for sm_90 and newer it includes the 1024 bytes that CUDA
-//! reserves in each block, as a section `.nv.shared.reserved.0` indicates.
+//!   reserves in each block, as a section `.nv.shared.reserved.0` indicates.
 //!
 //! Reference: System V ABI, "Object files" (ELF64, little endian); NVIDIA's attributes are undocumented and follow
 //! `cuobjdump --dump-elf`. The tests compare all numbers with ptxas's own, for every architecture the compiler supports.

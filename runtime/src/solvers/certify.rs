@@ -4,7 +4,7 @@
 //! deflated, A + Σ (top − λ_i) q_i q_iᵀ, which moves the states found away from the low end, and its lowest level is
 //! searched from a random start, by Davidson if the main search used the diagonal and by Lanczos otherwise:
 //! - below or at the k-th value found: a state was missed, or belongs to its level. It is converged and kept, and the
-//! search continues, so levels are completed also beyond k;
+//!   search continues, so levels are completed also beyond k;
 //! - above: nothing is missing. The search ends as soon as ‖r‖ ≤ 10⁻³ (θ − λ_k): were a state at or below λ_k hidden in
 //!   the search vector with weight ε, it alone would add ε (θ − λ_k) to the residual, so ε ≤ 10⁻³; and a search vector
 //!   loses the lowest states last, since every iteration amplifies them over those at θ. This is evidence from a random

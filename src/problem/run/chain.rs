@@ -158,7 +158,7 @@ fn outcome(
         norm: chain.units.scale * chain.units.norm,
         warnings: warnings_of(chain.warnings.iter().cloned().chain(found.warnings).collect(), device),
         memory,
-        family: FamilyRecord::Chain(ChainRecord {
+        family: FamilyRecord::Chain(Box::new(ChainRecord {
             dmrg: file.dmrg.clone(),
             lattice: model.lattice.describe(),
             sector: model.sector.clone(),
@@ -184,6 +184,6 @@ fn outcome(
             resumed_sweeps: found.resumed,
             cuts: found.cuts,
             memory_held: found.memory,
-        }),
+        })),
     }
 }

@@ -104,7 +104,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
         norm: pairs.norm,
         warnings,
         memory,
-        family: FamilyRecord::Lattice(LatticeRecord {
+        family: FamilyRecord::Lattice(Box::new(LatticeRecord {
             lattice: file.lattice.describe(),
             sector: file.sector.clone(),
             dimension,
@@ -116,7 +116,7 @@ fn solve_in<'p, T: Scalar>(problem: &'p LatticeProblem, context: &RunContext) ->
                 multiply_seconds: solution.multiply_seconds(),
                 ..CostRecord::default()
             },
-        }),
+        })),
     }
     .with_warnings();
     let mut files: Vec<WriteFile<'p>> = Vec::new();

@@ -85,7 +85,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
         norm: pairs.norm,
         warnings,
         memory,
-        family: FamilyRecord::Molecule(MoleculeRecord {
+        family: FamilyRecord::Molecule(Box::new(MoleculeRecord {
             ci: file.ci.clone(),
             space: molecule.words.clone(),
             orbitals: molecule.integrals.orbitals,
@@ -100,7 +100,7 @@ pub(super) fn solve<'p>(problem: &'p MoleculeProblem, context: &RunContext) -> R
             format: how.format.clone(),
             format_reason: how.reason.clone(),
             non_zeros: how.non_zeros,
-        }),
+        })),
     }
     .with_warnings();
     let mut files: Vec<WriteFile<'p>> = Vec::new();

@@ -6,13 +6,13 @@
 //! the cost is the multiplies, one per direction. (Davidson 1975; several states: Liu 1978.)
 //!
 //! - **Restart.** A full basis is collapsed to its lowest Ritz vectors, more than there are states, and to the parts of
-//! the previous iteration's Ritz vectors outside them, so that little is lost even if memory allows only three vectors
-//! per column (Stathopoulos and Saad 1998).
+//!   the previous iteration's Ritz vectors outside them, so that little is lost even if memory allows only three vectors
+//!   per column (Stathopoulos and Saad 1998).
 //! - **Locking** is soft: converged states add no directions but stay in the projection, and are checked again before the
-//! search ends. Guard vectors are further columns that start with a basis state of their own and survive a collapse; they
-//! keep the members of a multiplet together.
+//!   search ends. Guard vectors are further columns that start with a basis state of their own and survive a collapse; they
+//!   keep the members of a multiplet together.
 //! - **Orthogonality** is kept by classical Gram–Schmidt in blocks, twice; dependent directions are dropped. If none
-//! remains the residuals themselves are used, then a random vector.
+//!   remains the residuals themselves are used, then a random vector.
 //!
 //! | file | question it answers |
 //! |---|---|
