@@ -4,7 +4,7 @@
 //!
 //! * the weights w of each cut (squares of the singular values), with the charges of the left part, and S = −Σ w ln w;
 //! * the probability of each state of each site, and pairs of sites where an observable needs them
-//!   ([observed](super::observed) says which);
+//!   (`observed` says which);
 //!
 //! and with the operator sum of H², ⟨H²⟩ − ⟨H⟩², which is zero for an eigenstate and for no other state.
 

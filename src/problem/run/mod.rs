@@ -4,7 +4,7 @@
 //! problem + RunContext → device → what will be resident → solve → averages → Outcome, files that only a family has
 //! ```
 //!
-//! [`solve`] is the one driver of all problems that have states; what a family does differently stands in `lattice`, `molecule`
+//! [`Solvable::solve`] is what all problems that have states do; what a family does differently stands in `lattice`, `molecule`
 //! and `chain`. An [`RunObserver`] sees what is planned and how it goes on.
 
 mod chain;
