@@ -1,7 +1,7 @@
 //! EXPR → a tree of sums, products and operators, with everything free of operators kept whole as a real coefficient.
 //!
 //! Grammar: `+ - *`, unary `-`, `/ scalar`, parentheses, `h.c.` as an addend, and the operators of
-//! [`vocabulary`](crate::vocabulary). Rust's own parser gives the precedence, so the text means what it looks like.
+//! [`crate::vocabulary`]. Rust's own parser gives the precedence, so the text means what it looks like.
 
 use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
