@@ -2,6 +2,7 @@
 
 use super::{Averages, Observable, SiteKind};
 use crate::operator::{Charge, Content, Factor, Operator, OperatorError, Product};
+use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// Distinct products in order of appearance.
@@ -14,7 +15,11 @@ struct Products {
 impl Products {
     /// The number of a product or of its conjugate, which has the same average in a real state.
     fn number(&mut self, product: &[Factor]) -> usize {
-        let adjoint: Product = Operator::product(product).adjoint().terms().next().map_or(vec![], |(p, _)| p.to_vec());
+        // Reversed, creators ascend and annihilators descend again; moments stand in the order of their sites.
+        let mut adjoint: Product = product.iter().rev().map(|factor| factor.adjoint()).collect();
+        if !product.iter().any(|factor| factor.is_fermion()) {
+            adjoint.sort_by_key(|factor| factor.site());
+        }
         let wanted = if adjoint.as_slice() < product { adjoint } else { product.to_vec() };
         *self.known.entry(wanted).or_insert_with_key(|wanted| {
             self.list.push(wanted.clone());
@@ -48,7 +53,7 @@ impl Observable {
                 (SiteKind::Moments { .. }, _) => wrong("local moments", "build the observable from sp, sm, sz, sdots"),
             }
         };
-        self.operators.iter().map(of).collect()
+        self.operators.par_iter().map(of).collect()
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) use evaluate::most_electrons;
 pub use standard::{SiteKind, one_body, pairs, sites};
 
 use crate::operator::Operator;
+use rayon::prelude::*;
 
 /// How many values an observable has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +70,8 @@ impl Observable {
     }
 
     /// ⟨O_ij⟩ of every ordered pair of sites, i = j included.
-    pub fn by_pair(name: &str, sites: usize, operator: impl Fn(usize, usize) -> Operator) -> Observable {
-        let operators = (0..sites).flat_map(|i| (0..sites).map(move |j| (i, j))).map(|(i, j)| operator(i, j)).collect();
+    pub fn by_pair(name: &str, sites: usize, operator: impl Fn(usize, usize) -> Operator + Sync) -> Observable {
+        let operators = (0..sites * sites).into_par_iter().map(|k| operator(k / sites, k % sites)).collect();
         Observable { name: name.into(), shape: Shape::Pairs, operators }
     }
 

@@ -84,3 +84,26 @@ fn observables_of_a_molecule_are_about_its_orbitals() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("more than two electrons"), "{}", stderr(&output));
 }
+
+/// Vectors of f32 give the energy, the multiplicities and the averages of f64 to the digits that they claim, and no finer tolerance.
+#[test]
+fn vectors_of_f32_are_as_good_as_they_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let ring = RING.replace("size = 6", "size = 8");
+    let of = |more: &str| {
+        solved(folder.path(), &format!("{ring}[solve]\nsolver = \"lanczos\"\nstates = 3\n{more}{OBSERVABLES}"))
+    };
+    let (double, single) = (of(""), of("precision = \"f32\"\n"));
+    for state in 0..3 {
+        let (a, b) = (number(&double["energies"][state]), number(&single["energies"][state]));
+        let claimed = number(&single["uncertainties"][state]);
+        assert!((a - b).abs() <= claimed && claimed < 1e-4, "state {state}: {a} and {b}, which says {claimed:e}");
+        let (a, b) = (&double["state_observables"][state]["hopping"], &single["state_observables"][state]["hopping"]);
+        assert!((number(a) - number(b)).abs() < 1e-4, "state {state}: {a} and {b}");
+    }
+    assert_eq!(double["multiplicities"], single["multiplicities"]);
+    let path = folder.path().join("fine.toml");
+    std::fs::write(&path, format!("{ring}[solve]\nprecision = \"f32\"\ntolerance = 1e-9\n")).unwrap();
+    let output = run(&["solve", path.to_str().unwrap(), "--device", "cpu"]);
+    assert!(stderr(&output).contains("the least that vectors of f32 allow"), "{}", stderr(&output));
+}

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use std::path::Path;
 
 /// The pages.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "README.md",
     "docs/README.md",
     "docs/lattices.md",
@@ -23,6 +23,7 @@ const PAGES: [&str; 17] = [
     "benches/README.md",
     "kernels_generated/README.md",
     "examples/hubbard_4x4.toml",
+    "examples/hubbard_observables.toml",
     "examples/water_ci.toml",
 ];
 

@@ -259,7 +259,7 @@ pub struct Eigenpairs<T: Scalar> {
 
 impl<T: Scalar> Eigenpairs<T> {
     /// Error bound of each value: its residual norm r, or r² over the distance to the next level if that is known and the
-    /// result is smaller (Kato 1949; Temple 1928), plus rounding.
+    /// result is smaller (Kato 1949; Temple 1928), and at least the rounding of the vectors' number type.
     pub fn uncertainties(&self) -> Vec<f64> {
         let certified = self.levels.iter().all(|level| level.complete);
         let of = |(value, residual): (&f64, &f64)| {
@@ -270,7 +270,7 @@ impl<T: Scalar> Eigenpairs<T> {
             let gap = gap.chain(self.next.map(|next| 0.5 * apart(&next))).fold(f64::INFINITY, f64::min);
             let gap = if gap.is_finite() { gap } else { self.degeneracy_tolerance };
             let second_order = if certified && gap > 0.0 { residual * residual / gap } else { f64::INFINITY };
-            residual.min(second_order).max(f64::EPSILON * self.norm)
+            residual.min(second_order).max(T::EPSILON * self.norm)
         };
         self.values.iter().zip(&self.residuals).map(of).collect()
     }
