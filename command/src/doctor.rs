@@ -9,6 +9,7 @@ use eigenforge_runtime::jit::{Doctor, Settings};
 use eigenforge_runtime::machine::{Card, Known, Machine, Processor, Source};
 use eigenforge_runtime::{Device, DeviceError};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -36,33 +37,37 @@ impl Rates {
     /// As later runs find them; measured and kept first if that is asked for.
     fn of(cards: usize, measure: bool) -> Result<Rates, CommandError> {
         let (mut kept, mut warning) = (Vec::new(), None);
-        let mut keep = |machine: &Machine| match machine.keep() {
-            Ok(files) => kept.extend(files),
-            Err(why) => warning = Some(why),
-        };
+        // Cards of one name share a file: the fastest of them speaks, since the others were busy.
+        let mut fastest: BTreeMap<String, f64> = BTreeMap::new();
         let mut machine = |device: &Device| -> Result<Machine, DeviceError> {
             if !measure {
                 return Ok(Machine::of(device));
             }
             let machine = Machine::measure(device)?;
-            keep(&machine);
+            let rate = machine.card.as_ref().map_or(0.0, |card| card.values.memory_rate);
+            if fastest.get(machine.name()).is_none_or(|known| *known < rate) {
+                fastest.insert(machine.name().into(), rate);
+                match machine.keep() {
+                    Ok(files) => kept.extend(files),
+                    Err(why) => warning = Some(why),
+                }
+            }
             Ok(machine)
         };
         let processor = machine(&Device::cpu())?.processor;
-        let mut found = Vec::new();
-        for number in 0..cards {
-            let card = match Device::cuda(number) {
-                Ok(device) => machine(&device)?.card.ok_or_else(|| format!("{} is no card", device.name())),
-                Err(error) if measure => return Err(error.into()),
-                Err(error) => Err(without_search(&error.to_string()).to_string()),
-            };
-            found.push(card);
-        }
+        let mut of_card = |number: usize| -> Result<Known<Card>, String> {
+            let found = Device::cuda(number).and_then(|device| Ok((machine(&device)?.card, device.name())));
+            let (card, name) = found.map_err(|error| without_search(&error.to_string()).to_string())?;
+            card.ok_or_else(|| format!("{name} is no card"))
+        };
+        let found: Vec<_> = (0..cards).map(&mut of_card).collect();
+        kept.sort();
+        kept.dedup();
         Ok(Rates { processor, cards: found, kept, warning })
     }
 }
 
-/// Runs the verb. A machine without a GPU is well; only what conflicts is a fault.
+/// Runs the verb. A machine without a GPU is well; what conflicts is a fault, and so is a measurement that failed or is not kept.
 pub(super) fn run(arguments: &DoctorArguments) -> Result<VerbEnd, CommandError> {
     let found = Doctor::examine(&Settings::from_env()?);
     let cards = found.driver.as_ref().map_or(0, |driver| driver.devices.len());
@@ -73,7 +78,9 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<VerbEnd, CommandError> 
         table(&findings)
     };
     print(&text)?;
-    Ok(if findings.found.conflicts.is_empty() { VerbEnd::Done } else { VerbEnd::Fault })
+    let rates = &findings.rates;
+    let unmeasured = arguments.measure && (rates.warning.is_some() || rates.cards.iter().any(Result::is_err));
+    Ok(if findings.found.conflicts.is_empty() && !unmeasured { VerbEnd::Done } else { VerbEnd::Fault })
 }
 
 /// Where rates come from, and how to get better ones.

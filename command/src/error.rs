@@ -39,6 +39,11 @@ pub(super) enum CommandError {
     Input(#[from] InputError),
     #[error(transparent)]
     States(#[from] TooManyStates),
+    #[error(
+        "--tolerance {tolerance:e} is less than vectors of f32 allow, {least:e}; give at least that, or leave precision = \"f32\" \
+         out of the file"
+    )]
+    TooFine { tolerance: f64, least: f64 },
     #[error("--vectors needs a folder to write to: add --output DIR, or `folder` in the file's [output]")]
     VectorsWithoutFolder,
     #[error(
@@ -140,6 +145,7 @@ impl CommandError {
             CommandError::Input(_)
             | CommandError::States(_)
             | CommandError::VectorsWithoutFolder
+            | CommandError::TooFine { .. }
             | CommandError::WouldOverwrite { .. }
             | CommandError::Molecule(_)
             | CommandError::Count(_)

@@ -168,6 +168,9 @@ fn read(arguments: &SolveArguments) -> Result<InputFile, CommandError> {
     }
     if let InputFile::Lattice(file) = &file {
         file.check_states()?;
+        if let Some(tolerance) = arguments.tolerance.filter(|tolerance| *tolerance < file.solve.least_tolerance()) {
+            return Err(CommandError::TooFine { tolerance, least: file.solve.least_tolerance() });
+        }
     }
     Ok(file)
 }

@@ -9,6 +9,7 @@ use eigenforge::exact::{Tuning, tune};
 use eigenforge::input::InputFile;
 use eigenforge::problem::Family;
 use eigenforge_runtime::Device;
+use eigenforge_templates::ScalarType;
 use std::fmt::Write;
 
 /// Runs the verb.
@@ -17,6 +18,10 @@ pub(super) fn run(arguments: &TuneArguments) -> Result<VerbEnd, CommandError> {
     let InputFile::Lattice(file) = &input else {
         return Err(refusal(Family::of(&input), "tune", "it times the shapes of a lattice model's multiply"));
     };
+    if file.solve.precision != ScalarType::F64 {
+        let why = "its races are of vectors of f64; leave `precision` out of the file";
+        return Err(refusal(Family::of(&input), "tune with precision = \"f32\"", why));
+    }
     let model = file.to_model()?;
     let device = Device::parse(&arguments.device)?;
     if !arguments.json {

@@ -52,6 +52,11 @@ pub struct SolveSpec {
 }
 
 impl SolveSpec {
+    /// The least tolerance that its vectors allow.
+    pub fn least_tolerance(&self) -> f64 {
+        if self.precision == ScalarType::F32 { FINEST_IN_F32 } else { 0.0 }
+    }
+
     /// The word of its solver.
     pub fn solver_name(&self) -> &'static str {
         self.solver.map_or("auto", Solver::name)

@@ -4,6 +4,7 @@
 //! other cards in the table are data sheets' numbers times what an H200 reaches of its own data sheet, until
 //! `eigenforge doctor --measure` has run there.
 
+use super::store::Plausible;
 use crate::device::CardAttributes;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,20 @@ pub struct Card {
 const OF_DATA_SHEET: f64 = 4.3 / 4.8;
 /// Highest clock of an H200, in hertz.
 const H200_CLOCK: f64 = 1.98e9;
+
+impl Plausible for Card {
+    fn is_plausible(&self) -> bool {
+        let rates = [
+            self.memory_rate,
+            self.l2_rate,
+            self.atomic_rate,
+            self.fp64_rate,
+            self.launch_seconds,
+            self.round_trip_seconds,
+        ];
+        rates.iter().all(|rate| rate.is_finite() && *rate > 0.0)
+    }
+}
 
 impl Card {
     /// NVIDIA H200 (SXM), on which every model was fitted.

@@ -5,7 +5,7 @@
 
 use super::Card;
 use crate::device::{Arguments, Buffer, CardAttributes, Device, Kernel, Vector};
-use crate::error::Result;
+use crate::error::{DeviceError, Result};
 use eigenforge_templates::launch::{Access, Element, Launch, Number, Parameter};
 use eigenforge_templates::{KernelText, LaunchError};
 use std::time::Instant;
@@ -55,7 +55,7 @@ pub(super) fn measure(device: &Device, attributes: &CardAttributes) -> Result<Ca
     let l2_rate = SECTOR as f64 * threads / seconds(device, || kernels.gather())?;
     let atomic_rate = threads / seconds(device, || kernels.add())?;
     let fp64_rate = 16.0 * threads / seconds(device, || kernels.multiply())?;
-    let memory_rate = copies(device)?;
+    let memory_rate = copies(device, attributes.l2_bytes)?;
     let launch_seconds = queue(device, &mut kernels)?;
     let round_trip_seconds = waits(&mut kernels)?;
     Ok(Card {
@@ -156,9 +156,21 @@ fn seconds(device: &Device, mut run: impl FnMut() -> Result<()>) -> Result<f64> 
 }
 
 /// Bytes a second that a copy reads and writes.
-fn copies(device: &Device) -> Result<f64> {
+fn copies(device: &Device, l2_bytes: u64) -> Result<f64> {
     let room = device.memory().free / 4 / 8;
     let length = COPIED.min(usize::try_from(room).unwrap_or(COPIED)).max(1);
+    let needed = 8 * l2_bytes;
+    if 16 * (length as u64) < needed {
+        let crate::Memory { free, total } = device.memory();
+        return Err(DeviceError::Memory {
+            what: "vectors that no cache holds, to measure the memory's rate".into(),
+            device: device.name(),
+            needed: 2 * needed,
+            free,
+            total,
+            fits: "measure while nothing else is on the card".into(),
+        });
+    }
     let (from, mut to) = (device.zeros::<f64>(length)?, device.zeros::<f64>(length)?);
     Ok(16.0 * length as f64 / seconds(device, || to.copy_from(&from))?)
 }

@@ -3,13 +3,15 @@
 //! In: the number of cores. Out: a [`Processor`]. Each rate is the best of several.
 
 use super::Processor;
+use crate::device::Device;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// Elements of each of the triad's three vectors: 192 MiB together, beyond most caches.
-const LENGTH: usize = 1 << 23;
+/// Elements of each of the triad's three vectors at most: 768 MiB together, beyond nearly all caches; a quarter of what is free
+/// where that is less.
+const LENGTH: usize = 1 << 25;
 /// Elements that a thread takes at a time.
 const CHUNK: usize = 1 << 16;
 /// Rows and columns of the matrices.
@@ -23,8 +25,10 @@ const PRODUCTS: usize = 100;
 pub(super) fn measure(cores: usize) -> Processor {
     // Before the threads of all cores are awake, which share their clock.
     let core_rate = product_rate();
-    let mut vectors = [0.0, 1.0, 2.0].map(|value| vec![value; LENGTH]);
-    let bytes = 24.0 * LENGTH as f64;
+    let room = usize::try_from(Device::cpu().memory().free / 4 / 24).unwrap_or(LENGTH);
+    let length = LENGTH.min(room).max(CHUNK);
+    let mut vectors = [0.0, 1.0, 2.0].map(|value| vec![value; length]);
+    let bytes = 24.0 * length as f64;
     let core_memory_rate = bytes / best(TRIADS, || triad(&mut vectors));
     let all = bytes / best(TRIADS, || triad_by_all(&mut vectors));
     // One core is no quicker than all.

@@ -110,7 +110,12 @@ impl Machine {
         let measured = Store::from_env().and_then(|store| store.find::<Card>(&name, &driver()));
         let table = || Card::TABLES.into_iter().find(|(_, known, _)| *known == name).map(|(.., values)| values);
         let (source, values) = match (measured, table()) {
-            (Some(values), _) => (Source::Measured, values),
+            // Cards of one name may differ in their shape, which the driver knows.
+            (Some(rates), _) => {
+                let Card { multiprocessors, shared_bytes, l1_bytes, memory_bytes, .. } =
+                    Card::estimated(&card.attributes());
+                (Source::Measured, Card { multiprocessors, shared_bytes, l1_bytes, memory_bytes, ..rates })
+            }
             (None, Some(values)) => (Source::Table, values),
             (None, None) => (Source::Estimated, Card::estimated(&card.attributes())),
         };
@@ -156,7 +161,7 @@ impl Machine {
     pub fn keep(&self) -> std::result::Result<Vec<PathBuf>, String> {
         let advice = "name a writable folder in EIGENFORGE_CACHE";
         let store = Store::from_env()
-            .ok_or_else(|| format!("the kernel cache is off, and measured rates are kept beside it: {advice}"))?;
+            .ok_or_else(|| format!("no folder can keep them (they stand beside the kernel cache, which is off, has no home, or is refused): {advice}"))?;
         let mut files = Vec::new();
         if self.processor.source == Source::Measured && self.card.is_none() {
             files.push(store.keep(&self.processor.name, NO_DRIVER, &self.processor.values));

@@ -1,5 +1,6 @@
 //! The numbers of a processor that decisions read.
 
+use super::store::Plausible;
 use serde::{Deserialize, Serialize};
 
 /// Cores, and what one and all of them do in a second.
@@ -13,6 +14,13 @@ pub struct Processor {
     pub core_memory_rate: f64,
     /// Bytes that all cores move at most, whatever their number.
     pub memory_rate: f64,
+}
+
+impl Plausible for Processor {
+    fn is_plausible(&self) -> bool {
+        let rates = [self.core_rate, self.core_memory_rate, self.memory_rate];
+        rates.iter().all(|rate| rate.is_finite() && *rate > 0.0)
+    }
 }
 
 impl Processor {

@@ -53,7 +53,7 @@ impl Store {
     }
 
     /// The numbers of a device; a file that is of no use is none, and standard error says so.
-    pub fn find<T: DeserializeOwned>(&self, device: &str, driver: &str) -> Option<T> {
+    pub fn find<T: DeserializeOwned + Plausible>(&self, device: &str, driver: &str) -> Option<T> {
         let path = self.path(device, driver);
         match read::<T>(&path, device, driver) {
             Ok(values) => values,
@@ -80,8 +80,14 @@ impl Store {
     }
 }
 
+/// Numbers that may be rates.
+pub trait Plausible {
+    /// Whether every rate is a positive number.
+    fn is_plausible(&self) -> bool;
+}
+
 /// `None` if there is no such file.
-fn read<T: DeserializeOwned>(path: &Path, device: &str, driver: &str) -> Result<Option<T>, String> {
+fn read<T: DeserializeOwned + Plausible>(path: &Path, device: &str, driver: &str) -> Result<Option<T>, String> {
     let text = match Trust::own().read_text(path, LIMIT) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(|error| error.to_string())?,
@@ -94,6 +100,9 @@ fn read<T: DeserializeOwned>(path: &Path, device: &str, driver: &str) -> Result<
     }
     if (kept.device.as_str(), kept.driver.as_str()) != (device, driver) {
         return Err(format!("it holds the rates of {} with driver {}", kept.device, kept.driver));
+    }
+    if !kept.values.is_plausible() {
+        return Err("it holds a rate that is no positive number".into());
     }
     Ok(Some(kept.values))
 }

@@ -81,6 +81,20 @@ enum Search {
     Incomplete(String),
 }
 
+/// A warning if values that count as one level are known to be different: they are further apart than their residual norms and
+/// rounding allow. Values are ascending, each with its residual norm.
+fn merged_levels(found: &[(f64, f64)], tolerance: f64, rounding: f64) -> Option<String> {
+    let apart = |pair: &[(f64, f64)]| {
+        let gap = pair[1].0 - pair[0].0;
+        (gap <= tolerance && gap > pair[0].1 + pair[1].1 + rounding).then_some(gap)
+    };
+    let gap = found.windows(2).find_map(apart)?;
+    Some(format!(
+        "values up to {tolerance:.1e} apart count as one level, and here some are {gap:.1e} apart, which their residuals tell apart: \
+         multiplicities and averages join them; lower `tolerance`, or take precision = \"f64\", to have levels of their own"
+    ))
+}
+
 /// Completes the levels found by the main search and makes the report.
 pub(super) fn complete<T: Scalar>(
     run: &Run<'_, T>,
@@ -116,6 +130,7 @@ pub(super) fn complete<T: Scalar>(
     let tolerance = run.degeneracy_tolerance();
     let last = found[k - 1].0;
     found.retain(|f| f.0 <= last + tolerance);
+    notes.extend(merged_levels(&found.iter().map(|f| (f.0, f.1)).collect::<Vec<_>>(), tolerance, run.floor()));
     let extra = found.split_off(k);
     let all: Vec<f64> = found.iter().chain(&extra).map(|f| f.0).collect();
     let mut residuals = Vec::new();
@@ -256,4 +271,18 @@ pub(super) fn residuals<T: Scalar>(
         residuals.push(run.algebra.residual(&mut scratch, vector, *value)?.sqrt());
     }
     Ok(residuals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merged_levels;
+
+    #[test]
+    fn values_that_their_residuals_tell_apart_are_not_joined_in_silence() {
+        assert_eq!(merged_levels(&[(-1.0, 1e-9), (-1.0 + 1e-10, 1e-9), (2.0, 1e-9)], 1e-8, 1e-14), None);
+        let warning = merged_levels(&[(-1.0, 1e-9), (-0.999, 1e-9)], 1e-2, 1e-14).unwrap();
+        assert!(warning.contains("1.0e-3 apart"), "{warning}");
+        // Levels of their own are none of its business.
+        assert_eq!(merged_levels(&[(-1.0, 1e-9), (-0.9, 1e-9)], 1e-2, 1e-14), None);
+    }
 }
