@@ -40,16 +40,6 @@ impl Average {
             Average::Pairs(values) => values.iter().copied().collect(),
         }
     }
-
-    /// The same with every value changed.
-    #[must_use]
-    pub fn map(&self, change: impl Fn(f64) -> f64) -> Average {
-        match self {
-            Average::Whole(value) => Average::Whole(change(*value)),
-            Average::Sites(values) => Average::Sites(values.mapv(change)),
-            Average::Pairs(values) => Average::Pairs(values.mapv(change)),
-        }
-    }
 }
 
 impl Averages {
@@ -92,39 +82,9 @@ impl Averages {
         self.0.remove(name)
     }
 
-    /// Adds all observables of `other`, in place of those of the same names.
-    pub fn extend(&mut self, other: Averages) {
-        self.0.extend(other.0);
-    }
-
     /// Names and values, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Average)> {
         self.0.iter().map(|(name, average)| (name.as_str(), average))
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The mean of several states' averages.
-    pub fn mean(states: &[Averages]) -> Averages {
-        let Some((first, rest)) = states.split_first() else { return Averages::default() };
-        let share = 1.0 / states.len() as f64;
-        let mean = |name: &str, average: &Average| {
-            let mut sum = average.values();
-            for other in rest.iter().filter_map(|state| state.get(name)) {
-                sum.iter_mut().zip(other.values()).for_each(|(sum, value)| *sum += value);
-            }
-            let mut sums = sum.into_iter();
-            let values: Vec<f64> = sums.by_ref().map(|sum| share * sum).collect();
-            match average {
-                Average::Whole(_) => Average::Whole(values[0]),
-                Average::Sites(_) => Average::Sites(values.into()),
-                Average::Pairs(_) => Average::of_pairs(values),
-            }
-        };
-        Averages(first.0.iter().map(|(name, average)| (name.clone(), mean(name, average))).collect())
     }
 }
 

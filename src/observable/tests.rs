@@ -200,6 +200,4 @@ fn averages_come_back_from_json() {
     let back: Averages = serde_json::from_str(&text).unwrap();
     assert_eq!((back.whole("a"), back.pairs("c")), (Some(0.5), averages.pairs("c")));
     assert!(back.sites("b").unwrap()[1].is_nan());
-    let mean = Averages::mean(&[averages.clone(), averages]);
-    assert_eq!((mean.whole("a"), mean.pairs("c").map(|c| c[[1, 0]])), (Some(0.5), Some(3.0)));
 }

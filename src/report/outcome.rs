@@ -5,8 +5,8 @@
 
 use super::record::nullable;
 use super::{
-    ChainRecord, KernelRecord, LatticeRecord, MemoryRecord, ModelRecord, MoleculeRecord, ReportError, Seconds,
-    Spectrum, StatesFound, publish,
+    ChainRecord, EnergyFormat, KernelRecord, LatticeRecord, MemoryRecord, ModelRecord, MoleculeRecord, ReportError,
+    Seconds, Spectrum, StatesFound, publish,
 };
 use crate::observable::{Average, Averages};
 use serde::{Deserialize, Serialize};
@@ -281,9 +281,11 @@ impl Outcome {
     pub(super) fn write_observables(&self, out: &mut String) -> std::fmt::Result {
         let Some(first) = self.state_observables.first() else { return Ok(()) };
         for (name, _) in first.iter() {
+            let all = self.state_observables.iter().chain([&self.observables.averages]);
+            // Below 1e-14 all is rounding of what symmetry makes 0.
+            let format = EnergyFormat::of(all.filter_map(|averages| averages.whole(name)).map(|value| (value, 1e-14)));
             let shown = |averages: &Averages| match averages.get(name) {
-                // Rounding may leave −1e-15, which would print as −0.
-                Some(Average::Whole(value)) => format!("{:.10}", if value.abs() < 5e-11 { 0.0 } else { *value }),
+                Some(Average::Whole(value)) => format.text(*value, 0.0),
                 Some(Average::Sites(values)) => format!("{} values", values.len()),
                 Some(Average::Pairs(values)) => format!("{} x {} values", values.nrows(), values.ncols()),
                 None => "not finite".into(),

@@ -268,3 +268,17 @@ fn vectors_come_back_from_the_npz() {
     let short = VectorFile { states: BasisStates::List(&states), ..file };
     assert!(matches!(short.write(folder.path()), Err(ReportError::Shape { found: 6, expected: 5, .. })));
 }
+
+#[test]
+fn observables_of_any_size_keep_their_digits() {
+    let printed = |values: [f64; 2]| {
+        let mut outcome = report();
+        outcome.state_observables =
+            values.map(|value| [("m".to_string(), Average::Whole(value))].into_iter().collect()).to_vec();
+        outcome.summary().lines().find_map(|line| line.strip_prefix("<m> ").map(str::to_string)).unwrap()
+    };
+    assert_eq!(printed([0.25, -1e-15]), "0.2500000000, 0.0000000000");
+    assert_eq!(printed([-3e-16, 1e-17]), "0.0000000000, 0.0000000000");
+    assert_eq!(printed([0.25e-12, -0.5e-12]), "2.5000000000e-13, -5.0000000000e-13");
+    assert_eq!(printed([0.25e12, 0.5e12]), "2.5000000000e11, 5.0000000000e11");
+}
